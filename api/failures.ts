@@ -1,29 +1,12 @@
-/** Whatever a route, Fastify or a port behind the routes throws, as the ServiceError that the caller is told. */
-import { httpBodyBytesMax } from '../proto/limits.ts';
+/** Whatever a route or a port behind the routes throws, as the ServiceError that the caller is told. */
 import { ProviderRejected, ProviderUnavailable } from '../providers/port/port.ts';
 import { StoreUnavailable } from '../store/contract.ts';
-import type { ErrorKind } from './errors/kinds.ts';
 import { internalError, ServiceError } from './errors/service-error.ts';
-
-/** Fastify's own refusals, by its error code; what is not listed falls under its status. */
-const frameworkKinds: Readonly<Record<string, readonly [ErrorKind, string]>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ['bodyTooLarge', `the body is larger than ${httpBodyBytesMax} bytes`],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupportedMediaType', 'the content type must be application/json'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalidRequest', 'the body is not as long as Content-Length says'],
-  FST_ERR_BAD_URL: ['invalidRequest', 'the path is not a valid URL'],
-  FST_ERR_MAX_PARAM_LENGTH: ['notFound', 'no such resource'],
-};
 
 /** Anything thrown on the way, as what the caller is told. */
 export function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
-  const ours = fromPorts(error);
-  if (ours !== undefined) return ours;
-  const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
-  const known = typeof code === 'string' ? frameworkKinds[code] : undefined;
-  if (known !== undefined) return new ServiceError(known[0], known[1]);
-  const isCallers = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500;
-  return isCallers ? new ServiceError('invalidRequest', 'the request is malformed') : internalError(error);
+  return fromPorts(error) ?? internalError(error);
 }
 
 /** What the ports behind the routes throw. */

@@ -1,5 +1,5 @@
 /** Reads what a caller sent to a route, strictly: every fault of query and body is found before anything is refused. */
-import type { FastifyRequest } from 'fastify';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { TSchema } from 'typebox';
 import { type FieldIssue, ServiceError } from './errors/service-error.ts';
 import type { JsonBody } from './json-body.ts';
@@ -10,21 +10,31 @@ import { compileSchema, issuesMax, scanJson, type Validate } from './validate.ts
 
 export type Input = Omit<RouteInput<TSchema, TSchema, TSchema>, 'idempotencyKey'>;
 
+/** What came, undecided. */
+export interface Received {
+  /** Of the path, decoded. */
+  readonly params: object;
+  readonly query: object;
+  /** Names in lower case. */
+  readonly headers: IncomingHttpHeaders;
+  readonly body: JsonBody | undefined;
+}
+
 const nothing = Closed({});
 
 /** Throws ServiceError. A malformed id in the path is a resource that does not exist. */
-export function inputReader(route: Route): (request: FastifyRequest) => Input {
+export function inputReader(route: Route): (received: Received) => Input {
   const checkParams = compileSchema(route.params ?? nothing);
   const checkQuery = compileSchema(route.query ?? nothing);
   const readHeaders = headerReader(route);
   const readBody = bodyReader(route);
-  return (request) => {
-    const params = { ...(request.params as object) };
-    const query = { ...(request.query as object) };
+  return (received) => {
+    const params = { ...received.params };
+    const query = { ...received.query };
     if (checkParams(params) !== undefined) throw new ServiceError('notFound', 'no such resource');
     const issues: FieldIssue[] = [...queryIssues(query, checkQuery)];
-    const headers = readHeaders(request, issues);
-    const body = readBody(request, issues);
+    const headers = readHeaders(received, issues);
+    const body = readBody(received, issues);
     if (issues.length > 0) throw invalid(issues.slice(0, issuesMax));
     return { params, query, headers, body };
   };
@@ -48,7 +58,7 @@ function queryIssues(query: Record<string, unknown>, check: Validate): readonly 
   ];
 }
 
-type HeaderReader = (request: FastifyRequest, issues: FieldIssue[]) => Input['headers'];
+type HeaderReader = (received: Received, issues: FieldIssue[]) => Input['headers'];
 
 function headerReader({ headers: schema }: Route): HeaderReader {
   if (schema === undefined) return () => ({});
@@ -63,7 +73,7 @@ function headerReader({ headers: schema }: Route): HeaderReader {
   };
 }
 
-type BodyReader = (request: FastifyRequest, issues: FieldIssue[]) => unknown;
+type BodyReader = (received: Received, issues: FieldIssue[]) => unknown;
 
 function bodyReader(route: Route): BodyReader {
   const { method, body: schema = nothing } = route;
@@ -76,9 +86,7 @@ function bodyReader(route: Route): BodyReader {
   }
   const check = compileSchema(schema);
   const mayBeAbsent = route.body === undefined || route.bodyOptional === true;
-  return (request, issues) => {
-    // Without a body and a content type no parser ran.
-    const body = request.body as JsonBody | undefined;
+  return ({ body }, issues) => {
     if (body === undefined && mayBeAbsent) return {};
     if (body === undefined) throw absent(check);
     const faults = [...scanJson(body.value, body.hasSurrogateEscapes), ...(check(body.value) ?? [])];

@@ -18,13 +18,9 @@ export interface JsonBody {
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const surrogateEscape = /\\ud[89a-f]/i;
 
-/**
- * As `parseJsonBody`, for requests whose body may be absent: no bytes are undefined. Throws ServiceError as
- * `refuseEncoding` does, too.
- */
-export function parseJsonRequest(headers: IncomingHttpHeaders, bytes: Uint8Array): JsonBody | undefined {
-  refuseEncoding(headers);
-  return bytes.length === 0 ? undefined : parseJsonBody(bytes);
+/** Whether a content type says JSON, whatever its parameters are. */
+export function isJsonType(contentType: string): boolean {
+  return contentType.split(';', 1)[0]!.trim().toLowerCase() === 'application/json';
 }
 
 /** Bodies are UTF-8 as they come: throws ServiceError for a content encoding and for another charset. */

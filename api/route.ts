@@ -6,7 +6,6 @@
  * idempotent answer. When the store refuses the change as a conflict, the handler runs again on fresh reads (up to
  * `conflictRetriesMax` times), so it must not act on the world except through ports that are idempotent by id.
  */
-import type { Readable } from 'node:stream';
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Log } from '../actors/live/ports.ts';
 import type { IdPrefix } from '../proto/ids.ts';
@@ -43,6 +42,8 @@ export interface RequestContext {
 export interface StreamCaller {
   /** Whether the caller's token would still be let in. Never rejects; true while that cannot be found out. */
   stillAdmitted(): Promise<boolean>;
+  /** Closes the caller's connection at once: it takes nothing, or what it gets cannot go on. */
+  cut(): void;
 }
 
 export interface Answer<B = unknown> {
@@ -50,10 +51,10 @@ export interface Answer<B = unknown> {
   /** As the response schema of that status has it; undefined with 204. */
   readonly body?: B;
   /**
-   * Instead of a body, and never with a change: bytes that go on until one side ends them. Called once, when the answer is
-   * sent; what it makes is destroyed when the caller goes. `headers` say its content type.
+   * Instead of a body, and never with a change: text that goes on until one side ends it. Called once, when the answer is
+   * sent; what it makes is ended by `return` when the caller goes. `headers` say its content type.
    */
-  readonly stream?: (caller: StreamCaller) => Readable;
+  readonly stream?: (caller: StreamCaller) => AsyncIterableIterator<string>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly change?: Change;
   /** What to answer instead when the store refuses the change for another reason than a conflict. May throw ServiceError. */

@@ -55,10 +55,10 @@ import { answerSeal } from '../store/secrets/answer-seal.ts';
 import type { KeyRing } from '../store/secrets/key-ring.ts';
 import type { Admission } from './auth/admission.ts';
 import type { GatewayConfig } from './config.ts';
-import type { RestDeps } from './http/mount.ts';
 import type { LoadControl } from './limits/load-control.ts';
 import type { SandboxDeps } from './sandbox/deps.ts';
 import { sandboxRoutes } from './sandbox/routes.ts';
+import type { RestDeps } from './serve/rest.ts';
 
 export type WalletApiConfig = Pick<
   GatewayConfig,

@@ -2,12 +2,11 @@
  * A tenant's events as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html): each once, in
  * order, from a sequence on, for as long as the reader listens.
  *
- * The place in the log is all that a stream remembers: it reads on when there is something new and its reader has taken
- * what came before. So a slow reader costs a page of memory and never a queue. Blocks with an id and without data (at the
+ * The place in the log is all that a stream remembers: it reads on when there is something new and its reader asks for
+ * more. So a slow reader costs a page of memory and never a queue. Blocks with an id and without data (at the
  * beginning, and as heartbeat) dispatch nothing, but tell the reader how far it has come, also when nothing matches its
  * filters: a reader that reconnects with that id misses nothing and asks for nothing that is gone.
  */
-import { Readable } from 'node:stream';
 import type { Cancel, Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { repeat } from '../../actors/waiting.ts';
@@ -41,65 +40,74 @@ export interface EventStreamOptions {
 }
 
 const pageEvents = 100;
-/** What waits for the reader in this process, beyond a page, at most. */
-const bufferedBytes = 64 * 1024;
 /** What browsers wait before they connect again. */
 const reconnectMs = 1_000;
 
-export class EventStream extends Readable implements Follower {
+type Taken = IteratorResult<string, undefined>;
+
+export class EventStream implements Follower, AsyncIterableIterator<string, undefined> {
   readonly #options: EventStreamOptions;
   readonly #times: StreamTimes;
   readonly #cancelRepeats: readonly Cancel[];
   #cancelStall: Cancel | undefined;
+  /** What the reader has not asked for yet. */
+  #waiting: string;
+  /** Answers the reader, who waits for more. */
+  #take: ((taken: Taken) => void) | undefined;
   /** Everything up to here was given to the reader, or does not match. */
   #position: number;
   #lastSequence = 0;
   #isReading = false;
-  #isWanted = false;
   #isOver = false;
 
   constructor(options: EventStreamOptions) {
-    super({ highWaterMark: bufferedBytes });
     this.#options = options;
     this.#position = options.afterSequence;
     this.#times = { ...streamTimes, ...options.times };
     this.#cancelRepeats = [
-      repeat(options.timers, this.#times.heartbeatMs, () => this.#beat()),
+      repeat(options.timers, this.#times.heartbeatMs, () => {
+        if (this.#take !== undefined) this.#give(this.#place());
+      }),
       repeat(options.timers, this.#times.recheckMs, () => this.#recheck()),
     ];
-    // Also what makes the headers leave at once.
-    this.#give(`retry: ${reconnectMs}\n${this.#place()}`);
+    this.#waiting = `retry: ${reconnectMs}\n${this.#place()}`;
     options.place.join(this);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /** More text. Ask again when it was taken: a reader that does not is cut off. */
+  next(): Promise<Taken> {
+    this.#cancelStall?.();
+    this.#cancelStall = undefined;
+    return new Promise((resolve) => {
+      this.#take = resolve;
+      if (this.#waiting !== '') this.#give(this.#waiting);
+      else if (this.#isOver) this.#finish();
+      else void this.#readOn();
+    });
+  }
+
+  /** The reader has gone. Repeatable. */
+  async return(): Promise<Taken> {
+    this.end();
+    this.#cancelStall?.();
+    this.#options.place.leave();
+    return over;
   }
 
   news(lastSequence: number): void {
     this.#lastSequence = lastSequence;
-    this.#readOn();
+    void this.#readOn();
   }
 
   /** The reader connects again, and continues where it was. */
   end(): void {
-    if (this.#isOver) return;
     this.#isOver = true;
     for (const cancel of this.#cancelRepeats) cancel();
-    this.push(null);
-    this.#startStall();
-  }
-
-  override _read(): void {
-    this.#isWanted = true;
-    if (this.#isOver) return;
-    this.#cancelStall?.();
-    this.#cancelStall = undefined;
-    this.#readOn();
-  }
-
-  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#isOver = true;
-    for (const cancel of this.#cancelRepeats) cancel();
-    this.#cancelStall?.();
-    this.#options.place.leave();
-    done(error);
+    this.#finish();
   }
 
   async #readOn(): Promise<void> {
@@ -107,7 +115,7 @@ export class EventStream extends Readable implements Follower {
     this.#isReading = true;
     const { store, place, filter, log } = this.#options;
     try {
-      while (this.#isWanted && !this.#isOver && this.#position < this.#lastSequence) {
+      while (this.#take !== undefined && !this.#isOver && this.#position < this.#lastSequence) {
         const asked = { ...filter, afterSequence: this.#position, limit: pageEvents };
         const page = await store.events(place.tenant, asked);
         if (this.#isOver) return;
@@ -124,23 +132,30 @@ export class EventStream extends Readable implements Follower {
       // The feed comes back to it as soon as the log can be read.
       if (error instanceof StoreUnavailable) return;
       log.error({ reason: error instanceof Error ? error.stack : String(error) }, 'an event stream broke');
-      this.destroy();
+      this.#cut();
     } finally {
       this.#isReading = false;
     }
   }
 
+  /** To the reader, if it waits; else as soon as it asks. */
   #give(text: string): void {
-    this.#isWanted = this.push(text);
-    if (!this.#isWanted) this.#startStall();
+    const take = this.#take;
+    this.#waiting = take === undefined ? this.#waiting + text : '';
+    if (take === undefined) return;
+    this.#take = undefined;
+    this.#cancelStall = this.#options.timers.start(this.#times.stallMs, () => this.#cut());
+    take({ done: false, value: text });
   }
 
-  #startStall(): void {
-    this.#cancelStall ??= this.#options.timers.start(this.#times.stallMs, () => this.destroy());
+  #finish(): void {
+    this.#take?.(over);
+    this.#take = undefined;
   }
 
-  #beat(): void {
-    if (this.#isWanted) this.#give(this.#place());
+  #cut(): void {
+    void this.return();
+    this.#options.caller.cut();
   }
 
   #place(): string {
@@ -151,6 +166,8 @@ export class EventStream extends Readable implements Follower {
     if (!(await this.#options.caller.stillAdmitted())) this.end();
   }
 }
+
+const over: Taken = { done: true, value: undefined };
 
 /** JSON has no line breaks of its own. */
 function block(event: Parameters<typeof eventView>[0], environment: ClusterEnvironment): string {

@@ -20,6 +20,8 @@ const idCharsMax = 256;
 export class AccessEntry {
   readonly requestId: string;
   readonly startedMs: number;
+  /** The pattern of the path that serves it; undefined: there is none. */
+  route: string | undefined = undefined;
   principal: Principal | undefined = undefined;
   trace: CallTrace | undefined = undefined;
   /** Of a signing call that was answered in band. */

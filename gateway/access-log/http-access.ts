@@ -1,21 +1,14 @@
 /**
- * The HTTP door's access lines. A request is followed from its first hook to the close of its response, so that a line
+ * The HTTP door's access lines. A request is followed from its arrival to the close of its response, so that a line
  * also comes for 404, for bodies that do not parse, and for callers who left. What Node's parser refuses has no request
  * and gets its line where its answer is written (http/errors.ts).
  */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Timers } from '../../actors/contract.ts';
 import { callTrace } from '../../api/call-trace.ts';
 import type { ServiceError } from '../../api/errors/service-error.ts';
 import { AccessEntry, type RequestWatcher } from './access-log.ts';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Set before anything else happens to the request; undefined: no one watches. */
-    access: AccessEntry | undefined;
-  }
-}
 
 export class HttpAccess {
   readonly #watcher: RequestWatcher;
@@ -28,25 +21,24 @@ export class HttpAccess {
     this.#timers = timers;
   }
 
-  begin(request: FastifyRequest, reply: FastifyReply): void {
-    const entry = new AccessEntry(request.id, this.#timers.elapsedMs());
-    request.access = entry;
-    const { headers, socket } = request.raw;
+  /** `target`: of the request line. */
+  begin(entry: AccessEntry, request: IncomingMessage, response: ServerResponse, target: string): void {
+    const { headers, socket } = request;
     const traceparent = this.#watcher.begun(entry, onlyText(headers.traceparent));
     if (traceparent !== undefined) headers.traceparent = traceparent;
     if (socket !== undefined) this.#current.set(socket, entry);
     let isOut = false;
-    reply.raw.once('finish', () => {
+    response.once('finish', () => {
       isOut = true;
     });
-    reply.raw.once('close', () => {
+    response.once('close', () => {
       if (socket !== undefined && this.#current.get(socket) === entry) this.#current.delete(socket);
-      this.#end(entry, request, reply, isOut);
+      this.#end(entry, request, response, target, isOut);
     });
   }
 
   /**
-   * The connection is about to get this answer from outside of Fastify. Returns the id of the request that it belongs to,
+   * The connection is about to get this answer from outside of `serve`. Returns the id of the request that it belongs to,
    * or undefined when there was none: then `refused` writes its line.
    */
   interrupt(socket: Socket, error: ServiceError): string | undefined {
@@ -64,18 +56,17 @@ export class HttpAccess {
     this.#watcher.ended(entry, { door: 'http', status: error.entry.http, endedMs, aborted: false, isProbe: false });
   }
 
-  #end(entry: AccessEntry, request: FastifyRequest, { raw }: FastifyReply, isOut: boolean): void {
-    const route = request.is404 ? undefined : request.routeOptions.url;
-    const { traceparent } = request.headers;
+  #end(entry: AccessEntry, request: IncomingMessage, response: ServerResponse, target: string, isOut: boolean): void {
+    const { route } = entry;
     // The signing calls have looked into their bodies for it already.
-    entry.trace ??= callTrace({}, onlyText(traceparent), entry.requestId);
-    const status = raw.headersSent ? raw.statusCode : entry.error?.entry.http;
+    entry.trace ??= callTrace({}, onlyText(request.headers.traceparent), entry.requestId);
+    const status = response.headersSent ? response.statusCode : entry.error?.entry.http;
     this.#watcher.ended(entry, {
       door: 'http',
       endedMs: this.#timers.elapsedMs(),
       method: request.method,
       route,
-      path: request.url.split('?', 1)[0],
+      path: target.split('?', 1)[0],
       status,
       aborted: !isOut,
       isProbe: route === '/v1/health' && status === 200,

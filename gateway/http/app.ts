@@ -1,56 +1,31 @@
 /**
- * The HTTP door, built and not listening: what every route shares (request ids, bodies, errors, 404 and 405), then the
- * rooms' routes.
+ * The HTTP door: Fastify keeps the server, and every request goes to `serve`, which knows no sockets; its response is
+ * written as it stands. What never becomes a request (connections, what Node's parser refuses) is the door's own.
  */
-import type { IncomingMessage, Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { Timers } from '../../actors/contract.ts';
-import type { Log } from '../../actors/live/ports.ts';
+import Fastify, { type FastifyInstance } from 'fastify';
 import { ServiceError } from '../../api/errors/service-error.ts';
-import { toServiceError } from '../../api/failures.ts';
-import { parseJsonBody, refuseEncoding } from '../../api/json-body.ts';
 import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
-import type { Route } from '../../api/route.ts';
-import { httpBodyBytesMax } from '../../proto/limits.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
-import type { RequestWatcher } from '../access-log/access-log.ts';
+import { AccessEntry, type RequestWatcher } from '../access-log/access-log.ts';
 import { HttpAccess } from '../access-log/http-access.ts';
-import type { Admission } from '../auth/admission.ts';
-import type { ClusterView } from '../signing/cluster-view.ts';
-import type { Calls } from '../signing/signing-calls.ts';
-import type { WalletReader } from '../signing/wallet-terms.ts';
+import type { Serve } from '../serve/contract.ts';
+import { makeServe, type ServeDeps } from '../serve/serve.ts';
 import { boundConnections, connectionsDefaultMax } from './connections.ts';
-import { documentRoutes } from './docs-page.ts';
+import { docsPage } from './docs-page.ts';
 import { type DoorTls, doorOptions, logTlsRefusals } from './door-tls.ts';
-import { answerRaw, answerUnparsable, sendError } from './errors.ts';
-import { healthRoute } from './health.ts';
-import { mountRoutes, type RestDeps } from './mount.ts';
+import { answerRaw, answerUnparsable } from './errors.ts';
+import { HttpRequest } from './http-request.ts';
 import { noSchemas } from './no-schemas.ts';
-import { signingRoutes } from './signing-routes.ts';
 
-export interface HttpDeps {
-  readonly environment: ClusterEnvironment;
-  readonly version: string;
-  /** A public token: the page of the API offers it. */
-  readonly publicToken?: string;
-  readonly admission: Admission;
-  readonly calls: Calls;
-  readonly cluster: ClusterView;
-  readonly timers: Timers;
-  readonly requestIds: RequestIds;
-  readonly log: Log;
+export interface HttpDeps extends ServeDeps {
   /** Who hears of every request: the access log, metrics, traces. */
   readonly requests?: RequestWatcher | undefined;
-  /** Where the signing API finds what a wallet asks for; without it no wallet asks for anything. */
-  readonly wallets?: WalletReader;
   /** How long a client may take to send a request: 30 s by default. */
   readonly requestTimeoutMs?: number;
   readonly connectionsMax?: number;
   /** undefined: plain HTTP. */
   readonly tls?: DoorTls | undefined;
-  /** The wallet API; without it the door has the signing API alone. */
-  readonly rest?: { readonly routes: readonly Route[]; readonly deps: RestDeps };
 }
 
 /** How long a client may take to send a request. */
@@ -60,11 +35,10 @@ const requestCheckEveryMs = 1_000;
 
 /** Ready for `listen` or `inject`. */
 export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
-  const access = deps.requests && new HttpAccess(deps.requests, deps.timers);
-  const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply): void =>
-    sendError(reply, toServiceError(error), request.id, deps.log);
-  const { requestTimeoutMs = requestTimeoutDefaultMs, tls, log } = deps;
-  // Node's own refusal of a missing Host has neither a request id nor a body: `needOneHost` refuses it instead.
+  const { requestIds, timers, log, tls, requestTimeoutMs = requestTimeoutDefaultMs } = deps;
+  const access = deps.requests && new HttpAccess(deps.requests, timers);
+  const serve = makeServe({ docsPage: docsPage(deps), ...deps });
+  // Node's own refusal of a missing Host has neither a request id nor a body: `serve` refuses it instead.
   const http = {
     requireHostHeader: false,
     connectionsCheckingInterval: requestCheckEveryMs,
@@ -74,46 +48,45 @@ export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
   const app = Fastify({
     logger: false,
     schemaController: noSchemas,
-    bodyLimit: httpBodyBytesMax,
     requestTimeout: requestTimeoutMs,
     ...(tls === undefined ? { http } : { https: { ...http, ...doorOptions(tls) } }),
+    // Paths are found by `serve`.
+    rewriteUrl: () => '/',
     requestIdHeader: false,
-    genReqId: (raw) => deps.requestIds.of(raw.headers[requestIdHeader]),
-    frameworkErrors: (error, request, reply) => {
-      // No hook runs for these.
-      access?.begin(request, reply);
-      fail(error, request, reply);
-    },
-    clientErrorHandler: (error, socket) => answerUnparsable(error, socket, deps.requestIds, access),
+    clientErrorHandler: (error, socket) => answerUnparsable(error, socket, requestIds, access),
     // While the gateway drains, requests that still arrive are served like any other: Fastify's own 503 has no request id.
     return503OnClosing: false,
   }) as FastifyInstance;
   boundConnections(app.server, deps.connectionsMax ?? connectionsDefaultMax);
   if (tls !== undefined) logTlsRefusals(app.server, 'HTTP', log);
-  answerWhatNodeWouldNot(app.server, deps.requestIds, access);
-  app.decorateRequest('principal', undefined);
-  app.decorateRequest('access', undefined);
-  app.addHook('onRequest', (request, reply, done) => {
-    access?.begin(request, reply);
-    reply.header(requestIdHeader, request.id).header('cache-control', 'no-store');
-    done(needOneHost(request.raw));
+  answerWhatNodeWouldNot(app.server, requestIds, access);
+  app.addHook('onRequest', (request, reply) => {
+    reply.hijack();
+    const entry = new AccessEntry(requestIds.of(request.headers[requestIdHeader]), timers.elapsedMs());
+    const { raw, originalUrl } = request;
+    access?.begin(entry, raw, reply.raw, originalUrl);
+    answer(serve, new HttpRequest(raw, reply.raw, originalUrl, entry), reply.raw).catch((error: unknown) => {
+      log.error({ request_id: entry.requestId, reason: String(error) }, 'an answer could not be written');
+      reply.raw.destroy();
+    });
   });
-  app.setErrorHandler(fail);
-  app.setNotFoundHandler((request, reply) => {
-    fail(new ServiceError('notFound', `no such path: ${request.method} ${pathOf(request)}`), request, reply);
-  });
-  acceptJsonAlone(app);
-
-  const paths = collectPaths(app);
-  healthRoute(app, deps);
-  signingRoutes(app, deps);
-  if (deps.rest !== undefined) {
-    await mountRoutes(app, deps.rest.routes, deps.rest.deps);
-    documentRoutes(app, deps.rest.routes, deps);
-  }
-  refuseOtherMethods(app, paths);
   await app.ready();
   return app;
+}
+
+async function answer(serve: Serve, request: HttpRequest, raw: ServerResponse): Promise<void> {
+  const response = await serve(request);
+  const { status, headers, body, stream } = response;
+  // A stream's connection ends with it, so that a gateway which stops is not held up by it. Behind a body that was given
+  // up, a client may send on.
+  if (stream !== undefined || request.isCutShort) raw.setHeader('connection', 'close');
+  raw.writeHead(status, headers);
+  if (stream === undefined) raw.end(body);
+  else
+    await pump(
+      stream(() => raw.destroy()),
+      raw,
+    );
 }
 
 /** What Node's HTTP server by itself drops, or answers without a request id and a body. */
@@ -128,59 +101,19 @@ function answerWhatNodeWouldNot(server: Server, requestIds: RequestIds, access: 
   });
 }
 
-/** RFC 9112 §3.2: HTTP/1.1 names its host exactly once. */
-function needOneHost({ rawHeaders, httpVersion }: IncomingMessage): ServiceError | undefined {
-  let hosts = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index]!;
-    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
-  }
-  if (hosts === 1 || (hosts === 0 && httpVersion !== '1.1')) return undefined;
-  return new ServiceError('invalidRequest', 'exactly one Host header is needed');
-}
-
-function acceptJsonAlone(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    try {
-      refuseEncoding(request.headers);
-      done(null, parseJsonBody(body as Buffer));
-    } catch (error) {
-      done(error as Error);
-    }
+async function pump(stream: AsyncIterableIterator<string>, raw: ServerResponse): Promise<void> {
+  let resume = (): void => {};
+  raw.on('drain', () => resume());
+  raw.once('close', () => {
+    resume();
+    void stream.return?.();
   });
-}
-
-/** The path without its query, cut short: it is the caller's text. */
-function pathOf(request: FastifyRequest): string {
-  return request.url.split('?', 1)[0]!.slice(0, 200);
-}
-
-const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
-
-/** Notes the paths that come from now on. */
-function collectPaths(app: FastifyInstance): Set<string> {
-  const paths = new Set<string>();
-  app.addHook('onRoute', ({ url }) => {
-    paths.add(url);
-  });
-  return paths;
-}
-
-/** Fastify answers 404 to a wrong method; a path that exists says 405 and what it would take. */
-function refuseOtherMethods(app: FastifyInstance, paths: ReadonlySet<string>): void {
-  for (const url of [...paths]) {
-    const methods = everyMethod.filter((method) => app.hasRoute({ method, url }));
-    const allow = methods.join(', ');
-    const refuse = (): never => {
-      throw new ServiceError('methodNotAllowed', `this path takes ${allow}`, { headers: { allow } });
-    };
-    app.route({
-      method: everyMethod.filter((method) => !methods.includes(method)),
-      url,
-      // Before the body is read: its type and size do not matter any more.
-      onRequest: async () => refuse(),
-      handler: refuse,
+  for await (const text of stream) {
+    if (raw.destroyed) return;
+    if (raw.write(text)) continue;
+    await new Promise<void>((resolve) => {
+      resume = resolve;
     });
   }
+  raw.end();
 }

@@ -1,17 +1,13 @@
 /**
- * GET /v1/openapi.json, and the same to browse at /v1/docs, where `/` leads. All assets come from this process; the page
- * may load nothing from elsewhere and run no script of its own. It keeps the token that its reader gives it; in a sandbox
- * whose token is public it begins with that one.
+ * The page of the API, below /v1/docs. All assets come from this process; the page may load nothing from elsewhere and run
+ * no script of its own. It keeps the token that its reader gives it; in a sandbox whose token is public it begins with
+ * that one.
  *
- * The document and the page are made at their first request: no start of a gateway waits for them.
+ * It is made at its first request: no start of a gateway waits for it.
  */
 import Fastify, { type FastifyInstance } from 'fastify';
-import type { Route } from '../../api/route.ts';
-import { openapiDocument, openapiPath } from '../openapi/document.ts';
-import { jsonContentType } from './errors.ts';
+import { type DocsPage, docsPath } from '../serve/documents.ts';
 import { noSchemas } from './no-schemas.ts';
-
-export const docsPath = '/v1/docs';
 
 const contentPolicy = [
   "default-src 'self'",
@@ -23,33 +19,27 @@ const contentPolicy = [
 ].join('; ');
 
 export interface PageOptions {
-  /** This package's. */
-  readonly version: string;
   /** Never a secret one: the page is public. */
   readonly publicToken?: string;
 }
 
-export function documentRoutes(app: FastifyInstance, routes: readonly Route[], options: PageOptions): void {
-  const document = once(() => openapiDocument(routes, options.version, options.publicToken));
-  const text = once(() => JSON.stringify(document()));
-  const page = once(() => buildPage(document(), options));
-  app.get('/', (_request, reply) => {
-    reply.redirect(docsPath, 302);
-  });
-  app.get(openapiPath, (_request, reply) => {
-    reply.header('content-type', jsonContentType).send(text());
-  });
-  for (const url of [docsPath, `${docsPath}/*`]) {
-    app.get(url, async (request, reply) => {
-      const { statusCode, headers, rawPayload } = await (await page()).inject({
-        url: request.url,
-        headers: request.headers as Record<string, string>,
-      });
-      // Errors of the page's application have neither our shape nor a request id.
-      if (statusCode >= 400) return reply.callNotFound();
-      return reply.code(statusCode).headers(headers).send(rawPayload);
+export function docsPage(options: PageOptions): DocsPage {
+  let page: Promise<FastifyInstance> | undefined;
+  return async (document, { target, headers: asked }) => {
+    page ??= buildPage(document(), options);
+    const {
+      statusCode: status,
+      headers,
+      rawPayload,
+    } = await (await page).inject({
+      url: target,
+      headers: asked as Record<string, string>,
     });
-  }
+    // Errors of the page's application have neither our shape nor a request id.
+    if (status >= 400) return undefined;
+    const { connection: _hop, ...own } = headers;
+    return { status, headers: own as Record<string, string>, body: rawPayload };
+  };
 }
 
 /** An application of its own, never listening. */
@@ -81,14 +71,6 @@ async function buildPage(document: object, { publicToken }: PageOptions): Promis
     },
   });
   return page;
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }
 
 /** Swagger UI reads what it keeps under `authorized` when it starts. What the reader has entered goes first. */

@@ -1,42 +1,13 @@
-/**
- * Errors on the HTTP door: every error, in a handler, in Fastify or in Node's parser, becomes the error body of the API,
- * `{error: {code, message, details?, request_id}}` with an X-Request-Id.
- */
+/** What is no request for `serve`, and is answered all the same with the error body of the API and an X-Request-Id. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyReply } from 'fastify';
-import type { Log } from '../../actors/live/ports.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
-import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
+import type { RequestIds } from '../../api/request-id.ts';
 import type { HttpAccess } from '../access-log/http-access.ts';
+import { jsonContentType } from '../serve/contract.ts';
+import { errorBody } from '../serve/errors.ts';
 
-export const jsonContentType = 'application/json; charset=utf-8';
-
-export function sendError(reply: FastifyReply, error: ServiceError, requestId: string, log: Log): void {
-  if (error.kind === 'internalError') {
-    const cause = error.cause instanceof Error ? error.cause.stack : String(error.cause);
-    log.error({ request_id: requestId, reason: cause }, 'internal error');
-  }
-  const { access } = reply.request;
-  if (access !== undefined) access.error = error;
-  reply.code(error.entry.http).header(requestIdHeader, requestId).header('content-type', jsonContentType);
-  if (error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS));
-  if (error.headers !== undefined) reply.headers(error.headers);
-  reply.send(errorBody(error, requestId));
-}
-
-export function errorBody(error: ServiceError, requestId: string): string {
-  return JSON.stringify({
-    error: {
-      code: error.entry.code,
-      message: error.message,
-      ...(error.details === undefined ? {} : { details: error.details }),
-      request_id: requestId,
-    },
-  });
-}
-
-/** Requests that Node's HTTP parser refuses never reach Fastify: the answer is written to the socket as it is. */
+/** Requests that Node's HTTP parser refuses never become one: the answer is written to the socket as it is. */
 export function answerUnparsable(
   error: Error & { code?: string },
   socket: Socket,

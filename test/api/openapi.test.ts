@@ -7,7 +7,7 @@ import { compileSchema } from '../../api/validate.ts';
 import { eventRoutes } from '../../delivery/events/routes.ts';
 import { eventTypes } from '../../delivery/events/types.ts';
 import { webhookRoutes } from '../../delivery/webhooks/routes.ts';
-import { docsPath } from '../../gateway/http/docs-page.ts';
+import { docsPath } from '../../gateway/serve/documents.ts';
 import { openapiDocument, openapiPath } from '../../gateway/openapi/document.ts';
 import { signingMethods } from '../../gateway/signing/methods.ts';
 import type { TenantStore } from '../../store/contract.ts';

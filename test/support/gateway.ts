@@ -23,6 +23,8 @@ import { buildHttp, type HttpDeps } from '../../gateway/http/app.ts';
 import type { DoorTls } from '../../gateway/http/door-tls.ts';
 import { LoadControl, type LoadLimits } from '../../gateway/limits/load-control.ts';
 import type { RateLimits } from '../../gateway/limits/rate-limits.ts';
+import type { Serve } from '../../gateway/serve/contract.ts';
+import { makeServe } from '../../gateway/serve/serve.ts';
 import { connectSigning, type SigningRoom } from '../../gateway/signing/connect.ts';
 import type { CoordinatorLink } from '../../gateway/signing/coordinator-port.ts';
 import type { WalletReader } from '../../gateway/signing/wallet-terms.ts';
@@ -75,6 +77,8 @@ export interface TestGateway {
   readonly tokens: MemoryTokens;
   readonly room: SigningRoom;
   readonly http: FastifyInstance;
+  /** The same without a door. */
+  readonly serve: Serve;
   readonly lines: LogLine[];
   /** The access log. */
   readonly requests: LogLine[];
@@ -159,12 +163,8 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     ...(connectionsMax !== undefined && { connectionsMax }),
   };
   const doors = { tls, ...common, ...bounds, ...room, ...(wallets !== undefined && { wallets }) };
-  const http = await buildHttp({
-    ...doors,
-    environment,
-    version: '0.0.0-test',
-    ...(rest !== undefined && { rest }),
-  });
+  const served = { ...doors, environment, version: '0.0.0-test', ...(rest !== undefined && { rest }) };
+  const http = await buildHttp(served);
   let grpc: GrpcDoor | undefined;
   let client: Client | undefined;
   const listenGrpc = (how: ServerCredentials) => {
@@ -179,6 +179,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     tokens,
     room,
     http,
+    serve: makeServe(served),
     lines,
     requests: accessLines,
     clock,

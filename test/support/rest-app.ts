@@ -3,9 +3,9 @@
 import type { FastifyInstance } from 'fastify';
 import { systemPorts } from '../../actors/live/ports.ts';
 import type { Route } from '../../api/route.ts';
-import type { RestDeps } from '../../gateway/http/mount.ts';
 import type { LoadLimits } from '../../gateway/limits/load-control.ts';
 import type { RateLimits } from '../../gateway/limits/rate-limits.ts';
+import type { RestDeps } from '../../gateway/serve/rest.ts';
 import type { SigningRoom } from '../../gateway/signing/connect.ts';
 import type { CoordinatorLink } from '../../gateway/signing/coordinator-port.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';

@@ -10,7 +10,11 @@ import { dirname, join, normalize } from 'node:path';
 import { ambientOf } from './ports.ts';
 import { breachesOf, type Impurity, impuritiesOf, isPure, type Node } from './purity.ts';
 
-export const compositions: readonly string[] = ['gateway/wallet-api.ts', 'gateway/webhook-worker.ts'];
+export const compositions: readonly string[] = [
+  'gateway/serve/serve.ts',
+  'gateway/wallet-api.ts',
+  'gateway/webhook-worker.ts',
+];
 
 /** What the compositions under `root` load that reaches the world, with the way there. */
 export function findWorldly(root: string): Impurity[] {

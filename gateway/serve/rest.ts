@@ -1,21 +1,17 @@
 /**
- * Puts routes on the HTTP door: admission before a byte of the body is read, strict validation, one run of the handler,
- * one commit, one answer. Encapsulated: nothing here changes how other routes of the app read bodies.
+ * Routes as endpoints: admission before a byte of the body is read, strict validation, one run of the handler, one
+ * commit, one answer.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import type { Place } from '../../actors/admission/gate-host.ts';
 import type { Ports } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { pause } from '../../actors/waiting.ts';
 import type { Outcome, SealPort } from '../../api/answers.ts';
 import { callTrace } from '../../api/call-trace.ts';
 import { type Attempt, type ContextBase, freshAttempt } from '../../api/context.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
 import { type Executed, execute } from '../../api/execute.ts';
 import { toServiceError } from '../../api/failures.ts';
 import { type HashedRequest, hashRequest, Idempotency, readIdempotencyKey } from '../../api/idempotency.ts';
 import { type Input, inputReader } from '../../api/input.ts';
-import { parseJsonRequest } from '../../api/json-body.ts';
 import { plannedOfTag, previewOfTag } from '../../api/modules.ts';
 import { actorOf, type Principal } from '../../api/principal.ts';
 import { responseCheck } from '../../api/response-check.ts';
@@ -27,8 +23,9 @@ import type { ClusterEnvironment } from '../../proto/roster.ts';
 import type { TenantStore } from '../../store/contract.ts';
 import type { Admission, Requirement } from '../auth/admission.ts';
 import { onlyAuthorization } from '../auth/bearer.ts';
-import { jsonContentType, sendError } from './errors.ts';
-import { guard, principalOf } from './guard.ts';
+import { readJsonBody } from './bodies.ts';
+import { type Call, type Endpoint, headerOf, jsonContentType, type Reply } from './contract.ts';
+import { admit, placeOf } from './guard.ts';
 
 export interface RestDeps extends Ports {
   readonly admission: Admission;
@@ -55,113 +52,71 @@ const anonymous: Principal = Object.freeze({
   providerConnectionIds: undefined,
 });
 
-/** Throws an Error when a route contradicts itself. Resolves when the routes stand. */
-export async function mountRoutes(app: FastifyInstance, routes: readonly Route[], deps: RestDeps): Promise<void> {
+/** Throws an Error when a route contradicts itself. */
+export function restEndpoints(routes: readonly Route[], deps: RestDeps): readonly Endpoint[] {
   assertRoutes(routes);
   const { store, seal, clock, timers } = deps;
   const waiting = { nowMs: () => clock.nowMs(), pause: (ms: number) => pause(timers, ms) };
   const idempotency = new Idempotency({ store, seal, ...waiting });
   const turns = new Turns(timers);
-  await app.register(async (scope) => {
-    scope.removeContentTypeParser('application/json');
-    scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
-      try {
-        done(null, parseJsonRequest(request.headers, bytes as Buffer));
-      } catch (error) {
-        done(error as Error);
-      }
-    });
-    for (const route of routes) mountRoute(scope, route, deps, idempotency, turns);
-  });
+  return routes.map((route) => endpointOf(route, deps, idempotency, turns));
 }
 
-function mountRoute(
-  scope: FastifyInstance,
-  route: Route,
-  deps: RestDeps,
-  idempotency: Idempotency,
-  turns: Turns,
-): void {
-  const { admission, environment } = deps;
-  const preview = environment === 'production' ? previewOfTag(route.tag) : undefined;
-  const requirement =
-    route.scope === undefined
-      ? undefined
-      : {
-          scope: route.scope,
-          limitClass: route.limitClass,
-          loadClass: route.loadClass,
-          ...(preview === undefined ? {} : { alsoScope: `preview:${preview}` as const }),
-        };
+function endpointOf(route: Route, deps: RestDeps, idempotency: Idempotency, turns: Turns): Endpoint {
+  const { method, path } = route;
+  const { admission } = deps;
+  const requirement = requirementOf(route, deps);
+  const admitToModule = moduleGuard(route, deps);
   const read = inputReader(route);
   const check = deps.checkResponses === true ? responseCheck(route) : undefined;
-  const serve = server(route, deps, idempotency, turns);
-  scope.route({
-    method: route.method,
-    url: route.path,
+  const execute = executor(route, deps, idempotency, turns);
+  return {
+    method,
+    path,
     // A HEAD would read a stream that never ends.
-    exposeHeadRoute: route.method === 'GET' && !isStreaming(route),
-    ...(requirement === undefined ? {} : { onRequest: [guard(admission, requirement), ...moduleGuard(route, deps)] }),
-    handler: async (request, reply) => {
-      const input = read(request);
-      const place = requirement && (await placeOf(admission, requirement, request, reply));
+    answersHead: method === 'GET' && !isStreaming(route),
+    run: async (call) => {
+      const { request, params, query } = call;
+      const principal = requirement === undefined ? anonymous : await admit(admission, requirement, call);
+      await admitToModule?.(principal);
+      const body = method === 'GET' ? undefined : await readJsonBody(request);
+      const input = read({ params, query, headers: request.headers, body });
+      const place = requirement && (await placeOf(admission, requirement, principal.tenant, request));
       let served: Served;
       try {
-        served = await serve(request, input);
+        served = await execute(call, principal, input);
       } finally {
         place?.leave();
       }
       check?.(served.outcome);
       const stillAdmitted = async () =>
-        requirement === undefined || admission.stillAdmits(onlyAuthorization(request.raw.rawHeaders), requirement);
-      return answer(reply, served, { stillAdmitted }, request.id, deps.log);
+        requirement === undefined || admission.stillAdmits(onlyAuthorization(request.rawHeaders), requirement);
+      return replyOf(call, served, stillAdmitted);
     },
-  });
+  };
 }
 
-/** Resolves when the call may be worked on; rejects with ServiceError when it is refused, or its client has gone. */
-function placeOf(
-  admission: Admission,
-  requirement: Requirement,
-  request: FastifyRequest,
-  { raw }: FastifyReply,
-): Promise<Place> {
-  return new Promise((resolve, reject) => {
-    let waits = true;
-    const settle = (): void => {
-      waits = false;
-      raw.off('close', gone);
-    };
-    const gone = (): void => {
-      place.leave();
-      reject(new ServiceError('unavailable', 'the client has gone'));
-    };
-    const place = admission.enter(
-      requirement,
-      principalOf(request).tenant,
-      (taken) => {
-        settle();
-        resolve(taken);
-      },
-      (error) => {
-        settle();
-        reject(error);
-      },
-    );
-    if (waits) raw.once('close', gone);
-  });
+/** undefined: a public route. */
+function requirementOf(
+  { scope, limitClass, loadClass, tag }: Route,
+  { environment }: RestDeps,
+): Requirement | undefined {
+  if (scope === undefined) return undefined;
+  const preview = environment === 'production' ? previewOfTag(tag) : undefined;
+  return { scope, limitClass, loadClass, ...(preview !== undefined && { alsoScope: `preview:${preview}` as const }) };
 }
 
 /** Refuses a tenant of a sandbox without access to the route's module; nothing of the body is read before. */
-function moduleGuard({ tag }: Route, { environment, access, store }: RestDeps): onRequestAsyncHookHandler[] {
+function moduleGuard(
+  { tag }: Route,
+  { environment, access, store }: RestDeps,
+): ((principal: Principal) => Promise<void>) | undefined {
   const planned = environment === 'sandbox' ? plannedOfTag(tag) : undefined;
-  if (planned === undefined) return [];
-  return [
-    async (request) => {
-      const refusal = await moduleRefusal(access, store, principalOf(request).tenant, planned);
-      if (refusal !== undefined) throw refusal;
-    },
-  ];
+  if (planned === undefined) return undefined;
+  return async ({ tenant }) => {
+    const refusal = await moduleRefusal(access, store, tenant, planned);
+    if (refusal !== undefined) throw refusal;
+  };
 }
 
 interface Served {
@@ -169,21 +124,20 @@ interface Served {
   readonly replayed: boolean;
 }
 
-type Serve = (request: FastifyRequest, input: Input) => Promise<Served>;
+type Execute = (call: Call, principal: Principal, input: Input) => Promise<Served>;
 
-function server(route: Route, deps: RestDeps, idempotency: Idempotency, turns: Turns): Serve {
+function executor(route: Route, deps: RestDeps, idempotency: Idempotency, turns: Turns): Execute {
   const { clock, random, store, log, hashKey } = deps;
   const takesKey = isIdempotent(route);
-  return async (request, input) => {
-    const principal = request.principal ?? anonymous;
+  return async ({ request, entry: { requestId } }, principal, input) => {
     const header = takesKey ? headerOf(request, 'idempotency-key') : undefined;
     const key = takesKey ? readIdempotencyKey(header, route.idempotencyField, input.body) : undefined;
     const full = { ...input, idempotencyKey: key };
     const base: ContextBase = {
       tenant: principal.tenant,
       principal,
-      requestId: request.id,
-      traceparent: callTrace({}, headerOf(request, 'traceparent'), request.id).traceparent,
+      requestId,
+      traceparent: callTrace({}, headerOf(request, 'traceparent'), requestId).traceparent,
       store,
       log,
       cursorKey: hashKey,
@@ -220,28 +174,12 @@ function callerOf(principal: Principal): HashedRequest['caller'] {
   return { actor: actorOf(principal), connectionIds: principal.providerConnectionIds };
 }
 
-function answer(
-  reply: FastifyReply,
-  { outcome, replayed }: Served,
-  caller: StreamCaller,
-  requestId: string,
-  log: Log,
-): FastifyReply {
-  if (replayed) reply.header('idempotent-replayed', 'true');
-  if (outcome.kind === 'error') {
-    sendError(reply, outcome.error, requestId, log);
-    return reply;
-  }
+/** Throws the ServiceError of an outcome that is one. */
+function replyOf(call: Call, { outcome, replayed }: Served, stillAdmitted: StreamCaller['stillAdmitted']): Reply {
+  if (replayed) call.headers['idempotent-replayed'] = 'true';
+  if (outcome.kind === 'error') throw outcome.error;
   const { status, headers, body, stream } = outcome.answer;
-  reply.code(status);
-  if (headers !== undefined) reply.headers(headers);
-  // The connection ends with it, so that a gateway which stops is not held up by it.
-  if (stream !== undefined) return reply.header('connection', 'close').send(stream(caller));
-  if (status === 204) return reply.send();
-  return reply.header('content-type', jsonContentType).send(JSON.stringify(body));
-}
-
-function headerOf(request: FastifyRequest, name: string): string | undefined {
-  const value = request.headers[name];
-  return typeof value === 'string' ? value : undefined;
+  if (stream !== undefined) return { status, headers, stream: (cut) => stream({ stillAdmitted, cut }) };
+  if (status === 204) return { status, headers };
+  return { status, headers: { ...headers, 'content-type': jsonContentType }, body: JSON.stringify(body) };
 }

@@ -2,10 +2,9 @@
  * GET /v1/health, for probes: no token, no rate limit. `unavailable` answers 503 with the same body, so that a probe
  * that reads only the status works; `degraded` can still sign and answers 200.
  */
-import type { FastifyInstance } from 'fastify';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import type { ClusterView, OneCluster } from '../signing/cluster-view.ts';
-import { jsonContentType } from './errors.ts';
+import { type Endpoint, jsonContentType } from './contract.ts';
 
 export interface HealthDeps {
   readonly environment: ClusterEnvironment;
@@ -13,13 +12,20 @@ export interface HealthDeps {
   readonly cluster: ClusterView;
 }
 
-export function healthRoute(app: FastifyInstance, deps: HealthDeps): void {
-  app.get('/v1/health', (_request, reply) => {
-    const unavailable = deps.cluster.health === 'unavailable';
-    reply.code(unavailable ? 503 : 200).header('content-type', jsonContentType);
-    if (unavailable) reply.header('retry-after', '1');
-    reply.send(JSON.stringify(healthBody(deps)));
-  });
+export function healthEndpoint(deps: HealthDeps): Endpoint {
+  return {
+    method: 'GET',
+    path: '/v1/health',
+    answersHead: true,
+    run: async () => {
+      const unavailable = deps.cluster.health === 'unavailable';
+      return {
+        status: unavailable ? 503 : 200,
+        headers: { 'content-type': jsonContentType, ...(unavailable && { 'retry-after': '1' }) },
+        body: JSON.stringify(healthBody(deps)),
+      };
+    },
+  };
 }
 
 function healthBody({ environment, version, cluster }: HealthDeps) {

@@ -1,0 +1,68 @@
+/**
+ * Which endpoint a request is for. A path that is served under another method says 405 and what it takes, before its
+ * caller or its body is looked at.
+ */
+import findMyWay from 'find-my-way';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import type { Endpoint } from './contract.ts';
+
+export interface Found {
+  readonly endpoint: Endpoint;
+  /** Decoded. */
+  readonly params: object;
+  readonly query: object;
+}
+
+const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+type Method = (typeof everyMethod)[number];
+
+/** What it returns throws ServiceError where there is no endpoint. Throws an Error when two endpoints are the same. */
+export function endpointFinder(endpoints: readonly Endpoint[]): (method: string, target: string) => Found {
+  const router = findMyWay({
+    onBadUrl: () => {
+      throw new ServiceError('invalidRequest', 'the path is not a valid URL');
+    },
+    onMaxParamLength: () => {
+      throw new ServiceError('notFound', 'no such resource');
+    },
+  });
+  for (const [path, methods] of byPath(endpoints)) {
+    const refusing = refusal(path, everyMethod.filter((method) => methods.has(method)).join(', '));
+    for (const method of everyMethod) router.on(method, path, () => undefined, methods.get(method) ?? refusing);
+  }
+  return (method, target) => {
+    const found = router.find(method as Method, target);
+    if (found === null) throw noSuchPath(method, target);
+    // The router's own refusals have no endpoint, and throw when they are run.
+    if (found.store === null) found.handler(undefined as never, undefined as never, {}, null, {});
+    return { endpoint: found.store as Endpoint, params: found.params, query: found.searchParams };
+  };
+}
+
+/** It quotes the path without its query, cut short: it is the caller's text. */
+export function noSuchPath(method: string, target: string): ServiceError {
+  return new ServiceError('notFound', `no such path: ${method} ${target.split('?', 1)[0]!.slice(0, 200)}`);
+}
+
+function byPath(endpoints: readonly Endpoint[]): ReadonlyMap<string, ReadonlyMap<string, Endpoint>> {
+  const paths = new Map<string, Map<string, Endpoint>>();
+  for (const endpoint of endpoints) {
+    const methods = paths.get(endpoint.path) ?? new Map<string, Endpoint>();
+    paths.set(endpoint.path, methods);
+    for (const method of endpoint.answersHead === true ? [endpoint.method, 'HEAD'] : [endpoint.method]) {
+      if (methods.has(method)) throw new Error(`${method} ${endpoint.path} is served twice`);
+      methods.set(method, endpoint);
+    }
+  }
+  return paths;
+}
+
+function refusal(path: string, allow: string): Endpoint {
+  return {
+    method: '',
+    path,
+    run: async () => {
+      throw new ServiceError('methodNotAllowed', `this path takes ${allow}`, { headers: { allow } });
+    },
+  };
+}

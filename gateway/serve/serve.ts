@@ -1,0 +1,83 @@
+/**
+ * One request of the HTTP API, from its method to its answer, without a socket: which endpoint it is for, what that
+ * answers, and whatever fails as the error body of the API. Doors and simulated worlds call it alike. It reaches nothing
+ * of the world but its ports.
+ */
+import type { Timers } from '../../actors/contract.ts';
+import type { Log } from '../../actors/live/ports.ts';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { toServiceError } from '../../api/failures.ts';
+import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
+import type { Route } from '../../api/route.ts';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { AccessEntry } from '../access-log/access-log.ts';
+import type { Admission } from '../auth/admission.ts';
+import type { ClusterView } from '../signing/cluster-view.ts';
+import type { ClientCallDeps } from '../signing/wallet-terms.ts';
+import type { Reply, Serve, ServeRequest, ServeResponse } from './contract.ts';
+import { type DocumentOptions, documentEndpoints } from './documents.ts';
+import { endpointFinder } from './endpoints.ts';
+import { errorReply } from './errors.ts';
+import { healthEndpoint } from './health.ts';
+import { type RestDeps, restEndpoints } from './rest.ts';
+import { signingEndpoints } from './signing.ts';
+
+export interface ServeDeps extends ClientCallDeps, DocumentOptions {
+  readonly environment: ClusterEnvironment;
+  readonly admission: Admission;
+  readonly cluster: ClusterView;
+  readonly timers: Timers;
+  readonly requestIds: RequestIds;
+  readonly log: Log;
+  /** The wallet API; without it there is the signing API alone. */
+  readonly rest?: { readonly routes: readonly Route[]; readonly deps: RestDeps } | undefined;
+}
+
+/** Throws an Error when a route contradicts itself, or two are the same. */
+export function makeServe(deps: ServeDeps): Serve {
+  const { rest, requestIds, timers, log } = deps;
+  const find = endpointFinder([
+    healthEndpoint(deps),
+    ...signingEndpoints(deps),
+    ...(rest === undefined ? [] : restEndpoints(rest.routes, rest.deps)),
+    ...(rest === undefined ? [] : documentEndpoints(rest.routes, deps)),
+  ]);
+  return async (request) => {
+    const { entry = new AccessEntry(requestIds.of(request.headers[requestIdHeader]), timers.elapsedMs()) } = request;
+    const headers: Record<string, string> = { [requestIdHeader]: entry.requestId, 'cache-control': 'no-store' };
+    let reply: Reply;
+    try {
+      const { endpoint, params, query } = find(request.method, request.target);
+      entry.route = endpoint.path;
+      needOneHost(request);
+      reply = await endpoint.run({ request, entry, params, query, headers });
+    } catch (error) {
+      reply = errorReply(toServiceError(error), entry, log);
+    }
+    return respond(reply, headers, request);
+  };
+}
+
+/** RFC 9112 §3.2: HTTP/1.1 names its host exactly once. */
+function needOneHost({ rawHeaders, httpVersion }: ServeRequest): void {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  if (hosts === 1 || (hosts === 0 && httpVersion !== '1.1')) return;
+  throw new ServiceError('invalidRequest', 'exactly one Host header is needed');
+}
+
+function respond(reply: Reply, headers: Record<string, string>, { method }: ServeRequest): ServeResponse {
+  const { status, body, stream } = reply;
+  Object.assign(headers, reply.headers);
+  if (stream !== undefined) return { status, headers, stream };
+  // RFC 9110 §8.6: a 204 has no length; a 304 may have that of what it stands for.
+  if (status !== 204 && status !== 304) headers['content-length'] ??= String(body === undefined ? 0 : lengthOf(body));
+  return { status, headers, body: method === 'HEAD' ? undefined : body };
+}
+
+function lengthOf(body: string | Uint8Array): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+}

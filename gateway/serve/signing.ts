@@ -1,0 +1,89 @@
+/** The five signing calls over HTTP, made from the table: a POST whose JSON body is the whole request message. */
+import type { DescMessage, JsonObject } from '@bufbuild/protobuf';
+import { callTrace } from '../../api/call-trace.ts';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { requestFieldsMax } from '../../proto/limits.ts';
+import { receiptFacts } from '../access-log/receipt-facts.ts';
+import type { Admission } from '../auth/admission.ts';
+import { callRequest, type SigningMethod, signingMethods } from '../signing/methods.ts';
+import type { CallOutcome, SigningCall } from '../signing/signing-calls.ts';
+import { type ClientCallDeps, startClientCall } from '../signing/wallet-terms.ts';
+import { readNeededJsonBody } from './bodies.ts';
+import { type Call, type Endpoint, headerOf, jsonContentType, type Reply, type ServeRequest } from './contract.ts';
+import { admit, clientGone } from './guard.ts';
+import { decodeProtoJson, encodeProtoJson } from './proto-json.ts';
+
+export interface SigningDeps extends ClientCallDeps {
+  readonly admission: Admission;
+}
+
+export function signingEndpoints(deps: SigningDeps): readonly Endpoint[] {
+  return signingMethods.map((method) => ({
+    method: 'POST',
+    path: method.httpPath,
+    run: (call) => serveMethod(method, call, deps),
+  }));
+}
+
+async function serveMethod(method: SigningMethod, call: Call, deps: SigningDeps): Promise<Reply> {
+  const { request, entry } = call;
+  const { tenant } = await admit(deps.admission, method.requirement, call);
+  const { value, hasSurrogateEscapes } = await readNeededJsonBody(request);
+  refuseLongLists(method.request, value);
+  const { message, issues } = decodeProtoJson(method.request, value, hasSurrogateEscapes);
+  if (issues !== undefined) {
+    throw new ServiceError('invalidRequest', `the body does not decode as ${method.request.name}`, { details: issues });
+  }
+  entry.trace = callTrace(message, headerOf(request, 'traceparent'), entry.requestId);
+  const outcome = await callCluster(
+    method,
+    { request: callRequest(method, message), tenant, ...entry.trace },
+    request,
+    deps,
+  );
+  if (outcome.failure !== undefined) throw outcome.failure;
+  entry.receipt = receiptFacts(outcome.response);
+  const body = encodeProtoJson(method.response, outcome.response.value);
+  return { status: 200, headers: { 'content-type': jsonContentType }, body };
+}
+
+/** Rejects with ServiceError when there is no place for the call, or its client has gone. */
+function callCluster(
+  { requirement }: SigningMethod,
+  call: SigningCall,
+  request: ServeRequest,
+  deps: SigningDeps,
+): Promise<CallOutcome> {
+  return new Promise((resolve, reject) => {
+    let cancel = (): void => undefined;
+    const place = deps.admission.enter(
+      requirement,
+      call.tenant,
+      (taken) => {
+        cancel = startClientCall(deps, call, (outcome) => {
+          taken.leave();
+          resolve(outcome);
+        });
+      },
+      reject,
+    );
+    // After an answer this does nothing.
+    request.onGone(() => {
+      cancel();
+      place.leave();
+      reject(clientGone());
+    });
+  });
+}
+
+/** Before they are decoded: an entry is three bytes of a body, and an object of the decoder's. */
+function refuseLongLists(schema: DescMessage, json: JsonObject): void {
+  for (const field of schema.fields) {
+    if (field.fieldKind !== 'list') continue;
+    const list = json[field.name] ?? json[field.jsonName];
+    if (!Array.isArray(list) || list.length <= requestFieldsMax) continue;
+    throw new ServiceError('invalidRequest', `${field.name} has more than ${requestFieldsMax} entries`, {
+      details: [{ field: field.name, issue: 'too_many' }],
+    });
+  }
+}
