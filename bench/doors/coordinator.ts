@@ -5,11 +5,11 @@
 import { randomUUID } from 'node:crypto';
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { silentLog, systemPorts, systemRandom } from '../../actors/live/ports.ts';
+import { callRequest, signingMethods } from '../../api/signing-methods.ts';
 import { readRoster, readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
 import { sandboxTenant } from '../../cli/cluster-files/sandbox.ts';
 import { connectSigning } from '../../gateway/signing/connect.ts';
 import { LiveCoordinatorLink } from '../../gateway/signing/coordinator-link.ts';
-import { callRequest, signingMethods } from '../../gateway/signing/methods.ts';
 import { orderOffice } from '../../gateway/signing/orders.ts';
 import type { Door } from '../../load/calls/door.ts';
 import { protobufDoor } from '../../load/calls/messages.ts';

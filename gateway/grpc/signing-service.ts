@@ -6,6 +6,7 @@ import { Metadata, type MethodDefinition, type Server, type ServerUnaryCall, typ
 import { callTrace } from '../../api/call-trace.ts';
 import { internalError, ServiceError } from '../../api/errors/service-error.ts';
 import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
+import { callRequest, type SigningMethod, signingMethods } from '../../api/signing-methods.ts';
 import { requestFieldsMax } from '../../proto/limits.ts';
 import { decodeMessage } from '../../proto/message-decoding.ts';
 import { encodeMessage } from '../../proto/message-encoding.ts';
@@ -15,7 +16,6 @@ import type { GrpcAccess } from '../access-log/grpc-access.ts';
 import { receiptFacts } from '../access-log/receipt-facts.ts';
 import type { Admission } from '../auth/admission.ts';
 import type { RateVerdict } from '../limits/rate-limits.ts';
-import { callRequest, type SigningMethod, signingMethods } from '../signing/methods.ts';
 import { type ClientCallDeps, startClientCall } from '../signing/wallet-terms.ts';
 import { toStatus } from './status.ts';
 

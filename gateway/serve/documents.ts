@@ -3,7 +3,7 @@
  * (http/docs-page.ts): without them there is none. The document is made at its first request: no start waits for it.
  */
 import type { Route } from '../../api/route.ts';
-import { openapiDocument, openapiPath } from '../openapi/document.ts';
+import { openapiDocument, openapiPath } from '../../openapi/document.ts';
 import { type Endpoint, jsonContentType, type Reply, type ServeRequest } from './contract.ts';
 import { noSuchPath } from './endpoints.ts';
 

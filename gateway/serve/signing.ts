@@ -2,10 +2,10 @@
 import type { DescMessage, JsonObject } from '@bufbuild/protobuf';
 import { callTrace } from '../../api/call-trace.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
+import { callRequest, type SigningMethod, signingMethods } from '../../api/signing-methods.ts';
 import { requestFieldsMax } from '../../proto/limits.ts';
 import { receiptFacts } from '../access-log/receipt-facts.ts';
 import type { Admission } from '../auth/admission.ts';
-import { callRequest, type SigningMethod, signingMethods } from '../signing/methods.ts';
 import type { CallOutcome, SigningCall } from '../signing/signing-calls.ts';
 import { type ClientCallDeps, startClientCall } from '../signing/wallet-terms.ts';
 import { readNeededJsonBody } from './bodies.ts';

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { compileSchema } from '../../api/validate.ts';
 import { eventTypes } from '../../delivery/events/types.ts';
-import { bodyExamples, exampleIds } from '../../gateway/openapi/body-examples.ts';
+import { bodyExamples, exampleIds } from '../../openapi/body-examples.ts';
 import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
 import type { ReadyLine } from '../../testing/up-process.ts';
 import { until } from '../support/until.ts';

@@ -6,7 +6,7 @@ import { type Route, route } from '../../api/route.ts';
 import { Closed, PathId } from '../../api/schema-kit.ts';
 import { eventRoutes } from '../../delivery/events/routes.ts';
 import { webhookRoutes } from '../../delivery/webhooks/routes.ts';
-import { openapiDocument } from '../../gateway/openapi/document.ts';
+import { openapiDocument } from '../../openapi/document.ts';
 import { type RestApp, restApp, testSeal, tokenOf } from '../support/rest-app.ts';
 import { type StoreUnderTest, startStore } from '../support/store.ts';
 import { notes } from './support/notes.ts';

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock, systemRandom, systemTimers } from '../../actors/live/ports.ts';
 import { allScopes, sandboxScopes } from '../../api/scopes.ts';
+import { signingMethods } from '../../api/signing-methods.ts';
 import { Admission, refusalAfterMs } from '../../gateway/auth/admission.ts';
 import { Authenticator } from '../../gateway/auth/authenticator.ts';
 import { onlyAuthorization, readBearer } from '../../gateway/auth/bearer.ts';
 import { hashToken, newToken, tenantOfHash, tokenEnvironment } from '../../gateway/auth/token-format.ts';
 import { recordFromFields, recordToFields } from '../../gateway/auth/token-record.ts';
-import { signingMethods } from '../../gateway/signing/methods.ts';
 import { grpcCall, openGateway, type TestGateway, testToken, tokenKey } from '../support/gateway.ts';
 
 const liveToken = newToken('production', systemRandom);

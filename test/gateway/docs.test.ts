@@ -5,10 +5,10 @@ import { describe, expect, it } from 'vitest';
 import { errorKinds } from '../../api/errors/kinds.ts';
 import { jsonDepthMax } from '../../api/json-body.ts';
 import { allScopes } from '../../api/scopes.ts';
+import { signingMethods } from '../../api/signing-methods.ts';
 import { freshMs, staleMs } from '../../gateway/auth/authenticator.ts';
 import { tokenCharsMax } from '../../gateway/auth/token-format.ts';
 import { rateLimitDefaults } from '../../gateway/limits/rate-limits.ts';
-import { signingMethods } from '../../gateway/signing/methods.ts';
 import { callDeadlineDefaultMs, callDeadlineMaxMs, inFlightDefaultMax } from '../../gateway/signing/signing-calls.ts';
 import { grpcMessageBytesMax, httpBodyBytesMax } from '../../proto/limits.ts';
 

@@ -1,8 +1,8 @@
 import { create, type DescField, type DescMessage, fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { signingMethods } from '../../api/signing-methods.ts';
 import { decodeProtoJson, encodeProtoJson } from '../../gateway/serve/proto-json.ts';
-import { signingMethods } from '../../gateway/signing/methods.ts';
 import {
   DkgShareExchangeRequestSchema,
   InitiateSigningRequestSchema,

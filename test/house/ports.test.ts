@@ -50,7 +50,7 @@ describe('ports', () => {
     expect(findAmbient(root)).toEqual([]);
   });
 
-  test.each(['api', 'controls', 'custody', 'delivery', 'gateway', 'modules', 'providers', 'redis', 'store'])(
+  test.each(['api', 'controls', 'custody', 'delivery', 'gateway', 'modules', 'openapi', 'providers', 'redis', 'store'])(
     'checks %s/',
     (room) => {
       expect(portedSources(root).some((file) => file.startsWith(`${room}/`))).toBe(true);

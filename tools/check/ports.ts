@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ambientRandomness, breachesOf, type Impurity, type Node, type Report, sourceFiles } from './purity.ts';
 
-const portedRooms = ['api', 'controls', 'custody', 'delivery', 'gateway', 'modules', 'providers', 'redis', 'store'];
+const portedRooms = 'api controls custody delivery gateway modules openapi providers redis store'.split(' ');
 const portedFiles = ['actors/waiting.ts'];
 
 interface Exemption {

@@ -3,7 +3,7 @@
  * from the schemas of the routes and the descriptors of the signing API. So the client knows what the gateway serves, and
  * nothing of it is written a second time. The names of the methods are in client-names.ts.
  */
-import { openapiDocument } from '../../gateway/openapi/document.ts';
+import { openapiDocument } from '../../openapi/document.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
 import { clientNames, dryRuns, unnamed } from './client-names.ts';
 import { restRoutes, sandboxRoutes } from './rest-routes.ts';

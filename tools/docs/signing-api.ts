@@ -3,9 +3,9 @@
  * that the service itself runs on.
  */
 import { type DescField, type DescFile, type DescMessage, ScalarType } from '@bufbuild/protobuf';
+import { signingMethods } from '../../api/signing-methods.ts';
 import { initialStates, isResumable, type SessionState, transitions } from '../../coordinator/contract/transitions.ts';
 import { eventTypes } from '../../delivery/events/types.ts';
-import { signingMethods } from '../../gateway/signing/methods.ts';
 import { contractVersion } from '../../proto/contract-version.ts';
 import {
   file_svc_mesh_v1_mpc_wallet as contract,

@@ -3,20 +3,20 @@
  * and webhooks carry the same.
  */
 import Type, { type TSchema } from 'typebox';
-import { Closed, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
-import { ComplianceList, Screening } from '../../controls/compliance/public.ts';
-import { Policy } from '../../controls/policies/public.ts';
-import { RiskRule } from '../../controls/risk/public.ts';
-import { Connection } from '../../custody/connections/public.ts';
-import { Intent } from '../../custody/intents/public.ts';
-import { Wallet } from '../../custody/wallets/public.ts';
-import { eventTypes } from '../../delivery/events/public.ts';
-import { WebhookSettings } from '../../delivery/webhooks/public.ts';
-import { ModuleAccessRequest } from '../../modules/access/public.ts';
-import { CorrectionView, Exception, Job } from '../../modules/recon/public.ts';
-import { TokenFacts, TokenOrder } from '../../modules/tokens/public.ts';
-import { Plan, Strategy } from '../../modules/treasury/public.ts';
-import { Vault, VaultKey, VaultSignatureSummary } from '../../modules/vaults/public.ts';
+import { Closed, Nullable, OneOf, Timestamp } from '../api/schema-kit.ts';
+import { ComplianceList, Screening } from '../controls/compliance/public.ts';
+import { Policy } from '../controls/policies/public.ts';
+import { RiskRule } from '../controls/risk/public.ts';
+import { Connection } from '../custody/connections/public.ts';
+import { Intent } from '../custody/intents/public.ts';
+import { Wallet } from '../custody/wallets/public.ts';
+import { eventTypes } from '../delivery/events/public.ts';
+import { WebhookSettings } from '../delivery/webhooks/public.ts';
+import { ModuleAccessRequest } from '../modules/access/public.ts';
+import { CorrectionView, Exception, Job } from '../modules/recon/public.ts';
+import { TokenFacts, TokenOrder } from '../modules/tokens/public.ts';
+import { Plan, Strategy } from '../modules/treasury/public.ts';
+import { Vault, VaultKey, VaultSignatureSummary } from '../modules/vaults/public.ts';
 
 /** What the coordinator writes of a session (coordinator/session/events.ts): more fields may come. */
 function session(own: Readonly<Record<string, TSchema>>, title: string) {

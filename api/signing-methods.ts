@@ -4,11 +4,10 @@
  * so that they cannot drift from the contract; only the scope is said here. The wire's cases have the names of the RPCs.
  */
 import { type DescMessage, type DescMethod, getOption } from '@bufbuild/protobuf';
-import type { Scope } from '../../api/scopes.ts';
-import { http } from '../../proto/gen/google/api/annotations_pb.ts';
-import { MpcWalletService } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { beginsSession, type CallRequest } from '../../proto/wire.ts';
-import type { Requirement } from '../auth/admission.ts';
+import { http } from '../proto/gen/google/api/annotations_pb.ts';
+import { MpcWalletService } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { beginsSession, type CallRequest } from '../proto/wire.ts';
+import type { Scope } from './scopes.ts';
 
 export interface SigningMethod {
   /** As the proto names it, e.g. "InitiateSigning". */
@@ -19,7 +18,11 @@ export interface SigningMethod {
   readonly httpPath: string;
   /** e.g. "/svc.mesh.v1.MpcWalletService/InitiateSigning". */
   readonly grpcPath: string;
-  readonly requirement: Requirement;
+  readonly requirement: {
+    readonly scope: Scope;
+    readonly limitClass: 'signing';
+    readonly loadClass: 'signing' | 'continuing';
+  };
   readonly request: DescMessage;
   readonly response: DescMessage;
 }

@@ -1,6 +1,6 @@
 /** What all operations of the OpenAPI document share: errors, headers, the security scheme, and named schemas. */
-import { type ErrorKind, errorKinds } from '../../api/errors/kinds.ts';
-import { ErrorBody } from '../../api/schema-kit.ts';
+import { type ErrorKind, errorKinds } from '../api/errors/kinds.ts';
+import { ErrorBody } from '../api/schema-kit.ts';
 
 /** Any part of the document. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };

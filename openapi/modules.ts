@@ -2,7 +2,7 @@
  * The modules of the contract as the OpenAPI document shows them: each tag is a module, and every operation carries the
  * label of its tag.
  */
-import { type Maturity, moduleOfTag, modules } from '../../api/modules.ts';
+import { type Maturity, moduleOfTag, modules } from '../api/modules.ts';
 import type { JsonObject } from './parts.ts';
 
 const meanings: Readonly<Record<Maturity, string>> = {

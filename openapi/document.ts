@@ -3,10 +3,10 @@
  * else than the code does.
  */
 
-import { plannedOfTag, previewOfTag } from '../../api/modules.ts';
-import type { Route } from '../../api/route.ts';
-import { isIdempotent } from '../../api/route-table.ts';
-import type { JsonSchema } from '../../api/schema-words.ts';
+import { plannedOfTag, previewOfTag } from '../api/modules.ts';
+import type { Route } from '../api/route.ts';
+import { isIdempotent } from '../api/route-table.ts';
+import type { JsonSchema } from '../api/schema-words.ts';
 import { bodyExamples } from './body-examples.ts';
 import { healthSchema } from './health.ts';
 import { documentTags, maturityOf, maturityText } from './modules.ts';

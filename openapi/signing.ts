@@ -3,7 +3,7 @@
  * has them. Requests take any field, and none is required at the door: what is missing is told in band, by the receipt.
  */
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
-import { signingMethods } from '../signing/methods.ts';
+import { signingMethods } from '../api/signing-methods.ts';
 import { bodyExamples } from './body-examples.ts';
 import { maturityOf } from './modules.ts';
 import { answerHeaders, errorResponses, type Json, type JsonObject, type NamedSchemas, ref } from './parts.ts';
