@@ -42,7 +42,7 @@ export interface RequestContext {
 export interface StreamCaller {
   /** Whether the caller's token would still be let in. Never rejects; true while that cannot be found out. */
   stillAdmitted(): Promise<boolean>;
-  /** Closes the caller's connection at once: it takes nothing, or what it gets cannot go on. */
+  /** Closes the caller's connection at once: it takes nothing, or the answer cannot continue. */
   cut(): void;
 }
 
@@ -51,7 +51,7 @@ export interface Answer<B = unknown> {
   /** As the response schema of that status has it; undefined with 204. */
   readonly body?: B;
   /**
-   * Instead of a body, and never with a change: text that goes on until one side ends it. Called once, when the answer is
+   * Instead of a body, and never with a change: text without an end of its own. Called once, when the answer is
    * sent; what it makes is ended by `return` when the caller goes. `headers` say its content type.
    */
   readonly stream?: (caller: StreamCaller) => AsyncIterableIterator<string>;
