@@ -20,21 +20,34 @@ test('falls by refusals, once for a burst of them, and rises while calls are tak
   for (let call = 0; call < 1_000; call += 1) limit.start();
   for (let call = 0; call < 100; call += 1) {
     limit.end();
-    limit.answered(true, 0);
+    limit.answered(true, 1, 0);
   }
   expect(limit.limit).toBe(800);
   expect(limit.hasRoom()).toBe(false);
   for (let atMs = 100; atMs < 10_000; atMs += 100) {
     limit.end();
-    limit.answered(true, atMs);
+    limit.answered(true, 1, atMs);
   }
   expect(limit.limit).toBe(32);
   for (let call = 0; call < 400; call += 1) {
     limit.end();
     limit.start();
-    limit.answered(false, 20_000);
+    limit.answered(false, 5, 20_000);
   }
   expect(limit.limit).toBe(132);
+});
+
+test('falls by late answers too, and rises again by prompt ones alone', () => {
+  const limit = new BeginLimit();
+  for (let call = 0; call < 500; call += 1) limit.start();
+  limit.end();
+  limit.answered(false, 251, 0);
+  expect(limit.limit).toBe(400);
+  limit.answered(false, 250, 1_000);
+  limit.answered(false, 126, 1_000);
+  expect(limit.limit).toBe(400);
+  limit.answered(false, 125, 1_000);
+  expect(limit.limit).toBe(400.25);
 });
 
 const initiate = (walletId: string): CallRequest => ({
