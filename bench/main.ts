@@ -19,6 +19,7 @@ import { readProbes } from './cluster/probes.ts';
 import { redisUse, useEach } from './cluster/redis-use.ts';
 import { coordinatorDoor } from './doors/coordinator.ts';
 import { eventPhases } from './events/phases.ts';
+import { type FlatPoint, flatPoints } from './flat/phases.ts';
 import { BareFloor } from './floor/floor.ts';
 import { generatorCapacity } from './generator/capacity.ts';
 import { runLoad } from './load/load.ts';
@@ -89,6 +90,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       wallet: [],
       events: [],
       overload: [],
+      flat: [],
       deliveries: undefined,
       bare: undefined,
       memory: {},
@@ -122,6 +124,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
     if (options.parts.includes('wallet')) await bench.wallet();
     if (options.parts.includes('events')) await bench.events();
     if (options.parts.includes('overload')) await bench.overload();
+    if (options.parts.includes('flat')) await bench.flat();
     const memoryAfter = memory(cluster.pids);
     const generator = options.parts.includes('generator') ? await generatorCapacity(cluster, options.countMs, say) : [];
     const correctness = await bench.verdict();
@@ -136,6 +139,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       walletPhases: wallet,
       eventPhases: events,
       overloadPhases: overload,
+      flatPoints: flat,
       deliveries,
       bare,
     } = bench;
@@ -149,6 +153,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       wallet,
       events,
       overload,
+      flat,
       deliveries,
       bare,
       references,
@@ -196,6 +201,7 @@ class Bench {
   walletPhases: readonly WalletPhase[] = [];
   eventPhases: readonly EventPhase[] = [];
   overloadPhases: readonly OverloadPhase[] = [];
+  flatPoints: readonly FlatPoint[] = [];
   deliveries: Results['deliveries'];
   bare: BareRates | undefined;
   readonly #cluster: BenchCluster;
@@ -312,6 +318,15 @@ class Bench {
 
   async overload(): Promise<void> {
     this.overloadPhases = await overloadPhases(this.#cluster, this.#options.countMs, this.#say);
+  }
+
+  async flat(): Promise<void> {
+    const { sessions, countMs } = this.#options;
+    const door = await this.#open('rest', warmUpInFlight);
+    const key = this.#cluster.key('secp256k1');
+    const ceremony = () => signOnce(door, key, this.#evidence);
+    this.flatPoints = await flatPoints(this.#cluster, sessions, countMs, ceremony, this.#say);
+    await door.close();
   }
 
   async verdict(): Promise<Correctness> {

@@ -20,8 +20,8 @@ const usualParts = [
   'simulation',
   'start',
 ] as const;
-/** The last two take minutes, and run only when they are named. */
-export const partNames = [...usualParts, 'recon-redis', 'overload'] as const;
+/** The last three take minutes, and run only when they are named. */
+export const partNames = [...usualParts, 'recon-redis', 'overload', 'flat'] as const;
 export type PartName = (typeof partNames)[number];
 
 export interface BenchOptions {
@@ -35,6 +35,8 @@ export interface BenchOptions {
   /** Wallets of the largest tenant that is listed. */
   readonly walletsMany: number;
   readonly warmMs: number;
+  /** Finished sessions that are stored when signatures are measured, ascending. */
+  readonly sessions: readonly number[];
   /** Rows of each side that reconciliation compares. */
   readonly reconRows: number;
   /** Of each reference. */
@@ -52,6 +54,7 @@ export interface BenchOptions {
 const secondsMax = 60;
 const inFlightMax = 1024;
 const walletsMax = 1_000_000;
+const sessionsMax = 10_000_000;
 
 /** undefined: help was asked for, and has been printed. Throws a Failure on a wrong call. */
 export function parseOptions(args: readonly string[]): BenchOptions | undefined {
@@ -64,6 +67,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     .option('--in-flight <counts>', 'callers at once, such as 1,8,64', counts)
     .option('--seconds <number>', 'that each phase counts for', seconds)
     .option('--wallets <count>', 'wallets of the largest tenant', wallets)
+    .option('--sessions <counts>', 'finished sessions beside which signatures are measured', sessionCounts)
     .option('--json <file>', 'write the results there too ("-": to standard output, the table to standard error)')
     .option('--profile <folder>', 'write a CPU profile of every process there (slower; open it in a browser)')
     .option('--strict', 'exit 1 when a target is missed, too')
@@ -84,6 +88,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     inFlight?: number[];
     seconds?: number;
     wallets?: number;
+    sessions?: number[];
     json?: string;
     profile?: string;
     strict?: boolean;
@@ -98,6 +103,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     inFlight: given.inFlight ?? [1, 8, 64],
     countMs,
     walletsMany: given.wallets ?? (quick ? 10_000 : 100_000),
+    sessions: given.sessions ?? (quick ? [10, 1_000] : [10, 1_000, 100_000, 1_000_000]),
     reconRows: quick ? 100_000 : 1_000_000,
     warmMs: Math.min(1000, countMs / 2),
     referenceMs: Math.min(1500, countMs / 2),
@@ -122,6 +128,13 @@ function counts(text: string): number[] {
   const numbers = text.split(',').map(Number);
   if (numbers.every((number) => Number.isInteger(number) && number >= 1 && number <= inFlightMax)) return numbers;
   throw new InvalidArgumentError(`Numbers from 1 to ${inFlightMax}, with commas between.`);
+}
+
+function sessionCounts(text: string): number[] {
+  const numbers = text.split(',').map(Number);
+  const ascend = numbers.every((number, at) => Number.isInteger(number) && number > (numbers[at - 1] ?? 0));
+  if (ascend && numbers.at(-1)! <= sessionsMax) return numbers;
+  throw new InvalidArgumentError(`Ascending numbers from 1 to ${sessionsMax}, with commas between.`);
 }
 
 function wallets(text: string): number {

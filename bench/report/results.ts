@@ -5,6 +5,7 @@ import type { Memory } from '../../load/measure/processes.ts';
 import type { Verdict } from '../../load/verdict/signatures.ts';
 import type { ProbeReading } from '../cluster/probe-protocol.ts';
 import type { RedisUse } from '../cluster/redis-use.ts';
+import type { FlatPoint } from '../flat/phases.ts';
 import type { GeneratorCapacity } from '../generator/capacity.ts';
 import type { LoadResult } from '../load/load.ts';
 import type { OverloadPhase } from '../overload/phases.ts';
@@ -105,6 +106,7 @@ export interface Results {
   readonly deliveries: { readonly drain: DrainRate; readonly bullmq: BullmqRate } | undefined;
   /** Empty when it was not measured. */
   readonly overload: readonly OverloadPhase[];
+  readonly flat: readonly FlatPoint[];
   /** What the wallet API is compared with; undefined when it was not measured. */
   readonly bare: BareRates | undefined;
   readonly references: References | undefined;

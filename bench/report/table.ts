@@ -84,6 +84,7 @@ export function tableOf(results: Results): string {
       ),
     );
   }
+  if (results.flat.length > 0) lines.push(...flatLines(results.flat));
   if (results.deliveries !== undefined) {
     const { drain, bullmq } = results.deliveries;
     lines.push(
@@ -335,4 +336,15 @@ function grid(heads: readonly string[], rows: readonly (readonly string[])[]): s
 function idle({ signing, dkg, wallet, events }: Results): string[] {
   const phases = [...signing, ...dkg, ...wallet, ...events].filter(({ completed }) => completed === 0);
   return phases.length === 0 ? [] : [`  nothing was completed in ${phases.length} of the phases`];
+}
+
+function flatLines(points: Results['flat']): string[] {
+  const roles = ['gateway', 'coordinator', 'nodes', 'redis'];
+  const heads = ['finished sessions', '/s', ...roles.map((role) => `${role} CPU ms`), 'Redis commands'];
+  const memory = [...roles.map((role) => `${role} MiB`), 'Redis used MiB'];
+  const rows = points.map(({ sessions, perSecond, cpuMs, redisCommands, mib, redisUsedMib }) => [
+    ...[String(sessions), whole(perSecond), ...roles.map((role) => (cpuMs[role] ?? 0).toFixed(2))],
+    ...[redisCommands.toFixed(1), ...roles.map((role) => whole(mib[role] ?? 0)), whole(redisUsedMib)],
+  ]);
+  return ['', 'Signatures (mock ECDSA, REST) beside finished sessions', '', ...grid([...heads, ...memory], rows)];
 }
