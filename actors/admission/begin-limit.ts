@@ -35,8 +35,9 @@ export class BeginLimit {
     this.#underWay -= 1;
   }
 
-  /** After `end`. `refused`: for load, without any effect. `tookMs`: 0 for a call whose time says nothing of load. */
-  answered(refused: boolean, tookMs: number, nowMs: number): void {
+  /** After `end`. `refused`: for load, without any effect. `sinceMs`: when the call was sent; Infinity: its time says nothing of load. */
+  answered(refused: boolean, sinceMs: number, nowMs: number): void {
+    const tookMs = nowMs - sinceMs;
     if (!refused && tookMs <= lateMs) {
       const rises = tookMs <= lateMs / 2 && this.#underWay * 2 >= this.#limit;
       if (rises) this.#limit = Math.min(limitMax, this.#limit + rise);

@@ -21,6 +21,7 @@ import {
   type CallCase,
   type CallRequest,
   type CallResponse,
+  isBrief,
   type RequestOf,
   type ResponseOf,
 } from '../../proto/wire.ts';
@@ -75,7 +76,7 @@ export type Done = (outcome: CallOutcome) => void;
 interface Waiting {
   readonly call: SigningCall;
   readonly done: Done;
-  /** When it was sent, by the timers. */
+  /** When it was sent; Infinity: it waits for nodes, so that its time says nothing of load. */
   readonly sinceMs: number;
   readonly cancelTimer: Cancel;
   readonly span: Span;
@@ -173,7 +174,8 @@ export class SigningCalls extends Calls {
     const cancelTimer = this.#timers.start(deadlineMs - nowMs, () => this.#expire(callId));
     const span = this.#tracer.start(call.request.case, 'client', call.traceparent);
     if (begins) this.#begins.start();
-    this.#waiting.set(callId, { call, done, sinceMs: this.#timers.elapsedMs(), cancelTimer, span });
+    const sinceMs = isBrief(call.request.case) ? this.#timers.elapsedMs() : Number.POSITIVE_INFINITY;
+    this.#waiting.set(callId, { call, done, sinceMs, cancelTimer, span });
     const undelivered = this.#link.send(
       {
         tenant: call.tenant,
@@ -199,12 +201,7 @@ export class SigningCalls extends Calls {
     const { outcome } = reply;
     const { call, done } = waiting;
     const refused = outcome.case === 'error' && outcome.value.code === CallErrorCode.OVERLOADED;
-    if (beginsSession(call.request.case)) {
-      const nowMs = this.#timers.elapsedMs();
-      // Sign and MakeKey wait for nodes, whose time is their own.
-      const isBrief = call.request.case === 'initiateSigning' || call.request.case === 'initiateDkg';
-      this.#begins.answered(refused, isBrief ? nowMs - waiting.sinceMs : 0, nowMs);
-    }
+    if (beginsSession(call.request.case)) this.#begins.answered(refused, waiting.sinceMs, this.#timers.elapsedMs());
     if (!isAnswerTo(call, outcome)) this.#answer(done, { failure: failureOf(outcome) });
     else this.#answer(done, this.#unconfirmed(call, outcome) ?? { response: outcome });
   }

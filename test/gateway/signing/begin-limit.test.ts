@@ -20,19 +20,19 @@ test('falls by refusals, once for a burst of them, and rises while calls are tak
   for (let call = 0; call < 1_000; call += 1) limit.start();
   for (let call = 0; call < 100; call += 1) {
     limit.end();
-    limit.answered(true, 1, 0);
+    limit.answered(true, 0, 0);
   }
   expect(limit.limit).toBe(800);
   expect(limit.hasRoom()).toBe(false);
   for (let atMs = 100; atMs < 10_000; atMs += 100) {
     limit.end();
-    limit.answered(true, 1, atMs);
+    limit.answered(true, atMs, atMs);
   }
   expect(limit.limit).toBe(32);
   for (let call = 0; call < 400; call += 1) {
     limit.end();
     limit.start();
-    limit.answered(false, 5, 20_000);
+    limit.answered(false, Number.POSITIVE_INFINITY, 20_000);
   }
   expect(limit.limit).toBe(132);
 });
@@ -41,12 +41,12 @@ test('falls by late answers too, and rises again by prompt ones alone', () => {
   const limit = new BeginLimit();
   for (let call = 0; call < 500; call += 1) limit.start();
   limit.end();
-  limit.answered(false, 251, 0);
+  limit.answered(false, 0, 251);
   expect(limit.limit).toBe(400);
-  limit.answered(false, 250, 1_000);
-  limit.answered(false, 126, 1_000);
+  limit.answered(false, 750, 1_000);
+  limit.answered(false, 874, 1_000);
   expect(limit.limit).toBe(400);
-  limit.answered(false, 125, 1_000);
+  limit.answered(false, 875, 1_000);
   expect(limit.limit).toBe(400.25);
 });
 
