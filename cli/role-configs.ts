@@ -200,6 +200,7 @@ export function gatewayConfig(settings: Settings, sandboxControl?: SandboxContro
       signing: settings.SIGNMESH_RATE_LIMIT_SIGNING,
     },
     connectionsMax: settings.SIGNMESH_CONNECTIONS,
+    ...(settings.SIGNMESH_CORS_ORIGINS !== undefined && { corsOrigins: settings.SIGNMESH_CORS_ORIGINS }),
     tenantBytesMax: settings.SIGNMESH_TENANT_BYTES,
     load: { inHandMax: settings.SIGNMESH_LOAD_CALLS, waitMs: settings.SIGNMESH_LOAD_WAIT_MS },
     acceptAnyTestToken: environment === 'sandbox' && settings.SIGNMESH_ACCEPT_ANY_TEST_TOKEN,

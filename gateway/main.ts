@@ -125,7 +125,8 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
     ...keys,
     ...bounds,
   };
-  const http = await buildHttp({ ...doors, ...page, environment, rest: wallets });
+  const cors = config.corsOrigins !== undefined && { corsOrigins: config.corsOrigins };
+  const http = await buildHttp({ ...doors, ...page, ...cors, environment, rest: wallets });
   const grpc = buildGrpc(doors);
   const onRestored = async () => {
     authenticator.clearCache();

@@ -120,6 +120,22 @@ export function urls(countMax: number, ...protocols: readonly string[]): Kind<re
   };
 }
 
+/** Of pages (RFC 6454 §6.2), or "*" for all. */
+export function origins(countMax: number): Kind<readonly string[]> {
+  const isOrigin = (value: string) =>
+    /^https?:[^*]+$/.test(value) && URL.canParse(value) && new URL(value).origin === value;
+  return {
+    allowed: `\`*\`, or up to ${countMax} origins such as \`https://app.example.com\`, separated by commas`,
+    parse: (given) => {
+      const values = given.split(',').map((part) => part.trim());
+      return values.length <= countMax && values.every((value) => value === '*' || isOrigin(value))
+        ? values
+        : undefined;
+    },
+    print: (values) => values.join(','),
+  };
+}
+
 export function text(charsMax: number): Kind<string> {
   return {
     allowed: `a text of at most ${charsMax} characters`,

@@ -22,6 +22,7 @@ import {
   integers,
   type Kind,
   onOff,
+  origins,
   path,
   port,
   portOrFree,
@@ -253,6 +254,11 @@ export const variables = {
     10_000,
     ['up', 'gateway'],
     'Connections to each door of a gateway at once, at most. At the bound a new one of HTTP takes the place of the one that has been idle for longest.',
+  ),
+  SIGNMESH_CORS_ORIGINS: optional(
+    origins(32),
+    ['up', 'gateway'],
+    'Origins of browsers’ pages that may call the HTTP API, e.g. `https://app.example.com`; `*` for all. Unset: none but the gateway’s own.',
   ),
   SIGNMESH_TENANT_BYTES: variable(
     integer(1_000, 1e15, 'bytes'),

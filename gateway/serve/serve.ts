@@ -15,6 +15,7 @@ import type { Admission } from '../auth/admission.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
 import type { ClientCallDeps } from '../signing/wallet-terms.ts';
 import type { Reply, Serve, ServeRequest, ServeResponse } from './contract.ts';
+import { corsFor } from './cors.ts';
 import { type DocumentOptions, documentEndpoints } from './documents.ts';
 import { endpointFinder } from './endpoints.ts';
 import { errorReply } from './errors.ts';
@@ -29,6 +30,8 @@ export interface ServeDeps extends ClientCallDeps, DocumentOptions {
   readonly timers: Timers;
   readonly requestIds: RequestIds;
   readonly log: Log;
+  /** Of browsers' pages that may call the API, or "*"; undefined: none. */
+  readonly corsOrigins?: readonly string[] | undefined;
   /** The wallet API; without it there is the signing API alone. */
   readonly rest?: { readonly routes: readonly Route[]; readonly deps: RestDeps } | undefined;
 }
@@ -36,6 +39,7 @@ export interface ServeDeps extends ClientCallDeps, DocumentOptions {
 /** Throws an Error when a route contradicts itself, or two are the same. */
 export function makeServe(deps: ServeDeps): Serve {
   const { rest, requestIds, timers, log } = deps;
+  const cors = corsFor(deps.corsOrigins ?? []);
   const find = endpointFinder([
     healthEndpoint(deps),
     ...signingEndpoints(deps),
@@ -44,13 +48,19 @@ export function makeServe(deps: ServeDeps): Serve {
   ]);
   return async (request) => {
     const { entry = new AccessEntry(requestIds.of(request.headers[requestIdHeader]), timers.elapsedMs()) } = request;
-    const headers: Record<string, string> = { [requestIdHeader]: entry.requestId, 'cache-control': 'no-store' };
-    let reply: Reply;
+    const headers: Record<string, string> = {
+      [requestIdHeader]: entry.requestId,
+      'cache-control': 'no-store',
+      ...cors.headers(request),
+    };
+    let reply = cors.preflight(request);
     try {
-      const { endpoint, params, query } = find(request.method, request.target);
-      entry.route = endpoint.path;
-      needOneHost(request);
-      reply = await endpoint.run({ request, entry, params, query, headers });
+      if (reply === undefined) {
+        const { endpoint, params, query } = find(request.method, request.target);
+        entry.route = endpoint.path;
+        needOneHost(request);
+        reply = await endpoint.run({ request, entry, params, query, headers });
+      }
     } catch (error) {
       reply = errorReply(toServiceError(error), entry, log);
     }

@@ -110,6 +110,7 @@ export interface GatewayOptions {
   readonly requestTimeoutMs?: number;
   readonly connectionsMax?: number;
   readonly tls?: DoorTls;
+  readonly corsOrigins?: readonly string[] | undefined;
   /** Those of another gateway, where several serve one tenant. */
   readonly tokens?: MemoryTokens;
   readonly clock?: { offsetMs: number };
@@ -131,6 +132,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     requestTimeoutMs,
     connectionsMax,
     tls,
+    corsOrigins,
   } = options;
   const coordinator = new FakeCoordinator();
   const { log, lines } = collectLog();
@@ -163,7 +165,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     ...(connectionsMax !== undefined && { connectionsMax }),
   };
   const doors = { tls, ...common, ...bounds, ...room, ...(wallets !== undefined && { wallets }) };
-  const served = { ...doors, environment, version: '0.0.0-test', ...(rest !== undefined && { rest }) };
+  const served = { ...doors, corsOrigins, environment, version: '0.0.0-test', ...(rest !== undefined && { rest }) };
   const http = await buildHttp(served);
   let grpc: GrpcDoor | undefined;
   let client: Client | undefined;
