@@ -1,5 +1,6 @@
 /** What a role says at its start of certificates that expire soon, and of what crosses between hosts in clear. */
 import { isLoopback } from '../../actors/live/link-tls.ts';
+import { redisAddress, redisHosts } from '../../redis/address.ts';
 import type { Role, Settings } from '../settings/config.ts';
 import { expiryWarning } from './certificate-checks.ts';
 
@@ -40,10 +41,11 @@ function plainTexts(
       'The doors are plain and other hosts reach them: tokens cross the network in clear. Set SIGNMESH_TLS_CERT, or let a proxy speak TLS before them.',
     );
   }
-  const redis = role === 'node' || settings.REDIS_URL === undefined ? undefined : new URL(settings.REDIS_URL);
-  if (redis?.protocol === 'redis:' && !isLoopback(redis.hostname)) {
+  const { REDIS_URL: url = '' } = settings;
+  const redis = role === 'node' ? undefined : redisAddress(url);
+  if (redis !== undefined && !redis.isTls && !redis.nodes.every((node) => isLoopback(node.host))) {
     texts.push(
-      `REDIS_URL is plain: its password and all data cross the network to ${redis.host} in clear. Write rediss://.`,
+      `REDIS_URL is plain: its password and all data cross the network to ${redisHosts(url)} in clear. Write rediss://.`,
     );
   }
   return texts;

@@ -147,7 +147,10 @@ describe('a role across hosts', () => {
     expect(events('gateway', {})).toEqual([]);
     expect(events('gateway', { SIGNMESH_HTTP_HOST: '0.0.0.0' })).toEqual(['transport.plain']);
     expect(events('gateway', { REDIS_URL: 'redis://redis:6379' })).toEqual(['transport.plain']);
-    expect(events('gateway', { REDIS_URL: 'rediss://redis:6379' })).toEqual([]);
+    expect(events('gateway', { REDIS_URL: 'redis://127.0.0.1:7000,redis:7001' })).toEqual(['transport.plain']);
+    for (const url of ['rediss://redis:6379', 'rediss://a:7000,b:7001', 'redis://127.0.0.1:7000,localhost']) {
+      expect(events('gateway', { REDIS_URL: url })).toEqual([]);
+    }
     expect(events('coordinator', { SIGNMESH_COORDINATOR_HOST: '0.0.0.0', SIGNMESH_CLUSTER: '2' })).toEqual([
       'transport.plain',
       'coordinator.unreachable',

@@ -25,7 +25,12 @@ import { tenantsWith } from '../../store/tenants-with.ts';
 import { type Receiver, sequencesOf, startReceiver } from '../delivery/deliveries/support/receiver.ts';
 import { eventAt, type HookService, startService } from '../delivery/deliveries/support/service.ts';
 import { startRedis } from '../support/redis.ts';
-import { type ClusterServer, startRedisCluster, type TestRedisCluster } from '../support/redis-cluster.ts';
+import {
+  type ClusterServer,
+  type SlotMove,
+  startRedisCluster,
+  type TestRedisCluster,
+} from '../support/redis-cluster.ts';
 import { eventFor, thing, thingId, thingType } from '../support/store.ts';
 import { isThorough } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
@@ -221,32 +226,13 @@ test('all keys have one of the declared tags, or no script', async () => {
 describe('a slot that moves while it is used', () => {
   const tenant = () => tenants[1]!;
   let kept: string;
-  let source: ClusterServer;
-  let destination: ClusterServer;
-  let slot: number;
-  const finish = async () => {
-    await moveKeys(1_000);
-    for (const { client } of [destination, source]) {
-      await client.cluster('SETSLOT', slot, 'NODE', await destination.id());
-    }
-  };
-  const moveKeys = async (count: number) => {
-    const keys = (await source.client.cluster('GETKEYSINSLOT', slot, count)) as string[];
-    if (keys.length === 0) return;
-    const auth = ['AUTH', source.client.options.password!];
-    const to = ['127.0.0.1', String(destination.innerPort), '', '0', '5000'];
-    await source.client.call('MIGRATE', ...to, ...auth, 'KEYS', ...keys);
-  };
+  let move: SlotMove;
 
   beforeAll(async () => {
     kept = thingId(Date.now());
-    slot = slotOf(tenantPrefix(tenant()));
-    ({ master: source } = await cluster.ownerOf(tenantPrefix(tenant())));
-    ({ master: destination } = await cluster.ownerOf(tenantPrefix(tenants[2]!)));
     const ledger = [{ walletId: 'w', asset: 'ETH', available: 100n, reserved: 0n }];
     await store.commit(tenant(), { puts: [create(thingType, thing(kept))], ledger });
-    await destination.client.cluster('SETSLOT', slot, 'IMPORTING', await source.id());
-    await source.client.cluster('SETSLOT', slot, 'MIGRATING', await destination.id());
+    move = await cluster.beginMove(tenantPrefix(tenant()), tenantPrefix(tenants[2]!));
   });
 
   const spend = { ledger: [{ walletId: 'w', asset: 'ETH', available: -1n, reserved: 0n }] };
@@ -255,13 +241,13 @@ describe('a slot that moves while it is used', () => {
   const unguarded = async () => {
     const key = tenantPrefix(tenant());
     const args = ['', '', '', '1', JSON.stringify(changeArgument(spend))];
-    await destination.client.asking();
-    return destination.client.eval(readScript('store/commit.lua').source, 1, key, ...args);
+    await move.destination.client.asking();
+    return move.destination.client.eval(readScript('store/commit.lua').source, 1, key, ...args);
   };
 
   test('a change is refused and changes nothing, before, while and after half of the keys have gone', async () => {
     for (const count of [0, 3, 1_000]) {
-      await moveKeys(count);
+      if (count > 0) await move.moveKeys(count);
       const refusal = await store.commit(tenant(), spend).catch((error: unknown) => error);
       expect(refusal).toBeInstanceOf(StoreUnavailable);
       expect(refusal).toMatchObject({ changedNothing: true, message: expect.stringMatching(/moving this slot/) });
@@ -273,10 +259,9 @@ describe('a slot that moves while it is used', () => {
   });
 
   test('afterwards all is there, and changes are made', async () => {
-    await finish();
+    await move.finish();
     await until(async () => (await store.commit(tenant(), spend)).committed, 'a change', 5_000);
     expect(await redis.hget(`${tenantPrefix(tenant())}bal:w`, 'ETH')).toBe('99');
-    await until(async () => (await cluster.ownerOf(tenantPrefix(tenant()))).master === destination, 'the new place');
   });
 });
 

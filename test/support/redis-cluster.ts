@@ -2,12 +2,13 @@
  * A Redis Cluster of real redis-servers on loopback: three masters with a replica each, behind a password, with an
  * append-only file. With TLS, clients come in clear or over TLS, and the servers talk to each other over TLS.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { slotOf, slotsTotal } from '../../redis/slots.ts';
+import { TestAuthority } from './certificates.ts';
 import { freePort } from './redis.ts';
 import { until } from './until.ts';
 
@@ -70,6 +71,16 @@ export class ClusterServer {
   }
 }
 
+/** A classic migration of a slot that has begun: its keys may lie on either server. */
+export interface SlotMove {
+  readonly source: ClusterServer;
+  readonly destination: ClusterServer;
+  /** Resolves to whether there were any left. */
+  moveKeys(count: number): Promise<boolean>;
+  /** Moves the rest, and ends it. */
+  finish(): Promise<void>;
+}
+
 export class TestRedisCluster {
   readonly servers: readonly ClusterServer[];
   /** Of the certificates of all servers; empty without TLS. */
@@ -112,6 +123,28 @@ export class TestRedisCluster {
       return this.servers.find((server) => server.port === port)!;
     });
     return { master: master!, replica: replica! };
+  }
+
+  /** Begins to move the slot of `key` to the master of another key's. */
+  async beginMove(key: string, to: string): Promise<SlotMove> {
+    const slot = slotOf(key);
+    const { master: source } = await this.ownerOf(key);
+    const { master: destination } = await this.ownerOf(to);
+    await destination.client.cluster('SETSLOT', slot, 'IMPORTING', await source.id());
+    await source.client.cluster('SETSLOT', slot, 'MIGRATING', await destination.id());
+    const place = ['127.0.0.1', String(destination.innerPort), '', '0', '5000', 'AUTH', password, 'KEYS'];
+    const moveKeys = async (count: number) => {
+      const keys = (await source.client.cluster('GETKEYSINSLOT', slot, count)) as string[];
+      if (keys.length > 0) await source.client.call('MIGRATE', ...place, ...keys);
+      return keys.length > 0;
+    };
+    const finish = async () => {
+      while (await moveKeys(1_000));
+      const id = await destination.id();
+      for (const { client } of [destination, source]) await client.cluster('SETSLOT', slot, 'NODE', id);
+      await until(async () => (await this.ownerOf(key)).master === destination, 'the slot at its new place');
+    };
+    return { source, destination, moveKeys, finish };
   }
 
   /** Resolves when every slot has a master and every master a replica that follows it. */
@@ -208,13 +241,11 @@ async function meet(servers: readonly ClusterServer[]): Promise<void> {
 /** A certificate for 127.0.0.1, signed by a CA of its own. */
 function certificates(directory: string): { readonly caFile: string; readonly args: readonly string[] } {
   const at = (name: string) => join(directory, name);
-  const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: ['ignore', 'ignore', 'ignore'] });
-  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
-  openssl('req', '-x509', ...newKey, '-keyout', at('ca.key'), '-out', at('ca.crt'), '-subj', '/CN=test');
-  openssl(
-    ...['req', '-x509', ...newKey, '-keyout', at('tls.key'), '-out', at('tls.crt'), '-subj', '/CN=redis'],
-    ...['-CA', at('ca.crt'), '-CAkey', at('ca.key'), '-addext', 'subjectAltName=IP:127.0.0.1'],
-  );
+  const authority = new TestAuthority();
+  const { cert, key } = authority.issue({ hosts: ['127.0.0.1'], usage: ['server', 'client'] });
+  writeFileSync(at('ca.crt'), authority.ca);
+  writeFileSync(at('tls.crt'), cert);
+  writeFileSync(at('tls.key'), key);
   const modes = ['--tls-cluster', 'yes', '--tls-replication', 'yes', '--tls-auth-clients', 'no'];
   const files = ['--tls-cert-file', at('tls.crt'), '--tls-key-file', at('tls.key'), '--tls-ca-cert-file', at('ca.crt')];
   return { caFile: at('ca.crt'), args: [...modes, ...files] };

@@ -1,6 +1,7 @@
 /**
- * The whole product on a Redis Cluster over TLS: clients pay, nodes sign, webhooks arrive, while masters hand over to their
- * replicas and are killed (kill -9). A write waits for a replica, so that nothing acknowledged may be lost. In a thorough run.
+ * The whole product on a Redis Cluster over TLS: clients pay, nodes sign, webhooks arrive, while slots move, and masters hand
+ * over to their replicas and are killed (kill -9). A write waits for a replica, so that nothing acknowledged may be lost. In a
+ * thorough run.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bullPrefix } from '../../delivery/deliveries/keys.ts';
@@ -33,7 +34,8 @@ const clients = 6;
 describe.runIf(isThorough)('on a Redis Cluster', () => {
   const seed = announcedSeed('Redis Cluster');
   const answered: Answered[] = [];
-  let repeats = 0;
+  const payers: PaymentClient[] = [];
+  const repeats = () => payers.reduce((sum, client) => sum + client.repeats, 0);
   let redis: TestRedisCluster;
   let cluster: TestCluster;
   let receiver: Receiver;
@@ -79,7 +81,7 @@ describe.runIf(isThorough)('on a Redis Cluster', () => {
     events = await readAll<BookedEvent>(api, '/v1/events', 'events');
     books = await Promise.all((await redis.masters()).map(({ client }) => readChains(client)));
     process.stdout.write(
-      `Redis Cluster: ${intents.length} intents, ${repeats} calls repeated, ${events.length} events\n`,
+      `Redis Cluster: ${intents.length} intents, ${repeats()} calls repeated, ${events.length} events\n`,
     );
   }, 300_000);
   afterAll(async () => {
@@ -88,7 +90,7 @@ describe.runIf(isThorough)('on a Redis Cluster', () => {
     await redis?.stop();
   });
 
-  /** The masters of the tenant, of the chain and of BullMQ, one after the other. */
+  /** The slots of tenant and chain move; the masters of tenant, chain and BullMQ are lost, one after the other. */
   async function disturb(): Promise<void> {
     const enough = async (count: number) => {
       const before = answered.length;
@@ -100,11 +102,27 @@ describe.runIf(isThorough)('on a Redis Cluster', () => {
     );
     const tenant = tenantPrefix(found.find((name) => name !== '')!);
     await enough(10);
+    const chain = `sm:{chain:${evm}}:`;
+    for (const key of [tenant, chain]) {
+      const { master: source } = await redis.ownerOf(key);
+      const other = await until(async () => {
+        for (const name of ['a', 'b', 'c', 'd', 'e', 'f'])
+          if ((await redis.ownerOf(name)).master !== source) return name;
+        return undefined;
+      }, 'another master');
+      const move = await redis.beginMove(key, other);
+      const calls = () => answered.length + repeats();
+      for (let before = calls(); await move.moveKeys(50); before = calls()) {
+        await until(() => calls() > before, 'a call, or one more try of it');
+      }
+      await move.finish();
+      await enough(5);
+    }
     const { replica } = await redis.ownerOf(tenant);
     await replica.client.cluster('FAILOVER');
     await until(() => replica.isMaster(), 'the replica to be master');
     await redis.whole();
-    for (const key of [tenant, `sm:{chain:${evm}}:`, bullPrefix]) {
+    for (const key of [tenant, chain, bullPrefix]) {
       await enough(5);
       const lost = await redis.ownerOf(key);
       await lost.master.kill();
@@ -119,11 +137,11 @@ describe.runIf(isThorough)('on a Redis Cluster', () => {
     const chance = new Seeded(`${seed}/${name}`);
     const { token, approver_token: approverToken } = cluster.ready;
     const client = new PaymentClient({ urls: [cluster.httpUrl], token, approverToken, chance, withinMs: 90_000 });
+    payers.push(client);
     for (let count = 1; !isOver(); count += 1) {
       await client.pay(drawOrder(`${name}-${count}`, chance, fixtures));
       answered.push(...client.answered.splice(0));
     }
-    repeats += client.repeats;
   }
 
   test('every idempotency key made one intent, the one that its client was told, and it ended as it had to', () => {
@@ -134,7 +152,7 @@ describe.runIf(isThorough)('on a Redis Cluster', () => {
     for (const { order, intentId } of answered) {
       expect([order.key, byId.get(intentId)!.status]).toEqual([order.key, endings[order.ending].status]);
     }
-    expect(repeats).toBeGreaterThan(0);
+    expect(repeats()).toBeGreaterThan(0);
   });
 
   test('each wallet holds what came in less what went out, and so says its chain; nothing is set aside', () => {
