@@ -6,6 +6,9 @@
  * Calls that begin a session and those that continue one have gates of their own, and the first is refused first: a session that
  * was begun and whose next call is refused has cost its work in vain.
  *
+ * A session begins only while all calls in hand would be done within `behindMs` at the rate of the last second: where nodes or Redis
+ * are what is slow, this process is in time although it takes on more than it finishes.
+ *
  * A call whose deadline has passed while it waited here is dropped: its gateway has answered it. Clocks differ, so what counts is the
  * time that it waited by this process's own timers; a deadline that seems past at the arrival says nothing. A place whose reply never
  * comes is free again after `placeMaxMs`, longer than any call may take.
@@ -33,6 +36,10 @@ const placeMaxMs = 150_000;
 
 /** A gateway has waited before it: what waits here is only what several gateways send at once. */
 const waits = { burstWaitMs: 1_000, standingAfterMs: 1_000, standingWaitMs: 250 };
+/** What may be in hand whatever the rate: the first calls after a pause, and calls that wait for nodes. */
+const inHandLeast = 256;
+const behindMs = 500;
+const rateWindowMs = 500;
 const gates = {
   begin: { limitStart: 256, limitMin: 32, ...waits },
   continue: { limitStart: 1_024, limitMin: 256, ...waits },
@@ -43,10 +50,17 @@ export class CallGate {
   readonly #host: GateHost<keyof typeof gates>;
   /** By gateway and call, oldest first. */
   readonly #inHand = new Map<string, InHand>();
+  /** Calls that ended since then, and how many a millisecond did in the window before. */
+  #ended = 0;
+  #endedFromMs = 0;
+  #rateBefore = 0;
 
   constructor(options: CallGateOptions) {
     this.#options = options;
-    this.#host = new GateHost({ timers: options.timers, gates });
+    this.#host = new GateHost({
+      timers: options.timers,
+      gates: { ...gates, begin: { ...gates.begin, mayStart: () => !this.#isBehind() } },
+    });
   }
 
   /** Where the links deliver. */
@@ -94,7 +108,26 @@ export class CallGate {
     const call = this.#inHand.get(key);
     if (call === undefined) return;
     this.#inHand.delete(key);
+    this.#rate();
+    this.#ended += 1;
     call.place.leave();
+  }
+
+  #isBehind(): boolean {
+    return this.#inHand.size >= Math.max(inHandLeast, behindMs * this.#rate());
+  }
+
+  /** Calls that end a millisecond: the better of this window and the one before. */
+  #rate(): number {
+    const nowMs = this.#options.timers.elapsedMs();
+    const tookMs = nowMs - this.#endedFromMs;
+    if (tookMs >= rateWindowMs) {
+      this.#rateBefore = this.#ended / tookMs;
+      this.#ended = 0;
+      this.#endedFromMs = nowMs;
+      return this.#rateBefore;
+    }
+    return Math.max(this.#rateBefore, tookMs < 100 ? 0 : this.#ended / tookMs);
   }
 
   #dropOld(nowMs: number): void {

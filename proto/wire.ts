@@ -33,11 +33,6 @@ export type CallCase = CallRequest['case'];
 
 const beginning: ReadonlySet<CallCase> = new Set(['initiateDkg', 'initiateSigning', 'makeKey', 'sign']);
 
-/** Whether the coordinator alone answers a call that begins a session; `sign` and `makeKey` wait for nodes. */
-export function isBrief(asked: CallCase): boolean {
-  return asked === 'initiateDkg' || asked === 'initiateSigning';
-}
-
 /** Whether a call begins a session; the others continue one, or end a key. */
 export function beginsSession(asked: CallCase): boolean {
   return beginning.has(asked);

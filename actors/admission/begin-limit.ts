@@ -1,17 +1,15 @@
 /**
- * How many calls that begin something a process has under way at one other process. It falls when that one refuses some for load
- * or answers late, and rises while it takes them in time: so most of an overload is refused by the caller, before the other is asked. Each of several others
+ * How many calls that begin something a process has under way at one other process. It falls when that one refuses some for load,
+ * and rises while it takes them: so most of an overload is refused by the caller, before the other is asked. Each of several others
  * has a limit of its own: one that is overloaded does not limit the rest. (Additive increase, multiplicative decrease.)
+ *
+ * The time of an answer does not count: it holds the delay of this process too, which fewer calls there do not shorten.
  */
-const limitMin = 32;
+const limitMin = 64;
 const limitMax = 4_096;
 const fall = 0.8;
-/** A burst of refusals, or of late answers, is one sign. */
+/** A burst of refusals is one sign. */
 const fallEveryMs = 100;
-/** An answer that took longer has waited in a queue; one that took half of it has not. */
-const lateMs = 250;
-/** For each call that was taken: a limit in use rises by a quarter of what is completed. */
-const rise = 0.25;
 
 export class BeginLimit {
   #limit = limitMax;
@@ -35,12 +33,10 @@ export class BeginLimit {
     this.#underWay -= 1;
   }
 
-  /** After `end`. `refused`: for load, without any effect. `sinceMs`: when the call was sent; Infinity: its time says nothing of load. */
-  answered(refused: boolean, sinceMs: number, nowMs: number): void {
-    const tookMs = nowMs - sinceMs;
-    if (!refused && tookMs <= lateMs) {
-      const rises = tookMs <= lateMs / 2 && this.#underWay * 2 >= this.#limit;
-      if (rises) this.#limit = Math.min(limitMax, this.#limit + rise);
+  /** After `end`. `refused`: for load, without any effect. */
+  answered(refused: boolean, nowMs: number): void {
+    if (!refused) {
+      if (this.#underWay * 2 >= this.#limit) this.#limit = Math.min(limitMax, this.#limit + 1);
       return;
     }
     if (nowMs - this.#fellMs < fallEveryMs) return;

@@ -29,6 +29,8 @@ export interface GateOptions {
   readonly waitingMax: number;
   /** How late the process may be before the limit falls. */
   readonly delayTargetMs: number;
+  /** Whether other work leaves room for this class now; asked at every start. */
+  readonly mayStart: () => boolean;
 }
 
 export const gateDefaults: GateOptions = {
@@ -41,6 +43,7 @@ export const gateDefaults: GateOptions = {
   standingAfterMs: 1_000,
   waitingMax: 8_192,
   delayTargetMs: 100,
+  mayStart: () => true,
 };
 
 /** A piece of work, from its offer to its end. The gate alone writes its fields. */
@@ -279,7 +282,7 @@ export class WorkGate<W extends Work> {
   }
 
   #hasRoom(tenant: OfTenant<W> | undefined): boolean {
-    if (this.#inHand >= this.#limit) return false;
+    if (this.#inHand >= this.#limit || !this.#options.mayStart()) return false;
     return (tenant?.inHand ?? 0) < Math.ceil(this.#limit * this.#options.tenantShare);
   }
 

@@ -21,6 +21,8 @@ export const loadLimitDefaults: LoadLimits = { inHandMax: 4_096, waitMs: 2_000 }
 
 /** What continues is done even by a process that is late: what begins is refused instead. */
 const continuingLeast = 256;
+/** Its work is done elsewhere: a gateway that is late for its refusals alone would be no faster with fewer places. */
+const signingLeast = 128;
 
 export interface LoadControlOptions {
   readonly timers: Timers;
@@ -48,7 +50,12 @@ export class LoadControl {
     };
     const least = Math.min(continuingLeast, inHandMax);
     const continuing = { ...gate, limitStart: least, limitMin: least };
-    const gates = { reads: gate, writes: gate, transfers: gate, signing: gate, continuing };
+    const signing = {
+      ...gate,
+      limitStart: Math.min(signingLeast, inHandMax),
+      limitMin: Math.min(signingLeast, inHandMax),
+    };
+    const gates = { reads: gate, writes: gate, transfers: gate, signing, continuing };
     this.#host = new GateHost({ timers, gates, ...(probe !== undefined && { probe }) });
   }
 

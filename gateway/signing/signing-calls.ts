@@ -21,7 +21,6 @@ import {
   type CallCase,
   type CallRequest,
   type CallResponse,
-  isBrief,
   type RequestOf,
   type ResponseOf,
 } from '../../proto/wire.ts';
@@ -76,8 +75,6 @@ export type Done = (outcome: CallOutcome) => void;
 interface Waiting {
   readonly call: SigningCall;
   readonly done: Done;
-  /** When it was sent; Infinity: it waits for nodes, so that its time says nothing of load. */
-  readonly sinceMs: number;
   readonly cancelTimer: Cancel;
   readonly span: Span;
 }
@@ -174,8 +171,7 @@ export class SigningCalls extends Calls {
     const cancelTimer = this.#timers.start(deadlineMs - nowMs, () => this.#expire(callId));
     const span = this.#tracer.start(call.request.case, 'client', call.traceparent);
     if (begins) this.#begins.start();
-    const sinceMs = isBrief(call.request.case) ? this.#timers.elapsedMs() : Number.POSITIVE_INFINITY;
-    this.#waiting.set(callId, { call, done, sinceMs, cancelTimer, span });
+    this.#waiting.set(callId, { call, done, cancelTimer, span });
     const undelivered = this.#link.send(
       {
         tenant: call.tenant,
@@ -201,7 +197,7 @@ export class SigningCalls extends Calls {
     const { outcome } = reply;
     const { call, done } = waiting;
     const refused = outcome.case === 'error' && outcome.value.code === CallErrorCode.OVERLOADED;
-    if (beginsSession(call.request.case)) this.#begins.answered(refused, waiting.sinceMs, this.#timers.elapsedMs());
+    if (beginsSession(call.request.case)) this.#begins.answered(refused, this.#timers.elapsedMs());
     if (!isAnswerTo(call, outcome)) this.#answer(done, { failure: failureOf(outcome) });
     else this.#answer(done, this.#unconfirmed(call, outcome) ?? { response: outcome });
   }

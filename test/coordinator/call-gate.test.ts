@@ -104,6 +104,24 @@ it('takes calls that continue a session while those that begin one wait, and ref
   expect(new Set(refused.map((each) => asked(each).request.case))).toEqual(new Set(['initiateSigning']));
 });
 
+it('begins no session while more is in hand than ends in half a second, and more when more ends', async () => {
+  const { timers, gate, delivered, refused, reply } = setUp();
+  const share = (id: bigint) => gate.deliver(callOf(id, 'acme', 0, 'submitSignatureShare'));
+  for (let id = 1n; id <= 256n; id += 1n) share(id);
+  gate.deliver(callOf(300n));
+  await timers.advance(1_200);
+  expect(delivered).toHaveLength(256);
+  expect(refused).toHaveLength(1);
+  // 2 calls end in a millisecond.
+  for (let id = 1_000n; id < 2_000n; id += 1n) {
+    share(id);
+    reply(id);
+  }
+  await timers.advance(500);
+  gate.deliver(callOf(301n));
+  expect(delivered.at(-1)).toBe(301n);
+});
+
 it('gives the places of a gateway free that is gone, and those whose reply never came', async () => {
   const { timers, gate, delivered } = setUp();
   for (let id = 1n; id <= 192n; id += 1n) gate.deliver(callOf(id));
