@@ -180,13 +180,15 @@ export class WorkGate<W extends Work> {
 
   /** Whether the limit has risen. */
   #adapt(delayMs: number): boolean {
-    const { delayTargetMs, limitMin, limitMax } = this.#options;
+    const { delayTargetMs, limitMin, limitMax, tenantShare } = this.#options;
     if (delayMs > delayTargetMs) {
       const used = Math.min(this.#limit, Math.max(this.#inHand, limitMin));
       this.#limit = Math.max(limitMin, Math.floor(used * limitFall));
       return false;
     }
     if (this.#waiting === 0 || delayMs >= delayTargetMs / 2 || this.#limit === limitMax) return false;
+    // Something else holds up what waits.
+    if (this.#inHand < Math.ceil(this.#limit * tenantShare)) return false;
     this.#limit = Math.min(limitMax, this.#limit + Math.ceil(this.#limit * limitRise));
     if (this.#rate !== undefined) this.#rate *= 1 + limitRise;
     return true;

@@ -116,6 +116,41 @@ describe('a gate in front of a server that completes so many calls a second', ()
     );
   });
 
+  it('refuses at once, too, where other work than its own leaves it no room', () => {
+    let inHand = 0;
+    const gate = new WorkGate<Call>({ mayStart: () => inHand < 20 });
+    const ends: Call[] = [];
+    const start = (calls: readonly Call[]) => {
+      for (const call of calls) {
+        inHand += 1;
+        ends.push(call);
+      }
+    };
+    const refusedAfterMs: number[] = [];
+    // 100 end in a second, 300 come; the process is never late.
+    for (let nowMs = 0; nowMs < 12_000; nowMs += 1) {
+      const refused: Call[] = [];
+      if (nowMs % 10 < 3) {
+        const call: Call = { tenant: 'one', state: 'new', sinceMs: 0, offeredMs: nowMs, startedMs: undefined };
+        const verdict = gate.offer(call, nowMs);
+        if (verdict === 'started') start([call]);
+        else if (verdict === 'refused') refused.push(call);
+      }
+      if (nowMs % 10 === 0 && ends.length > 0) {
+        inHand -= 1;
+        start(gate.leave(ends.shift()!));
+      }
+      if (nowMs % 100 === 99) {
+        const verdicts = gate.tick(nowMs, 0);
+        refused.push(...verdicts.refused);
+        start(verdicts.started);
+      }
+      refusedAfterMs.push(...refused.map(({ offeredMs }) => nowMs - offeredMs));
+    }
+    expect(refusedAfterMs.length).toBeGreaterThan(2_000);
+    expect(refusedAfterMs.filter((ms) => ms > 0).length).toBeLessThan(60);
+  });
+
   it('serves a burst that it can finish in time, and refuses what would have to wait longer', () => {
     const [burst, rest] = simulate(200, [
       { perSecond: { one: 3_000_000 }, forMs: 1 },
