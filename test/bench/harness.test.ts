@@ -105,7 +105,8 @@ describe('the command line', () => {
     expect(quick.countMs).toBeLessThan(full.countMs);
     expect(quick.walletsMany).toBeLessThan(full.walletsMany);
     expect(quick.starts).toBeLessThan(full.starts);
-    const neutral = { countMs: 0, warmMs: 0, referenceMs: 0, walletsMany: 0, starts: 0, reconRows: 0 };
+    expect(quick.sessions.length).toBeLessThan(full.sessions.length);
+    const neutral = { countMs: 0, warmMs: 0, referenceMs: 0, walletsMany: 0, starts: 0, reconRows: 0, sessions: [] };
     expect(quick.reconRows).toBeLessThan(full.reconRows);
     expect({ ...quick, quick: false, ...neutral }).toEqual({ ...full, ...neutral });
   });
