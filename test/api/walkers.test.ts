@@ -4,12 +4,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../actors/live/ports.ts';
 import { type Route, route } from '../../api/route.ts';
 import { Closed, PathId } from '../../api/schema-kit.ts';
+import { noSuch } from '../../api/visibility.ts';
 import { eventRoutes } from '../../delivery/events/routes.ts';
 import { webhookRoutes } from '../../delivery/webhooks/routes.ts';
 import { openapiDocument } from '../../openapi/document.ts';
+import { create } from '../../store/changes.ts';
 import { type RestApp, restApp, testSeal, tokenOf } from '../support/rest-app.ts';
 import { type StoreUnderTest, startStore } from '../support/store.ts';
-import { notes } from './support/notes.ts';
+import { watchStore } from '../support/store-calls.ts';
+import { notes, noteType } from './support/notes.ts';
 import { idleWebhookService } from './support/webhook-service.ts';
 import { type Document, fuzzOperation, operationsOf, walkTenants } from './walkers.ts';
 
@@ -157,6 +160,41 @@ describe('walking with a second tenant', () => {
       strangerLacksScopes: true,
       idsOf: () => ({ id: own }),
     });
+  });
+
+  it('finds a path that tells what exists', async () => {
+    const token = 'svc_sk_test_telling00000000';
+    const owner = 'tn_telling';
+    const telling = route({
+      method: 'GET',
+      path: '/v1/telling/:id',
+      operationId: 'telling',
+      tag: 'Planted',
+      summary: 'Looks again at what is another tenant’s',
+      scope: 'wallets:read',
+      limitClass: 'reads',
+      params: Closed({ id: PathId('any id') }),
+      responses: { 200: { description: 'ok', schema: Closed({}) } },
+      errors: [404],
+      handle: async ({ store, tenant }, { params }) => {
+        const found = await store.read(owner, noteType, params.id);
+        if (found !== undefined && tenant === owner) return { status: 200, body: {} };
+        if (found !== undefined) await store.read(tenant, noteType, params.id);
+        throw noSuch('note');
+      },
+    });
+    const store = await redis.open();
+    const id = 'wal_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e';
+    await store.commit(owner, { puts: [create(noteType, { id, version: 1, text: 'x', bumps: 0 })] });
+    const broken = await restApp({ routes: [telling], store });
+    broken.tokens.put(token, { tenant: owner });
+    const found = walkTenants(openapiDocument([telling], '1') as Document, {
+      ...{ app: broken.app, owner: { authorization: `Bearer ${token}` } },
+      ...{ stranger: tokenOf('stranger'), idsOf: () => ({ id }) },
+      watched: watchStore(store),
+    });
+    await expect(found).rejects.toThrow('GET /v1/telling/{id}: another path than for what never was');
+    await broken.app.close();
   });
 
   it('finds a leak, and an operation without ids', async () => {

@@ -234,12 +234,15 @@ export interface TenantWalkOptions {
   readonly strangerLacksScopes?: boolean;
   /** Ids of the owner's resources for the parameters of a path. Every operation with parameters needs them. */
   readonly idsOf: (operation: Operation) => Readonly<Record<string, string>> | undefined;
+  /** Runs a request, and says which calls of the store it made: the path that it took. */
+  readonly watched?: <T>(work: () => Promise<T>) => Promise<{ readonly result: T; readonly calls: readonly string[] }>;
   /** A body that passes every check which comes before the resource is looked for; by default one of the schema's. */
   readonly bodyOf?: (operation: Operation) => object | undefined;
 }
 
 /**
- * Every operation with an id in its path answers the stranger 404, in the very words that it has for what never was.
+ * Every operation with an id in its path answers the stranger 404, in the very words that it has for what never was, and by the
+ * same calls of the store, so that its time tells nothing either.
  * Resolves with the operations that were walked; rejects with all faults at once.
  */
 export async function walkTenants(document: Document, options: TenantWalkOptions): Promise<readonly string[]> {
@@ -257,12 +260,20 @@ export async function walkTenants(document: Document, options: TenantWalkOptions
       continue;
     }
     const nowhere = Object.fromEntries(Object.keys(ids).map((key) => [key, unknownLike(ids[key]!)]));
-    const stranger = await ask(operation, ids, options.stranger, options);
-    const unknown = await ask(operation, nowhere, options.stranger, options);
+    const { watched = async (work) => ({ result: await work(), calls: [] }) } = options;
+    const asked = (of: Readonly<Record<string, string>>) =>
+      watched(() => ask(operation, of, options.stranger, options));
+    // What the first request of a caller looks up is cached for the others. Its id is a third one: its answer may be kept.
+    await asked(Object.fromEntries(Object.keys(ids).map((key) => [key, unknownLike(ids[key]!, 'eeee')])));
+    const { result: stranger, calls } = await asked(ids);
+    const { result: unknown, calls: ofUnknown } = await asked(nowhere);
     const isHidden =
       stranger.statusCode === 404 || (options.strangerLacksScopes === true && stranger.statusCode === 403);
     if (!isHidden) faults.push(`${name}: ${stranger.statusCode} for a stranger: ${stranger.body.slice(0, 300)}`);
     else if (inWords(stranger) !== inWords(unknown)) faults.push(`${name}: other words than for what never was`);
+    if (calls.join() !== ofUnknown.join()) {
+      faults.push(`${name}: another path than for what never was: ${calls.join(' ')} | ${ofUnknown.join(' ')}`);
+    }
     if (operation.method !== 'GET') continue;
     const owner = await ask(operation, ids, options.owner, options);
     if (owner.statusCode >= 300) faults.push(`${name}: ${owner.statusCode} for its owner: the ids prove nothing`);
@@ -292,8 +303,8 @@ async function ofOtherKinds(
 }
 
 /** Ids end in hexadecimal digits: the last ones are turned. */
-function unknownLike(id: string): string {
-  return id.replace(/.{4}$/, (end) => (end === 'ffff' ? '0000' : 'ffff'));
+function unknownLike(id: string, ending = 'ffff'): string {
+  return id.replace(/.{4}$/, (end) => (end === ending ? '0000' : ending));
 }
 
 function inWords({ statusCode, body }: LightMyRequestResponse): string {

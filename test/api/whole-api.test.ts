@@ -11,6 +11,7 @@ import { newToken } from '../../gateway/auth/token-format.ts';
 import { type ExceptionRecord, exceptionType } from '../../modules/recon/exception-record.ts';
 import { create } from '../../store/changes.ts';
 import { FakeSessions } from '../support/fake-control.ts';
+import { watchStore } from '../support/store-calls.ts';
 import { runs } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 import { startWalletService, type WalletService } from '../support/wallet-service.ts';
@@ -218,7 +219,14 @@ describe('the whole wallet API', () => {
     expect(of('LIVE')).toEqual(expect.arrayContaining(['Wallets', 'Transaction intents', 'Webhooks', 'Signing']));
   });
 
-  it('hides everything from another tenant, and takes no id of another kind', async () => {
+  it('hides everything from another tenant, by the same path as what never was, and takes no id of another kind', async () => {
+    const watch = watchStore(service.api.store);
+    const paths: (readonly string[])[] = [];
+    const watched: typeof watch = async (work) => {
+      const seen = await watch(work);
+      paths.push(seen.calls);
+      return seen;
+    };
     const stranger = newToken('sandbox', systemRandom);
     service.tokens.put(stranger, { tenant: 'tn_stranger', id: 'tok_stranger' });
     // Without access nothing of the modules is asked at all.
@@ -230,8 +238,11 @@ describe('the whole wallet API', () => {
       owner,
       stranger: bearer(stranger),
       idsOf,
+      watched,
     });
     expect(walked.length).toBeGreaterThan(15);
+    // Each of them looks into the store to find that nothing is there.
+    expect(paths.filter((calls) => calls.length > 0).length).toBeGreaterThan(walked.length);
   });
 
   it('hides everything from a token that is limited to another connection', async () => {
