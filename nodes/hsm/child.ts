@@ -84,12 +84,20 @@ function find({ library, module, session }: Opened, objectClass: number, label: 
   }
 }
 
+function objectsOf(opened: Opened, label: string): { readonly privates: Handle[]; readonly publics: Handle[] } {
+  const { CKO_PRIVATE_KEY, CKO_PUBLIC_KEY } = opened.library;
+  return { privates: find(opened, CKO_PRIVATE_KEY, label), publics: find(opened, CKO_PUBLIC_KEY, label) };
+}
+
+/**
+ * The key of this label, made if there is none. A making that was cut off (its process was ended for being late) may have left one half of a
+ * pair. No signature can have come of it, and a second pair under its label would not fit it: such leftovers are destroyed first.
+ */
 function make(opened: Opened, label: string, curve: Curve): Uint8Array {
   const { library, module, session } = opened;
-  const known = find(opened, library.CKO_PUBLIC_KEY, label)[0];
-  if (known !== undefined && find(opened, library.CKO_PRIVATE_KEY, label).length > 0) {
-    return publicKeyOf(opened, known, curve);
-  }
+  const { privates, publics } = objectsOf(opened, label);
+  if (privates.length > 0 && publics.length > 0) return publicKeyOf(opened, publics[0]!, curve);
+  for (const leftover of [...privates, ...publics]) module.C_DestroyObject(session, leftover);
   const id = createHash('sha256').update(label).digest();
   const common = [
     { type: library.CKA_TOKEN, value: true },
@@ -145,9 +153,8 @@ function serve(opened: Opened, request: HsmRequest): FromChild['outcome'] {
     case 'sign':
       return { kind: 'signed', signature: sign(opened, label, request.curve, request.message) };
     case 'destroy': {
-      const { library, module, session } = opened;
-      const objects = [library.CKO_PRIVATE_KEY, library.CKO_PUBLIC_KEY].flatMap((kind) => find(opened, kind, label));
-      for (const object of objects) module.C_DestroyObject(session, object);
+      const { privates, publics } = objectsOf(opened, label);
+      for (const object of [...privates, ...publics]) opened.module.C_DestroyObject(opened.session, object);
       return { kind: 'destroyed' };
     }
   }

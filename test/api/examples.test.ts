@@ -1,13 +1,19 @@
 /**
  * Every example body of the OpenAPI document, sent to a real sandbox (`signmesh up`): each is accepted as it stands, once
  * the placeholders for the caller's own ids are replaced. What happened meanwhile is told in events that the document types.
+ *
+ * Every operation that takes an idempotency key loses its first answer on the way, after its effect: the same request again finds
+ * the one answer. Operations are read from the routes, so a new one is covered, or named by a test that lacks what it needs.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Route } from '../../api/route.ts';
+import { isIdempotent } from '../../api/route-table.ts';
 import { compileSchema } from '../../api/validate.ts';
 import { eventTypes } from '../../delivery/events/types.ts';
 import { bodyExamples, exampleIds } from '../../openapi/body-examples.ts';
 import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
 import type { ReadyLine } from '../../testing/up-process.ts';
+import { restRoutes } from '../../tools/docs/rest-routes.ts';
 import { until } from '../support/until.ts';
 import { type Document, inline, resolve } from './support/document.ts';
 
@@ -16,20 +22,47 @@ type Body = Record<string, unknown>;
 interface Answer {
   readonly status: number;
   readonly body: Body;
+  readonly replayed: boolean;
 }
 
 let live: LiveProcess;
 let ready: ReadyLine;
 let document: Document;
 
-async function call(method: string, path: string, body?: unknown, token = ready.token): Promise<Answer> {
+async function call(
+  method: string,
+  path: string,
+  body?: unknown,
+  token = ready.token,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
   const response = await fetch(`${ready.http}${path}`, {
     method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    headers: {
+      ...{ authorization: `Bearer ${token}`, ...headers },
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  return { status: response.status, body: text === '' ? {} : (JSON.parse(text) as Body) };
+  const replayed = response.headers.get('idempotent-replayed') === 'true';
+  return { status: response.status, body: text === '' ? {} : (JSON.parse(text) as Body), replayed };
+}
+
+/** The operation's answer is lost after its effect; the client asks again, twice, and gets that answer. */
+async function callAfterLoss(
+  { method, path, operationId }: Pick<Route, 'method' | 'path' | 'operationId'>,
+  url: string,
+  body: unknown,
+  token = ready.token,
+): Promise<Answer> {
+  const key = { 'idempotency-key': `lost-${operationId}` };
+  await made('/v1/sandbox/faults', { fault: 'answer_lost', route: `${method} ${path}`, count: 1 });
+  await expect(call(method, url, body, token, key)).rejects.toThrow('fetch failed');
+  const first = await call(method, url, body, token, key);
+  expect(first.replayed, JSON.stringify(first.body)).toBe(true);
+  expect(await call(method, url, body, token, key)).toEqual(first);
+  return first;
 }
 
 async function made(path: string, body: object): Promise<Body> {
@@ -46,7 +79,7 @@ interface Real {
 }
 
 beforeAll(async () => {
-  live = await startLiveProcess();
+  live = await startLiveProcess({ environment: { SIGNMESH_DOOR_FAULTS: 'on' } });
   ready = live.ready;
   document = (await call('GET', '/v1/openapi.json')).body;
 }, 120_000);
@@ -204,6 +237,47 @@ const prepare: Readonly<Record<string, () => Promise<Real>>> = {
   },
 };
 
+async function plan(): Promise<Real> {
+  return idOf('/v1/treasury/rebalance', { strategy_id: (await strategy()).path!.id! });
+}
+
+async function delivered(): Promise<Real> {
+  const { id } = (await idOf('/v1/webhooks', { ...bodyExamples.createWebhook, events: ['*'] })).path!;
+  await connection();
+  const deliveries = async () => (await call('GET', `/v1/webhooks/${id}/deliveries`)).body.deliveries as Body[];
+  const [first] = await until(async () => {
+    const all = await deliveries();
+    return all.length > 0 && all;
+  }, 'a delivery');
+  return { path: { id: id!, deliveryId: String(first!.id) } };
+}
+
+/** Operations without a body. */
+const prepareBodiless: Readonly<Record<string, () => Promise<Real>>> = {
+  executePlan: async () => ({ ...(await plan()), token: ready.approver_token }),
+  redeliver: delivered,
+};
+
+/** What an id at this place names, for operations that need nothing else. */
+const resources: readonly (readonly [path: string, make: () => Promise<Real>])[] = [
+  ['/v1/provider-connections/', () => inPath(connection())],
+  ['/v1/wallets/', () => inPath(wallet())],
+  ['/v1/vaults/', () => inPath(vault().then(({ id }) => String(id)))],
+  ['/v1/webhooks/', webhook],
+  ['/v1/policies/', evaluated],
+  ['/v1/treasury/strategies/', strategy],
+  ['/v1/treasury/plans/', plan],
+  ['/v1/tokens/', async () => ({ path: { id: (await token()).id } })],
+  ['/v1/recon/jobs/', () => idOf('/v1/recon/jobs', { kind: 'balances' })],
+];
+
+/** The door lets the sandbox's own routes pass. */
+const keyed = new Map(
+  restRoutes()
+    .filter((route) => isIdempotent(route) && !route.path.startsWith('/v1/sandbox/'))
+    .map((route) => [route.operationId, route]),
+);
+
 /** Reason codes of receipts: what the signing API answers with 200. */
 const reasonCodes: Readonly<Record<string, readonly string[]>> = {
   // A repeated run of the page meets the key of the first one.
@@ -252,7 +326,11 @@ describe('the examples', () => {
     const text = JSON.stringify(bodyExamples[operationId]);
     const body = Object.entries(real.body ?? {}).reduce((so, [from, to]) => so.replaceAll(from, to), text);
     for (const placeholder of Object.values(exampleIds)) expect(body).not.toContain(placeholder);
-    const answer = await call(method, url, JSON.parse(body), real.token);
+    const route = keyed.get(operationId);
+    const answer =
+      route === undefined
+        ? await call(method, url, JSON.parse(body), real.token)
+        : await callAfterLoss(route, url, JSON.parse(body), real.token);
     expect(answer.status, JSON.stringify(answer.body)).toBeGreaterThanOrEqual(200);
     expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
     const allowed = reasonCodes[operationId];
@@ -260,6 +338,23 @@ describe('the examples', () => {
     expect(allowed).toContain((answer.body.receipt as Body).reason_code);
   });
 });
+
+const bodiless = [...keyed.values()].filter(({ operationId }) => !(operationId in bodyExamples));
+
+test.each(bodiless.map(({ operationId }) => operationId))(
+  '%s has one effect, though its answer is lost',
+  { timeout: 90_000 },
+  async (operationId) => {
+    const route = keyed.get(operationId)!;
+    const [, make] = resources.find(([path]) => route.path.startsWith(path)) ?? [];
+    const prepared = prepareBodiless[operationId] ?? prepare[operationId] ?? make;
+    if (prepared === undefined) throw new Error(`${operationId}: nothing makes what ${route.path} names`);
+    const real = await prepared();
+    const url = route.path.replace(/:(\w+)/g, (_, name: string) => real.path?.[name] ?? `no ${name}`);
+    const answer = await callAfterLoss(route, url, undefined, real.token);
+    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
+  },
+);
 
 test('what happened is told in events as the document types them', async () => {
   const check = compileSchema(inline(resolve('#/components/schemas/Event', document), document) as never);

@@ -129,6 +129,27 @@ describe.runIf(found.kind === 'ready')('a PKCS#11 module', () => {
     none.stop();
   });
 
+  test.each([0, 1])(
+    'half of a pair, left by a making that was cut off, gives way to a whole one (%s)',
+    async (half) => {
+      const label = `half ${half}`;
+      const before = token.objects;
+      const first = await make(label);
+      const [lost] = token.objects.filter((object) => !before.includes(object)).slice(half);
+      token.destroy(lost!);
+      // As after a timeout: another process.
+      const next = open();
+      const made = await make(label, 'secp256k1', next);
+      if (first.kind !== 'made' || made.kind !== 'made') throw new Error(JSON.stringify([first, made]));
+      const { publicKey, signature: proof } = made;
+      expect(publicKey).not.toEqual(first.publicKey);
+      expect(verifyHsmPossession({ ...statement, proof, publicKey })).toBe(true);
+      expect(token.objects).toHaveLength(before.length + 2);
+      expect(await make(label, 'secp256k1', next)).toMatchObject({ kind: 'made', publicKey });
+      next.stop();
+    },
+  );
+
   test('a destroyed key is gone from the token, and destroying it again is no fault', async () => {
     await make('gone');
     const files = token.files;

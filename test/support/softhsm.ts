@@ -130,6 +130,16 @@ export class TestToken {
     return readdirSync(this.#tokens, { recursive: true }).length;
   }
 
+  /** Objects in the token, a file each. */
+  get objects(): string[] {
+    const files = readdirSync(this.#tokens, { recursive: true }) as string[];
+    return files.filter((file) => file.endsWith('.object') && !file.endsWith('token.object')).sort();
+  }
+
+  destroy(object: string): void {
+    rmSync(join(this.#tokens, object));
+  }
+
   delete(): void {
     rmSync(this.folder, { recursive: true, force: true });
   }
