@@ -55,7 +55,11 @@ export const ConnectionPatch = Closed(
     metadata: Type.Optional(Metadata),
     credentials: Type.Optional(CredentialsBody),
     expected_version: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'change only this version; another one is 409' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'change only this version; another one is 409',
+      }),
     ),
   },
   { minProperties: 1, description: 'an object with at least one of name, metadata, credentials' },

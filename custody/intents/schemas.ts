@@ -206,7 +206,11 @@ export const ApproveBody = Closed(
     comment: Type.Optional(Comment),
     reason: Type.Optional(Lines(500, 'required to reject')),
     expected_version: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'decide on this version only; another one is 409' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'decide on this version only; another one is 409',
+      }),
     ),
   },
   { title: 'ApproveTransactionIntent' },

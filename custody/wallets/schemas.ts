@@ -120,7 +120,11 @@ export const PatchBody = Closed(
     external_id: Type.Optional(Nullable(ExternalId)),
     metadata: Type.Optional(Metadata),
     expected_version: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'change only this version; another one is 409' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'change only this version; another one is 409',
+      }),
     ),
   },
   { title: 'UpdateWallet' },

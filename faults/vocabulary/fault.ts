@@ -180,7 +180,7 @@ export const faultSchemas = {
     'bad_share',
     {
       ...onNode,
-      for: Type.Optional(Type.Array(Type.Integer({ minimum: 1, maximum: 100 }))),
+      for: Type.Optional(Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), { maxItems: 100 })),
       how: Type.Optional(
         OneOf(
           ['random', 'zero', 'unopenable', 'malformed'] as const,

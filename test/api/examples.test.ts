@@ -79,7 +79,7 @@ interface Real {
 }
 
 beforeAll(async () => {
-  live = await startLiveProcess({ environment: { SIGNMESH_DOOR_FAULTS: 'on' } });
+  live = await startLiveProcess({ environment: { SIGNMESH_DOOR_FAULTS: 'on', SIGNMESH_RATE_LIMIT: 'off' } });
   ready = live.ready;
   document = (await call('GET', '/v1/openapi.json')).body;
 }, 120_000);
