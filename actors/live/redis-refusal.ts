@@ -104,6 +104,27 @@ const wordings: readonly Wording[] = [
   },
   { pattern: /timed? ?out|ETIMEDOUT/i, code: 'TIMEOUT', text: 'does not answer', isTransient: true },
   {
+    pattern: /unable to (verify|get)|self.signed certificate/i,
+    code: 'TLS',
+    text: 'shows a certificate of an unknown authority: name its file in NODE_EXTRA_CA_CERTS',
+  },
+  {
+    pattern: /does not match certificate's altnames/i,
+    code: 'TLS',
+    text: 'shows a certificate for another host: name the host of its certificate in REDIS_URL',
+  },
+  { pattern: /certificate has expired/i, code: 'TLS', text: 'shows a certificate that has expired: renew it' },
+  {
+    pattern: /certificate required/i,
+    code: 'TLS',
+    text: 'asks its clients for certificates, and signmesh shows none: set tls-auth-clients to no',
+  },
+  {
+    pattern: /wrong version number|packet length too long/i,
+    code: 'TLS',
+    text: 'does not speak TLS: write redis:// in REDIS_URL, or name its tls-port',
+  },
+  {
     pattern: /Unknown RESP type|Protocol error, got/,
     code: 'NOT_REDIS',
     text: 'does not speak like a Redis: correct REDIS_URL',

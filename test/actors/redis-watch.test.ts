@@ -3,10 +3,12 @@ import { rmSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { Redis } from 'ioredis';
 import { afterEach, expect, test } from 'vitest';
 import { redisName, redisRefusal } from '../../actors/live/redis-refusal.ts';
 import { RedisWatch } from '../../actors/live/redis-watch.ts';
+import { TestAuthority } from '../support/certificates.ts';
 import { collectLog, type LogLine } from '../support/log.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 
@@ -35,8 +37,9 @@ interface Watched {
   readonly told: (string | undefined)[];
 }
 
-function watched(url: string): Watched {
-  const redis = new Redis(url, { commandTimeout: 300, maxRetriesPerRequest: 0, retryStrategy: () => 50 });
+function watched(url: string, tls?: { readonly ca?: string }): Watched {
+  const options = { commandTimeout: 300, maxRetriesPerRequest: 0, retryStrategy: () => 50 };
+  const redis = new Redis(url, { ...options, ...(tls && { tls }) });
   const { log, lines } = collectLog();
   const told: (string | undefined)[] = [];
   const watch = new RedisWatch({
@@ -189,6 +192,17 @@ test('one that hangs up without a word', async () => {
   await saysAndHeals(watched(url), 'CLOSED', /without a word/);
 });
 
+test('TLS with a certificate of an unknown authority, and with one for another host', async () => {
+  const pair = new TestAuthority().issue({ hosts: ['redis.example'], usage: ['server'] });
+  const overTls = async (tls: { readonly ca?: string }) => {
+    const server = createTlsServer({ cert: pair.cert, key: pair.key }, (socket) => socket.on('error', () => undefined));
+    const url = (await listening(server)).replace('redis:', 'rediss:');
+    return watched(url, tls);
+  };
+  await saysAndHeals(await overTls({}), 'TLS', /unknown authority.*NODE_EXTRA_CA_CERTS/);
+  await saysAndHeals(await overTls({ ca: pair.ca }), 'TLS', /another host/);
+});
+
 test('one that is no Redis', async () => {
   const url = await listening(createHttpServer());
   await saysAndHeals(watched(url), 'NOT_REDIS', /does not speak like a Redis/);
@@ -202,6 +216,9 @@ test.each<[string, string]>([
   ['BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.', 'BUSY'],
   ['ERR max number of clients reached', 'MAXCLIENTS'],
   ['Command timed out', 'TIMEOUT'],
+  ['certificate has expired', 'TLS'],
+  ['805C:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:', 'TLS'],
+  ['0052:error:0A00045C:SSL routines:ssl3_read_bytes:tlsv13 alert certificate required:', 'TLS'],
   ['ERR unknown command', 'UNKNOWN'],
 ])('words "%s" as %s', (words, code) => {
   expect(redisRefusal(new Error(words))).toMatchObject({ code });

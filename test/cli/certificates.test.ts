@@ -2,7 +2,8 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { run } from '../../cli/certificates.ts';
 import { ensureCertificates, issueFor, renewCertificates } from '../../cli/cluster-files/certificates.ts';
 import { ensureClusters } from '../../cli/cluster-files/clusters.ts';
 import { startWarnings } from '../../cli/cluster-files/start-warnings.ts';
@@ -231,4 +232,46 @@ test('the files of a door belong together, and their faults are named', () => {
   const noCa = { SIGNMESH_TLS_CERT: cert, SIGNMESH_TLS_KEY: key, SIGNMESH_TLS_CLIENT_CA: join(folder, 'none') };
   expect(() => door(noCa)).toThrow(/none is missing/);
   expect(existsSync(cert)).toBe(true);
+});
+
+describe('signmesh certificates', () => {
+  /** Its exit code, and what it wrote to standard output. */
+  async function command(...words: string[]): Promise<{ code: number; output: string }> {
+    let output = '';
+    const writing = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+      output += String(text);
+      return true;
+    });
+    const silent = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    try {
+      return { code: await run(words), output };
+    } finally {
+      writing.mockRestore();
+      silent.mockRestore();
+    }
+  }
+
+  test('lists, renews and issues', async () => {
+    const { folder } = deployment();
+    const at = ['--data-dir', folder];
+    const listed = await command('list', ...at);
+    expect(listed.output.trim().split('\n')).toHaveLength(8);
+    expect(listed.output).toMatch(/^cluster-2\/node-1\/tls\.crt\s+until .*\(36[45] days\)$/m);
+    const { certificates } = JSON.parse((await command('list', '--json', ...at)).output);
+    expect(certificates[0]).toMatchObject({ path: 'ca.crt', sha256: expect.stringMatching(/^([0-9A-F]{2}:){31}/) });
+    expect((await command('renew', ...at)).output).toContain('renewed node-1/tls.crt\n');
+    const path = join(folder, 'door');
+    expect((await command('issue', 'api.example', '::1', '--out', path, ...at)).output).toBe(
+      `${path}.crt\n${path}.key\n`,
+    );
+    expect(new X509Certificate(readFileSync(`${path}.crt`)).checkHost('api.example')).toBe('api.example');
+  });
+
+  test('names a wrong call, and a directory without an authority', async () => {
+    const { folder } = deployment();
+    await expect(command('issue', 'not a host', '--out', 'x')).rejects.toThrow(/DNS name or an IP address/);
+    await expect(command('issue', 'a.example')).rejects.toThrow(/--out/);
+    rmSync(join(folder, 'authority'), { recursive: true });
+    await expect(command('renew', '--data-dir', folder)).rejects.toThrow(/ca\.key is missing/);
+  });
 });
