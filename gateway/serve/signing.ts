@@ -55,6 +55,7 @@ function callCluster(
   deps: SigningDeps,
 ): Promise<CallOutcome> {
   return new Promise((resolve, reject) => {
+    let isAnswered = false;
     let cancel = (): void => undefined;
     const place = deps.admission.enter(
       requirement,
@@ -62,13 +63,18 @@ function callCluster(
       (taken) => {
         cancel = startClientCall(deps, call, (outcome) => {
           taken.leave();
+          isAnswered = true;
           resolve(outcome);
         });
       },
-      reject,
+      (error) => {
+        isAnswered = true;
+        reject(error);
+      },
     );
-    // After an answer this does nothing.
     request.onGone(() => {
+      // Every answered call comes here too: an error for it would cost more than the call.
+      if (isAnswered) return;
       cancel();
       place.leave();
       reject(clientGone());
