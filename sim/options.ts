@@ -8,6 +8,7 @@ import type { Fault } from '../faults/vocabulary/fault.ts';
 import type { NodeWrite } from '../nodes/records/records.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import type { Codec } from './frame-codec.ts';
+import type { MakeGuests } from './guests.ts';
 import type { WriteFate } from './memory-stores.ts';
 import type { Observation } from './observation.ts';
 import type { SimVendorOptions } from './vendor.ts';
@@ -46,6 +47,9 @@ export interface SimOptions {
 
   /** The vendor of MPC_VENDOR keys. */
   readonly vendor?: SimVendorOptions;
+
+  /** Processes of another room. One of the name "gateway" or "worker" stands in the place of the world's own. */
+  readonly guests?: MakeGuests;
 
   readonly observe?: (observation: Observation) => void;
   readonly record?: (event: RunEvent) => void;

@@ -21,6 +21,7 @@ import { Deliveries } from './deliveries.ts';
 import { FaultService } from './fault-service.ts';
 import type { ReceivedEnvelope } from './frame-codec.ts';
 import { frameFilter } from './frame-filter.ts';
+import { type GuestHost, GuestLinks, type Guests, noGuests } from './guests.ts';
 import type { CoordinatorMachine, NodeMachine } from './members.ts';
 import {
   emptyCoordinatorSnapshot,
@@ -64,6 +65,8 @@ export class SimWorld {
   readonly faultService: FaultService;
   readonly deliveries: Deliveries | undefined;
   readonly copies = new StoreCopies(() => this);
+  readonly guests: Guests;
+  readonly #guestLinks: GuestLinks;
   readonly #options: SimOptions;
   readonly #redis = new Redis();
   readonly #starts: Starts;
@@ -77,7 +80,8 @@ export class SimWorld {
     const { time } = this;
     const seedOf = (label: string) => this.#random(`identity/${label}`)(32);
     this.identities = Array.from({ length: options.nodes ?? 5 }, (_, index) => seedOf(`node/${index + 1}`));
-    const gateway = identityFromSeed(seedOf('gateway'));
+    const gatewaySeed = seedOf('gateway');
+    const gateway = identityFromSeed(gatewaySeed);
     this.roster = {
       clusterId: `sim-${options.seed}`,
       coordinator: identityFromSeed(seedOf('coordinator')).publicKey,
@@ -106,6 +110,8 @@ export class SimWorld {
     });
     this.faultService = this.#faultService();
     this.calls = this.#gatewayCalls(gateway.secretKey);
+    this.guests = options.guests?.(this.#guestHost(gatewaySeed)) ?? noGuests;
+    this.#guestLinks = new GuestLinks(this.guests.all);
     this.network = this.#links();
     this.deliveries = options.receiver === true ? this.#webhooks() : undefined;
     this.#starts = new Starts(options, this, this.#redis);
@@ -128,20 +134,28 @@ export class SimWorld {
     processes.add('redis', {
       start: () => this.#redisIs(true),
       crash: () => this.#redisIs(false),
-      pause: () => this.#redis.set(false),
+      pause: () => {
+        this.#redis.set(false);
+        this.guests.redisIs?.(false);
+      },
       resume: () => this.#redisIs(true),
     });
     processes.add('coordinator', this.#coordinatorLife());
     for (const { id } of this.roster.nodes) processes.add(nodeName(id), this.#nodeLife(id));
-    processes.add(
-      'gateway',
-      this.#linkedLife('gateway', {
-        start: () => undefined,
-        crash: () => this.calls.crashed(),
-        pause: () => undefined,
-        resume: () => this.calls.resumed(),
-      }),
-    );
+    for (const { name, life, link } of this.guests.all) {
+      processes.add(name, link === undefined ? life : this.#linkedLife(name, life));
+    }
+    if (!processes.has('gateway')) {
+      processes.add(
+        'gateway',
+        this.#linkedLife('gateway', {
+          start: () => undefined,
+          crash: () => this.calls.crashed(),
+          pause: () => undefined,
+          resume: () => this.calls.resumed(),
+        }),
+      );
+    }
     if (!this.deliveries) return;
     processes.add('worker', this.deliveries.life);
     processes.add('receiver', {
@@ -214,6 +228,7 @@ export class SimWorld {
 
   #redisIs(up: boolean): void {
     if (this.#redis.set(up)) this.#tell({ kind: 'storeStatus', ready: up });
+    this.guests.redisIs?.(up);
     if (up) this.deliveries?.wake();
   }
 
@@ -246,18 +261,21 @@ export class SimWorld {
         onUp: (peer, bySecond) => this.#linkUp(peer, bySecond),
         onDown: (peer, why) => this.#linkDown(peer, why),
       },
-      [...this.roster.nodes.map(({ id }) => nodeName(id)), 'gateway'],
+      [...new Set([...this.roster.nodes.map(({ id }) => nodeName(id)), ...this.#guestLinks.names, 'gateway'])],
     );
   }
 
   #fromCoordinator(envelope: Envelope<WireMessage>): UndeliveredReason | undefined {
     const { to } = envelope;
     if (to.startsWith('node/')) return this.network.send(peerOf(to), 'in', envelope);
-    return to === this.calls.address ? this.network.send('gateway', 'in', envelope) : 'noRoute';
+    if (to === this.calls.address) return this.network.send('gateway', 'in', envelope);
+    const guest = this.#guestLinks.nameAt(to);
+    return guest === undefined ? 'noRoute' : this.network.send(guest, 'in', envelope);
   }
 
   #arrive(peer: ProcessName, direction: Direction, envelope: ReceivedEnvelope): void {
     if (direction === 'in') {
+      if (this.#guestLinks.arrived(peer, envelope)) return;
       if (peer === 'gateway') this.calls.arrived(envelope.to, envelope.message);
       else this.#nodes.get(nodeIdOf(peer))?.deliver(envelope);
     } else if (this.#coordinator?.deliver(envelope) !== undefined) {
@@ -267,17 +285,20 @@ export class SimWorld {
   }
 
   #linkUp(peer: ProcessName, bySecond: boolean): void {
-    const address = peer === 'gateway' ? this.calls.address : peer;
+    const guest = this.#guestLinks.of(peer);
+    const address = guest?.address() ?? (peer === 'gateway' ? this.calls.address : peer);
     const linked = { address, boot: bySecond ? `${peer}#second` : this.processes.bootOf(peer) };
     this.#linked.set(peer, linked);
     this.recorder.link(peer, 'linkUp', linked.boot);
     this.#tellOfPeer('peerUp', peer);
+    guest?.linked(true);
   }
 
   #linkDown(peer: ProcessName, why: string): void {
     this.recorder.link(peer, 'linkDown', why);
     this.faultService.linkDown(peer);
     this.#tellOfPeer('peerDown', peer);
+    this.#guestLinks.of(peer)?.linked(false);
     if (peer !== 'gateway') return;
     this.calls.failAll('the link to the coordinator was lost; whether the call took effect is unknown');
   }
@@ -332,6 +353,20 @@ export class SimWorld {
     });
   }
 
+  #guestHost(gatewaySeed: Uint8Array): GuestHost {
+    const { time, roster, processes } = this;
+    return {
+      ...{ time, roster, gatewaySeed, processes },
+      random: (label) => this.#random(`guest/${label}`),
+      send: (from, message, trace) => {
+        const address = this.#guestLinks.of(from)?.address() ?? from;
+        return this.network.send(from, 'out', { from: address, to: 'coordinator', message, trace });
+      },
+      writeFate: (process) => this.faultService.write(process),
+      readsFail: (process) => this.faultService.readsFail(process),
+    };
+  }
+
   #faultService(): FaultService {
     const { engine, linkTimeoutMs = linkTimeoutDefaultMs } = this.#options;
     return new FaultService({
@@ -346,7 +381,9 @@ export class SimWorld {
           linkTimeoutMs,
           world: 'simulated',
         }),
-      perform: (order) => performOrder(order, this),
+      perform: (order) => {
+        if (this.guests.perform?.(order) !== true) performOrder(order, this);
+      },
       told: (...of) => this.recorder.fault(...of),
     });
   }

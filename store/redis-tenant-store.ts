@@ -50,14 +50,19 @@ export class RedisTenantStore implements TenantStore {
    * Defines its scripts as commands of `redis`, a connection that fails at once while Redis is unreachable.
    * `tenantBytesMax`: what a tenant may store before changes that are `counted` are refused; undefined: no bound.
    */
-  constructor(redis: Redis, { clock, random }: Pick<Ports, 'clock' | 'random'>, tenantBytesMax?: number) {
+  constructor(
+    redis: Redis,
+    { clock, random, timers }: Pick<Ports, 'clock' | 'random'> & Partial<Pick<Ports, 'timers'>>,
+    tenantBytesMax?: number,
+  ) {
     this.#tenantBytesMax = tenantBytesMax;
     this.#redis = redis;
     this.#scripts = tenantScripts(redis);
     this.#clock = clock;
     this.#random = random;
-    this.#work = new RedisDueWork(redis, 'work', { asking });
-    this.#webhooks = new RedisDueWork(redis, 'webhooks', { asking });
+    const due = { asking, ...(timers && { elapsedMs: () => timers.elapsedMs() }) };
+    this.#work = new RedisDueWork(redis, 'work', due);
+    this.#webhooks = new RedisDueWork(redis, 'webhooks', due);
   }
 
   /** A record of another kind is none: an id from a caller may name anything. */

@@ -51,3 +51,14 @@ export function withCryptography<T>(which: Cryptography, task: () => T): T {
     chooseCryptography(before);
   }
 }
+
+/**
+ * Chooses a cryptography until the returned function is called, for a loop that runs one event after another and lets the
+ * promises run that an event settled. The loop calls it anew whenever it goes on after a wait, and ends it when it is
+ * done: other loops of this process may have chosen meanwhile.
+ */
+export function holdCryptography(which: Cryptography): () => void {
+  const before = cryptography();
+  chooseCryptography(which);
+  return () => chooseCryptography(before);
+}

@@ -3,6 +3,7 @@
  * something due (redis/due-work.ts).
  */
 import type { Redis } from 'ioredis';
+import type { Timers } from '../../actors/contract.ts';
 import type { DueHandler, DueWork } from '../../redis/due-work.ts';
 import { tenantPrefix, wakePrefix } from '../../redis/event-log.ts';
 import { RedisDueWork } from '../../redis/redis-due-work.ts';
@@ -31,12 +32,15 @@ export class RedisHookStore implements HookStore {
 
   /**
    * Defines its scripts as commands of `redis`, a connection that fails at once while Redis is unreachable. `overdueMs`: after
-   * this time outstanding deliveries are taken as overdue.
+   * this time outstanding deliveries are taken as overdue. `timers`: how time passes, the system's unless told.
    */
-  constructor(redis: Redis, overdueMs = overdueAfterMs) {
+  constructor(redis: Redis, overdueMs = overdueAfterMs, timers?: Timers) {
     this.#redis = redis;
     this.#scripts = hookScripts(redis);
-    this.#due = new RedisDueWork(redis, 'webhooks', { asking });
+    this.#due = new RedisDueWork(redis, 'webhooks', {
+      asking,
+      ...(timers && { elapsedMs: () => timers.elapsedMs() }),
+    });
     this.#overdueMs = overdueMs;
   }
 

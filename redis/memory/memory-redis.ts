@@ -16,10 +16,17 @@ import { Keyspace, type Reply } from './keyspace.ts';
 import { type Compiled, compileLua } from './lua-compiler.ts';
 import { fromBytes, general, LuaTable, toBytes } from './lua-library.ts';
 
-/** Takes a command to Redis and its answer back. `perform` answers at once; called once, later, or never. */
-export type RedisLink = <T>(perform: () => T) => Promise<T>;
+export interface RedisLink {
+  /**
+   * Takes a command, or the script of that path, to Redis and its answer back. `perform` answers at once; called once,
+   * later, or never.
+   */
+  command<T>(perform: () => T, name: string): Promise<T>;
+  /** Takes what was published to a subscriber, later or never. Without it, at once. */
+  push?(deliver: () => void): void;
+}
 
-const atOnce: RedisLink = async (perform) => perform();
+const atOnce: RedisLink = { command: async (perform) => perform() };
 
 type Word = string | number | Uint8Array;
 
@@ -46,7 +53,7 @@ class MemoryClient extends EventEmitter {
   readonly #space: Keyspace;
   readonly #link: RedisLink;
   readonly #listeners: Set<(channel: string, message: string) => void>;
-  readonly #subscribed = new Set<() => void>();
+  readonly #subscribed = new Map<string, (channel: string, message: string) => void>();
 
   constructor(space: Keyspace, link: RedisLink, listeners: Set<(channel: string, message: string) => void>) {
     super();
@@ -85,16 +92,23 @@ class MemoryClient extends EventEmitter {
   async psubscribe(pattern: string): Promise<number> {
     if (!/^[^*?[]*\*$/.test(pattern)) throw new Error(`the in-memory Redis has no pattern ${pattern}`);
     const prefix = pattern.slice(0, -1);
-    this.#hear((channel, message) => {
-      if (channel.startsWith(prefix)) this.emit('pmessage', pattern, channel, message);
+    this.#hear(pattern, (channel, message) => {
+      if (channel.startsWith(prefix)) this.#push(() => this.emit('pmessage', pattern, channel, message));
     });
     return this.#subscribed.size;
   }
 
   async subscribe(...names: readonly string[]): Promise<number> {
-    this.#hear((channel, message) => {
-      if (names.includes(channel)) this.emit('message', channel, message);
-    });
+    for (const name of names) {
+      this.#hear(name, (channel, message) => {
+        if (name === channel) this.#push(() => this.emit('message', channel, message));
+      });
+    }
+    return this.#subscribed.size;
+  }
+
+  async unsubscribe(...names: readonly string[]): Promise<number> {
+    for (const name of names) this.#unhear(name);
     return this.#subscribed.size;
   }
 
@@ -108,13 +122,25 @@ class MemoryClient extends EventEmitter {
   }
 
   disconnect(): void {
-    for (const end of this.#subscribed) end();
-    this.#subscribed.clear();
+    for (const name of [...this.#subscribed.keys()]) this.#unhear(name);
   }
 
-  #hear(listener: (channel: string, message: string) => void): void {
+  /** A second subscription to the same adds nothing. */
+  #hear(name: string, listener: (channel: string, message: string) => void): void {
+    if (this.#subscribed.has(name)) return;
+    this.#subscribed.set(name, listener);
     this.#listeners.add(listener);
-    this.#subscribed.add(() => this.#listeners.delete(listener));
+  }
+
+  #unhear(name: string): void {
+    const listener = this.#subscribed.get(name);
+    if (listener !== undefined) this.#listeners.delete(listener);
+    this.#subscribed.delete(name);
+  }
+
+  #push(deliver: () => void): void {
+    if (this.#link.push === undefined) deliver();
+    else this.#link.push(deliver);
   }
 
   #define(name: string, perform: (words: readonly string[]) => unknown): void {
@@ -123,7 +149,7 @@ class MemoryClient extends EventEmitter {
       // A call counts when it reaches Redis, so its words are read before.
       value: (...words: readonly (Word | readonly Word[] | Readonly<Record<string, Word>>)[]) => {
         const texts = words.flatMap(wordTexts);
-        return this.#link(() => perform(texts));
+        return this.#link.command(() => perform(texts), name);
       },
     });
   }

@@ -44,6 +44,18 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'openapi',
   ],
   sim: [...withRedis, 'faults', 'nodes', 'coordinator'],
+  world: [
+    ...withRedis,
+    'telemetry',
+    'faults',
+    ...underModules,
+    'custody',
+    'controls',
+    'delivery',
+    'modules',
+    'gateway',
+    'sim',
+  ],
   runner: [...withRedis, 'faults', 'sim'],
   report: [...withRedis, 'faults', 'runner'],
   plane: [...floor0, 'faults'],
@@ -93,7 +105,7 @@ describe('floors', { timeout: 120_000 }, () => {
   test('dynamic imports, circles, and imports of the model of cryptography outside simulations are found', async () => {
     const importing = (name: string) => `import { model } from '${name}';\nexport const y = model;\n`;
     const outside = ['crypto', 'nodes', 'coordinator', 'gateway', 'actors', 'plane', 'cli'];
-    const inside = ['sim', 'runner', 'bench', 'testing', 'test', 'cli/sim', 'cli/scenario'];
+    const inside = ['sim', 'world', 'runner', 'bench', 'testing', 'test', 'cli/sim', 'cli/scenario'];
     const up = (place: string) => (place.includes('/') ? '../../' : '../');
     const { violations } = await readHouse(
       house({

@@ -6,18 +6,18 @@
  * SURVIVAL_SEED repeats the choices, SURVIVAL_MONEY_SECONDS sets how long the clients go on (8 by default).
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startCluster, type TestCluster } from '../support/cluster.ts';
-import { type RestAnswer, RestClient } from '../support/rest.ts';
-import { runs } from '../support/thorough.ts';
-import { until } from '../support/until.ts';
-import { readAll } from './support/books.ts';
 import {
   DocumentedLedger,
   decimal,
   type IntentTold,
   type ToldEvent,
   type ToldWallet,
-} from './support/documented-ledger.ts';
+} from '../../world/invariants/documented-ledger.ts';
+import { startCluster, type TestCluster } from '../support/cluster.ts';
+import { type RestAnswer, RestClient } from '../support/rest.ts';
+import { runs } from '../support/thorough.ts';
+import { until } from '../support/until.ts';
+import { readAll } from './support/books.ts';
 import { announcedSeed, Seeded } from './support/seeded.ts';
 
 const seconds = Number(process.env.SURVIVAL_MONEY_SECONDS ?? runs(8, 60));

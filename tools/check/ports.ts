@@ -26,6 +26,7 @@ export const worldlyFiles: ReadonlyMap<string, Exemption> = new Map([
   ['gateway/main.ts', { reaches: anything, why: 'composes the process gateway' }],
   ['gateway/worker.ts', { reaches: anything, why: 'composes the process worker' }],
   ['gateway/live-wallet-ports.ts', { reaches: /^(import of ioredis|system)/, why: 'the ports of a gateway process' }],
+  ['gateway/redis-wallet-ports.ts', { reaches: redis, why: 'the ports that lie in Redis' }],
   ['gateway/redis.ts', { reaches: redis, why: 'opens connections' }],
   ['gateway/credential-rotation.ts', { reaches: redis, why: 'a command over the whole database' }],
   ['gateway/auth/token-store.ts', { reaches: redis, why: 'stores tokens' }],

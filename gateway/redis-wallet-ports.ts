@@ -1,0 +1,35 @@
+/**
+ * The ports of the wallet control plane that lie in Redis, over a client of any Redis: the one of a live gateway
+ * (live-wallet-ports.ts), or the one in memory of a simulated world.
+ */
+import type { Redis } from 'ioredis';
+import type { Ports } from '../actors/contract.ts';
+import { RedisHookStore } from '../delivery/deliveries/redis-hook-store.ts';
+import { RedisWakes } from '../delivery/events/redis-wakes.ts';
+import { redisLedgers } from '../providers/chains/redis-ledgers.ts';
+import { RedisCustodianBooks } from '../providers/simulated/redis-custodian-books.ts';
+import { RedisCustodianRecords } from '../providers/simulated/redis-custodian-records.ts';
+import { RedisDrifts } from '../providers/simulated/redis-drifts.ts';
+import { RedisAddressBook } from '../store/redis-address-book.ts';
+import { RedisTenantStore } from '../store/redis-tenant-store.ts';
+import type { WalletPorts } from './wallet-api.ts';
+
+/** `redis`: a connection that fails at once while Redis is unreachable. `tenantBytesMax`: what a tenant may store. */
+export function redisWalletPorts(
+  redis: Redis,
+  { clock, timers, random }: Ports,
+  tenantBytesMax?: number,
+): Omit<WalletPorts, 'ring' | 'reconQueue' | 'signer' | 'vaultCluster' | 'log'> {
+  const store = new RedisTenantStore(redis, { clock, timers, random }, tenantBytesMax);
+  return {
+    ...{ clock, timers, random, store },
+    addressBook: new RedisAddressBook(redis),
+    hooks: new RedisHookStore(redis, undefined, timers),
+    wakes: new RedisWakes(redis),
+    ledgers: redisLedgers(redis),
+    custodianRecords: (kind) => new RedisCustodianRecords(redis, kind),
+    custodianBooks: (kind) => new RedisCustodianBooks(redis, kind),
+    drifts: new RedisDrifts(redis),
+    restored: () => store.restored(),
+  };
+}

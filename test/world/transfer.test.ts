@@ -1,0 +1,35 @@
+/** Transfers in the simulated world, end to end: the control plane's own code in virtual time. */
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { CustodyWorld } from '../../world/custody-world.ts';
+import { withoutAmbient } from './support/ambient-trap.ts';
+import { openTenant, pay, settledFaults } from './support/payments.ts';
+
+test('transfers go from wallets made by key generation to their webhook, by no clock or chance of the process', async () => {
+  const used = await withoutAmbient(async () => {
+    const world = new CustodyWorld({ seed: 'transfer' });
+    const tenant = await openTenant(world);
+    expect(await world.run(pay(tenant, 'small', '0.1'))).toBe('completed');
+    // Needs an approval of another person.
+    expect(await world.run(pay(tenant, 'large', '0.2'))).toBe('completed');
+    expect(await settledFaults(world, tenant)).toEqual([]);
+  });
+  expect(used).toEqual([]);
+});
+
+test('the trap notes what reads the clock, a timer or chance of the process', async () => {
+  for (const use of [
+    () => Date.now(),
+    () => new Date(),
+    () => Math.random(),
+    () => randomUUID(),
+    () => setTimeout(() => undefined, 1),
+  ]) {
+    const used = await withoutAmbient(async () => {
+      await Promise.resolve();
+      expect(use).toThrow('is not simulated');
+    });
+    expect(used).toHaveLength(1);
+  }
+  expect(await withoutAmbient(async () => undefined)).toEqual([]);
+});

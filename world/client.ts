@@ -1,0 +1,106 @@
+/** A client of the API in a simulated world: it repeats what was cut, with the same idempotency key, at any gateway. */
+import type { RandomBytes } from '../actors/contract.ts';
+import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
+import type { PlainRequest } from '../gateway/serve/plain-request.ts';
+import { uuidV7 } from '../proto/ids.ts';
+
+/** A whole answer. */
+export interface Response {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface ClientOptions {
+  /** Tries of one call, in all; 50 by default. */
+  readonly triesMax?: number;
+}
+
+export interface Answer {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: answers have every shape.
+  readonly body: any;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Tries that it took. */
+  readonly tries: number;
+}
+
+interface ClientDeps {
+  readonly token: string;
+  readonly options: ClientOptions;
+  readonly gateways: readonly ProcessName[];
+  readonly random: RandomBytes;
+  readonly send: (gateway: ProcessName, request: PlainRequest) => Promise<Response | undefined>;
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+/** The first pause between two tries; each is twice as long as the one before, up to the longest. */
+const pauseMs = 100;
+const pauseMaxMs = 3_000;
+const triesDefault = 50;
+/** What says that a repeat may go better. */
+const passing: ReadonlySet<number> = new Set([429, 500, 503]);
+
+export class Client {
+  readonly #deps: ClientDeps;
+  #next = 0;
+
+  constructor(deps: ClientDeps) {
+    this.#deps = deps;
+  }
+
+  pause(ms: number): Promise<void> {
+    return this.#deps.pause(ms);
+  }
+
+  /** One try at one gateway; undefined: it was cut before an answer. */
+  async once(
+    gateway: ProcessName,
+    method: string,
+    target: string,
+    body?: unknown,
+    key?: string,
+  ): Promise<Omit<Answer, 'tries'> | undefined> {
+    const headers = {
+      authorization: `Bearer ${this.#deps.token}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(key !== undefined && { 'idempotency-key': key }),
+    };
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const response = await this.#deps.send(gateway, { method, target, headers, body: text });
+    if (response === undefined) return undefined;
+    const { status, body: given } = response;
+    return { status, headers: response.headers, body: given === '' ? undefined : JSON.parse(given) };
+  }
+
+  /** Repeats until there is an answer. Throws when there is none after all its tries. */
+  async call(method: string, target: string, body?: unknown, givenKey?: string): Promise<Answer> {
+    const { gateways, random, options } = this.#deps;
+    const key = givenKey ?? (method === 'POST' ? uuidV7(0, random) : undefined);
+    const { triesMax = triesDefault } = options;
+    for (let tries = 1; tries <= triesMax; tries += 1) {
+      const gateway = gateways[this.#next % gateways.length]!;
+      this.#next += 1;
+      const answer = await this.once(gateway, method, target, body, key);
+      if (answer !== undefined && !passing.has(answer.status) && !isInProgress(answer)) return { ...answer, tries };
+      await this.pause(Math.min(pauseMaxMs, pauseMs * 2 ** (tries - 1)));
+    }
+    throw new Error(`${method} ${target} has no answer after ${triesMax} tries`);
+  }
+
+  /** Reads until the condition holds. Throws after `withinMs`. */
+  async until(target: string, condition: (answer: Answer) => boolean, withinMs = 120_000): Promise<Answer> {
+    for (let waitedMs = 0, nextMs = pauseMs; waitedMs <= withinMs; waitedMs += nextMs) {
+      const answer = await this.call('GET', target);
+      if (condition(answer)) return answer;
+      nextMs = Math.min(pauseMaxMs, nextMs * 2);
+      await this.pause(nextMs);
+    }
+    throw new Error(`${target} is not as awaited after ${withinMs} ms`);
+  }
+}
+
+function isInProgress({ status, body }: Pick<Answer, 'status' | 'body'>): boolean {
+  const details: readonly { readonly issue: string }[] = body?.error?.details ?? [];
+  return status === 409 && details.some(({ issue }) => issue === 'request_in_progress');
+}

@@ -1,0 +1,318 @@
+/**
+ * The whole product in one process and in virtual time: the simulated signing cluster, gateways and workers that run the
+ * very code of the control plane over one Redis in memory, simulated custodians and chains, receivers of webhooks, and
+ * clients. Deterministic: the same seed and the same calls give the same trace, byte for byte.
+ */
+import type { Log } from '../actors/live/ports.ts';
+import type { Cryptography } from '../crypto/backend.ts';
+import { holdCryptography } from '../crypto/model/switch.ts';
+import type { RelayOptions } from '../delivery/deliveries/public.ts';
+import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
+import { type TokenRequest, TokenStore } from '../gateway/auth/token-store.ts';
+import { type PlainRequest, plainRequest } from '../gateway/serve/plain-request.ts';
+import type { WalletApiConfig } from '../gateway/wallet-api.ts';
+import { SimCluster, type SimOptions } from '../sim/cluster.ts';
+import type { Guest, GuestHost, Guests } from '../sim/guests.ts';
+import type { KeyRing } from '../store/secrets/key-ring.ts';
+import { Client, type ClientOptions, type Response } from './client.ts';
+import { type SimGateway, startGateway } from './gateway-process.ts';
+import { type PortCall, type PortPlan, ProcessLife } from './process-life.ts';
+import { Queues, reconQueueOf, webhookQueueOf } from './queues.ts';
+import { Receivers } from './receivers.ts';
+import { SimRedis, type WayMs } from './redis-side.ts';
+import { RunLoop } from './run-loop.ts';
+import { startWorker } from './worker-process.ts';
+
+export interface WorldOptions extends Omit<SimOptions, 'guests' | 'receiver' | 'deliveryScheduleMs'> {
+  /** Gateway processes; 1 by default. The first is named "gateway", the others "gateway/2" and so on. */
+  readonly gateways?: number;
+  /** Likewise "worker", "worker/2". */
+  readonly workers?: number;
+  /** 0 to 1 ms by default. */
+  readonly redisWay?: WayMs;
+  readonly chainBlockMs?: number;
+  /** Pauses after the first, second, … failed try of a webhook; the product's own by default. */
+  readonly retryScheduleMs?: readonly number[];
+  readonly relay?: Partial<RelayOptions>;
+  /** Decides the fate of every call of a port. */
+  readonly plan?: PortPlan;
+  /** 'model' is fast and protects nothing; 'real' by default. */
+  readonly cryptography?: Cryptography;
+}
+
+/** A process in this world. */
+interface Member {
+  readonly name: ProcessName;
+  life: ProcessLife | undefined;
+  gateway: SimGateway | undefined;
+  /** Calls of clients that wait for its answer; each fails when it dies. */
+  readonly callers: Set<() => void>;
+}
+
+const defaultWay: WayMs = { minMs: 0, maxMs: 1 };
+const clientWayMs = 1;
+const receiverWayMs = 5;
+
+export class CustodyWorld {
+  readonly cluster: SimCluster;
+  /** Made with the cluster, as what follows. */
+  loop!: RunLoop;
+  receivers!: Receivers;
+  /** Every call of a port, log line, request and answer, one line each; empty without `keepTrace`. */
+  readonly trace: string[] = [];
+  readonly #options: WorldOptions;
+  readonly #members: readonly Member[];
+  readonly #config: WalletApiConfig;
+  #ring!: KeyRing;
+  #host!: GuestHost;
+  #redis!: SimRedis;
+  #queues!: Queues;
+  #portCalls = 0;
+  #clients = 0;
+  #tokens = 0;
+
+  constructor(options: WorldOptions) {
+    this.#options = options;
+    const named = (role: string, count: number): Member[] =>
+      Array.from({ length: count }, (_, index) => ({
+        name: index === 0 ? role : `${role}/${index + 1}`,
+        life: undefined,
+        gateway: undefined,
+        callers: new Set(),
+      }));
+    this.#members = [...named('gateway', options.gateways ?? 1), ...named('worker', options.workers ?? 1)];
+    const secret = (fill: number) => new Uint8Array(32).fill(fill);
+    this.#config = {
+      environment: 'sandbox',
+      tokenKey: secret(7),
+      receiptSeed: secret(9),
+      chainBlockMs: options.chainBlockMs ?? 1_000,
+    };
+    const {
+      gateways: _gateways,
+      workers: _workers,
+      redisWay,
+      plan: _plan,
+      cryptography = 'real',
+      ...simOptions
+    } = options;
+    const restore = holdCryptography(cryptography);
+    this.cluster = new SimCluster({
+      ...simOptions,
+      guests: (host): Guests => {
+        this.#host = host;
+        this.#redis = new SimRedis(host.time, redisWay ?? defaultWay);
+        this.loop = new RunLoop(host.time, cryptography);
+        this.receivers = new Receivers(host.time, receiverWayMs);
+        const own = { start: (afterMs: number, run: () => void) => host.time.after(afterMs, run, true) };
+        this.#queues = new Queues(own);
+        const key = { id: '1', key: secret(5) };
+        this.#ring = {
+          random: host.random('ring'),
+          current: () => key,
+          find: (id) => (id === key.id ? key : undefined),
+        };
+        return {
+          all: this.#members.map((member) => this.#guest(member)),
+          redisIs: (up) => this.#redis.set(up),
+          perform: (order) => {
+            if (order.kind === 'receiver') this.receivers.behave(order.behaviour);
+            else if (order.kind === 'worker') this.#queues.webhooks.stall(order.stalled);
+            else if (order.kind === 'queue' && order.what === 'double_delivery') this.#queues.webhooks.double();
+            else return false;
+            return true;
+          },
+        };
+      },
+    });
+    restore();
+  }
+
+  get nowMs(): number {
+    return this.cluster.time.nowMs();
+  }
+
+  /** Calls of ports so far. */
+  get portCalls(): number {
+    return this.#portCalls;
+  }
+
+  /** Gateways and workers. */
+  get processes(): readonly ProcessName[] {
+    return this.#members.map(({ name }) => name);
+  }
+
+  /** What Redis holds. */
+  get redis() {
+    return this.#redis.memory;
+  }
+
+  /** Issues a token outside of the world: it takes no time and meets no fault. */
+  async token(request: TokenRequest): Promise<string> {
+    this.#tokens += 1;
+    const random = this.#host.random(`token/${this.#tokens}`);
+    const clock = { nowMs: () => this.nowMs };
+    const store = new TokenStore(this.#redis.memory.client(), this.#config.tokenKey, { clock, random });
+    return (await store.issueToken(request)).token;
+  }
+
+  /** A client of the API, with chance of its own. */
+  client(token: string, options: ClientOptions = {}): Client {
+    this.#clients += 1;
+    const { time } = this.cluster;
+    const gateways = this.#members.filter(({ name }) => name.startsWith('gateway')).map(({ name }) => name);
+    return new Client({
+      ...{ token, options, gateways },
+      random: this.#host.random(`client/${this.#clients}`),
+      send: (gateway, request) => this.#request(gateway, request),
+      pause: (ms) =>
+        new Promise((resolve) => {
+          time.after(ms, () => {
+            this.loop.woken();
+            resolve();
+          });
+        }),
+    });
+  }
+
+  /** Runs the world until `work` has its result, which must come within that much virtual time. */
+  run<T>(work: Promise<T>, withinMs = 600_000): Promise<T> {
+    return this.loop.result(work, withinMs);
+  }
+
+  /** Lets so much virtual time pass. */
+  async advance(ms: number): Promise<void> {
+    await this.loop.until(() => false, ms);
+  }
+
+  // --- processes ---------------------------------------------------------------------------------------------------
+
+  #guest(member: Member): Guest {
+    const { name } = member;
+    const life: Guest['life'] = {
+      start: (boot) => this.#start(member, boot),
+      crash: () => {
+        member.life?.die();
+        member.life = undefined;
+        member.gateway = undefined;
+        for (const fail of [...member.callers]) fail();
+      },
+      pause: () => member.life?.pause(),
+      resume: () => member.life?.resume(),
+    };
+    if (!name.startsWith('gateway')) return { name, life };
+    return {
+      name,
+      life,
+      link: {
+        address: () => `gateway/${this.#host.processes.bootOf(name)}`,
+        arrived: (message) => {
+          const { life: receiver, gateway } = member;
+          receiver?.enter(() => gateway?.arrived(message));
+        },
+        linked: (up) => {
+          const { life: receiver } = member;
+          receiver?.enter(() => member.gateway?.linked(up));
+        },
+      },
+    };
+  }
+
+  #start(member: Member, boot: string): void {
+    const { name } = member;
+    const host = this.#host;
+    const life = new ProcessLife(
+      {
+        time: host.time,
+        loop: this.loop,
+        nowMs: (process) => host.processes.nowMs(process),
+        callLeaves: (call) => this.#callLeaves(call),
+        crash: (process) => this.cluster.crash(process, { restartAfterMs: 500 }),
+        note: (text) => this.#note(text),
+      },
+      name,
+      boot,
+      host.random(boot),
+    );
+    member.life = life;
+    const redis = this.#redis.client(life, host.random(`way/${boot}`));
+    const log = this.#log(name);
+    const ring = this.#ring;
+    const reconQueue = reconQueueOf(this.#queues, life, this.#redis, log);
+    if (name.startsWith('gateway')) {
+      member.gateway = startGateway(life, { host, redis, ring, reconQueue, log, config: this.#config });
+    } else {
+      startWorker(life, {
+        ...{ redis, ring, reconQueue, log },
+        queue: webhookQueueOf(this.#queues, life, this.#redis, log),
+        send: this.receivers.sender(life),
+        config: this.#config,
+        scheduleMs: this.#options.retryScheduleMs,
+        relay: this.#options.relay,
+      });
+    }
+    this.loop.woken();
+  }
+
+  #callLeaves(call: Omit<PortCall, 'number'>) {
+    this.#portCalls += 1;
+    const number = this.#portCalls;
+    this.#note(() => `${call.process} call ${number} ${call.port} ${call.what}`);
+    return this.#options.plan?.({ ...call, number });
+  }
+
+  // --- clients -----------------------------------------------------------------------------------------------------
+
+  /** undefined: the connection was lost before an answer. */
+  #request(name: ProcessName, request: PlainRequest): Promise<Response | undefined> {
+    const { time } = this.#host;
+    const member = this.#members.find((one) => one.name === name)!;
+    this.#note(() => `client -> ${name} ${request.method} ${request.target}`);
+    return new Promise((resolve) => {
+      const answer = (response: Response | undefined): void => {
+        member.callers.delete(lost);
+        time.after(clientWayMs, () => {
+          this.#note(
+            () => `client <- ${name} ${response === undefined ? 'lost' : `${response.status} ${response.body}`}`,
+          );
+          this.loop.woken();
+          resolve(response);
+        });
+      };
+      const lost = (): void => answer(undefined);
+      time.after(clientWayMs, () => {
+        const { life, gateway } = member;
+        if (life === undefined || gateway === undefined) {
+          lost();
+          return;
+        }
+        member.callers.add(lost);
+        life.enter(() => {
+          const plain = plainRequest(request);
+          gateway.serve(plain).then(
+            ({ status, headers, body = '' }) => {
+              if (!life.isAlive) return;
+              plain.leave();
+              answer({ status, headers, body: typeof body === 'string' ? body : Buffer.from(body).toString('utf8') });
+            },
+            (error: unknown) => this.loop.failed(error),
+          );
+        });
+      });
+    });
+  }
+
+  // --- the trace ---------------------------------------------------------------------------------------------------
+
+  #note(text: () => string): void {
+    if (this.#options.keepTrace === false) return;
+    const { time } = this.#host;
+    this.trace.push(`${time.nowMs() - time.beganMs} ${text()}`);
+  }
+
+  #log(name: ProcessName): Log {
+    const say = (level: string) => (fields: object, message: string) =>
+      this.#note(() => `${name} log ${level} ${message} ${JSON.stringify(fields)}`);
+    return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
+  }
+}

@@ -1,0 +1,102 @@
+/** One life of a simulated gateway: the composition of the live one over the ports of the world. */
+import type { Redis } from 'ioredis';
+import type { Log } from '../actors/live/ports.ts';
+import { RequestIds } from '../api/request-id.ts';
+import { Admission } from '../gateway/auth/admission.ts';
+import { Authenticator } from '../gateway/auth/authenticator.ts';
+import { TokenStore } from '../gateway/auth/token-store.ts';
+import { redisWalletPorts } from '../gateway/redis-wallet-ports.ts';
+import { sandboxSessions } from '../gateway/sandbox/sessions.ts';
+import type { Serve } from '../gateway/serve/contract.ts';
+import { makeServe } from '../gateway/serve/serve.ts';
+import { connectSigning } from '../gateway/signing/connect.ts';
+import type { CoordinatorLink, LinkListener } from '../gateway/signing/coordinator-port.ts';
+import { makeClusterSigner } from '../gateway/signing/live-cluster-signer.ts';
+import { makeVaultCluster } from '../gateway/signing/live-vault-cluster.ts';
+import { orderOffice } from '../gateway/signing/orders.ts';
+import { composeWalletApi, type WalletApiConfig } from '../gateway/wallet-api.ts';
+import type { ReconQueue } from '../modules/recon/public.ts';
+import type { WireMessage } from '../proto/wire.ts';
+import type { GuestHost } from '../sim/guests.ts';
+import type { KeyRing } from '../store/secrets/key-ring.ts';
+import type { ProcessLife } from './process-life.ts';
+
+export interface GatewayParts {
+  readonly host: GuestHost;
+  readonly redis: Redis;
+  readonly ring: KeyRing;
+  readonly reconQueue: ReconQueue;
+  readonly config: WalletApiConfig;
+  readonly log: Log;
+}
+
+export interface SimGateway {
+  readonly serve: Serve;
+  arrived(message: WireMessage): void;
+  linked(up: boolean): void;
+}
+
+/** Not the package's: a run does not depend on it. */
+const version = '0.0.0-world';
+
+export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway {
+  const { host, redis, ring, reconQueue, config, log } = parts;
+  const { ports, name } = life;
+  const { clock, timers, random } = ports;
+  const { environment, tokenKey } = config;
+  const link = new SimLink((message, trace) => host.send(name, message, trace));
+  const orders = orderOffice({ roster: host.roster, identitySeed: host.gatewaySeed, random });
+  const { calls, cluster } = connectSigning({ ...{ link, orders, clock, timers, log }, roster: host.roster });
+  const tokens = new TokenStore(redis, tokenKey, ports);
+  const authenticator = new Authenticator({
+    ...{ environment, tokenKey, clock, log },
+    acceptAnyTestToken: environment === 'sandbox',
+    store: tokens,
+  });
+  const admission = new Admission(authenticator, undefined, timers);
+  const api = composeWalletApi(
+    {
+      ...redisWalletPorts(redis, ports),
+      ...{ ring, reconQueue, log },
+      signer: makeClusterSigner({ calls }),
+      vaultCluster: makeVaultCluster({ calls, sharing: host.roster.sharing }),
+    },
+    {
+      config,
+      admission,
+      ...(environment === 'sandbox' && { sandbox: { control: undefined, sessions: sandboxSessions({ calls }) } }),
+    },
+  );
+  const serve = makeServe({
+    ...{ environment, admission, calls, cluster, timers, log, version },
+    requestIds: new RequestIds(ports),
+    wallets: api.store,
+    rest: api,
+  });
+  api.start();
+  return { serve, arrived: (message) => link.arrived(message), linked: (up) => link.linked(up) };
+}
+
+/** The gateway's end of its link to the coordinator. */
+class SimLink implements CoordinatorLink {
+  readonly send: CoordinatorLink['send'];
+  #listener: LinkListener | undefined;
+
+  constructor(send: CoordinatorLink['send']) {
+    this.send = send;
+  }
+
+  listen(listener: LinkListener): void {
+    this.#listener = listener;
+    listener.onStatus(false);
+  }
+
+  arrived(message: WireMessage): void {
+    // Off the wire a message is complete: the codec made it.
+    this.#listener?.onMessage(message as Parameters<LinkListener['onMessage']>[0]);
+  }
+
+  linked(up: boolean): void {
+    this.#listener?.onStatus(up);
+  }
+}

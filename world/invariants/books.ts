@@ -1,0 +1,140 @@
+/**
+ * What must be true of a tenant's books after any run, whatever went wrong in it, as a client reads them from the API:
+ * money, intents, events and webhooks. Each violation is a line of text.
+ */
+import { createHmac } from 'node:crypto';
+import type { Client } from '../client.ts';
+import type { Received } from '../receivers.ts';
+import { DocumentedLedger, type IntentTold, type ToldEvent, type ToldWallet } from './documented-ledger.ts';
+
+export interface BookedIntent extends IntentTold {
+  readonly id: string;
+  readonly provider_tx_id: string | null;
+  readonly metadata: { readonly key?: string };
+}
+
+/** A registered webhook, and from which event on it gets events. */
+export interface BookedWebhook {
+  readonly id: string;
+  readonly url: string;
+  readonly secret: string;
+}
+
+export interface Books {
+  readonly wallets: readonly ToldWallet[];
+  readonly intents: readonly BookedIntent[];
+  readonly events: readonly ToldEvent[];
+}
+
+/** What a client was told under an idempotency key: the id of the intent, or null where it was refused. */
+export type Told = ReadonlyMap<string, string | null>;
+
+const ends = new Set(['completed', 'denied', 'rejected', 'expired', 'cancelled', 'failed']);
+
+/** Reads everything; `settled`: once every intent has ended. Throws when that takes longer than `withinMs`. */
+export async function readBooks(client: Client, withinMs = 600_000): Promise<Books> {
+  for (let waitedMs = 0; ; waitedMs += 500) {
+    const wallets = await readAll<ToldWallet>(client, '/v1/wallets', 'wallets');
+    const lists: BookedIntent[] = [];
+    for (const { id } of wallets) {
+      lists.push(
+        ...(await readAll<BookedIntent>(client, `/v1/wallets/${id}/transaction-intents`, 'transaction_intents')),
+      );
+    }
+    const open = lists.filter(({ status }) => !ends.has(status));
+    if (open.length === 0) {
+      const events = await readAll<ToldEvent>(client, '/v1/events', 'events');
+      return { wallets: await readAll<ToldWallet>(client, '/v1/wallets', 'wallets'), intents: lists, events };
+    }
+    if (waitedMs >= withinMs)
+      throw new Error(`intents have not ended: ${open.map(({ id, status }) => `${id} ${status}`)}`);
+    await client.pause(500);
+  }
+}
+
+export async function readAll<T>(client: Client, path: string, list: string): Promise<T[]> {
+  const items: T[] = [];
+  let cursor: string | null = null;
+  do {
+    const { status, body } = await client.call('GET', `${path}?limit=100${cursor === null ? '' : `&cursor=${cursor}`}`);
+    if (status !== 200) throw new Error(`GET ${path}: ${status} ${JSON.stringify(body)}`);
+    items.push(...(body[list] as T[]));
+    cursor = body.next_cursor as string | null;
+  } while (cursor !== null);
+  return items;
+}
+
+/** Events without holes, money as the docs have it, one intent a key. */
+export function checkBooks({ wallets, intents, events }: Books, told: Told): string[] {
+  const ledger = new DocumentedLedger();
+  ledger.follow(events);
+  for (const wallet of wallets) ledger.wasRead(wallet);
+  const faults = [...ledger.faults];
+  for (const { id, status, version } of intents) {
+    const last = ledger.intents.get(id);
+    if (last === undefined) faults.push(`intent ${id} has no events`);
+    else if (last.status !== status || last.version !== version) {
+      faults.push(`intent ${id} is ${status} ${version}, its events say ${last.status} ${last.version}`);
+    }
+  }
+  for (const { id, version } of wallets) {
+    const account = ledger.accounts.get(id);
+    if (account?.version !== version) faults.push(`wallet ${id} is at ${version}, its events at ${account?.version}`);
+    for (const [asset, units] of account?.pending ?? []) {
+      if (units !== 0n) faults.push(`wallet ${id} still sets ${units} of ${asset} aside`);
+    }
+  }
+  const byKey = new Map<string, string[]>();
+  for (const { id, metadata } of intents) {
+    const key = metadata.key ?? '';
+    byKey.set(key, [...(byKey.get(key) ?? []), id]);
+  }
+  for (const [key, id] of told) {
+    const made = byKey.get(key) ?? [];
+    if (made.join() !== (id ?? '')) faults.push(`key ${key} was told ${id}, and made ${made.join(', ') || 'nothing'}`);
+  }
+  for (const key of byKey.keys()) if (!told.has(key)) faults.push(`key ${key} made an intent that no client asked for`);
+  const paid = new Map<string, string>();
+  for (const { id, status, provider_tx_id: transaction } of intents) {
+    if (status !== 'completed') continue;
+    if (transaction === null) faults.push(`intent ${id} is completed without a transaction`);
+    else if (paid.has(transaction)) faults.push(`${id} and ${paid.get(transaction)} name one transaction`);
+    else paid.set(transaction, id);
+  }
+  return faults;
+}
+
+/** Each event after its registration reached the webhook at least once, signed with its secret, always the same bytes. */
+export function checkWebhook(
+  { id, url, secret }: BookedWebhook,
+  events: readonly ToldEvent[],
+  received: readonly Received[],
+): string[] {
+  const faults: string[] = [];
+  const bodies = new Map<string, string>();
+  for (const { url: target, body, headers, status } of received) {
+    if (target !== url) continue;
+    const event = JSON.parse(body) as ToldEvent;
+    const signature = createHmac('sha256', secret).update(body).digest('hex');
+    if (headers['x-svc-signature'] !== signature) faults.push(`event ${event.sequence} came with a wrong signature`);
+    if (status < 200 || status > 299) continue;
+    const before = bodies.get(event.id);
+    if (before !== undefined && before !== body) faults.push(`event ${event.sequence} came with two bodies`);
+    bodies.set(event.id, body);
+  }
+  const from = events.find(({ type, resource }) => type === 'webhook.created' && resource.id === id)?.sequence;
+  if (from === undefined) return [...faults, `webhook ${id} has no event of its creation`];
+  for (const { id: eventId, sequence } of events) {
+    if (sequence > from && !bodies.has(eventId)) faults.push(`event ${sequence} never reached ${url}`);
+  }
+  return faults;
+}
+
+/** Whether the webhook has everything; for waiting. */
+export function isDelivered(
+  webhook: BookedWebhook,
+  events: readonly ToldEvent[],
+  received: readonly Received[],
+): boolean {
+  return checkWebhook(webhook, events, received).length === 0;
+}

@@ -1,0 +1,169 @@
+/**
+ * The queues of jobs in memory, in the place of BullMQ's: webhooks' tries and reconciliation jobs. A job is there once by
+ * its id, is given to one consumer at a time, and is gone when it was done or has failed. A job whose consumer has died is
+ * another's when its lock ends. test/world/queues.test.ts holds this and BullMQ to one suite.
+ */
+import type { Cancel, Timers } from '../actors/contract.ts';
+
+export interface QueueTimes {
+  /** A job whose consumer has not been heard of for so long may be done by another. */
+  readonly lockMs: number;
+}
+
+const timesDefault: QueueTimes = { lockMs: 10_000 };
+
+/** As a consumer sees the queue: the ways there and back, and whether its process lives. */
+export interface ConsumerWay {
+  readonly isAlive: () => boolean;
+  /** Runs in the process of the consumer. */
+  enter(run: () => void): void;
+}
+
+interface Consumer<J> {
+  readonly way: ConsumerWay;
+  readonly places: number;
+  readonly work: (job: J) => Promise<void>;
+  readonly onFailed: (job: J, error: unknown) => void;
+  readonly running: Set<string>;
+  /** Works in hand, for those who wait for their end. */
+  readonly onIdle: (() => void)[];
+  isOpen: boolean;
+}
+
+export interface OpenConsumer {
+  close(cut?: boolean): Promise<void>;
+}
+
+export class MemoryQueue<J> {
+  readonly #idOf: (job: J) => string;
+  /** Of the queue's own process, which does not die. */
+  readonly #timers: Pick<Timers, 'start'>;
+  readonly #lockMs: number;
+  /** Every job that waits or is being done, by id, the oldest first. */
+  readonly #jobs = new Map<string, J>();
+  readonly #waiting = new Set<string>();
+  readonly #locks = new Map<string, Cancel>();
+  readonly #consumers: Consumer<J>[] = [];
+  #stalled = false;
+
+  constructor(timers: Pick<Timers, 'start'>, idOf: (job: J) => string, times: QueueTimes = timesDefault) {
+    this.#timers = timers;
+    this.#idOf = idOf;
+    this.#lockMs = times.lockMs;
+  }
+
+  get counts(): { readonly waiting: number; readonly active: number } {
+    return { waiting: this.#waiting.size, active: this.#locks.size };
+  }
+
+  /** One that is there already stays as it is. */
+  add(jobs: readonly J[]): void {
+    for (const job of jobs) {
+      const id = this.#idOf(job);
+      if (this.#jobs.has(id)) continue;
+      this.#jobs.set(id, job);
+      this.#waiting.add(id);
+    }
+    this.#hand();
+  }
+
+  /** Gives no job to any consumer while it is stalled. */
+  stall(on: boolean): void {
+    this.#stalled = on;
+    if (!on) this.#hand();
+  }
+
+  /** A job that is being done is given out a second time, as after a lock that was lost; returns whether there was one. */
+  double(): boolean {
+    const [id] = this.#locks.keys();
+    if (id === undefined) return false;
+    this.#waiting.add(id);
+    this.#hand();
+    return true;
+  }
+
+  consume(
+    way: ConsumerWay,
+    places: number,
+    work: (job: J) => Promise<void>,
+    onFailed: (job: J, error: unknown) => void,
+  ): OpenConsumer {
+    const consumer: Consumer<J> = { way, places, work, onFailed, running: new Set(), onIdle: [], isOpen: true };
+    this.#consumers.push(consumer);
+    this.#hand();
+    return {
+      close: async (cut = false) => {
+        consumer.isOpen = false;
+        const at = this.#consumers.indexOf(consumer);
+        if (at >= 0) this.#consumers.splice(at, 1);
+        if (cut || consumer.running.size === 0) return;
+        await new Promise<void>((resolve) => {
+          consumer.onIdle.push(resolve);
+        });
+      },
+    };
+  }
+
+  /** To the consumer with the fewest jobs in hand, and among those the one that came first. */
+  #hand(): void {
+    if (this.#stalled) return;
+    for (const id of [...this.#waiting]) {
+      const consumer = this.#freest();
+      if (consumer === undefined) return;
+      this.#waiting.delete(id);
+      this.#give(id, this.#jobs.get(id)!, consumer);
+    }
+  }
+
+  #freest(): Consumer<J> | undefined {
+    let best: Consumer<J> | undefined;
+    for (const one of this.#consumers) {
+      if (!one.way.isAlive() || one.running.size >= one.places) continue;
+      if (best === undefined || one.running.size < best.running.size) best = one;
+    }
+    return best;
+  }
+
+  #give(id: string, job: J, consumer: Consumer<J>): void {
+    this.#locks.get(id)?.();
+    consumer.running.add(id);
+    this.#lock(id, consumer);
+    const ended = (error?: unknown): void => {
+      consumer.running.delete(id);
+      if (error !== undefined) consumer.onFailed(job, error);
+      this.#ended(id);
+      if (consumer.running.size === 0) for (const resolve of consumer.onIdle.splice(0)) resolve();
+    };
+    consumer.way.enter(() => {
+      consumer.work(job).then(
+        () => ended(),
+        (error: unknown) => ended(error ?? new Error('failed')),
+      );
+    });
+  }
+
+  /** A consumer that lives renews its lock. */
+  #lock(id: string, consumer: Consumer<J>): void {
+    const cancel = this.#timers.start(this.#lockMs, () => {
+      if (consumer.way.isAlive() && consumer.running.has(id)) {
+        this.#lock(id, consumer);
+        return;
+      }
+      this.#locks.delete(id);
+      if (!this.#jobs.has(id)) return;
+      this.#waiting.add(id);
+      this.#hand();
+    });
+    this.#locks.set(id, cancel);
+  }
+
+  #ended(id: string): void {
+    this.#locks.get(id)?.();
+    this.#locks.delete(id);
+    // Given out twice, it is another's still.
+    if (this.#consumers.some(({ running }) => running.has(id))) return;
+    this.#waiting.delete(id);
+    this.#jobs.delete(id);
+    this.#hand();
+  }
+}

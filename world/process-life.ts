@@ -1,0 +1,157 @@
+/**
+ * One life of a simulated process that runs asynchronous code: from its start until it dies. All that its code reaches of
+ * the world passes through here.
+ *
+ * Invariants
+ * - A dead process gets nothing: no timer of it fires, no call of it is answered, no news reaches it. What it had sent
+ *   before takes effect.
+ * - A paused one gets everything when it is resumed, in order.
+ * - Every call of a port has a number, counted from 1 over the life of the world, and a plan may decide its fate.
+ */
+import type { Cancel, Ports, RandomBytes } from '../actors/contract.ts';
+import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
+import type { VirtualTime } from '../sim/virtual-time.ts';
+import type { RunLoop } from './run-loop.ts';
+
+/** A call of a port, about to leave its process. */
+export interface PortCall {
+  /** Of all calls of the world, from 1. */
+  readonly number: number;
+  readonly process: ProcessName;
+  readonly boot: string;
+  /** e.g. "redis", "egress". */
+  readonly port: string;
+  /** e.g. "store/commit.lua". */
+  readonly what: string;
+}
+
+/**
+ * `before`: the process dies instead of making the call. `after`: the call takes effect, and the process dies before its
+ * answer comes. `lost`: no effect and no answer. `refused`: no effect, and an answer that says so. `unanswered`: the effect
+ * without an answer.
+ */
+export interface PortFate {
+  readonly dies?: 'before' | 'after';
+  readonly fate?: 'lost' | 'refused' | 'unanswered';
+  /** On top of what the way takes. */
+  readonly delayMs?: number;
+}
+
+/** Decides the fate of calls; undefined: all is well. */
+export type PortPlan = (call: PortCall) => PortFate | undefined;
+
+export interface LifeHost {
+  readonly time: VirtualTime;
+  readonly loop: RunLoop;
+  nowMs(process: ProcessName): number;
+  /** Counts the call, and says what becomes of it. */
+  callLeaves(call: Omit<PortCall, 'number'>): PortFate | undefined;
+  /** Ends the process now. */
+  crash(process: ProcessName): void;
+  /** A line of the trace. */
+  note(text: () => string): void;
+}
+
+/** The live clock's: a timer of no time takes 1 ms (Node's setTimeout). */
+const timerMinMs = 1;
+
+export class ProcessLife {
+  readonly name: ProcessName;
+  readonly boot: string;
+  readonly ports: Ports;
+  readonly #host: LifeHost;
+  #state: 'up' | 'paused' | 'dead' = 'up';
+  #waiting: (() => void)[] = [];
+
+  constructor(host: LifeHost, name: ProcessName, boot: string, random: RandomBytes) {
+    this.#host = host;
+    this.name = name;
+    this.boot = boot;
+    const { time } = host;
+    const beganMs = time.nowMs();
+    this.ports = {
+      clock: { nowMs: () => Math.floor(host.nowMs(name)) },
+      timers: {
+        elapsedMs: () => time.nowMs() - beganMs,
+        start: (afterMs, run) => this.#timer(afterMs, run),
+      },
+      random,
+    };
+  }
+
+  get isAlive(): boolean {
+    return this.#state !== 'dead';
+  }
+
+  pause(): void {
+    if (this.#state === 'up') this.#state = 'paused';
+  }
+
+  resume(): void {
+    if (this.#state !== 'paused') return;
+    this.#state = 'up';
+    for (const run of this.#waiting.splice(0)) this.enter(run);
+  }
+
+  die(): void {
+    this.#state = 'dead';
+    this.#waiting = [];
+  }
+
+  /** Something reaches the process: a timer, an answer, a request. */
+  enter(run: () => void): void {
+    if (this.#state === 'dead') return;
+    if (this.#state === 'paused') {
+      this.#waiting.push(run);
+      return;
+    }
+    this.#host.loop.woken();
+    run();
+  }
+
+  /**
+   * A call of a port, which `carry` takes to its receiver: it is given the fate, and calls `answer` at most once, when the
+   * answer is to enter the process. A dead process makes no calls.
+   */
+  call<T>(port: string, what: string, carry: (fate: PortFate, answer: (settle: () => T) => void) => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (!this.isAlive) return;
+      const { name: process, boot } = this;
+      const fate = this.#host.callLeaves({ process, boot, port, what }) ?? {};
+      if (fate.dies === 'before') {
+        this.#host.crash(process);
+        return;
+      }
+      carry(fate, (settle) => {
+        this.enter(() => {
+          try {
+            resolve(settle());
+          } catch (error) {
+            reject(error);
+          }
+        });
+      });
+      // What was sent is on its way.
+      if (fate.dies === 'after') this.#host.crash(process);
+    });
+  }
+
+  #timer(afterMs: number, run: () => void): Cancel {
+    const { time } = this.#host;
+    let over = false;
+    const cancel = time.after(
+      Math.max(timerMinMs, Math.ceil(afterMs)),
+      () =>
+        this.enter(() => {
+          if (over) return;
+          over = true;
+          run();
+        }),
+      true,
+    );
+    return () => {
+      over = true;
+      cancel();
+    };
+  }
+}

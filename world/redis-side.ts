@@ -1,0 +1,124 @@
+/**
+ * The Redis of a simulated world, and the way of a process to it: how long that takes, and what goes wrong on it. The
+ * commands of one connection arrive in order, and so do their answers, as on a socket.
+ */
+import { type Redis, ReplyError } from 'ioredis';
+import type { RandomBytes } from '../actors/contract.ts';
+import { MemoryRedis, type RedisLink } from '../redis/memory/memory-redis.ts';
+import type { VirtualTime } from '../sim/virtual-time.ts';
+import type { ProcessLife } from './process-life.ts';
+
+/** What a way takes, in whole milliseconds, drawn anew for each command and each answer. */
+export interface WayMs {
+  readonly minMs: number;
+  readonly maxMs: number;
+}
+
+/** As the live client waits (gateway/redis.ts). */
+const commandTimeoutMs = 1_000;
+
+export class SimRedis {
+  readonly memory: MemoryRedis;
+  readonly #time: VirtualTime;
+  readonly #way: WayMs;
+  #up = true;
+  #onUp: (() => void)[] = [];
+
+  constructor(time: VirtualTime, way: WayMs) {
+    this.#time = time;
+    this.#way = way;
+    this.memory = new MemoryRedis({ nowMs: () => Math.floor(time.nowMs()) });
+  }
+
+  get isUp(): boolean {
+    return this.#up;
+  }
+
+  set(up: boolean): void {
+    this.#up = up;
+    if (up) for (const run of this.#onUp.splice(0)) run();
+  }
+
+  /** After so long, and not before it is back. */
+  after(ms: number, run: () => void): void {
+    this.#time.after(ms, () => {
+      if (this.#up) run();
+      else this.#onUp.push(run);
+    });
+  }
+
+  /** A connection of this process, as the gateway's: it fails at once while Redis is unreachable. */
+  client(life: ProcessLife, random: RandomBytes): Redis {
+    const towards = new Line(this.#time, this.#way, random);
+    const back = new Line(this.#time, this.#way, random);
+    const link: RedisLink = {
+      command: (perform, name) =>
+        life.call('redis', name, (fate, answer) => {
+          const failLater = (text: string) =>
+            this.#time.after(commandTimeoutMs, () => answer(failing(new Error(text))), true);
+          if (!this.#up) {
+            const text = "Stream isn't writeable and enableOfflineQueue options is false";
+            this.#time.after(1, () => answer(failing(new Error(text))));
+            return;
+          }
+          if (fate.fate === 'lost') {
+            failLater('Command timed out');
+            return;
+          }
+          towards.carry(fate.delayMs ?? 0, () => {
+            if (!this.#up) {
+              back.carry(0, () => answer(failing(new Error('Connection is closed.'))));
+              return;
+            }
+            if (fate.fate === 'refused') {
+              const text = "OOM command not allowed when used memory > 'maxmemory'.";
+              back.carry(0, () => answer(failing(new ReplyError(text))));
+              return;
+            }
+            const settle = outcome(perform);
+            if (fate.fate === 'unanswered') failLater('Command timed out');
+            else back.carry(0, () => answer(settle));
+          });
+        }),
+      push: (deliver) => back.carry(0, () => life.enter(deliver)),
+    };
+    return this.memory.client(link);
+  }
+}
+
+/** One direction of a connection. */
+class Line {
+  readonly #time: VirtualTime;
+  readonly #way: WayMs;
+  readonly #random: RandomBytes;
+  #lastMs = 0;
+
+  constructor(time: VirtualTime, way: WayMs, random: RandomBytes) {
+    this.#time = time;
+    this.#way = way;
+    this.#random = random;
+  }
+
+  carry(delayMs: number, arrive: () => void): void {
+    const { minMs, maxMs } = this.#way;
+    const drawnMs = maxMs > minMs ? minMs + (this.#random(1)[0]! % (maxMs - minMs + 1)) : minMs;
+    const nowMs = this.#time.nowMs();
+    this.#lastMs = Math.max(this.#lastMs, nowMs + drawnMs + delayMs);
+    this.#time.after(this.#lastMs - nowMs, arrive);
+  }
+}
+
+function outcome<T>(perform: () => T): () => T {
+  try {
+    const value = perform();
+    return () => value;
+  } catch (error) {
+    return failing(error);
+  }
+}
+
+function failing(error: unknown): () => never {
+  return () => {
+    throw error;
+  };
+}

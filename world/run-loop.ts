@@ -1,0 +1,100 @@
+/**
+ * Runs asynchronous code in virtual time: one event at a time, in the order of the seeded schedule, and after each event
+ * that may have woken a promise a turn of the event loop, so that all code which that woke has run before the next one.
+ * Events of the signing cluster wake no promises and need no turn.
+ */
+import type { Cryptography } from '../crypto/backend.ts';
+import { holdCryptography } from '../crypto/model/switch.ts';
+import type { VirtualTime } from '../sim/virtual-time.ts';
+import { turnOfEventLoop } from './turn.ts';
+
+/** More turns at one moment are a loop that waits for nothing. */
+const turnsAtOnceMax = 20_000;
+
+export class RunLoop {
+  readonly #time: VirtualTime;
+  readonly #cryptography: Cryptography;
+  #awake = false;
+  #turns = 0;
+  #turnsHere = 0;
+  #hereMs = 0;
+  #failure: unknown;
+
+  constructor(time: VirtualTime, cryptography: Cryptography = 'real') {
+    this.#time = time;
+    this.#cryptography = cryptography;
+  }
+
+  /** Turns of the event loop so far. */
+  get turns(): number {
+    return this.#turns;
+  }
+
+  /** Asynchronous code may have been woken: it runs before the next event. */
+  woken(): void {
+    this.#awake = true;
+  }
+
+  /** A process threw outside of every promise: the run ends with it. */
+  failed(error: unknown): void {
+    this.#failure ??= error;
+  }
+
+  /**
+   * Runs the world until the condition holds; false: it did not within that much virtual time. Throws what a process threw,
+   * and when events follow each other without end at one moment.
+   */
+  async until(condition: () => boolean, withinMs: number): Promise<boolean> {
+    let over = false;
+    const endTask = this.#time.after(withinMs, () => {
+      over = true;
+    });
+    const restore = holdCryptography(this.#cryptography);
+    try {
+      for (;;) {
+        await this.#settle();
+        if (condition()) return true;
+        if (over) return false;
+        this.#time.runUntil(() => this.#awake || over || condition());
+      }
+    } finally {
+      restore();
+      endTask();
+    }
+  }
+
+  /** What `work` gives; throws when it has given nothing within that much virtual time. */
+  async result<T>(work: Promise<T>, withinMs: number): Promise<T> {
+    let done = false;
+    work.then(
+      () => {
+        done = true;
+      },
+      () => {
+        done = true;
+      },
+    );
+    this.woken();
+    if (await this.until(() => done, withinMs)) return work;
+    throw new Error(`no result within ${withinMs} ms of virtual time`);
+  }
+
+  async #settle(): Promise<void> {
+    while (this.#awake) {
+      this.#awake = false;
+      this.#count();
+      await turnOfEventLoop();
+      holdCryptography(this.#cryptography);
+      if (this.#failure !== undefined) throw this.#failure;
+    }
+  }
+
+  #count(): void {
+    this.#turns += 1;
+    const nowMs = this.#time.nowMs();
+    if (nowMs > this.#hereMs) this.#turnsHere = 0;
+    this.#hereMs = nowMs;
+    this.#turnsHere += 1;
+    if (this.#turnsHere > turnsAtOnceMax) throw new Error(`no end at ${nowMs}: a loop waits for nothing`);
+  }
+}

@@ -1,0 +1,57 @@
+/** One life of a simulated worker: deliveries of webhooks and reconciliation jobs, composed as the live one. */
+import type { Redis } from 'ioredis';
+import type { Log } from '../actors/live/ports.ts';
+import type { RelayOptions, WebhookQueue } from '../delivery/deliveries/public.ts';
+import { RedisHookStore } from '../delivery/deliveries/redis-hook-store.ts';
+import type { Send } from '../delivery/egress/public.ts';
+import { followAllWakes } from '../delivery/events/redis-wakes.ts';
+import type { WalletApiConfig } from '../gateway/wallet-api.ts';
+import { composeWebhookWorker } from '../gateway/webhook-worker.ts';
+import { type ReconQueue, startReconWorker } from '../modules/recon/public.ts';
+import { openChains } from '../providers/chains/public.ts';
+import { redisLedgers } from '../providers/chains/redis-ledgers.ts';
+import type { ProviderKind } from '../providers/port/kinds.ts';
+import { withDrifts } from '../providers/simulated/drift.ts';
+import { RedisCustodianBooks } from '../providers/simulated/redis-custodian-books.ts';
+import { RedisDrifts } from '../providers/simulated/redis-drifts.ts';
+import { providerStatements } from '../providers/statements.ts';
+import { RedisTenantStore } from '../store/redis-tenant-store.ts';
+import type { KeyRing } from '../store/secrets/key-ring.ts';
+import type { ProcessLife } from './process-life.ts';
+
+export interface WorkerParts {
+  readonly redis: Redis;
+  readonly ring: KeyRing;
+  readonly queue: WebhookQueue;
+  readonly reconQueue: ReconQueue;
+  readonly send: Send;
+  readonly config: Pick<WalletApiConfig, 'environment' | 'chainBlockMs'>;
+  readonly scheduleMs: readonly number[] | undefined;
+  readonly relay: Partial<RelayOptions> | undefined;
+  readonly log: Log;
+}
+
+export function startWorker(life: ProcessLife, parts: WorkerParts): void {
+  const { redis, ring, queue, reconQueue, send, config, scheduleMs, relay, log } = parts;
+  const { clock, timers, random } = life.ports;
+  const store = new RedisTenantStore(redis, { clock, random, timers });
+  const worker = composeWebhookWorker(
+    {
+      ...{ clock, timers, random, log, store, ring, queue, send },
+      hooks: new RedisHookStore(redis, relay?.overdueMs, timers),
+      followAllWakes: (onWake) => followAllWakes(redis.duplicate(), onWake),
+    },
+    { environment: config.environment, version: '0.0.0-world', scheduleMs, ...(relay && { relay }) },
+  );
+  const books = (kind: ProviderKind) => new RedisCustodianBooks(redis, kind);
+  const chains = openChains({ ledgers: redisLedgers(redis), blockMs: config.chainBlockMs });
+  const statements = providerStatements({ books, chains });
+  startReconWorker(
+    {
+      ...{ store, clock, timers, random, log },
+      statements: config.environment === 'sandbox' ? withDrifts(statements, new RedisDrifts(redis)) : statements,
+    },
+    reconQueue,
+  );
+  worker.start();
+}
