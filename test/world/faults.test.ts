@@ -39,7 +39,7 @@ async function walk(at: number, fate: PortFate): Promise<Walked> {
 }
 
 describe('one transfer ends the same', () => {
-  const step = runs(10, 1);
+  const step = runs(16, 1);
   test(`when a process dies before or after a call: every call of it, ${step} apart`, {
     timeout: 900_000,
   }, async () => {
@@ -98,7 +98,7 @@ test('random fates with two gateways and two workers break nothing, and a seed g
   timeout: 900_000,
 }, async () => {
   const done = new Set<string>();
-  for (let seed = 1; seed <= runs(4, 100); seed += 1) {
+  for (let seed = 1; seed <= runs(3, 100); seed += 1) {
     const one = await randomRun(`world-${seed}`);
     expect([seed, one.faults]).toEqual([seed, []]);
     const again = await randomRun(`world-${seed}`);
