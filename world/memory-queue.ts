@@ -1,7 +1,7 @@
 /**
  * The queues of jobs in memory, in the place of BullMQ's: webhooks' tries and reconciliation jobs. A job is there once by
  * its id, is given to one consumer at a time, and is gone when it was done or has failed. A job whose consumer has died is
- * another's when its lock ends. test/world/queues.test.ts holds this and BullMQ to one suite.
+ * another's when its lock ends.
  */
 import type { Cancel, Timers } from '../actors/contract.ts';
 
@@ -27,7 +27,8 @@ interface Consumer<J> {
   readonly running: Set<string>;
   /** Works in hand, for those who wait for their end. */
   readonly onIdle: (() => void)[];
-  isOpen: boolean;
+  /** It was closed without waiting: its jobs are another's. */
+  isCut: boolean;
 }
 
 export interface OpenConsumer {
@@ -88,12 +89,12 @@ export class MemoryQueue<J> {
     work: (job: J) => Promise<void>,
     onFailed: (job: J, error: unknown) => void,
   ): OpenConsumer {
-    const consumer: Consumer<J> = { way, places, work, onFailed, running: new Set(), onIdle: [], isOpen: true };
+    const consumer: Consumer<J> = { way, places, work, onFailed, running: new Set(), onIdle: [], isCut: false };
     this.#consumers.push(consumer);
     this.#hand();
     return {
       close: async (cut = false) => {
-        consumer.isOpen = false;
+        if (cut) consumer.isCut = true;
         const at = this.#consumers.indexOf(consumer);
         if (at >= 0) this.#consumers.splice(at, 1);
         if (cut || consumer.running.size === 0) return;
@@ -130,6 +131,7 @@ export class MemoryQueue<J> {
     this.#lock(id, consumer);
     const ended = (error?: unknown): void => {
       consumer.running.delete(id);
+      if (consumer.isCut) return;
       if (error !== undefined) consumer.onFailed(job, error);
       this.#ended(id);
       if (consumer.running.size === 0) for (const resolve of consumer.onIdle.splice(0)) resolve();
@@ -145,7 +147,7 @@ export class MemoryQueue<J> {
   /** A consumer that lives renews its lock. */
   #lock(id: string, consumer: Consumer<J>): void {
     const cancel = this.#timers.start(this.#lockMs, () => {
-      if (consumer.way.isAlive() && consumer.running.has(id)) {
+      if (consumer.way.isAlive() && !consumer.isCut && consumer.running.has(id)) {
         this.#lock(id, consumer);
         return;
       }

@@ -24,13 +24,15 @@ const sharedFolders: ReadonlySet<string> = new Set([
   'providers/simulated',
 ]);
 
-/** They hand live adapters in, which no public file names: who loads a module does not load its adapters. */
+/** They hand adapters in, which no public file names: who loads a module does not load its adapters. */
 const liveCompositions: ReadonlySet<string> = new Set([
   'cli/up/simulated-vendor.ts',
   'coordinator/main.ts',
   'gateway/main.ts',
   'gateway/live-wallet-ports.ts',
+  'gateway/redis-wallet-ports.ts',
   'gateway/worker.ts',
+  'world/worker-process.ts',
 ]);
 
 /** A table of pauses, all that the simulator may know of deliveries (rule room-sim). */
