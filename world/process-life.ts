@@ -44,7 +44,7 @@ export interface LifeHost {
   readonly time: VirtualTime;
   readonly loop: RunLoop;
   nowMs(process: ProcessName): number;
-  /** Counts the call, and says what becomes of it. */
+  /** Counts the call, and decides its fate. */
   callLeaves(call: Omit<PortCall, 'number'>): PortFate | undefined;
   /** Ends the process now. */
   crash(process: ProcessName): void;

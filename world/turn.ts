@@ -1,6 +1,6 @@
 /**
  * One turn of the event loop. When it resolves, every microtask and every `process.nextTick` that was due before has run,
- * with all that they caused in turn: Node guarantees that before it goes on to the next phase. So it is the exact border
+ * with all that they caused in turn: Node guarantees that before its next phase begins. So it is the exact border
  * between two events of a simulated world, whatever length the chains of promises in between have. A counted chain of
  * promises would have to guess that length.
  *

@@ -54,7 +54,7 @@ export function withCryptography<T>(which: Cryptography, task: () => T): T {
 
 /**
  * Chooses a cryptography until the returned function is called, for a loop that runs one event after another and lets the
- * promises run that an event settled. The loop calls it anew whenever it goes on after a wait, and ends it when it is
+ * promises run that an event settled. The loop calls it anew whenever it continues after a wait, and ends it when it is
  * done: other loops of this process may have chosen meanwhile.
  */
 export function holdCryptography(which: Cryptography): () => void {
