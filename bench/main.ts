@@ -5,7 +5,8 @@
  * Loopback only; every phase is bounded in time and in callers; it stops by itself and leaves nothing behind. The exit
  * code is the verdict on correctness, not on speed (unless `--strict`).
  */
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { exitCodes } from '../cli/common/failure.ts';
 import type { Curve, Door } from '../load/calls/door.ts';
@@ -21,6 +22,7 @@ import { coordinatorDoor } from './doors/coordinator.ts';
 import { eventPhases } from './events/phases.ts';
 import { type FlatPoint, flatPoints } from './flat/phases.ts';
 import { BareFloor } from './floor/floor.ts';
+import { rungs } from './floor/protocol.ts';
 import { generatorCapacity } from './generator/capacity.ts';
 import { runLoad } from './load/load.ts';
 import { type OverloadPhase, overloadPhases } from './overload/phases.ts';
@@ -38,6 +40,7 @@ import type {
   DkgPhase,
   EventPhase,
   Floor,
+  LadderPhase,
   Phase,
   References,
   Results,
@@ -52,6 +55,14 @@ import { walletPhases } from './wallet/phases.ts';
 
 const model =
   'closed model: so many callers, each with one ceremony at a time; latency of whole ceremonies as the caller sees them';
+const promises: Readonly<Record<keyof typeof rungs, string>> = {
+  bare: 'the bare floor',
+  calls: '+ two calls a signature',
+  writes: '+ two durable writes',
+  sessions: '+ as sessions: guard, indices, event, MAC',
+  orders: '+ orders, checked by the nodes',
+  memory: '+ nodes remember intents durably',
+};
 const warmUpInFlight = 16;
 const dkgInFlight = [1, 8];
 /** Keys of the DKG phases that must sign. */
@@ -86,6 +97,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
     const none = {
       signing: [],
       floor: undefined,
+      ladder: [],
       dkg: [],
       wallet: [],
       events: [],
@@ -120,6 +132,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
     const memoryIdle = memory(cluster.pids);
     await bench.warmUp();
     if (options.parts.includes('sign')) await bench.signing();
+    if (options.parts.includes('ladder')) await bench.ladder();
     if (options.parts.includes('dkg')) await bench.dkg();
     if (options.parts.includes('wallet')) await bench.wallet();
     if (options.parts.includes('events')) await bench.events();
@@ -135,6 +148,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
     const {
       signingPhases: signing,
       floor,
+      ladderPhases: ladder,
       dkgPhases: dkg,
       walletPhases: wallet,
       eventPhases: events,
@@ -149,6 +163,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       loadavgAfter: loadAverages(),
       signing,
       floor,
+      ladder,
       dkg,
       wallet,
       events,
@@ -197,6 +212,7 @@ function allVerify(simulation: readonly SimulationRate[]): boolean {
 class Bench {
   readonly signingPhases: SigningPhase[] = [];
   floor: Floor | undefined;
+  readonly ladderPhases: LadderPhase[] = [];
   readonly dkgPhases: DkgPhase[] = [];
   walletPhases: readonly WalletPhase[] = [];
   eventPhases: readonly EventPhase[] = [];
@@ -272,6 +288,24 @@ class Bench {
     }
   }
 
+  /** In the cluster's own Redis, whose process is counted, too. */
+  async ladder(): Promise<void> {
+    const { redisUrl, dataDir, pids } = this.#cluster;
+    const callers = Math.max(...this.#options.inFlight);
+    for (const [name, promise] of Object.entries(promises) as [keyof typeof rungs, string][]) {
+      const folder = join(dataDir, `ladder-${name}`);
+      mkdirSync(folder);
+      const floor = await BareFloor.start(rungs[name], redisUrl, folder);
+      try {
+        const sign = () => floor.sign(this.#evidence);
+        const phase = await this.#phase(promise, callers, sign, { ...floor.pids, redis: pids.redis! });
+        this.ladderPhases.push({ promise, ...phase });
+      } finally {
+        await floor.stop();
+      }
+    }
+  }
+
   async dkg(): Promise<void> {
     const curves: Curve[] = this.#options.schemes.map((scheme) => signingSchemes[scheme]);
     for (const curve of curves) {
@@ -335,7 +369,7 @@ class Bench {
     const healthAfter = await this.#cluster.health().catch(() => 'unreachable');
     const alive = cpuSeconds(this.#cluster.pids);
     const lost = Object.keys(this.#cluster.pids).filter((name) => alive[name] === undefined);
-    const signing = [...(this.floor?.ecdsa ?? []), ...this.signingPhases];
+    const signing = [...(this.floor?.ecdsa ?? []), ...this.ladderPhases, ...this.signingPhases];
     const phases = [...signing, ...this.dkgPhases, ...this.walletPhases, ...this.eventPhases];
     const walletFaults = this.#walletFaults;
     const errors = phases.reduce((sum, phase) => sum + phase.errors, 0);

@@ -4,6 +4,7 @@
  */
 import type { WebSocket } from 'ws';
 import type { KeyPackage } from '../../crypto/key-package.ts';
+import type { OrderTerms } from '../../crypto/orders.ts';
 
 /** A caller to the coordinator: what to sign. */
 export const askRecord = { id: 0, digest: 4, length: 36 } as const;
@@ -14,10 +15,34 @@ export const requestRecord = { id: 0, digest: 4, kInverse: 36, R: 68, length: 10
 /** The answer of a node: its partial signature, and a nonce for a ceremony to come. */
 export const replyRecord = { id: 0, partial: 4, nonce: 36, length: 68 } as const;
 
-/** What a floor process gets from its parent, over IPC. */
-export type FloorOrder =
-  | { readonly role: 'coordinator'; readonly key: KeyPackage; readonly nodes: number }
-  | { readonly role: 'node'; readonly key: KeyPackage; readonly port: number };
+/**
+ * The ladder from the bare floor to a durable service: each rung keeps one promise more than those below it. Its names are those
+ * of the report.
+ */
+export const rungs = { bare: 0, calls: 1, writes: 2, sessions: 3, orders: 4, memory: 5 } as const;
+export type Rung = (typeof rungs)[keyof typeof rungs];
+
+/** Behind an ask and a request from `rungs.orders` on: the intent, and the gateway's MAC for each node, or for the one that is asked. */
+export const orderRecord = { intent: 0, macs: 16, macBytes: 16 } as const;
+/** Behind a plain record of so many MACs. */
+export function orderBytes(rung: Rung, macs: number): number {
+  return rung < rungs.orders ? 0 : orderRecord.macs + macs * orderRecord.macBytes;
+}
+
+/** What is ordered of the floor's nodes. */
+export function floorTerms(intent: Uint8Array, message: Uint8Array): OrderTerms {
+  const name = Buffer.from(intent.buffer, intent.byteOffset, orderRecord.macs).toString('hex');
+  return {
+    ...{ tenant: 'bench-floor', sessionId: `sig_${name}`, keyId: 'floor', keystoreType: 0, curve: '' },
+    ...{ derivationPath: '', message, intentId: name, walletService: false, needsWitness: false, expiresMs: 2 ** 42 },
+  };
+}
+
+/** What a floor process gets from its parent, over IPC. `orderKey`: secret, of the node. */
+export type FloorOrder = { readonly rung: Rung; readonly key: KeyPackage } & (
+  | { readonly role: 'coordinator'; readonly nodes: number; readonly redisUrl: string }
+  | { readonly role: 'node'; readonly port: number; readonly storeDir: string; readonly orderKey: Uint8Array }
+);
 
 /** Nonces that a node deals ahead: as many ceremonies may be under way that it takes part in. */
 export const noncesAhead = 2_048;

@@ -20,8 +20,8 @@ const usualParts = [
   'simulation',
   'start',
 ] as const;
-/** The last three take minutes, and run only when they are named. */
-export const partNames = [...usualParts, 'recon-redis', 'overload', 'flat'] as const;
+/** The last four take minutes, or are seldom wanted, and run only when they are named. */
+export const partNames = [...usualParts, 'recon-redis', 'overload', 'flat', 'ladder'] as const;
 export type PartName = (typeof partNames)[number];
 
 export interface BenchOptions {

@@ -43,6 +43,11 @@ export interface Floor {
   readonly frost: Rate | undefined;
 }
 
+export interface LadderPhase extends Phase {
+  /** What this rung promises beside those before it. */
+  readonly promise: string;
+}
+
 export interface DkgPhase extends Phase {
   readonly curve: Curve;
 }
@@ -99,6 +104,8 @@ export interface Results {
   readonly signing: readonly SigningPhase[];
   /** undefined: no signatures were measured. */
   readonly floor: Floor | undefined;
+  /** The bare floor with the service's promises, one by one, at the most callers; empty when it was not measured. */
+  readonly ladder: readonly LadderPhase[];
   readonly dkg: readonly DkgPhase[];
   readonly wallet: readonly WalletPhase[];
   readonly events: readonly EventPhase[];

@@ -27,6 +27,20 @@ export function tableOf(results: Results): string {
     );
   }
   if (results.floor !== undefined) lines.push(...floorLines(results.floor));
+  if (results.ladder.length > 0) {
+    lines.push('', 'The floor with the promises of the service, one by one', '');
+    lines.push(
+      ...grid(
+        ['', 'of the floor', ...loadHeads, ...costHeads],
+        results.ladder.map((phase) => [
+          phase.promise,
+          fixed(phase.perSecond / results.ladder[0]!.perSecond),
+          ...loadCells(phase),
+          ...costCells(phase),
+        ]),
+      ),
+    );
+  }
   if (results.dkg.length > 0) {
     lines.push('', 'Keys (3 of 5; InitiateDkg + ExchangeDkgShares, through REST)', '');
     lines.push(
