@@ -38,7 +38,7 @@ export interface RelayOptions extends DispatchLimits {
 }
 
 export const relayDefaults: RelayOptions = {
-  windowMax: 16,
+  windowMax: 64,
   failingWindowMax: 4,
   retryingMax: 10_000,
   retainedMax: 100_000,

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../actors/live/ports.ts';
 import { deliveryIdOf } from '../../../delivery/deliveries/record.ts';
+import { relayDefaults } from '../../../delivery/deliveries/relay.ts';
 import { pingEvent, WebhookService } from '../../../delivery/deliveries/webhook-service.ts';
 import { newId } from '../../../proto/ids.ts';
 import { until } from '../../support/until.ts';
@@ -201,10 +202,11 @@ test('the depth of a webhook says what waits where', async () => {
     behind: 0,
     failingSinceMs: null,
   });
-  await service.happen(tenant, 20);
-  await until(() => target.open === 16, 'a full window');
+  const { windowMax } = relayDefaults;
+  await service.happen(tenant, windowMax + 4);
+  await until(() => target.open === windowMax, 'a full window');
   expect(await webhookService.depthOf(tenant, hook.id)).toEqual({
-    outstanding: 16,
+    outstanding: windowMax,
     retrying: 0,
     behind: 4,
     failingSinceMs: null,
