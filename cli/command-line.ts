@@ -166,6 +166,7 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
     ['bench', 'measure signatures, keys and the wallet API on this machine', true],
     ['check', 'run every check of this repository, then its tests', false],
     ['mutate', 'plant small faults into a room, one at a time, and count which its tests detect', false],
+    ['guards', 'disable each guard of a room in turn, and tell which the random search misses', false],
     ['docs', 'write the pages of docs/ that are made from code', false],
   ] as const) {
     const command = program
@@ -196,7 +197,7 @@ function clusterCommand(program: Command, name: string, description: string): Co
 }
 
 /** Commands for a checkout alone lie apart from the product: a package has no tools/. */
-const repositoryCommands = new Set(['bench', 'check', 'docs', 'mutate']);
+const repositoryCommands = new Set(['bench', 'check', 'docs', 'guards', 'mutate']);
 
 function moduleOf(name: string): string {
   return builtFile(`${repositoryCommands.has(name) ? 'tools' : 'cli'}/${name}.js`);

@@ -14,12 +14,12 @@ import { signingBehaviour } from './signing/public.ts';
 export type CoordinatorBehaviour = Behaviour<any, CoordinatorMessage, CoordinatorWrite, CoordinatorRecord>;
 
 export function coordinatorBehaviours(config: SessionConfig, cryptoBackend: string): CoordinatorBehaviour[] {
-  const { roster, coordinatorBoot, nonceBatchFirst } = config;
+  const { roster, coordinatorBoot, nonceBatchFirst, nodesWaitMs } = config;
   const nodesTotal = roster.nodes.length;
   const quorum = (roster.sharing ?? defaultSharing(nodesTotal)).threshold;
   return [
     frontBehaviour(config),
-    clusterBehaviour({ nodesTotal, quorum, coordinatorBoot, cryptoBackend, nonceBatchFirst }),
+    clusterBehaviour({ nodesTotal, quorum, coordinatorBoot, cryptoBackend, nonceBatchFirst, nodesWaitMs }),
     dkgBehaviour(config),
     signingBehaviour(config),
     finalizingBehaviour('closing', nodesTotal),

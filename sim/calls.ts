@@ -34,6 +34,8 @@ export interface CallUnderWay {
   readonly tenant: string;
   readonly callId: bigint;
   readonly request: CallRequest;
+  /** The wallet service asks, not a client. */
+  readonly walletService: boolean;
 }
 
 /** What a refusal at the door takes: the way to the gateway and back. */
@@ -93,6 +95,7 @@ export class Calls {
       tenant,
       callId,
       request,
+      walletService: caller.walletService ?? false,
       done: (answer) => call.answered(answer as ResponseOf<K>),
       fail: (error) => call.failed(error),
       cancelTimeout:

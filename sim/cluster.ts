@@ -65,7 +65,7 @@ export class SimCluster {
     this.trace = world.trace;
     this.events = world.events;
     this.bugs = world.bugs;
-    if (options.sweeping === true) this.#sweepForEver();
+    if (options.sweeping === true) this.#sweepForEver(options.sweepEveryMs);
     for (const fault of options.faults ?? []) this.arm(fault);
   }
 
@@ -174,12 +174,13 @@ export class SimCluster {
 
   /** Every fault ends, and every process is up and runs. Clocks stay as they are. */
   heal(): void {
-    const { faultService, processes } = this.#world;
+    const { faultService, processes, recorder } = this.#world;
     faultService.clear();
     for (const process of processes.names()) {
       processes.resume(process);
       processes.start(process, false);
     }
+    recorder.healed();
   }
 
   // --- what is durable ---------------------------------------------------------------------------------------------
@@ -266,14 +267,14 @@ export class SimCluster {
   }
 
   /** It does not count as something left to happen: see virtual-time.ts. */
-  #sweepForEver(): void {
+  #sweepForEver(everyMs = sweepEveryMs): void {
     const { coordinatorStore, processes } = this.#world;
     const again = () => {
       // A sweep that would find nothing changes nothing, and a world may be at rest for days.
       if (coordinatorStore.nextEndMs() <= processes.nowMs('coordinator')) this.sweep();
-      this.time.after(sweepEveryMs, again, true);
+      this.time.after(everyMs, again, true);
     };
-    this.time.after(sweepEveryMs, again, true);
+    this.time.after(everyMs, again, true);
   }
 
   // --- calls -------------------------------------------------------------------------------------------------------

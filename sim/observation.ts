@@ -20,6 +20,7 @@ export type Observation =
       readonly tenant: string;
       readonly callId: bigint;
       readonly method: CallCase;
+      readonly walletService: boolean;
       readonly request: unknown;
     }
   /** Its answer is in a frame that leaves the coordinator. It may still be lost. `response`: decoded. */
@@ -29,6 +30,7 @@ export type Observation =
       readonly tenant: string;
       readonly callId: bigint;
       readonly method: CallCase;
+      readonly walletService: boolean;
       readonly request: unknown;
       readonly response: unknown;
     }
@@ -39,6 +41,7 @@ export type Observation =
       readonly tenant: string;
       readonly callId: bigint;
       readonly method: CallCase;
+      readonly walletService: boolean;
       readonly request: unknown;
       readonly response: unknown;
     }
@@ -48,6 +51,7 @@ export type Observation =
       readonly tenant: string;
       readonly callId: bigint;
       readonly method: CallCase;
+      readonly walletService: boolean;
       readonly request: unknown;
       readonly error: CallError;
     }
@@ -95,6 +99,18 @@ export type Observation =
       /** With `down`: what it had stored is gone too. */
       readonly storeLost?: boolean;
     }
+  /** The link of a node or the gateway to the coordinator. `boot`: with `linkUp`, of the process at its other end. */
+  | {
+      readonly kind: 'link';
+      readonly atMs: number;
+      readonly peer: ProcessName;
+      readonly what: 'linkUp' | 'linkDown';
+      readonly boot: string;
+    }
+  /** A clock was set: so far it is from virtual time. */
+  | { readonly kind: 'clock'; readonly atMs: number; readonly process: ProcessName; readonly offsetMs: number }
+  /** Every fault was ended and every process brought up. */
+  | { readonly kind: 'healed'; readonly atMs: number }
   /** An actor threw. */
   | {
       readonly kind: 'bug';

@@ -38,6 +38,8 @@ export interface SimOptions {
   readonly callTimeoutMs?: number;
   /** The coordinator looks for sessions past their lifetime, every second as a live one. Off by default: see `sweep`. */
   readonly sweeping?: boolean;
+  /** How often it does; every second by default. */
+  readonly sweepEveryMs?: number | undefined;
   /** There is a receiver of webhooks, and a worker that delivers every event to it. */
   readonly receiver?: boolean;
   /** Pauses after the first, second, … failed try; 200, 1,000 and 5,000 ms by default. */

@@ -69,10 +69,10 @@ export class Recorder {
         }
       }
     }
-    if (this.record === undefined) return;
-    const { from, to, message } = received;
     const arrives = arrivesMs.map((ms) => ms - time.beganMs);
     if (arrives.length === 0 && outcome !== undefined && outcome.faults.length > 0) this.#held.set(received, arrives);
+    if (this.record === undefined) return;
+    const { from, to, message } = received;
     this.record({
       kind: 'frame',
       atMs: this.atMs,
@@ -135,13 +135,19 @@ export class Recorder {
 
   link(peer: ProcessName, what: 'linkUp' | 'linkDown', text: string): void {
     this.#options.trace?.push(`${this.#options.time.nowMs()} ${peer} ${what} ${text}`);
+    this.observe?.({ kind: 'link', atMs: this.atMs, peer, what, boot: text });
     this.record?.({ kind: 'process', atMs: this.atMs, process: peer, what, text });
   }
 
   clock(process: ProcessName, offsetMs: number): void {
     this.#options.trace?.push(`${this.#options.time.nowMs()} ${process} clock ${offsetMs}`);
+    this.observe?.({ kind: 'clock', atMs: this.atMs, process, offsetMs });
     const text = `off by ${offsetMs} ms`;
     this.record?.({ kind: 'process', atMs: this.atMs, process, what: 'clock', text });
+  }
+
+  healed(): void {
+    this.observe?.({ kind: 'healed', atMs: this.atMs });
   }
 
   fault(

@@ -20,9 +20,12 @@ export interface Task {
   work: Runnable | undefined;
 }
 
+/** The moment at which every simulated world begins, in milliseconds since 1970. */
+export const worldBeganMs = 1_700_000_000_000;
+
 export class VirtualTime {
   /** When the world began, in milliseconds since the Unix epoch. */
-  readonly beganMs = 1_700_000_000_000;
+  readonly beganMs = worldBeganMs;
   #nowMs = this.beganMs;
   #order = 0;
   #run = 0;

@@ -320,8 +320,8 @@ export class SimWorld {
 
   // --- calls, webhooks, faults -------------------------------------------------------------------------------------
 
-  #about({ tenant, callId, request }: CallUnderWay) {
-    return { atMs: this.recorder.atMs, tenant, callId, method: request.case, request: request.value } as const;
+  #about({ tenant, callId, request: { case: method, value: request }, walletService }: CallUnderWay) {
+    return { atMs: this.recorder.atMs, tenant, callId, method, request, walletService } as const;
   }
 
   #gatewayCalls(secretKey: Uint8Array): Calls {

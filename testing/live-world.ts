@@ -170,6 +170,9 @@ export class LiveWorld implements ScenarioWorld {
         throw error;
       }
     },
+    walletCall: async ({ name }) => {
+      throw new Error(`${name} of the wallet service is asked in the simulated world alone`);
+    },
     previewPartial: async ({ sessionId, nodeId }) => {
       try {
         return { partial: await this.#api.previewPartial(sessionId, nodeId) };

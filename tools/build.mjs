@@ -38,7 +38,7 @@ const entries = [
   ].map((name) => `cli/${name}`),
   'nodes/hsm/child',
   'testing/index',
-  ...['bench', 'check', 'docs', 'mutate'].map((name) => `tools/${name}`),
+  ...['bench', 'check', 'docs', 'guards', 'mutate'].map((name) => `tools/${name}`),
   ...[
     'main',
     'probe',

@@ -55,8 +55,8 @@ function noNonce(nodeId: number): DrawnNonce {
   return { nodeId, nodeBoot: '', number: 0n, hiding: none, binding: none, mockNonce: none };
 }
 
-/** How long to wait for nonces while a draw waits for them. */
-const recheckMs = 1000;
+/** How long to wait for nonces while a draw waits for them, at most. */
+const recheckMaxMs = 1000;
 
 type Draw = Extract<LocalMessage, { kind: 'draw' }>;
 
@@ -68,6 +68,8 @@ export interface ClusterConfig {
   readonly cryptoBackend: string;
   /** See `SessionConfig.nonceBatchFirst`. */
   readonly nonceBatchFirst?: number | undefined;
+  /** How long a call waits for nodes: nonces whose frame was lost are asked for again before it is over. */
+  readonly nodesWaitMs: number;
 }
 
 interface ClusterState {
@@ -266,7 +268,8 @@ function serveDraws(state: ClusterState, nowMs: number, config: ClusterConfig, a
   }
   if (state.draws.size > 0 && !state.rechecking) {
     state.rechecking = true;
-    effects.push({ kind: 'startTimer', name: 'recheck', afterMs: recheckMs });
+    const afterMs = Math.min(recheckMaxMs, config.nodesWaitMs / 2);
+    effects.push({ kind: 'startTimer', name: 'recheck', afterMs });
   }
   return effects;
 }

@@ -30,6 +30,10 @@ export interface SessionConfig {
    * starts a thousand clusters a second has fewer dealt ahead.
    */
   readonly nonceBatchFirst?: number;
+  /** A session without calls for this long leaves memory (default 60,000); the next call loads it. */
+  readonly idleMs?: number;
+  /** Calls that one session keeps waiting, at most (default 256). */
+  readonly callsWaitingMax?: number;
 }
 
 export interface CoordinatorConfig extends Omit<SessionConfig, 'coordinatorBoot'> {

@@ -16,7 +16,7 @@ import { openRecord } from '../contract/record.ts';
 import { changeEvent, observation } from '../session/events.ts';
 import { proofOf } from '../session/receipts.ts';
 import { replyEffect, unavailableEffect } from '../session/replies.ts';
-import { idleMs, tampered } from '../session/turn.ts';
+import { startIdle, tampered } from '../session/turn.ts';
 import { quote } from '../session/wording.ts';
 import { readPath } from '../signing/public.ts';
 import {
@@ -103,7 +103,7 @@ export function continueOpeningDkg(
       state: { phase: 'open', record: known, work },
       effects: [
         ...(call.method === 'makeKey' ? waits(call, work, context) : [duplicate(call, known, context, config)]),
-        { kind: 'startTimer', name: 'idle', afterMs: idleMs },
+        startIdle(config),
       ],
     };
   }
@@ -130,7 +130,7 @@ export function continueOpeningDkg(
       },
       ...(call.method === 'makeKey' ? waits(call, work, context) : accepted()),
       observation(record, undefined),
-      { kind: 'startTimer', name: 'idle', afterMs: idleMs },
+      startIdle(config),
     ],
   };
 }

@@ -23,7 +23,7 @@ import { isOpen } from '../contract/transitions.ts';
 import { inspectionReply, nothingToInspect } from '../session/inspection.ts';
 import { unavailableEffect } from '../session/replies.ts';
 import { verifiedPairsOf } from '../session/retained.ts';
-import { durableKeyOf, failCalls, idleMs, leaveCluster, mayWait, notFound, tampered } from '../session/turn.ts';
+import { durableKeyOf, failCalls, leaveCluster, mayWait, notFound, startIdle, tampered } from '../session/turn.ts';
 import { takeDkgCalls } from './calls.ts';
 import { abandonDkg, expireDkg } from './finalize.ts';
 import { continueOpeningDkg, initiateDkg } from './initiation.ts';
@@ -58,7 +58,7 @@ export function dkgBehaviour(
       const session = record.session as DkgSession;
       return {
         state: { phase: 'open', record: session, work: noDkgWork(session, false) },
-        effects: [{ kind: 'startTimer', name: 'idle', afterMs: idleMs }],
+        effects: [startIdle(config)],
       };
     },
     receive: (state, input, context) => receive(state, input, context, config),
@@ -199,7 +199,7 @@ function timer(turn: DkgTurn, name: string): void {
   const { work } = turn.state;
   switch (name) {
     case 'repeat':
-      if (work.jobs.length === 0) return;
+      if (work.jobs.length === 0 || expireDkg(turn)) return;
       noteSilence(turn);
       work.flights.clear();
       turn.effects.push({ kind: 'startTimer', name: 'repeat', afterMs: turn.config.partialTimeoutMs });
@@ -214,7 +214,7 @@ function timer(turn: DkgTurn, name: string): void {
       const holdsShares = work.supplied.size > 0 && isOpen(turn.state.record.state);
       if (holdsShares && expireDkg(turn)) return;
       if (holdsShares || work.jobs.length > 0 || work.inbox.length > 0) {
-        turn.effects.push({ kind: 'startTimer', name: 'idle', afterMs: idleMs });
+        turn.effects.push(startIdle(turn.config));
       } else {
         turn.effects.push({ kind: 'stop' });
       }

@@ -25,11 +25,15 @@ import { proofOf } from './receipts.ts';
 import { errorEffect, replyEffect, type StepResult, unavailableEffect } from './replies.ts';
 import { retained } from './retained.ts';
 
-/** A session without calls for this long leaves memory; the next call loads it. */
-export const idleMs = 60_000;
+/** Starts the wait after which a session without calls leaves memory. */
+export function startIdle({ idleMs = 60_000 }: SessionConfig): CoordinatorEffect {
+  return { kind: 'startTimer', name: 'idle', afterMs: idleMs };
+}
 
 /** Calls that one session keeps waiting, at most. */
-export const callsWaitingMax = 256;
+export function callsWaitingMax({ callsWaitingMax: max = 256 }: SessionConfig): number {
+  return max;
+}
 
 export interface SessionTurn<R extends SessionRecord, W> {
   /** `work`: this turn's own draft. */
@@ -100,8 +104,8 @@ export function mayWait<R extends SessionRecord, W>(
   call: ClientCall,
   waiting: number,
 ): boolean {
-  turn.effects.push({ kind: 'startTimer', name: 'idle', afterMs: idleMs });
-  if (waiting < callsWaitingMax) return true;
+  turn.effects.push(startIdle(turn.config));
+  if (waiting < callsWaitingMax(turn.config)) return true;
   const text = 'this session has too many calls waiting: repeat later';
   turn.effects.push(errorEffect(call, CallErrorCode.OVERLOADED, text));
   return false;

@@ -39,7 +39,7 @@ import { changeEvent, observation } from '../session/events.ts';
 import { proofOf } from '../session/receipts.ts';
 import { replyEffect, unavailableEffect } from '../session/replies.ts';
 import { retained, signsMessage } from '../session/retained.ts';
-import { idleMs, isOverdue, reply } from '../session/turn.ts';
+import { isOverdue, reply, startIdle } from '../session/turn.ts';
 import { quote } from '../session/wording.ts';
 import { requestDraw } from './advance.ts';
 import { boundBy, effectiveKeystore, keystoreOf } from './key-scheme.ts';
@@ -282,7 +282,7 @@ function opened(
     reply(turn, call, sessionAnswer(record));
   }
   if (ended) turn.effects.push(observation(ended, holder?.state));
-  turn.effects.push(observation(record, undefined), { kind: 'startTimer', name: 'idle', afterMs: idleMs });
+  turn.effects.push(observation(record, undefined), startIdle(config));
   return stepOf(turn);
 }
 

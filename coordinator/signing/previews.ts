@@ -16,7 +16,7 @@ import type { PreviewCall } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { noPreviewReply, type PreviewedPartial, previewReply } from '../session/inspection.ts';
 import { errorEffect, unavailableEffect } from '../session/replies.ts';
-import { callsWaitingMax, idleMs, isOverdue } from '../session/turn.ts';
+import { callsWaitingMax, isOverdue, startIdle } from '../session/turn.ts';
 import { outsideOf } from '../session/wording.ts';
 import { bindsSigners, isSigner } from './attempt.ts';
 import { readyNodes } from './nodes-seen.ts';
@@ -28,8 +28,8 @@ import { healthyNodes, isBusy, keyFault, knownKey, leaveRound, type Turn, type W
 /** A preview came in: kept for its turn, or refused when too many wait already. */
 export function takeInPreview(turn: Turn, call: PreviewCall): void {
   const { work } = turn.state;
-  turn.effects.push({ kind: 'startTimer', name: 'idle', afterMs: idleMs });
-  if (work.sandbox.previews.length >= callsWaitingMax) {
+  turn.effects.push(startIdle(turn.config));
+  if (work.sandbox.previews.length >= callsWaitingMax(turn.config)) {
     const text = 'this session has too many calls waiting: repeat later';
     turn.effects.push(errorEffect(call, CallErrorCode.OVERLOADED, text));
     return;

@@ -22,7 +22,7 @@ import {
 import { isOpen } from '../contract/transitions.ts';
 import { signingTask } from '../keystores/public.ts';
 import { noPreviewReply, nothingToInspect } from '../session/inspection.ts';
-import { durableKeyOf, failCalls, idleMs, leaveCluster, mayWait, notFound, tampered } from '../session/turn.ts';
+import { durableKeyOf, failCalls, leaveCluster, mayWait, notFound, startIdle, tampered } from '../session/turn.ts';
 import { advanceRound, drawn, nodesChanged, replaceSilent, requestUndelivered } from './advance.ts';
 import { takeCalls } from './calls.ts';
 import { abandonRound, expire, revoke } from './finalize.ts';
@@ -68,7 +68,7 @@ export function signingBehaviour(
       const session = record.session as SigningSession;
       return {
         state: { phase: 'open', record: session, work: newWork(session) },
-        effects: [{ kind: 'startTimer', name: 'idle', afterMs: idleMs }],
+        effects: [startIdle(config)],
       };
     },
     receive: (state, input, context) => receive(state, input, context, config),
@@ -270,7 +270,7 @@ function timer(turn: Turn, name: string): void {
       return;
     case 'idle':
       if (isBusy(work) || work.queue.inbox.length > 0) {
-        turn.effects.push({ kind: 'startTimer', name: 'idle', afterMs: idleMs });
+        turn.effects.push(startIdle(turn.config));
       } else {
         turn.effects.push({ kind: 'send', to: clusterAddress, message: { kind: 'withdraw' } }, { kind: 'stop' });
       }

@@ -8,8 +8,11 @@ import * as requests from './requests.ts';
 import type { DkgStep, SessionBook, SigningStep } from './sessions.ts';
 import type { Questions, ScenarioWorld } from './world.ts';
 
-type Call = Questions['call']['asks'];
-type CallStep = DkgStep | SigningStep | StepOf<'exchange_dkg_shares' | 'submit_signature_share' | 'resume_session'>;
+type Call = Questions['call' | 'walletCall']['asks'];
+type CallStep =
+  | DkgStep
+  | SigningStep
+  | StepOf<'exchange_dkg_shares' | 'submit_signature_share' | 'resume_session' | 'close_key'>;
 
 /** How a step ended. `stuck`: its time is over, and what it waited for; `impossible`: this run cannot do it. */
 export type Ended =
@@ -50,13 +53,18 @@ export class Caller {
         this.#insist(step, () => requests.exchangeDkgShares(step, this.#book, this.#world), end);
         return;
       case 'make_key':
-        this.#makeKey(step, end);
+        if (step.wallet_service) this.#insist(step, () => requests.makeWalletKey(step, this.#book, this.#world), end);
+        else this.#makeKey(step, end);
         return;
       case 'initiate_signing':
         this.#insist(step, () => requests.initiateSigning(step, this.#book, this.#world), end);
         return;
       case 'sign':
-        this.#sign(step, end);
+        if (step.wallet_service) this.#signForWallet(step, end);
+        else this.#sign(step, end);
+        return;
+      case 'close_key':
+        this.#insist(step, () => requests.closeKey(step, this.#world), end);
         return;
       case 'submit_signature_share':
         this.#submit(step, end);
@@ -93,6 +101,19 @@ export class Caller {
         const goesOn = open || (step.insist === true && answer?.reasonCode === 'DUPLICATE_INTENT');
         if (!goesOn) end(begun);
         else this.#insist(step, () => requests.submitSignatureShare(this.#book.note(step.session).id ?? '', 0), end);
+      },
+    );
+  }
+
+  /** The session of a call whose answer was lost continues by its id, as the wallet service does. */
+  #signForWallet(step: SigningStep, end: (ended: Ended) => void): void {
+    this.#insist(
+      step,
+      () => requests.signForWallet(step, this.#book, this.#world),
+      (signed) => {
+        const answer = signed.kind === 'answered' ? signed.outcome.answer : undefined;
+        if (step.insist !== true || answer?.reasonCode !== 'DUPLICATE_INTENT') end(signed);
+        else this.#insist(step, () => requests.submitSignatureShare(answer.sessionId, 0), end);
       },
     );
   }
@@ -147,12 +168,15 @@ export class Caller {
   }
 
   #call(session: string, step: CallStep, asks: Call, then: (outcome: Outcome) => void): void {
-    this.#world.ask('call', asks, (gets) => {
+    const heard = (gets: Questions['call' | 'walletCall']['gets']) => {
       const outcome = outcomeOf(asks.name, gets);
-      const opens = asks.name === 'initiateSigning' && 'key' in step;
+      const opens = (asks.name === 'initiateSigning' || asks.name === 'sign') && 'key' in step;
       if (outcome.answer !== undefined) this.#book.learn(session, outcome.answer, opens ? step : undefined);
       this.#learned(session, () => then(outcome));
-    });
+    };
+    if (asks.name === 'makeKey' || asks.name === 'sign' || asks.name === 'closeKey') {
+      this.#world.ask('walletCall', asks, heard);
+    } else this.#world.ask('call', asks, heard);
   }
 }
 
@@ -163,6 +187,10 @@ const opensAgain = new Set(['SESSION_RESUMED', 'RESUME_TOKEN_REUSED', 'RESUME_TO
 function whatHelps({ call, answer, failure }: Outcome): 'done' | 'repeat' | 'resume' {
   if (failure !== undefined) return failure.kind === 'MALFORMED' ? 'done' : 'repeat';
   if (call === 'resumeSession') return 'done';
+  if (call === 'closeKey') return answer!.pendingNodes!.length > 0 ? 'repeat' : 'done';
+  // The wallet service repeats its call, which resumes or replaces what failed.
+  const isOfWallet = call === 'makeKey' || call === 'sign';
+  if (isOfWallet && answer!.sessionState === 'BACKEND_FAILED') return 'repeat';
   if (answer!.resumable && answer!.sessionState === 'BACKEND_FAILED' && answer!.resumeToken !== '') return 'resume';
   return answer!.reasonCode === 'NODES_UNAVAILABLE' ? 'repeat' : 'done';
 }

@@ -56,6 +56,11 @@ const step = {
   ),
 };
 const approval = Type.Optional(OneOf(['DIRECT_ALLOWED', 'HUMAN_REQUIRED'] as const, 'approval_mode'));
+const walletService = Type.Optional(
+  Type.Literal(true, {
+    description: 'the wallet service asks, in one call; the key’s name begins with wal_; in the simulated world alone',
+  }),
+);
 const signing = {
   key: Name('the session of the key that signs'),
   session: Name('what this scenario calls the signing session'),
@@ -102,7 +107,7 @@ export const stepSchemas = {
     play: oldPlay,
   }),
   make_key: Closed(
-    { ...step, call: Type.Literal('make_key'), ...dkg },
+    { ...step, call: Type.Literal('make_key'), ...dkg, wallet_service: walletService },
     { description: 'initiate_dkg and exchange_dkg_shares' },
   ),
   initiate_signing: Closed({ ...step, call: Type.Literal('initiate_signing'), ...signing }),
@@ -120,8 +125,17 @@ export const stepSchemas = {
     play: oldPlay,
   }),
   sign: Closed(
-    { ...step, call: Type.Literal('sign'), ...signing },
+    { ...step, call: Type.Literal('sign'), ...signing, wallet_service: walletService },
     { description: 'initiate_signing and submit_signature_share' },
+  ),
+  close_key: Closed(
+    {
+      ...step,
+      call: Type.Literal('close_key'),
+      session: Name('the key of the wallet service'),
+      clients_only: Type.Optional(Type.Boolean({ description: 'end the sessions of clients alone; the key stays' })),
+    },
+    { description: 'the wallet service ends the sessions of a key, and deletes it; in the simulated world alone' },
   ),
   resume_session: Closed({
     ...step,
@@ -183,6 +197,12 @@ export const Expectation = Closed({
 });
 export type Expectation = Static<typeof Expectation>;
 
+/** A constant of the product that a run may change. */
+const constant = (what: string) =>
+  Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 604_800_000, description: `${what} by default; in simulated worlds alone` }),
+  );
+
 export const Cluster = Closed({
   nodes: Type.Optional(Type.Integer({ minimum: 2, maximum: 100, description: '5 by default' })),
   seed: Type.Optional(
@@ -207,6 +227,13 @@ export const Cluster = Closed({
       description: 'nodes take client-supplied dealers; true by default, as a sandbox; false in simulated worlds alone',
     }),
   ),
+  signing_lifetime_ms: constant('of a signing session, 15 minutes'),
+  pending_lifetime_ms: constant('of a session that waits for a human, a day'),
+  key_lifetime_ms: constant('of the making of a key, 10 minutes'),
+  idle_ms: constant('a session without calls leaves memory after it, 60,000'),
+  sweep_ms: constant('between two scans for expired sessions, 1,000'),
+  calls_waiting: constant('calls that one session keeps waiting, 256'),
+  nonce_batch: constant('nonces that a node deals at once at first, 4'),
 });
 
 export const Scenario = Closed({
@@ -243,12 +270,25 @@ export const Scenario = Closed({
   expect: Type.Optional(Type.Array(Expectation, { maxItems: 200 })),
 });
 
+/** Constants of the product that a simulated cluster may be given. */
+export const clusterConstants = [
+  'signing_lifetime_ms',
+  'pending_lifetime_ms',
+  'key_lifetime_ms',
+  'idle_ms',
+  'sweep_ms',
+  'calls_waiting',
+  'nonce_batch',
+] as const;
+export type ClusterConstant = (typeof clusterConstants)[number];
+
 /** A scenario that was checked: `clients` is always set, defaults are filled in. */
 export interface CheckedScenario {
   readonly scenario: string;
   readonly about: string;
   readonly worlds: readonly ('simulated' | 'live')[];
-  readonly cluster: Required<Static<typeof Cluster>>;
+  readonly cluster: Required<Omit<Static<typeof Cluster>, ClusterConstant>> &
+    Pick<Static<typeof Cluster>, ClusterConstant>;
   readonly faults: readonly Fault[];
   readonly clients: Readonly<Record<string, readonly Step[]>>;
   readonly expect: readonly Expectation[];

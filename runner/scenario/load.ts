@@ -1,5 +1,5 @@
 /** Reads a scenario from YAML (yaml-file.ts), and fills in its defaults. */
-import type { CheckedScenario, Expectation, Step } from './format.ts';
+import { type CheckedScenario, clusterConstants, type Expectation, type Step } from './format.ts';
 import { meaningFaults } from './meaning.ts';
 import { type ScenarioFile, shapeFaults } from './shape.ts';
 import { readYaml } from './yaml-file.ts';
@@ -28,6 +28,7 @@ function withDefaults(file: ScenarioFile): CheckedScenario {
       partial_timeout_ms: cluster.partial_timeout_ms ?? 300,
       nodes_wait_ms: cluster.nodes_wait_ms ?? 2000,
       client_dealers: cluster.client_dealers ?? true,
+      ...Object.fromEntries(clusterConstants.flatMap((name) => (name in cluster ? [[name, cluster[name]]] : []))),
     },
     faults,
     clients: Object.fromEntries(

@@ -7,7 +7,7 @@ import { type Fault as ClusterFault, liveOnly, simulatedOnly } from '../../fault
 import { type FaultEngineOptions, FaultError } from '../../faults/vocabulary/options.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
 import { type Fault, oneOf, type Path } from './explain.ts';
-import type { CheckedScenario, Step } from './format.ts';
+import { type CheckedScenario, clusterConstants, type Step } from './format.ts';
 import type { ScenarioFile } from './shape.ts';
 
 type Report = (path: Path, message: string, remedy?: string) => void;
@@ -33,7 +33,14 @@ export function meaningFaults(file: ScenarioFile, scenario: CheckedScenario): Fa
       'say worlds: [simulated]',
     );
   }
+  if (scenario.worlds.includes('live')) {
+    for (const name of clusterConstants) {
+      if (scenario.cluster[name] === undefined) continue;
+      report(['cluster', name], 'a live cluster has its own', 'say worlds: [simulated]');
+    }
+  }
   const steps = placedSteps(file, scenario);
+  walletSteps(scenario, steps, report);
   const made = madeSessions(steps, report);
   checkNames(steps, report);
   for (const placed of steps) checkStep(placed, made, report);
@@ -80,6 +87,16 @@ function checkNames(steps: readonly PlacedStep[], report: Report): void {
   }
 }
 
+/** No client of a live cluster is the wallet service. */
+function walletSteps(scenario: CheckedScenario, steps: readonly PlacedStep[], report: Report): void {
+  if (!scenario.worlds.includes('live')) return;
+  for (const { step, path } of steps) {
+    if ('call' in step && (step.call === 'close_key' || ('wallet_service' in step && step.wallet_service))) {
+      report([...path, 'call'], 'no client of a live cluster is the wallet service', 'say worlds: [simulated]');
+    }
+  }
+}
+
 /** Where each session of the scenario is first made. */
 function madeSessions(steps: readonly PlacedStep[], report: Report): ReadonlyMap<string, Made> {
   const made = new Map<string, Made>();
@@ -119,6 +136,7 @@ function checkStep({ step, path, client, index }: PlacedStep, made: ReadonlyMap<
   }
   if (!('call' in step)) return;
   if ('key' in step) uses(['key'], step.key, 'key');
+  if (step.call === 'close_key') uses(['session'], step.session, 'key');
   if (step.call === 'exchange_dkg_shares') {
     uses(['session'], step.session, 'key');
     if (step.client_supplied !== undefined && ((step.sender ?? 0) === 0 || (step.recipient ?? 0) === 0)) {

@@ -4,7 +4,7 @@ import {
   ReceiptState,
   type SessionCheckpoint,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { CallFailure, CallName, CallTypes, Questions } from './world.ts';
+import type { CallFailure, CallName, CallTypes, Questions, WalletCallName, WalletCallTypes } from './world.ts';
 
 export interface Answer {
   /** The receipt's, without the prefix RECEIPT_STATE_. */
@@ -21,15 +21,17 @@ export interface Answer {
   readonly isComplete?: boolean;
   /** 64 bytes, when complete. */
   readonly signature?: Uint8Array;
+  /** Of close_key: nodes that have not confirmed that their share is deleted. */
+  readonly pendingNodes?: readonly number[];
 }
 
 export interface Outcome {
-  readonly call: CallName;
+  readonly call: CallName | WalletCallName;
   readonly answer?: Answer;
   readonly failure?: { readonly kind: CallFailure; readonly message: string };
 }
 
-export function outcomeOf(call: CallName, gets: Questions['call']['gets']): Outcome {
+export function outcomeOf(call: CallName | WalletCallName, gets: Questions['call' | 'walletCall']['gets']): Outcome {
   if ('failure' in gets) return { call, failure: { kind: gets.failure, message: gets.message } };
   return { call, answer: answerOf(gets.response) };
 }
@@ -41,10 +43,12 @@ export function outcomeText({ answer, failure }: Outcome): string {
   return `${answer!.state} ${answer!.reasonCode}${answer!.message === '' ? '' : `: ${answer!.message}`}`;
 }
 
-function answerOf(response: CallTypes[CallName][1]): Answer {
+function answerOf(response: CallTypes[CallName][1] | WalletCallTypes[WalletCallName][1]): Answer {
+  if ('pendingNodes' in response) return { ...closed, pendingNodes: response.pendingNodes };
   const receipt: DiagnosticReceipt | undefined = response.receipt;
   const checkpoint: SessionCheckpoint | undefined = response.checkpoint;
-  const known = 'signingSessionId' in response ? response.signingSessionId : response.sessionId;
+  const known =
+    'signingSessionId' in response ? response.signingSessionId : 'sessionId' in response ? response.sessionId : '';
   return {
     state: stateName(receipt?.state),
     reasonCode: receipt?.reasonCode ?? '',
@@ -55,8 +59,20 @@ function answerOf(response: CallTypes[CallName][1]): Answer {
     resumeToken: checkpoint?.resumeToken ?? '',
     ...('verified' in response ? { verified: response.verified } : {}),
     ...('isComplete' in response ? { isComplete: response.isComplete, signature: response.fullSignature } : {}),
+    ...('signature' in response ? { isComplete: response.signature.length > 0, signature: response.signature } : {}),
   };
 }
+
+/** It has no receipt. */
+const closed = {
+  state: 'UNSPECIFIED',
+  reasonCode: '',
+  message: '',
+  resumable: false,
+  sessionState: 'UNSPECIFIED',
+  sessionId: '',
+  resumeToken: '',
+};
 
 function stateName(state: ReceiptState | undefined): string {
   return ReceiptState[state ?? 0] ?? 'UNSPECIFIED';

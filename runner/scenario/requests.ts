@@ -2,6 +2,7 @@
 import { create } from '@bufbuild/protobuf';
 import { groupOf } from '../../crypto/group.ts';
 import { commitTo, shareFor } from '../../crypto/vss.ts';
+import { CloseKeyRequestSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   ApprovalMode,
   DkgShareExchangeRequestSchema,
@@ -17,6 +18,7 @@ import { type DkgStep, intentOf, type SessionBook, type SigningStep } from './se
 import type { Questions, ScenarioWorld } from './world.ts';
 
 type Call = Questions['call']['asks'];
+type WalletCall = Questions['walletCall']['asks'];
 
 /** No token of any session. */
 const noToken = 'not-a-token-of-this-session';
@@ -31,6 +33,22 @@ export function initiateDkg(step: DkgStep, book: SessionBook, world: ScenarioWor
     derivation: { curve: step.curve ?? curve },
   });
   return { name: 'initiateDkg', request, keystoreType: step.keystore_type };
+}
+
+/** A key of the wallet service, in one call. */
+export function makeWalletKey(step: DkgStep, book: SessionBook, world: ScenarioWorld): WalletCall {
+  const { request } = initiateDkg(step, book, world) as Extract<Call, { name: 'initiateDkg' }>;
+  return { name: 'makeKey', request };
+}
+
+export function signForWallet(step: SigningStep, book: SessionBook, world: ScenarioWorld): WalletCall {
+  const { request } = initiateSigning(step, book, world) as Extract<Call, { name: 'initiateSigning' }>;
+  return { name: 'sign', request };
+}
+
+export function closeKey({ session, clients_only }: StepOf<'close_key'>, world: ScenarioWorld): WalletCall {
+  const request = create(CloseKeyRequestSchema, { keyId: world.idOf(session), revokeOnly: clients_only === true });
+  return { name: 'closeKey', request };
 }
 
 export function exchangeDkgShares(

@@ -8,10 +8,12 @@ import { FaultError } from '../../faults/vocabulary/options.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { schemeMeant, wireScheme } from '../../proto/key-schemes.ts';
+import { dkgLifetimeMs, pendingLifetimeMs, signingLifetimeMs } from '../../proto/limits.ts';
 import type { SimCall, SimCaller } from '../../sim/calls.ts';
-import { SimCluster } from '../../sim/cluster.ts';
+import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
 import { allCheckers } from '../../sim/invariants/checkers.ts';
 import { releasedVerifier } from '../../sim/invariants/verifier.ts';
+import type { LifetimesMs } from '../../sim/model/lifetimes.ts';
 import type { Checker, Observation, Violation } from '../../sim/observation.ts';
 import type { CheckedScenario } from './format.ts';
 import { type RunOptions, runScenario } from './run.ts';
@@ -38,6 +40,8 @@ export interface SimulatedOptions extends RunOptions {
   readonly record?: boolean;
   /** New ones, for this run alone. Every invariant is checked by default. */
   readonly checkers?: readonly Checker[];
+  /** The first violation ends the run; false by default: a report shows what follows. */
+  readonly stopsAtViolation?: boolean;
 }
 
 /** Runs a scenario in virtual time, at once. */
@@ -61,16 +65,17 @@ class SimulatedRun {
     this.#options = options;
     this.#seed = options.seed ?? scenario.cluster.seed;
     this.#verify = options.verify ?? releasedVerifier;
-    const { nodes, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs } = scenario.cluster;
+    const { nodes } = scenario.cluster;
     const consents = () => scenario.cluster.client_dealers;
     this.#checkers = options.checkers ?? allCheckers({ verify: this.#verify, delivers: true, consents });
     this.#cluster = new SimCluster({
       seed: this.#seed,
       nodes,
-      config: { partialTimeoutMs, nodesWaitMs, nonceBatchFirst },
+      config: configOf(scenario),
       clientDealers: consents,
       callTimeoutMs,
       sweeping: true,
+      sweepEveryMs: scenario.cluster.sweep_ms,
       receiver: true,
       onBug: 'record',
       keepTrace: false,
@@ -110,7 +115,8 @@ class SimulatedRun {
       verdict = found;
     };
     runScenario(this.#scenario, world, done, { ...this.#options, verify: this.#verify });
-    this.#cluster.time.runUntil(() => verdict !== undefined, tasksMax);
+    this.#cluster.time.runUntil(() => verdict !== undefined || this.#isStopped, tasksMax);
+    if (this.#isStopped) return this.#firstViolation ?? { kind: 'passed' };
     return (
       verdict ?? { kind: 'stuck', what: 'nothing is left to happen', cause: 'a client waits for what never comes' }
     );
@@ -126,15 +132,22 @@ class SimulatedRun {
     time.after(settleMs, () => {
       isOver = true;
     });
-    time.runUntil(() => isOver || time.nowMs() >= untilMs, tasksMax);
+    time.runUntil(() => isOver || time.nowMs() >= untilMs || this.#isStopped, tasksMax);
+    if (this.#firstViolation) return this.#firstViolation;
     for (const checker of this.#checkers) {
       const text = checker.finish?.();
       if (text !== undefined) this.#violate(checker.invariant, text, this.#cluster.scenarioMs);
     }
+    return this.#firstViolation ?? { kind: 'passed' };
+  }
+
+  get #isStopped(): boolean {
+    return this.#options.stopsAtViolation === true && this.#violations.length > 0;
+  }
+
+  get #firstViolation(): Verdict | undefined {
     const [first] = this.#violations;
-    return first === undefined
-      ? { kind: 'passed' }
-      : { kind: 'violated', invariant: first.invariant, cause: first.text };
+    return first && { kind: 'violated', invariant: first.invariant, cause: first.text };
   }
 
   #observe(observation: Observation): void {
@@ -148,6 +161,28 @@ class SimulatedRun {
     this.#violations.push({ invariant, text, atMs });
     if (this.#options.record !== false) this.#events.push({ kind: 'violation', atMs, invariant, text });
   }
+}
+
+/** What the scenario's coordinator is told at its start. */
+function configOf({ cluster }: CheckedScenario): NonNullable<SimOptions['config']> {
+  const lifetimes = lifetimesOf(cluster);
+  return {
+    partialTimeoutMs: cluster.partial_timeout_ms,
+    nodesWaitMs: cluster.nodes_wait_ms,
+    lifetimes: { signingMs: lifetimes.signing, pendingMs: lifetimes.pending, dkgMs: lifetimes.dkg },
+    nonceBatchFirst: cluster.nonce_batch ?? nonceBatchFirst,
+    ...(cluster.idle_ms !== undefined && { idleMs: cluster.idle_ms }),
+    ...(cluster.calls_waiting !== undefined && { callsWaitingMax: cluster.calls_waiting }),
+  };
+}
+
+/** How long its sessions live: the product's lifetimes, where the scenario says nothing. */
+export function lifetimesOf(cluster: CheckedScenario['cluster']): LifetimesMs {
+  return {
+    signing: cluster.signing_lifetime_ms ?? signingLifetimeMs,
+    pending: cluster.pending_lifetime_ms ?? pendingLifetimeMs,
+    dkg: cluster.key_lifetime_ms ?? dkgLifetimeMs,
+  };
 }
 
 type Handlers = {
@@ -168,6 +203,7 @@ export function simulatedWorld(
 ): ScenarioWorld {
   const handlers: Handlers = {
     call: (asks, gets) => call(cluster, asks, gets),
+    walletCall: (asks, gets) => walletCall(cluster, asks, gets),
     previewPartial: (asks, gets) =>
       cluster.previewPartial(asks, tenant).onDone((done) => {
         if ('error' in done) gets({ failure: done.error.message });
@@ -235,6 +271,19 @@ function call(
   const curve = 'derivation' in request && request.derivation?.curve === 'ed25519' ? 'ed25519' : 'secp256k1';
   const scheme = keystoreType === undefined ? undefined : schemeMeant(KeystoreType[keystoreType], curve);
   ask(request, tenant, scheme === undefined ? {} : { keyScheme: wireScheme(scheme) }).onDone((done) => {
+    if ('answer' in done) gets({ response: done.answer });
+    else gets({ failure: failures[done.error.code], message: done.error.message });
+  });
+}
+
+function walletCall(
+  cluster: SimCluster,
+  { name, request }: Questions['walletCall']['asks'],
+  gets: (answer: Questions['walletCall']['gets']) => void,
+): void {
+  type Answer = Extract<Questions['walletCall']['gets'], { readonly response: unknown }>['response'];
+  const ask = cluster[name] as (request: unknown, tenant: string, caller: SimCaller) => SimCall<Answer>;
+  ask(request, tenant, { walletService: true }).onDone((done) => {
     if ('answer' in done) gets({ response: done.answer });
     else gets({ failure: failures[done.error.code], message: done.error.message });
   });

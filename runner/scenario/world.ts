@@ -6,6 +6,12 @@
 import type { RunEvent } from '../../faults/recording.ts';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
 import type {
+  CloseKeyRequest,
+  CloseKeyResponse,
+  MakeKeyResponse,
+  SignResponse,
+} from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type {
   DkgShareExchangeRequest,
   DkgShareExchangeResponse,
   InitiateDkgRequest,
@@ -29,6 +35,14 @@ export interface CallTypes {
   resumeSession: readonly [ResumeSessionRequest, ResumeSessionResponse];
 }
 export type CallName = keyof CallTypes;
+
+/** What the wallet service alone asks of the coordinator: simulated worlds alone. */
+export interface WalletCallTypes {
+  makeKey: readonly [InitiateDkgRequest, MakeKeyResponse];
+  sign: readonly [InitiateSigningRequest, SignResponse];
+  closeKey: readonly [CloseKeyRequest, CloseKeyResponse];
+}
+export type WalletCallName = keyof WalletCallTypes;
 
 /** Why a call has no answer. `lost`: the caller's timeout is over. */
 export type CallFailure = 'UNAVAILABLE' | 'OVERLOADED' | 'DEADLINE_EXCEEDED' | 'INTERNAL' | 'MALFORMED' | 'LOST';
@@ -61,6 +75,14 @@ export interface Questions {
     }[CallName];
     readonly gets:
       | { readonly response: CallTypes[CallName][1] }
+      | { readonly failure: CallFailure; readonly message: string };
+  };
+  walletCall: {
+    readonly asks: {
+      [N in WalletCallName]: { readonly name: N; readonly request: WalletCallTypes[N][0] };
+    }[WalletCallName];
+    readonly gets:
+      | { readonly response: WalletCallTypes[WalletCallName][1] }
       | { readonly failure: CallFailure; readonly message: string };
   };
   /** What that node would submit now; a failure: there is nothing to preview. 32 bytes. */

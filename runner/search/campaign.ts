@@ -5,8 +5,9 @@
  */
 import { withCryptography } from '../../crypto/model/switch.ts';
 import { allCheckers } from '../../sim/invariants/checkers.ts';
+import { modelCheckers } from '../../sim/model/checkers.ts';
 import type { CheckedScenario } from '../scenario/format.ts';
-import { runSimulated } from '../scenario/simulated-world.ts';
+import { lifetimesOf, runSimulated } from '../scenario/simulated-world.ts';
 import type { Run, Verdict } from '../scenario/world.ts';
 import { randomScenario } from './generate.ts';
 import type { Profile } from './profiles.ts';
@@ -20,12 +21,16 @@ export interface SearchOptions {
 
 /** One run of a scenario with every invariant checked at every event. */
 export function runChecked(scenario: CheckedScenario, { crypto, record }: SearchOptions): Run {
+  const { nodes, nodes_wait_ms: nodesWaitMs, partial_timeout_ms: partialTimeoutMs, client_dealers } = scenario.cluster;
+  const lifetimesMs = lifetimesOf(scenario.cluster);
+  const model = { nodesTotal: nodes, nodesWaitMs, partialTimeoutMs, lifetimesMs };
   return withCryptography(crypto, () => {
     return runSimulated(scenario, {
       crypto,
       record,
-      checkers: allCheckers({ delivers: true }),
+      checkers: [...allCheckers({ delivers: true, consents: () => client_dealers }), ...modelCheckers(model)],
       passesOver: true,
+      stopsAtViolation: true,
     });
   });
 }

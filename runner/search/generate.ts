@@ -4,7 +4,7 @@
  *
  * It is a scenario like any other: a run that fails is saved as a file and runs again from it.
  */
-import type { CheckedScenario, Step } from '../scenario/format.ts';
+import type { CheckedScenario, ClusterConstant, Step } from '../scenario/format.ts';
 import { Draw } from './draw.ts';
 import { drawSwarm, type Profile, type Swarm } from './profiles.ts';
 import { randomFaults, tokenFaults, vendorFaults } from './random-faults.ts';
@@ -55,6 +55,7 @@ export function randomScenario(seed: number, profile: Profile): CheckedScenario 
       nodes_wait_ms: draw.pick([500, 2_000]),
       // Where a client supplies a dealer, nodes must take it.
       client_dealers: keys.some(({ supplied }) => supplied.length > 0) || draw.chance(0.5),
+      ...drawConstants(swarm, new Draw(name, 'constants')),
     },
     faults,
     clients,
@@ -62,13 +63,26 @@ export function randomScenario(seed: number, profile: Profile): CheckedScenario 
   };
 }
 
+/** Constants of the product, drawn anew for each run: most bugs of time and of bounds need small ones. */
+function drawConstants({ shortLived }: Swarm, draw: Draw): Partial<Record<ClusterConstant, number>> {
+  const lifetime = () => draw.pick([300, 600, 1_500, 4_000]);
+  return {
+    ...(shortLived && { signing_lifetime_ms: lifetime(), pending_lifetime_ms: lifetime() }),
+    ...(shortLived && draw.chance(0.5) && { key_lifetime_ms: lifetime() }),
+    ...(draw.chance(0.4) && { idle_ms: draw.pick([5, 50, 400]) }),
+    ...(draw.chance(0.3) && { sweep_ms: draw.pick([50, 250]) }),
+    ...(draw.chance(0.15) && { calls_waiting: draw.pick([1, 2, 4]) }),
+    ...(draw.chance(0.5) && { nonce_batch: draw.pick([1, 1, 2, 8]) }),
+  };
+}
+
 /** Heals, completes every key, and signs with each: this must work when every process is healthy. */
 function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number): Step[] {
   // A session may have expired where clocks jump; a node that lost its store may have cost a key that was being made.
-  const mayBeGone = swarm.clocksJump || swarm.losesState;
+  const mayBeGone = swarm.clocksJump || swarm.losesState || swarm.shortLived;
   const signed = ['SIGNATURE_COMPLETED', ...(mayBeGone ? ['WALLET_KEY_NOT_FOUND', 'SESSION_EXPIRED'] : [])];
   // A client may set the clocks forward while the last key is made.
-  const made = ['DKG_COMPLETED', ...(swarm.clocksJump ? ['SESSION_EXPIRED'] : [])];
+  const made = ['DKG_COMPLETED', ...(swarm.clocksJump || swarm.shortLived ? ['SESSION_EXPIRED'] : [])];
   const fresh = { session: 'key-fresh', threshold: 2, total_nodes: swarm.nodes, curve: 'secp256k1' } as const;
   const steps: Step[] = [
     { step: 'the-bad-time', wait: { ms: healedMs - breathMs } },
@@ -79,14 +93,17 @@ function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number): Step
     const { session, supplied } = key;
     // A client that supplies a dealer must give all its shares; otherwise no key is made.
     if (supplied.length > 0) continue;
+    if (key.closes) continue;
     const terms = keyTerms(key);
     const expect = mayBeGone ? {} : { expect: { reason_code: 'DKG_COMPLETED' } };
-    steps.push({ step: `${session}-stands`, call: 'make_key', ...terms, insist: true, ...expect });
+    const byWallet = key.wallet ? ({ wallet_service: true } as const) : {};
+    steps.push({ step: `${session}-stands`, call: 'make_key', ...terms, ...byWallet, insist: true, ...expect });
     steps.push({
       step: `${session}-signs`,
       call: 'sign',
       session: `${session}-final`,
       key: session,
+      ...byWallet,
       insist: true,
       expect: { reason_code: signed },
     });

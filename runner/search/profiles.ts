@@ -56,6 +56,8 @@ export const stories = [
   'failedAndResumed',
   'wrongCalls',
   'repeats',
+  'crowd',
+  'wallet',
 ] as const;
 export type Story = (typeof stories)[number];
 
@@ -80,6 +82,8 @@ export interface Swarm {
   readonly byPoint: number;
   /** Nodes may lose their store. */
   readonly losesState: boolean;
+  /** Sessions live for some hundred milliseconds, and may expire at any step. */
+  readonly shortLived: boolean;
   /** Clocks may jump or be advanced, far enough for sessions to expire. */
   readonly clocksJump: boolean;
 }
@@ -108,5 +112,6 @@ export function drawSwarm(profile: Profile, draw: Draw): Swarm {
     byPoint: draw.pick([0.2, 0.5, 0.9]),
     losesState: hostile && draw.chance(0.15),
     clocksJump: hostile && draw.chance(0.3),
+    shortLived: draw.chance(0.25),
   };
 }

@@ -20,6 +20,10 @@ export interface KeyPlan {
   readonly ownType: (typeof ownKeystores)[number] | undefined;
   /** Client-supplied dealers; the client gives every share that they owe, where the nodes allow it. */
   readonly supplied: readonly number[];
+  /** The wallet service makes it, and signs with it in one call. */
+  readonly wallet: boolean;
+  /** The wallet service closes it, at some time. */
+  readonly closes: boolean;
 }
 
 /** What a client asks of a key. */
@@ -45,8 +49,12 @@ export function drawKeys(swarm: Swarm, draw: Draw, types: Draw): KeyPlan[] {
       keystore: draw.chance(0.4) ? 'MPC_FROST' : 'MOCK_THRESHOLD',
       supplied: swarm.stories.includes('client_supplied') && draw.chance(0.3) ? draw.some(ids, draw.int(1, 2)) : [],
       ownType: undefined,
+      wallet: false,
+      closes: false,
     } as const;
-  }).map((key) => (types.chance(0.15) ? ownKey(key, swarm, types) : key));
+  })
+    .map((key) => (types.chance(0.15) ? ownKey(key, swarm, types) : key))
+    .map((key) => (swarm.stories.includes('wallet') && types.chance(0.6) ? walletKey(key, types) : key));
 }
 
 /** The same key, of a type that nodes do not share. A token's or a vendor's key has one node, which must be an honest one. */
@@ -55,6 +63,12 @@ function ownKey(key: KeyPlan, { liars, losesState }: Swarm, draw: Draw): KeyPlan
   const ownType = draw.chance(0.5) ? 'HSM_PKCS11' : 'MPC_VENDOR';
   if (isHeld) return { ...key, ownType, threshold: 1, totalNodes: 1, supplied: [] };
   return { ...key, ownType: 'MULTISIG_EVM_WALLET', curve: 'secp256k1', supplied: [] };
+}
+
+/** The same key, of a wallet. A client supplies none of its dealers. */
+function walletKey(key: KeyPlan, draw: Draw): KeyPlan {
+  if (key.ownType !== undefined) return key;
+  return { ...key, session: `wal_${key.session}`, supplied: [], wallet: true, closes: draw.chance(0.4) };
 }
 
 export function keyTerms({ session, threshold, totalNodes, curve, ownType }: KeyPlan) {
@@ -83,6 +97,10 @@ export class ClientPlan {
     const draw = this.#draw;
     const { session, totalNodes, supplied } = key;
     const terms = keyTerms(key);
+    if (key.wallet) {
+      this.#add({ call: 'make_key', ...terms, wallet_service: true, insist: draw.chance(0.7) });
+      return;
+    }
     if (supplied.length === 0 && draw.chance(0.7)) {
       this.#add({ call: 'make_key', ...terms, insist: draw.chance(0.7) });
       return;
@@ -149,7 +167,16 @@ export class ClientPlan {
         if (intents.length === 0 || draw.chance(0.3)) intents.push({ intent: `intent-${intents.length + 1}`, terms });
         const { intent, terms: shared } = draw.pick(intents);
         const directive = draw.chance(0.3) ? { directive: 'FORCE_BACKEND_FAILED' as const } : {};
-        this.#add({ call: 'initiate_signing', session, ...shared, intent, message: 'the same', ...directive });
+        const approval = draw.chance(0.2) ? { approval: 'HUMAN_REQUIRED' as const, witness: draw.chance(0.5) } : {};
+        this.#add({
+          call: 'initiate_signing',
+          session,
+          ...shared,
+          intent,
+          message: 'the same',
+          ...directive,
+          ...approval,
+        });
         if (draw.chance(0.3)) resume('latest', false);
         submit();
         const second = this.#session(draw.chance(0.5));
@@ -193,6 +220,34 @@ export class ClientPlan {
         submit();
         resume('latest', false);
         break;
+      case 'crowd': {
+        // Many calls for one session, more than it may keep waiting, while it loses its memory between them.
+        this.#add({ call: 'initiate_signing', session, ...terms });
+        for (let left = draw.int(2, 5); left > 0; left -= 1) {
+          submit({ node: node() });
+          this.#mayWait();
+          if (draw.chance(0.3)) resume('wrong', false);
+        }
+        submit();
+        break;
+      }
+      case 'wallet': {
+        if (!key.wallet) {
+          this.#add({ call: 'sign', session, ...terms, insist: draw.chance(0.6) });
+          break;
+        }
+        const approval = draw.chance(0.2) ? { approval: 'HUMAN_REQUIRED' as const } : {};
+        const byWallet = { wallet_service: true, ...approval } as const;
+        this.#add({ call: 'sign', session, ...terms, ...byWallet, insist: draw.chance(0.6) });
+        if (draw.chance(0.4)) submit();
+        const other = this.#session(false);
+        this.#add({ call: 'initiate_signing', session: other, ...terms });
+        if (draw.chance(0.5)) this.#add({ call: 'submit_signature_share', session: other, node: node() });
+        if (draw.chance(0.3)) this.#add({ call: 'close_key', session: key.session, clients_only: true });
+        if (key.closes && draw.chance(0.5)) this.#add({ call: 'close_key', session: key.session });
+        this.#add({ call: 'submit_signature_share', session: other });
+        break;
+      }
       case 'wrongCalls':
         if (draw.chance(0.4)) {
           this.#add({ call: 'initiate_signing', session, ...terms, contract_version: draw.pick(['9.0', 'x', '1.0']) });

@@ -25,7 +25,7 @@ import { transitionsOnTable } from './transitions-on-table.ts';
 import { releasedVerifier, type SignatureVerifier } from './verifier.ts';
 
 /** What a store no longer holds that was taken back says nothing about: from then on the checker is silent. */
-function untilRolledBack(checker: Checker): Checker {
+export function untilRolledBack(checker: Checker): Checker {
   let rolledBack = false;
   return {
     invariant: checker.invariant,

@@ -697,6 +697,7 @@ test('no-bugs finds an actor that threw and a call that ended in INTERNAL', () =
     atMs: 0,
     tenant,
     callId: 1n,
+    walletService: false,
     method: 'initiateDkg',
     request: {},
     error: { $typeName: 'signmesh.wire.v1.CallError', code, message: 'x' },

@@ -209,7 +209,7 @@ function proof(session: SessionRecord, { reasonCode, message, resumeToken = '' }
 let calls = 0n;
 const promisedCall = (method: CallCase, request: unknown, response: unknown, atMs: number): Observation => {
   calls += 1n;
-  return { kind: 'promised', atMs, tenant, callId: calls, method, request, response };
+  return { kind: 'promised', atMs, tenant, callId: calls, walletService: false, method, request, response };
 };
 
 /** An answer to SubmitSignatureShare, with a signature if it has one. */
@@ -253,14 +253,14 @@ export function resumeAnswered(session: SessionRecord, token: string, more: Answ
 export function asked(more: MessageInitShape<typeof InitiateSigningRequestSchema> = {}): Observation {
   const init = { transactionIntentId: 'pay', walletId: 'k', messageHash: digest, ...more };
   const request = create(InitiateSigningRequestSchema, init);
-  return { kind: 'called', atMs: 0, tenant, callId: 1n, method: 'initiateSigning', request };
+  return { kind: 'called', atMs: 0, tenant, callId: 1n, walletService: false, method: 'initiateSigning', request };
 }
 
 /** A client gives a node's partial, or asks for one. */
 export function given(nodeId: number, bytes = 32): Observation {
   const partialSignature = new Uint8Array(bytes).fill(5);
   const request = create(SignatureShareRequestSchema, { signingSessionId: 'sig_a', nodeId, partialSignature });
-  return { kind: 'called', atMs: 0, tenant, callId: 1n, method: 'submitSignatureShare', request };
+  return { kind: 'called', atMs: 0, tenant, callId: 1n, walletService: false, method: 'submitSignatureShare', request };
 }
 
 export function frame(from: string, to: string, body: WireBodyInit, session = 'sig_a', touched = false): Observation {

@@ -22,7 +22,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     name: 'nonce-kept',
     flaw: 'a node keeps its nonce after signing with it',
     edits: [{ file: 'nodes/signer/nonce-secrets.js', from: 'pool?.delete(number);', to: '' }],
-    invariants: ['nonce-signs-once'],
+    invariants: ['node-as-modelled', 'nonce-signs-once'],
     profile: 'calm',
     seeds: 80,
   },

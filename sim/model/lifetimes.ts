@@ -1,0 +1,123 @@
+/**
+ * How long sessions live, by the coordinator's clock: the lifetime of their state, counted from the write that begins it. Past
+ * it a session does one thing alone, to expire; before it, it does not. Nodes are asked for nothing in its name any more. The
+ * scan finds it when nothing else calls it.
+ */
+import type { SessionRecord } from '../../coordinator/contract/record.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { isSigning, type SessionChange, stateName } from '../invariants/sessions.ts';
+import type { Checker, Observation } from '../observation.ts';
+import type { History } from './history.ts';
+
+export interface LifetimesMs {
+  readonly signing: number;
+  readonly pending: number;
+  readonly dkg: number;
+}
+
+const S = ReceiptState;
+const ended: ReadonlySet<ReceiptState> = new Set([S.BACKEND_COMPLETED, S.EXPIRED, S.REVOKED, S.DENIED]);
+const requests: ReadonlySet<string> = new Set(['partialRequest', 'dkgOpen', 'dkgSeal', 'dkgVerify', 'dkgConfirm']);
+/** An overdue session is found by a scan (every second); one whose write is not answered is busy for 5 s. */
+const scanMs = 8_000;
+
+export function lifetimes({ signing, pending, dkg }: LifetimesMs, history: History, beganMs: number): Checker {
+  /** How far the coordinator's clock is from virtual time. */
+  let offsetMs = 0;
+  /** Since when nothing hinders the coordinator's scan; Infinity: something does. */
+  let clearSinceMs = 0;
+  const hindered = new Set<string>();
+  /** Sessions that have not ended, by their latest record. */
+  const live = new Map<string, SessionRecord>();
+  let nextScanMs = 0;
+
+  const lifetimeOf = (record: SessionRecord) =>
+    record.ceremony.kind === 'dkg' ? dkg : record.state === S.PENDING_HUMAN_APPROVAL ? pending : signing;
+
+  function changed({ record, before }: SessionChange): string | undefined {
+    const { state, checkpointMs, expiresMs } = record;
+    if (before === undefined) {
+      return expiresMs === checkpointMs + lifetimeOf(record) ? undefined : `it lives ${expiresMs - checkpointMs} ms`;
+    }
+    if (state === S.RESUMED && before.state !== S.RESUMED) {
+      if (expiresMs !== checkpointMs + lifetimeOf(record)) return `resumed, it lives ${expiresMs - checkpointMs} ms`;
+    } else if (expiresMs !== before.expiresMs && !atVendor(record)) return 'its lifetime has changed';
+    const overdue = checkpointMs >= before.expiresMs;
+    if (overdue && state !== S.EXPIRED) return `it continues ${checkpointMs - before.expiresMs} ms past its lifetime`;
+    if (!overdue && state === S.EXPIRED && !atVendor(before))
+      return `it expires ${before.expiresMs - checkpointMs} ms before its time`;
+    return undefined;
+  }
+
+  function asked(tenant: string, session: string, what: string, atMs: number): string | undefined {
+    const record = history.session(tenant, session);
+    if (record === undefined) return `nodes are asked (${what}) for session ${session}, which does not exist`;
+    const pastMs = beganMs + atMs + offsetMs - record.expiresMs;
+    return pastMs >= 0 ? `nodes are asked (${what}) for session ${session} ${pastMs} ms past its lifetime` : undefined;
+  }
+
+  function scan(atMs: number): string | undefined {
+    nextScanMs = atMs + 500;
+    if (hindered.size > 0 || atMs - clearSinceMs < scanMs) return undefined;
+    for (const record of live.values()) {
+      const pastMs = beganMs + atMs + offsetMs - record.expiresMs;
+      if (pastMs > scanMs) return `session ${record.sessionId} is ${pastMs} ms past its lifetime, and no scan ended it`;
+    }
+    return undefined;
+  }
+
+  return {
+    invariant: 'lifetime-kept',
+    observe(observation: Observation) {
+      const { atMs } = observation;
+      switch (observation.kind) {
+        case 'clock':
+          if (observation.process !== 'coordinator') return undefined;
+          offsetMs = observation.offsetMs;
+          clearSinceMs = atMs;
+          return undefined;
+        case 'process':
+          if (observation.process !== 'coordinator' && observation.process !== 'redis') return undefined;
+          clearSinceMs = atMs;
+          if (observation.what === 'down' || observation.what === 'paused') hindered.add(observation.process);
+          else hindered.delete(observation.process);
+          return undefined;
+        case 'fault':
+          // Of the store, the coordinator's way to it, and its clock.
+          if (!/^(store_|redis|rollback|clock)/.test(observation.fault)) return undefined;
+          clearSinceMs = atMs;
+          if (observation.what === 'ended') hindered.delete(observation.id);
+          else hindered.add(observation.id);
+          return undefined;
+        case 'healed':
+          hindered.clear();
+          clearSinceMs = atMs;
+          return undefined;
+        case 'frame': {
+          const { from, to, message } = observation.envelope;
+          if (observation.touched || from.startsWith('node/') || from.startsWith('gateway')) return undefined;
+          const { body, tenant, session } = message;
+          if (!to.startsWith('node/') || !requests.has(body.case ?? '')) return undefined;
+          return asked(tenant, session, body.case!, atMs);
+        }
+        case 'written':
+          for (const change of history.changes) {
+            const { record } = change;
+            const name = `${record.tenant}/${record.sessionId}`;
+            if (ended.has(record.state)) live.delete(name);
+            else live.set(name, record);
+            const wrong = changed(change);
+            if (wrong) return `session ${record.sessionId} (${stateName(record.state)}): ${wrong}`;
+          }
+          return undefined;
+        default:
+          return atMs >= nextScanMs ? scan(atMs) : undefined;
+      }
+    },
+  };
+}
+
+/** The lifetime of its order at the vendor counts, and the vendor ends it. */
+function atVendor(record: SessionRecord): boolean {
+  return isSigning(record) && record.ceremony.vendorOrder !== undefined;
+}

@@ -1,0 +1,143 @@
+/**
+ * Strict liveness. In calm, that is while no fault is armed, every process runs and every link stands, and some time after it
+ * began: each call gets its answer within a bound, and no call hears that nodes are missing. Whatever goes wrong, a call is
+ * answered once, and one whose gateway and coordinator run gets an answer or an error: none is lost.
+ */
+import type { CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { proofIn } from '../invariants/answers.ts';
+import type { Checker, Observation } from '../observation.ts';
+
+export interface LivenessOptions {
+  readonly nodesTotal: number;
+  /** How long a call waits for nodes that are unreachable. */
+  readonly nodesWaitMs: number;
+  readonly partialTimeoutMs: number;
+}
+
+const missing: ReadonlySet<string> = new Set(['QUORUM_UNAVAILABLE', 'NODES_UNAVAILABLE']);
+
+export function answeredInTime({ nodesTotal, nodesWaitMs, partialTimeoutMs }: LivenessOptions): Checker {
+  /** What had begun to go wrong may end so much later: rounds that wait for nodes, a write whose answer is lost (5 s). */
+  const settleMs = nodesWaitMs + 4 * partialTimeoutMs + 6_500;
+  const boundMs = 1_000 + 2 * nodesWaitMs;
+  const trouble = new Set<string>(['links']);
+  const linked = new Set<string>();
+  /** What hinders frames between gateway and coordinator, or stops one of them. */
+  const silencing = new Set<string>();
+  let calmSinceMs = 0;
+  let silencedMs = 0;
+  let wasRolledBack = false;
+  /** A call may reach the coordinator twice. */
+  let mayRepeat = false;
+  const calls = new Map<bigint, { readonly method: string; readonly atMs: number }>();
+  const replied = new Set<bigint>();
+  let nextScanMs = 0;
+
+  const isCalm = (sinceMs: number) => trouble.size === 0 && sinceMs >= calmSinceMs + settleMs;
+
+  function note(name: string, is: boolean, atMs: number): void {
+    calmSinceMs = atMs;
+    if (is) trouble.add(name);
+    else trouble.delete(name);
+  }
+
+  function noteSilencing(name: string, is: boolean, atMs: number): void {
+    silencedMs = atMs;
+    if (is) silencing.add(name);
+    else silencing.delete(name);
+  }
+
+  function answered(callId: bigint, response: unknown): string | undefined {
+    const call = calls.get(callId);
+    if (call === undefined || !isCalm(call.atMs) || wasRolledBack) return undefined;
+    const reason = proofIn(response)?.receipt.reasonCode ?? '';
+    return missing.has(reason)
+      ? `${call.method} hears ${reason}, and all nodes have been ready for ${settleMs} ms`
+      : undefined;
+  }
+
+  return {
+    invariant: 'answered-in-time',
+    observe(observation: Observation) {
+      const { atMs } = observation;
+      switch (observation.kind) {
+        case 'link':
+          if (observation.what === 'linkUp') linked.add(observation.peer);
+          else linked.delete(observation.peer);
+          if (observation.peer === 'gateway') noteSilencing('link', observation.what === 'linkDown', atMs);
+          note('links', linked.size < nodesTotal + 1, atMs);
+          return undefined;
+        case 'process': {
+          const { process, what } = observation;
+          if (what === 'down' && process === 'coordinator') linked.clear();
+          if (what === 'down' && process === 'coordinator') note('links', true, atMs);
+          const isAway = what === 'down' || what === 'paused';
+          if (process !== 'worker' && process !== 'receiver') note(process, isAway, atMs);
+          if (process === 'gateway' || process === 'coordinator' || process === 'redis')
+            noteSilencing(process, isAway, atMs);
+          if (observation.storeLost) wasRolledBack = true;
+          return undefined;
+        }
+        case 'fault': {
+          const { id, what, fault, targets } = observation;
+          if (fault === 'rollback') wasRolledBack = true;
+          if (fault === 'duplicate') mayRepeat = true;
+          if (/^(receiver_|worker_|double_|poison_)/.test(fault)) return undefined;
+          note(id, what !== 'ended', atMs);
+          const isFar = targets.length > 0 && targets.every((target) => target.startsWith('node/'));
+          if (!isFar && !/^(store_|clock_|force_)/.test(fault)) noteSilencing(id, what !== 'ended', atMs);
+          return undefined;
+        }
+        case 'clock':
+          calmSinceMs = atMs;
+          return undefined;
+        case 'healed':
+          trouble.clear();
+          silencing.clear();
+          if (linked.size < nodesTotal + 1) trouble.add('links');
+          calmSinceMs = atMs;
+          silencedMs = atMs;
+          return undefined;
+        case 'called':
+          calls.set(observation.callId, { method: observation.method, atMs });
+          return undefined;
+        case 'frame': {
+          const { body } = observation.envelope.message;
+          if (body.case !== 'callReply' || observation.touched) return undefined;
+          const { callId } = body.value as CallReply;
+          if (replied.has(callId) && !mayRepeat)
+            return `a call (${calls.get(callId)?.method ?? 'unknown'}) is answered twice`;
+          replied.add(callId);
+          return undefined;
+        }
+        case 'answered': {
+          const wrong = answered(observation.callId, observation.response);
+          calls.delete(observation.callId);
+          return wrong;
+        }
+        case 'failed': {
+          const { callId, error, method } = observation;
+          const call = calls.get(callId);
+          calls.delete(callId);
+          if (call === undefined) return undefined;
+          if (isCalm(call.atMs)) return `${method} fails (${CallErrorCode[error.code]}), and nothing is wrong`;
+          const isLost = error.code === CallErrorCode.DEADLINE_EXCEEDED && !replied.has(callId);
+          const isClear = silencing.size === 0 && silencedMs < call.atMs;
+          return isLost && isClear
+            ? `${method} was lost: its gateway and its coordinator ran, and no answer came`
+            : undefined;
+        }
+        default: {
+          if (atMs < nextScanMs) return undefined;
+          nextScanMs = atMs + 250;
+          for (const { method, atMs: sinceMs } of calls.values()) {
+            if (isCalm(sinceMs) && atMs - sinceMs > boundMs)
+              return `${method} waits for ${atMs - sinceMs} ms, and nothing is wrong`;
+          }
+          return undefined;
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,233 @@
+/**
+ * The reference model of an honest node, as the coordinator sees it: it deals a batch of nonces once, and numbers rise; its
+ * words in one attempt of a DKG stay the same, also after a crash; it refuses a partial signature only for a reason that holds.
+ */
+
+import type { DkgOpened, DkgSealed, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { NoncesDealt, PartialReply, PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { keyBinding } from '../../proto/key-schemes.ts';
+import type { WireEnvelope } from '../../proto/wire.ts';
+import { keyRecordsIn } from '../invariants/node-records.ts';
+import { hexOf } from '../invariants/sessions.ts';
+import type { Checker, Observation } from '../observation.ts';
+
+const { KEY_UNKNOWN, NONCE_UNKNOWN, KEYSTORE_MISMATCH, INTENT_MESSAGE_CHANGED, ORDER_EXPIRED } = PartialRefusalCode;
+
+/** So many nonces fit into any pool. */
+const poolMin = 4_096;
+
+interface Node {
+  boot: string;
+  /** Nonces that it dealt since it started. */
+  pool: number;
+  /** The highest number that it dealt since it started. */
+  highest: bigint;
+  /** "scheme number" of the nonces that it dealt to the present start of the coordinator and has not used. */
+  readonly nonces: Set<string>;
+  /** How many requests named a nonce since it started. */
+  readonly named: Map<string, number>;
+  coordinatorBoot: string;
+  /** Final keys, "tenant/session" to the scheme that they are bound to. */
+  readonly keys: Map<string, string>;
+  /** What it said in attempts of DKGs. */
+  readonly said: Map<string, string>;
+  /** "tenant intent" that it signed something for. */
+  readonly intents: Set<string>;
+  /** "tag": the requests that reached it. */
+  readonly asked: Map<
+    bigint,
+    { readonly request: PartialRequest; readonly tenant: string; readonly touched: boolean }[]
+  >;
+}
+
+export function honestNodes(): Checker {
+  const nodes = new Map<string, Node>();
+  /** A fault changed the nonces that it dealt: which ones stand is not known here. */
+  const liars = new Set<string>();
+  /** Its store was lost or rolled back, or its clock set: what it knows is not known here any more. */
+  const unknown = new Set<string>();
+  const clockSet = new Set<string>();
+  /** A request may reach a node twice. */
+  let mayRepeat = false;
+  const find = (name: string): Node => {
+    let node = nodes.get(name);
+    if (node === undefined) {
+      const none = { boot: '', pool: 0, highest: 0n, coordinatorBoot: '' };
+      const sets = { nonces: new Set<string>(), intents: new Set<string>() };
+      node = { ...none, ...sets, named: new Map(), keys: new Map(), said: new Map(), asked: new Map() };
+      nodes.set(name, node);
+    }
+    return node;
+  };
+
+  function dealt(name: string, { scheme, nodeBoot, coordinatorBoot, nonces }: NoncesDealt): string | undefined {
+    const node = find(name);
+    if (nodeBoot !== node.boot) return `${name} deals nonces in the name of another start`;
+    if (coordinatorBoot !== node.coordinatorBoot) {
+      node.coordinatorBoot = coordinatorBoot;
+      node.nonces.clear();
+    }
+    for (const { number } of nonces) {
+      if (number <= node.highest) return `${name} gives a nonce a number that it gave before`;
+      node.highest = number;
+      node.nonces.add(`${scheme} ${number}`);
+      node.pool += 1;
+    }
+    // A full pool drops its oldest nonces.
+    if (node.pool > poolMin) liars.add(name);
+    return undefined;
+  }
+
+  function replied(name: string, { tenant, message }: { tenant: string; message: PartialReply }): string | undefined {
+    const node = find(name);
+    const asked = node.asked.get(message.attemptTag) ?? [];
+    if (asked.length === 0) return `${name} answers a request that it never got`;
+    // Of several requests under one tag it is not known which was answered.
+    const [only] = asked;
+    const { outcome } = message;
+    if (liars.has(name)) return undefined;
+    const { request } = only!;
+    const nonce = `${request.scheme} ${request.nonceNumber}`;
+    const hadNonce = request.nonceNumber === 0n || node.nonces.has(nonce);
+    if (asked.length > 1) {
+      for (const one of asked) node.nonces.delete(`${one.request.scheme} ${one.request.nonceNumber}`);
+      if (outcome.case === 'partial') {
+        for (const one of asked) node.intents.add(`${one.tenant} ${one.request.order?.transactionIntentId ?? ''}`);
+      }
+      return undefined;
+    }
+    const isForgotten = outcome.case === 'refusal' && outcome.value.code === NONCE_UNKNOWN;
+    // Its answers to several requests for one nonce may leave in another order than it took it.
+    if (!isForgotten) node.nonces.delete(nonce);
+    const isCurrent = request.coordinatorBoot === node.coordinatorBoot;
+    const intent = `${tenant} ${request.order?.transactionIntentId ?? ''}`;
+    if (outcome.case === 'partial') {
+      node.intents.add(intent);
+      if (!isKnown(request)) return undefined;
+      if (!hadNonce || !isCurrent) return `${name} signs with a nonce that it used, or that is void`;
+      if (!node.keys.has(`${tenant}/${request.keySession}`) && !unknown.has(name))
+        return `${name} signs under a key that it does not hold`;
+      return undefined;
+    }
+    if (outcome.case !== 'refusal' || unknown.has(name) || only!.touched) return undefined;
+    const bound = node.keys.get(`${tenant}/${request.keySession}`);
+    switch (outcome.value.code) {
+      case KEY_UNKNOWN:
+        return bound === undefined ? undefined : `${name} says that it lacks a key that it holds`;
+      case NONCE_UNKNOWN:
+        return hadNonce &&
+          isCurrent &&
+          !mayRepeat &&
+          node.named.get(nonce) === 1 &&
+          request.nodeBoot === node.boot &&
+          request.nonceNumber !== 0n
+          ? `${name} says that it does not know a nonce that it dealt`
+          : undefined;
+      case KEYSTORE_MISMATCH:
+        return bound !== undefined && keyBinding(request.scheme) === bound
+          ? `${name} says that its key is bound to another scheme, which it is not`
+          : undefined;
+      case INTENT_MESSAGE_CHANGED:
+        return node.intents.has(intent) ? undefined : `${name} says that it signed for an intent that is new to it`;
+      case ORDER_EXPIRED:
+        return clockSet.has(name) ? undefined : `${name} says that an order is over`;
+      default:
+        return undefined;
+    }
+  }
+
+  /** Keys of other schemes take no nonces of the pools. */
+  function isKnown({ nonceNumber }: PartialRequest): boolean {
+    return nonceNumber !== 0n;
+  }
+
+  /** In one attempt a node's word stays the same. */
+  function repeats(name: string, { message: { tenant, session, attempt, body } }: WireEnvelope): string | undefined {
+    const said: [string, Uint8Array][] = [];
+    if (body.case === 'dkgOpened') {
+      const { opening } = body.value as DkgOpened;
+      if (opening) said.push(['opening', opening.signature]);
+    } else if (body.case === 'dkgSealed') {
+      for (const { recipient, box } of (body.value as DkgSealed).shares) said.push([`share for ${recipient}`, box]);
+    } else if (body.case === 'dkgVerified') {
+      const { finished } = body.value as DkgVerified;
+      if (finished) said.push(['result', finished.signature]);
+    }
+    const node = find(name);
+    for (const [what, bytes] of said) {
+      const key = `${tenant}/${session} ${attempt} ${what}`;
+      const hex = hexOf(bytes);
+      const before = node.said.get(key);
+      if (before !== undefined && before !== hex && !unknown.has(name))
+        return `${name} gives another ${what} in attempt ${attempt} of the key ${session}`;
+      node.said.set(key, hex);
+    }
+    return undefined;
+  }
+
+  return {
+    invariant: 'node-as-modelled',
+    observe(observation: Observation) {
+      switch (observation.kind) {
+        case 'process': {
+          const { process, what, boot, storeLost } = observation;
+          if (!process.startsWith('node/')) return undefined;
+          if (storeLost) unknown.add(process);
+          if (what !== 'up') return undefined;
+          const node = find(process);
+          node.boot = boot;
+          node.highest = 0n;
+          node.pool = 0;
+          node.nonces.clear();
+          node.coordinatorBoot = '';
+          return undefined;
+        }
+        case 'clock':
+          clockSet.add(observation.process);
+          return undefined;
+        case 'fault':
+          if (observation.fault === 'duplicate') mayRepeat = true;
+          if (
+            observation.what === 'fired' &&
+            (observation.fault === 'rollback' || observation.fault === 'second_process')
+          )
+            for (const target of observation.targets) unknown.add(target);
+          return undefined;
+        case 'written': {
+          if (observation.process === 'coordinator' || observation.outcome !== 'written') return undefined;
+          const node = find(observation.process);
+          for (const { name, key } of keyRecordsIn(observation.write)) node.keys.set(name, key.scheme ?? '');
+          for (const key of observation.write.deletes) {
+            if (key.startsWith('key/')) node.keys.delete(key.slice('key/'.length));
+          }
+          return undefined;
+        }
+        case 'frame': {
+          const { envelope, touched } = observation;
+          const { from, to, message } = envelope;
+          if (to.startsWith('node/') && message.body.case === 'partialRequest') {
+            const request = message.body.value as PartialRequest;
+            const { asked, named } = find(to);
+            const nonce = `${request.scheme} ${request.nonceNumber}`;
+            named.set(nonce, (named.get(nonce) ?? 0) + 1);
+            const known = asked.get(request.attemptTag) ?? [];
+            asked.set(request.attemptTag, [...known, { request, tenant: message.tenant, touched }]);
+            return undefined;
+          }
+          if (!from.startsWith('node/')) return undefined;
+          const name = from.split('/').slice(0, 2).join('/');
+          if (touched && message.body.case === 'noncesDealt') liars.add(name);
+          if (touched) return undefined;
+          if (message.body.case === 'noncesDealt') return dealt(name, message.body.value as NoncesDealt);
+          if (message.body.case === 'partialReply') {
+            return replied(name, { tenant: message.tenant, message: message.body.value as PartialReply });
+          }
+          return repeats(name, envelope);
+        }
+        default:
+          return undefined;
+      }
+    },
+  };
+}

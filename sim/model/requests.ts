@@ -1,0 +1,105 @@
+/**
+ * What the coordinator asks of nodes follows from what is durable: the message, key and path of the session, of its nodes,
+ * with its gateway's order; nonces that the node dealt to this start of the coordinator, and since the link of the session's time.
+ */
+import type { DealNonces, NoncesDealt, PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { WireEnvelope } from '../../proto/wire.ts';
+import { hexOf, isSigning } from '../invariants/sessions.ts';
+import type { Checker, Observation } from '../observation.ts';
+import { type History, holdersOf } from './history.ts';
+
+const open: ReadonlySet<ReceiptState> = new Set([ReceiptState.ACCEPTED, ReceiptState.RESUMED]);
+const dealt: ReadonlySet<Scheme> = new Set([Scheme.MOCK_ECDSA, Scheme.FROST_ED25519, Scheme.FROST_BIP340]);
+
+export function requestsAsRecorded(history: History): Checker {
+  let coordinatorBoot = '';
+  /** By node: the boot behind its link, and since when. */
+  const linked = new Map<number, { readonly boot: string; readonly sinceMs: number }>();
+  /** "node boot scheme number" of nonces that a node dealt to this start of the coordinator. */
+  let nonces = new Set<string>();
+  /** By "node scheme": the number of the latest request. */
+  let deals = new Map<string, bigint>();
+
+  function partialRequested({ to, message }: WireEnvelope): string | undefined {
+    const { tenant, session, attempt } = message;
+    const request = message.body.value as PartialRequest;
+    const node = Number(to.split('/')[1]);
+    const where = `node ${node} is asked for a partial of session ${session}`;
+    const record = history.session(tenant, session);
+    if (!record || !isSigning(record)) return `${where}, which does not exist`;
+    const { facts, excluded, order, witnessMissing } = record.ceremony;
+    if (!open.has(record.state)) return `${where}, which is not open`;
+    if (witnessMissing) return `${where}, which lacks its witness`;
+    if (attempt < record.ceremony.attempt) return `${where} in attempt ${attempt} after ${record.ceremony.attempt}`;
+    const key = history.key(tenant, facts.keyId);
+    if (!key) return `${where}, whose key does not exist`;
+    if (request.keySession !== facts.keyId) return `${where} under another key`;
+    if (request.derivationPath !== facts.derivationPath) return `${where} under another path`;
+    if (hexOf(request.message) !== facts.messageHash) return `${where} of another message`;
+    const holders = holdersOf(key);
+    for (const id of [node, ...request.signers.map(({ nodeId }) => nodeId)]) {
+      if (!holders.includes(id)) return `${where} with node ${id}, which holds no share`;
+      if (excluded.includes(id)) return `${where} with node ${id}, which is excluded`;
+    }
+    const isFrost = request.scheme === Scheme.FROST_ED25519 || request.scheme === Scheme.FROST_BIP340;
+    if (isFrost && request.signers.length !== key.threshold) return `${where} among ${request.signers.length} signers`;
+    if ((request.order === undefined) !== (order === undefined)) return `${where} without the order that it has`;
+    if (request.order && request.order.transactionIntentId !== facts.intentId) return `${where} for another intent`;
+    if (!dealt.has(request.scheme) || request.nonceNumber === 0n) return undefined;
+    if (request.coordinatorBoot !== coordinatorBoot) return `${where} with a nonce of another start`;
+    const { nodeBoot, nonceNumber, scheme } = request;
+    if (!nonces.has(`${node} ${nodeBoot} ${scheme} ${nonceNumber}`)) return `${where} with a nonce that it never dealt`;
+    const link = linked.get(node);
+    const created = history.versions(tenant, session)[0]!.fromMs;
+    // Its nonces were drawn after it began: of a boot that was gone by then there are none.
+    if (link && link.boot !== nodeBoot && created > link.sinceMs) return `${where} with a nonce of its earlier start`;
+    return undefined;
+  }
+
+  function asked({ to, message: { body } }: WireEnvelope): string | undefined {
+    const { scheme, count, coordinatorBoot: boot, request } = body.value as DealNonces;
+    const name = `${to} ${scheme}`;
+    const before = deals.get(name) ?? 0n;
+    deals.set(name, request);
+    if (boot !== coordinatorBoot) return `${to} is asked for nonces in the name of another start`;
+    if (!dealt.has(scheme) || count < 1 || count > 512) return `${to} is asked for ${count} nonces of scheme ${scheme}`;
+    return request > before ? undefined : `${to} is asked for nonces by a number that was used`;
+  }
+
+  return {
+    invariant: 'request-as-recorded',
+    observe(observation: Observation) {
+      switch (observation.kind) {
+        case 'process':
+          if (observation.process !== 'coordinator' || observation.what !== 'up') return undefined;
+          coordinatorBoot = observation.boot;
+          nonces = new Set();
+          deals = new Map();
+          linked.clear();
+          return undefined;
+        case 'link':
+          if (observation.what === 'linkUp' && observation.peer.startsWith('node/')) {
+            linked.set(Number(observation.peer.split('/')[1]), { boot: observation.boot, sinceMs: observation.atMs });
+          }
+          return undefined;
+        case 'frame': {
+          const { envelope, touched } = observation;
+          const { body } = envelope.message;
+          if (body.case === 'noncesDealt' && envelope.from.startsWith('node/')) {
+            const node = envelope.from.split('/')[1];
+            const { scheme, nodeBoot, nonces: batch } = body.value as NoncesDealt;
+            for (const { number } of batch) nonces.add(`${node} ${nodeBoot} ${scheme} ${number}`);
+            return undefined;
+          }
+          if (touched || !envelope.to.startsWith('node/')) return undefined;
+          if (body.case === 'partialRequest') return partialRequested(envelope);
+          return body.case === 'dealNonces' ? asked(envelope) : undefined;
+        }
+        default:
+          return undefined;
+      }
+    },
+  };
+}

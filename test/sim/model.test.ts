@@ -1,0 +1,270 @@
+/** The reference model: a run of the product keeps to it, and each planted contradiction of that run is named. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { withCryptography } from '../../crypto/model/switch.ts';
+import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { NoncesDealt, PartialReply, PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { ApprovalMode, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { SimCluster } from '../../sim/cluster.ts';
+import { modelCheckers } from '../../sim/model/checkers.ts';
+import type { Observation } from '../../sim/observation.ts';
+import { digest } from '../coordinator/support/world.ts';
+
+type Of<K extends Observation['kind']> = Extract<Observation, { kind: K }>;
+// biome-ignore lint/suspicious/noExplicitAny: plants change fields that the types call read-only
+type Changed = any;
+
+const timing = { nodesWaitMs: 1_000, partialTimeoutMs: 100 };
+const lifetimesMs = { signing: 60_000, pending: 90_000, dkg: 50_000 };
+
+/** A key, a signature by steps, one that waits for a human, one of a node that is down, and a key that is closed. */
+function run(): Observation[] {
+  const seen: Observation[] = [];
+  const cluster = new SimCluster({
+    seed: 'model',
+    nodes: 3,
+    config: { ...timing, lifetimes: { signingMs: 60_000, pendingMs: 90_000, dkgMs: 50_000 } },
+    keepTrace: false,
+    sweeping: true,
+    observe: (observation) => seen.push(observation),
+  });
+  const wallet = { walletService: true };
+  cluster.initiateDkg({ sessionId: 'k', threshold: 2, totalNodes: 3 }).result();
+  cluster.exchangeDkgShares({ sessionId: 'k' }).result();
+  const asked = (transactionIntentId: string) => ({ walletId: 'k', messageHash: digest, transactionIntentId });
+  const { signingSessionId } = cluster.initiateSigning(asked('steps')).result();
+  for (const nodeId of [1, 2]) cluster.submitSignatureShare({ signingSessionId, nodeId }).result();
+  const waits = cluster.initiateSigning({ ...asked('human'), approvalMode: ApprovalMode.HUMAN_REQUIRED }).result();
+  const resumeToken = waits.checkpoint!.resumeToken;
+  const humanApprovalWitness = new Uint8Array([1]);
+  cluster.resumeSession({ sessionId: waits.signingSessionId, resumeToken, humanApprovalWitness }).result();
+  cluster.submitSignatureShare({ signingSessionId: waits.signingSessionId }).result();
+  cluster.makeKey({ sessionId: 'wal_a', threshold: 2, totalNodes: 3 }, 'tn_sim', wallet).result();
+  cluster.initiateSigning({ ...asked('open'), walletId: 'wal_a' }).result();
+  cluster.closeKey({ keyId: 'wal_a' }, 'tn_sim', wallet).result();
+  cluster.heal();
+  return seen;
+}
+
+/** What the checkers say, as "invariant: text". */
+function verdicts(observations: readonly Observation[]): string[] {
+  const checkers = modelCheckers({ nodesTotal: 3, ...timing, lifetimesMs });
+  const said: string[] = [];
+  for (const observation of observations) {
+    for (const checker of checkers) {
+      const text = checker.observe(observation);
+      if (text !== undefined) said.push(`${checker.invariant}: ${text}`);
+    }
+  }
+  return said;
+}
+
+describe('of a run, the reference model', () => {
+  let seen: Observation[];
+  beforeAll(() => {
+    seen = withCryptography('model', run);
+  });
+  const copy = () => structuredClone(seen) as Observation[];
+
+  /** The run with the first observation changed that `change` takes. */
+  function planted<K extends Observation['kind']>(kind: K, change: (one: Changed) => boolean): string {
+    const changed = copy();
+    const found = changed.some((one) => one.kind === kind && change(one as Of<K>));
+    expect(found).toBe(true);
+    return verdicts(changed)[0] ?? 'nothing';
+  }
+  const written = (wanted: (record: Changed) => boolean, change: (record: Changed) => void) =>
+    planted('written', (one) => {
+      const record = one.process === 'coordinator' ? one.write.session : undefined;
+      if (!record || !wanted(record)) return false;
+      change(record);
+      return true;
+    });
+  const framed = (name: string, change: (value: Changed, message: Changed) => boolean | undefined) =>
+    planted('frame', ({ envelope: { message } }) => {
+      if (message.body.case !== name) return false;
+      return change(message.body.value, message) !== false;
+    });
+  const answered = (method: string, change: (response: Changed, one: Changed) => boolean | undefined) =>
+    planted('promised', (one) => one.method === method && change(one.response, one) !== false);
+  const without = (name: string, from: string) =>
+    verdicts(
+      copy().filter(
+        (one) => one.kind !== 'frame' || one.envelope.message.body.case !== name || !one.envelope.from.startsWith(from),
+      ),
+    )[0];
+
+  test('finds nothing in it', () => {
+    expect(verdicts(seen)).toEqual([]);
+    expect(seen.filter(({ kind }) => kind === 'promised').length).toBeGreaterThanOrEqual(10);
+  });
+
+  test('finds a record that counts what no one gave', () => {
+    expect(without('dkgVerified', 'node/2')).toContain('record-as-modelled: session k');
+    expect(without('dkgConfirmed', 'node/2')).toContain('node 2 did not confirm');
+    expect(without('partialReply', 'node/1')).toContain('node 1 gave no partial that could count');
+    const completes = ({ state, ceremony }: Changed) =>
+      ceremony.kind === 'signing' && state === ReceiptState.BACKEND_COMPLETED;
+    expect(
+      written(completes, ({ ceremony }) => {
+        ceremony.submitted = [1];
+      }),
+    ).toContain('1 partials make its signature');
+    expect(
+      written(completes, ({ ceremony }) => {
+        ceremony.facts = { ...ceremony.facts, messageHash: '00' };
+      }),
+    ).toContain('what it was asked for has changed');
+    expect(
+      written(completes, ({ ceremony }) => {
+        ceremony.excluded = [3];
+      }),
+    ).toContain('node 3 is excluded, and gave no partial');
+  });
+
+  test('finds a record whose ceremony goes back, or is of other nodes', () => {
+    const dkg = (wanted: (record: Changed) => boolean) => (record: Changed) =>
+      record.ceremony.kind === 'dkg' && wanted(record);
+    expect(
+      written(
+        dkg(({ epoch }) => epoch === 2),
+        ({ ceremony }) => {
+          ceremony.attempt = 3;
+          ceremony.verified = [];
+          ceremony.mayBeFinal = false;
+        },
+      ),
+    ).toContain('attempt 3 follows 1');
+    expect(
+      written(
+        dkg(({ state }) => state === ReceiptState.BACKEND_COMPLETED),
+        ({ ceremony }) => {
+          ceremony.allVerified = undefined;
+          ceremony.verified = ['1>1'];
+        },
+      ),
+    ).toContain('1 pairs have verified');
+    expect(
+      written(
+        ({ state }) => state === ReceiptState.REVOKED,
+        (record) => {
+          record.reasonCode = 'SESSION_EXPIRED';
+        },
+      ),
+    ).toContain('its reason is SESSION_EXPIRED');
+  });
+
+  test('finds a lifetime that is another, or over', () => {
+    expect(
+      written(
+        () => true,
+        (record) => {
+          record.expiresMs += 1;
+        },
+      ),
+    ).toContain('lifetime-kept: session k (ACCEPTED): it lives 50001 ms');
+    expect(
+      written(
+        ({ state }) => state === ReceiptState.RESUMED,
+        (record) => {
+          record.expiresMs += 30_000;
+        },
+      ),
+    ).toContain('resumed, it lives 90000 ms');
+    expect(
+      written(
+        ({ state, ceremony }) => ceremony.kind === 'signing' && state === ReceiptState.BACKEND_COMPLETED,
+        (record) => {
+          record.checkpointMs = record.expiresMs;
+        },
+      ),
+    ).toContain('it continues 0 ms past its lifetime');
+    const open = copy().filter((one) => one.kind !== 'written' || one.process !== 'coordinator' || one.atMs < 10);
+    const late: Observation = { kind: 'answered', atMs: 200_000 } as Changed;
+    expect(verdicts([...open, late]).at(-1)).toContain('and no scan ended it');
+  });
+
+  test('finds a request that the session does not ask for', () => {
+    expect(framed('partialRequest', (value: PartialRequest) => void value.message.set([9]))).toContain(
+      'request-as-recorded: node 1 is asked for a partial',
+    );
+    expect(
+      framed('partialRequest', (value: Changed) => {
+        value.nonceNumber = 99n;
+      }),
+    ).toContain('with a nonce that it never dealt');
+    expect(
+      framed('dealNonces', (value: Changed) => {
+        value.coordinatorBoot = 'coordinator#7';
+      }),
+    ).toContain('in the name of another start');
+    expect(
+      framed('dealNonces', (value: Changed) => {
+        value.count = 10_000;
+      }),
+    ).toContain('is asked for 10000 nonces');
+  });
+
+  test('finds an answer that is not what is durable', () => {
+    const hears = (method: string, reasonCode: string) =>
+      answered(method, ({ receipt }) => {
+        receipt.reasonCode = reasonCode;
+      });
+    expect(hears('initiateSigning', 'WALLET_KEY_NOT_FOUND')).toContain('expected SESSION_ACCEPTED');
+    expect(hears('submitSignatureShare', 'NODE_NOT_PARTICIPANT')).toContain('it hears NODE_NOT_PARTICIPANT');
+    expect(hears('resumeSession', 'RESUME_TOKEN_INVALID')).toContain('it hears RESUME_TOKEN_INVALID in state RESUMED');
+    expect(hears('exchangeDkgShares', 'NODE_REFUSED')).toContain('it hears NODE_REFUSED');
+    expect(hears('initiateDkg', 'INVALID_THRESHOLD')).toContain('2 of 3 hear INVALID_THRESHOLD');
+    expect(
+      answered('submitSignatureShare', ({ receipt }) => {
+        receipt.resumable = true;
+      }),
+    ).toContain('whether its session is resumable');
+    const kept = copy().filter(
+      (one) =>
+        one.kind !== 'written' || one.process !== 'node/2' || !one.write.deletes.some((key) => key.startsWith('key/')),
+    );
+    expect(verdicts(kept)[0]).toContain('the key wal_a is closed, and node/2 holds its share');
+  });
+
+  test('finds a node that deals a number twice, says two things, or refuses without a reason', () => {
+    expect(
+      framed('noncesDealt', ({ nonces }: NoncesDealt) => {
+        nonces.push(nonces[0]!);
+      }),
+    ).toContain('gives a nonce a number that it gave before');
+    const opened = copy().find((one) => one.kind === 'frame' && one.envelope.message.body.case === 'dkgOpened');
+    const again = structuredClone(opened) as Changed;
+    again.envelope.message.body.value.opening.signature[0] ^= 1;
+    expect(verdicts([opened!, again])).toContainEqual(expect.stringContaining('gives another opening'));
+    const refuses = (code: PartialRefusalCode) =>
+      framed('partialReply', (value: PartialReply) => {
+        (value as Changed).outcome = { case: 'refusal', value: { code, message: '' } };
+      });
+    expect(refuses(PartialRefusalCode.KEY_UNKNOWN)).toContain('says that it lacks a key that it holds');
+    expect(refuses(PartialRefusalCode.NONCE_UNKNOWN)).toContain('does not know a nonce that it dealt');
+    expect(refuses(PartialRefusalCode.INTENT_MESSAGE_CHANGED)).toContain('an intent that is new to it');
+    expect(refuses(PartialRefusalCode.ORDER_EXPIRED)).toContain('says that an order is over');
+  });
+
+  test('finds a call that is lost, late, answered twice, or told in calm that nodes are missing', () => {
+    const calm = 20_000;
+    const about = { tenant: 'tn_sim', callId: 900n, walletService: false, method: 'sign', request: {} } as const;
+    const called: Observation = { kind: 'called', atMs: calm, ...about };
+    const receipt = { reasonCode: 'QUORUM_UNAVAILABLE' };
+    const said: Observation = { kind: 'answered', atMs: calm, ...about, response: { receipt, checkpoint: {} } };
+    expect(verdicts([...seen, called, said])).toContainEqual(expect.stringContaining('sign hears QUORUM_UNAVAILABLE'));
+    const later: Observation = { kind: 'delivered', atMs: calm + 9_000, tenant: 'tn_sim', eventId: 'e' };
+    expect(verdicts([...seen, called, later])).toContainEqual(expect.stringContaining('sign waits for 9000 ms'));
+    const error = {
+      $typeName: 'signmesh.wire.v1.CallError' as const,
+      code: CallErrorCode.DEADLINE_EXCEEDED,
+      message: '',
+    };
+    const armed: Observation = { kind: 'fault', atMs: 1, id: 'f', fault: 'store_lost', targets: [], what: 'armed' };
+    const lost: Observation = { kind: 'failed', atMs: calm, ...about, error };
+    expect(verdicts([...seen, armed, called, lost])).toContainEqual(expect.stringContaining('sign was lost'));
+    const reply = seen.find((one) => one.kind === 'frame' && one.envelope.message.body.case === 'callReply')!;
+    expect(verdicts([...seen, reply])).toContainEqual(expect.stringContaining('is answered twice'));
+  });
+});
