@@ -1,7 +1,7 @@
 /**
  * The queues of jobs in memory, in the place of BullMQ's: webhooks' tries and reconciliation jobs. A job is there once by
  * its id, is given to one consumer at a time, and is gone when it was done or has failed. A job whose consumer has died is
- * another's when its lock ends.
+ * another's when its lock ends. test/world/queues.test.ts holds this and BullMQ to one suite.
  */
 import type { Cancel, Timers } from '../actors/contract.ts';
 

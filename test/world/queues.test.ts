@@ -1,0 +1,139 @@
+/** One suite for the port of the queue of tries: BullMQ on a real Redis, and the queue in memory of a simulated world. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { silentLog, systemTimers } from '../../actors/live/ports.ts';
+import { BullQueue, openQueueRedis } from '../../delivery/deliveries/bull-queue.ts';
+import type { JobConsumer, WebhookJob, WebhookQueue } from '../../delivery/deliveries/queue.ts';
+import { MemoryQueue } from '../../world/memory-queue.ts';
+import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
+import { until } from '../support/until.ts';
+
+const times = { lockMs: 400, stalledEveryMs: 200 };
+
+interface Open {
+  readonly queue: WebhookQueue;
+  end(): Promise<void>;
+}
+
+const worlds: Readonly<Record<'BullMQ' | 'memory', () => Promise<Open>>> = {
+  BullMQ: async () => {
+    const database: RedisDatabase = await openDatabase();
+    const redis = openQueueRedis(database.url);
+    return {
+      queue: new BullQueue({ redis, log: silentLog, consumer: times }),
+      end: async () => {
+        redis.disconnect();
+        await database.stop();
+      },
+    };
+  },
+  memory: async () => {
+    const jobs = new MemoryQueue<WebhookJob>(systemTimers, ({ deliveryId, tries }) => `${deliveryId}-${tries}`, times);
+    const way = { isAlive: () => true, enter: (run: () => void) => run() };
+    return {
+      queue: {
+        add: async (added) => jobs.add(added),
+        consume: (work) => jobs.consume(way, 1_024, work, () => undefined),
+      },
+      end: async () => undefined,
+    };
+  },
+};
+
+describe.each(['BullMQ', 'memory'] as const)('the queue of tries: %s', (world) => {
+  let open: Open;
+  const consumers: JobConsumer[] = [];
+  beforeEach(async () => {
+    open = await worlds[world]();
+  });
+  afterEach(async () => {
+    await Promise.all(consumers.splice(0).map((consumer) => consumer.close(true)));
+    await open.end();
+  });
+
+  const job = (deliveryId: string, tries = 0): WebhookJob => {
+    return { tenant: 'tn_queue', webhookId: 'whk_1', deliveryId, tries, sequence: 1 };
+  };
+  const consume = (work: (given: WebhookJob) => Promise<void>): JobConsumer => {
+    const consumer = open.queue.consume(work);
+    consumers.push(consumer);
+    return consumer;
+  };
+  /** Does jobs and notes them. */
+  const noting = (): { readonly names: string[]; readonly consumer: JobConsumer } => {
+    const names: string[] = [];
+    const consumer = consume(async ({ deliveryId, tries }) => {
+      names.push(`${deliveryId}-${tries}`);
+    });
+    return { names, consumer };
+  };
+
+  test('a job that waits is there once; each try is a job of its own', async () => {
+    await open.queue.add([job('a'), job('b')]);
+    await open.queue.add([job('a'), job('a', 1)]);
+    await open.queue.add([]);
+    const { names } = noting();
+    await until(() => names.length === 3, 'three jobs');
+    expect(names.toSorted()).toEqual(['a-0', 'a-1', 'b-0']);
+  });
+
+  test('a job that was done is gone, and may be added again', async () => {
+    const { names } = noting();
+    await open.queue.add([job('c')]);
+    await until(() => names.length === 1, 'the job');
+    await until(async () => {
+      await open.queue.add([job('c')]);
+      return names.length === 2;
+    }, 'the job again');
+    expect(names).toEqual(['c-0', 'c-0']);
+  });
+
+  test('what work throws costs the job, and no other', async () => {
+    const names: string[] = [];
+    consume(async ({ deliveryId }) => {
+      names.push(deliveryId);
+      if (deliveryId === 'd') throw new Error('it fails');
+    });
+    await open.queue.add([job('d')]);
+    await until(() => names.length === 1, 'the job that fails');
+    await open.queue.add([job('e')]);
+    await until(() => names.length === 2, 'the next one');
+    expect(names).toEqual(['d', 'e']);
+  });
+
+  test('a consumer that closes takes nothing more, and waits for what it has in hand', async () => {
+    let finish = (): void => undefined;
+    const begun: string[] = [];
+    const closing = consume(async ({ deliveryId }) => {
+      begun.push(deliveryId);
+      await new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+    });
+    await open.queue.add([job('f')]);
+    await until(() => begun.length === 1, 'the first job');
+    let isClosed = false;
+    const closed = closing.close().then(() => {
+      isClosed = true;
+    });
+    await open.queue.add([job('g')]);
+    const { names } = noting();
+    await until(() => names.length === 1, 'the job of another consumer');
+    expect([begun, names, isClosed]).toEqual([['f'], ['g-0'], false]);
+    finish();
+    await closed;
+  });
+
+  test('a job whose consumer was cut is done by another when its lock ends', async () => {
+    const begun: string[] = [];
+    const cut = consume(({ deliveryId }) => {
+      begun.push(deliveryId);
+      return new Promise(() => undefined);
+    });
+    await open.queue.add([job('h')]);
+    await until(() => begun.length === 1, 'the job of the first');
+    await cut.close(true);
+    const { names } = noting();
+    await until(() => names.length === 1, 'the job of the second');
+    expect(names).toEqual(['h-0']);
+  });
+});
