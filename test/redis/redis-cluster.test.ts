@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silentLog, systemClock, systemPorts } from '../../actors/live/ports.ts';
 import { withRedis } from '../../cli/redis/redis-address.ts';
 import { claimRedis } from '../../cli/redis/redis-owner.ts';
+import { openRedisStore } from '../../coordinator/store/redis-store.ts';
 import { bullPrefix } from '../../delivery/deliveries/keys.ts';
 import { WebhookService } from '../../delivery/deliveries/webhook-service.ts';
 import { RedisWakes } from '../../delivery/events/redis-wakes.ts';
@@ -53,7 +54,7 @@ beforeAll(async () => {
   service = await startService({ url: cluster.url, stop: async () => undefined });
   await service.work();
   target = await startReceiver();
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await target?.stop();
   await service?.stop();
@@ -176,6 +177,31 @@ test('events are delivered, tried again, asked for again, and a removed webhook 
   const record = await service.webhook(tenant, hook.id);
   await service.store.commit(tenant, { removals: [remove(webhookType, record)] });
   await until(async () => (await redis.exists(`${tenantPrefix(tenant)}hk`)) === 0, 'nothing to be left');
+});
+
+test('a coordinator has its fence there, announces itself, and closes keys of tenants on every master', async () => {
+  let fenced = false;
+  const open = () =>
+    openRedisStore({
+      ...{ redisUrl: cluster.url, clusterId: 'c-1', resumeKey: new Uint8Array(32) },
+      onTampered: () => undefined,
+      onStatus: () => undefined,
+      onFenced: () => {
+        fenced = true;
+      },
+    });
+  const older = await open();
+  const newer = await open();
+  expect(newer.fence).toBe(older.fence + 1);
+  const state = { url: 'ws://127.0.0.1:1', nodesTotal: 3, nodesReady: 3, threshold: 2, keyNodes: 3, load: 0 };
+  expect(await newer.registry.announce(1, 'c-1', state)).toBe(undefined);
+  expect(await newer.registry.list()).toMatchObject([{ number: 1, clusterId: 'c-1' }]);
+  for (const tenant of tenants) {
+    expect(await newer.write({ kind: 'closeKey', tenant, keyId: 'k' })).toEqual({ kind: 'written' });
+  }
+  expect(await older.write({ kind: 'closeKey', tenant: first(), keyId: 'k' })).toMatchObject({ code: 'FENCED' });
+  expect(fenced).toBe(true);
+  await Promise.all([older.close(), newer.close()]);
 });
 
 test('commands of an operator work on it, and say what is wrong with an address', async () => {
@@ -373,7 +399,7 @@ describe('masters that are lost', () => {
       await until(() => replica.isMaster(), 'the replica to be master');
     });
     await cluster.whole();
-  }, 60_000);
+  }, 120_000);
 
   test('a master is killed under load, and its replica takes over: with a replica waited for, nothing acknowledged is lost', async () => {
     const watched = watchedConnection(redis);
@@ -388,7 +414,7 @@ describe('masters that are lost', () => {
       await cluster.whole();
     });
     await probe();
-  }, 60_000);
+  }, 120_000);
 
   test.runIf(isThorough)(
     'a master that stands still (SIGSTOP) is left for its replica',
@@ -435,7 +461,7 @@ describe('masters that are lost', () => {
       expect(await registered()).not.toBe(null);
     });
     await until(registered, 'its registration');
-  }, 60_000);
+  }, 120_000);
 
   test('without that, the last acknowledged writes may be lost; with it they are not acknowledged', async () => {
     const tenant = first();
@@ -453,5 +479,5 @@ describe('masters that are lost', () => {
     // The checker of money says so.
     expect(await wrong(tenant, moved + 1, events - moved + 1)).toMatch(/transfers: \d+ of \d+ acknowledged/);
     expect(await wrong(tenant, moved, events - moved + 1)).toBe(undefined);
-  }, 60_000);
+  }, 120_000);
 });

@@ -38,6 +38,7 @@ export const longFiles: readonly string[] = [
   'test/testing/installed.test.ts',
   'test/testing/cluster.test.ts',
   'test/bench/bench.test.ts',
+  'test/redis/redis-cluster.test.ts',
   'test/survival/intents-killed.test.ts',
   'test/survival/webhooks-killed.test.ts',
   'test/cli/up.test.ts',

@@ -188,8 +188,8 @@ export async function startRedisCluster({ tls: isTls = false } = {}): Promise<Te
       new ClusterServer(port, tlsPort, [
         ...['--bind', '127.0.0.1', '--port', String(port), '--tls-port', String(tlsPort), '--dir', folder],
         ...['--requirepass', password, '--masterauth', password, '--save', '', '--appendonly', 'yes'],
-        ...['--appendfsync', 'no', '--repl-diskless-sync-delay', '0', '--repl-timeout', '5'],
-        ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-node-timeout', '1000'],
+        ...['--appendfsync', 'no', '--repl-diskless-sync-delay', '0'],
+        ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-node-timeout', '2000'],
         ...tls.args,
       ]),
     );
