@@ -77,6 +77,11 @@ export function connectRedis(url: string, { isPatient, replicas = 0, ...options 
     },
   );
   if (options.enableOfflineQueue === false) failWithoutCluster(cluster);
+  // The client sends ASKING itself and leaves its failure to no handler; the command that follows fails as well.
+  cluster.on('+node', (node: Redis) => {
+    const asking = node.asking.bind(node);
+    node.asking = (() => asking().catch(() => 'OK')) as typeof node.asking;
+  });
   // One node's trouble; the cluster says its own.
   cluster.on('node error', () => undefined);
   if (replicas > 0) cluster.on('+node', (node: Redis) => waitForReplicas(node, replicas));
