@@ -25,6 +25,8 @@ interface Flags {
 }
 
 const seedsDefault = 300;
+/** A search of so many runs tells which landmarks it reached. */
+const landmarkRunsMin = 900;
 /** Seeds are part of names and of random labels. */
 const seedMax = 999_999_999;
 
@@ -123,6 +125,7 @@ async function search(flags: Flags): Promise<number> {
   await runAll(tasks, { crypto, jobs, finished });
   progress.clear();
   process.stdout.write(`${progress.summary()}\n`);
+  if (tasks.length >= landmarkRunsMin) process.stdout.write(`${progress.coverage()}\n`);
   return exitCode;
 }
 

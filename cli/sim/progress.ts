@@ -1,5 +1,6 @@
 /** How far a search is: a bar on a terminal, a line now and then elsewhere. */
 import type { WriteStream } from 'node:tty';
+import { type Landmark, landmarks } from '../../sim/model/landmarks.ts';
 import type { Finished } from './runs.ts';
 
 const barChars = 24;
@@ -15,14 +16,16 @@ export class SimProgress {
   #failures = 0;
   #virtualMs = 0;
   #isDrawn = false;
+  readonly #landmarks = new Map<Landmark, number>(landmarks.map((landmark) => [landmark, 0]));
 
   constructor(stream: WriteStream, total: number) {
     this.#stream = stream;
     this.#total = total;
   }
 
-  add({ verdict, tookMs }: Finished): void {
+  add({ verdict, tookMs, landmarks: reached }: Finished): void {
     this.#done += 1;
+    for (const landmark of reached) this.#landmarks.set(landmark, this.#landmarks.get(landmark)! + 1);
     this.#virtualMs += tookMs;
     if (verdict.kind !== 'passed') this.#failures += 1;
     const nowMs = performance.now();
@@ -56,6 +59,14 @@ export class SimProgress {
     const found = this.#failures === 0 ? 'nothing found' : `${this.#failures} failed`;
     const virtual = (this.#virtualMs / 1000).toFixed(0);
     return `${this.#done} runs, ${virtual} s of virtual time in ${seconds.toFixed(1)} s (${this.#rate()} runs/s): ${found}`;
+  }
+
+  /** How many runs reached each landmark, the rarest first. */
+  coverage(): string {
+    const counted = [...this.#landmarks].sort(([, a], [, b]) => a - b);
+    const reached = counted.filter(([, runs]) => runs > 0).length;
+    const rows = counted.map(([landmark, runs]) => `${String(runs).padStart(8)}  ${landmark}`);
+    return [`landmarks: ${reached} of ${counted.length} reached; runs that reached each:`, ...rows].join('\n');
   }
 
   #rate(): string {

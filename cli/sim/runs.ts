@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { Verdict } from '../../runner/scenario/world.ts';
 import { runSeed } from '../../runner/search/campaign.ts';
 import type { Profile } from '../../runner/search/profiles.ts';
+import type { Landmark } from '../../sim/model/landmarks.ts';
 import { builtFile } from '../common/built.ts';
 
 export interface SeedTask {
@@ -15,6 +16,8 @@ export interface Finished extends SeedTask {
   readonly verdict: Verdict;
   /** Virtual time. */
   readonly tookMs: number;
+  /** Those that the run reached (sim/model/landmarks.ts). */
+  readonly landmarks: readonly Landmark[];
 }
 
 export interface RunAllOptions {
@@ -29,8 +32,10 @@ export interface RunAllOptions {
 const batchTasks = 8;
 
 export function runOne({ seed, profile }: SeedTask, crypto: 'model' | 'real'): Finished {
-  const { verdict, tookMs } = runSeed(seed, profile, { crypto, record: false });
-  return { seed, profile, verdict, tookMs };
+  const landmarks: Landmark[] = [];
+  const reached = (landmark: Landmark) => void landmarks.push(landmark);
+  const { verdict, tookMs } = runSeed(seed, profile, { crypto, record: false, reached });
+  return { seed, profile, verdict, tookMs, landmarks };
 }
 
 /** Resolves when all are over, or no more are wanted. */

@@ -6,6 +6,7 @@
 import { withCryptography } from '../../crypto/model/switch.ts';
 import { allCheckers } from '../../sim/invariants/checkers.ts';
 import { modelCheckers } from '../../sim/model/checkers.ts';
+import { type Landmark, watchLandmarks } from '../../sim/model/landmarks.ts';
 import type { CheckedScenario } from '../scenario/format.ts';
 import { lifetimesOf, runSimulated } from '../scenario/simulated-world.ts';
 import type { Run, Verdict } from '../scenario/world.ts';
@@ -17,10 +18,12 @@ export interface SearchOptions {
   readonly crypto: 'model' | 'real';
   /** Whether the run's events are kept. */
   readonly record: boolean;
+  /** Called with each landmark (sim/model/landmarks.ts) that the run reaches. */
+  readonly reached?: ((landmark: Landmark) => void) | undefined;
 }
 
 /** One run of a scenario with every invariant checked at every event. */
-export function runChecked(scenario: CheckedScenario, { crypto, record }: SearchOptions): Run {
+export function runChecked(scenario: CheckedScenario, { crypto, record, reached }: SearchOptions): Run {
   const { nodes, nodes_wait_ms: nodesWaitMs, partial_timeout_ms: partialTimeoutMs, client_dealers } = scenario.cluster;
   const lifetimesMs = lifetimesOf(scenario.cluster);
   const model = { nodesTotal: nodes, nodesWaitMs, partialTimeoutMs, lifetimesMs };
@@ -28,7 +31,11 @@ export function runChecked(scenario: CheckedScenario, { crypto, record }: Search
     return runSimulated(scenario, {
       crypto,
       record,
-      checkers: [...allCheckers({ delivers: true, consents: () => client_dealers }), ...modelCheckers(model)],
+      checkers: [
+        ...allCheckers({ delivers: true, consents: () => client_dealers }),
+        ...modelCheckers(model),
+        ...(reached ? [watchLandmarks(reached)] : []),
+      ],
       passesOver: true,
       stopsAtViolation: true,
     });

@@ -5,8 +5,10 @@ import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { NoncesDealt, PartialReply, PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { runSeed } from '../../runner/search/campaign.ts';
 import { SimCluster } from '../../sim/cluster.ts';
 import { modelCheckers } from '../../sim/model/checkers.ts';
+import { landmarks } from '../../sim/model/landmarks.ts';
 import type { Observation } from '../../sim/observation.ts';
 import { digest } from '../coordinator/support/world.ts';
 
@@ -58,6 +60,18 @@ function verdicts(observations: readonly Observation[]): string[] {
   }
   return said;
 }
+
+test('landmarks are reached by few seeds, and each at most once a run', () => {
+  const reached = new Set<string>();
+  for (let seed = 1; seed <= 12; seed += 1) {
+    const once: string[] = [];
+    runSeed(seed, 'stormy', { crypto: 'model', record: false, reached: (landmark) => void once.push(landmark) });
+    expect(new Set(once).size).toBe(once.length);
+    for (const landmark of once) reached.add(landmark);
+  }
+  expect([...reached]).toEqual(expect.arrayContaining(['ACCEPTED>BACKEND_COMPLETED', 'nonces are dealt again']));
+  expect(reached.size).toBeLessThan(landmarks.length);
+});
 
 describe('of a run, the reference model', () => {
   let seen: Observation[];

@@ -222,7 +222,7 @@ describe('signmesh sim', () => {
     });
     const verdict: Verdict = { kind: 'violated', invariant: 'no-bugs', cause: 'it threw' };
     explainFailure(
-      { seed: 9, profile: 'calm', verdict, tookMs: 1 },
+      { seed: 9, profile: 'calm', verdict, tookMs: 1, landmarks: [] },
       { crypto: 'model', shrinkRuns: 3, out: folder, note: () => undefined },
     );
     spy.mockRestore();
