@@ -221,7 +221,10 @@ const packages = {
     });
     onLoad({ filter: /[/\\]node_modules[/\\].*\.[cm]?js$/ }, async ({ path }) => {
       const [, name, file] = /.*[/\\]node_modules[/\\]((?:@[^/\\]+[/\\])?[^/\\]+)[/\\](.*)$/.exec(path);
-      const contents = replaced[`${name}/${file}`] ?? readFileSync(path, 'utf8');
+      const original = replaced[`${name}/${file}`] ?? readFileSync(path, 'utf8');
+      const contents = /^bullmq\/dist\/esm\/scripts\//.test(`${name}/${file}`)
+        ? withoutLuaComments(original)
+        : original;
       const folder = JSON.stringify(`../assets/${name}/${dirname(file)}`);
       const here =
         assets[name] && contents.includes('__dirname')
@@ -234,6 +237,16 @@ const packages = {
     });
   },
 };
+
+/** BullMQ's scripts are texts of Lua, half of them comments and indentation. */
+function withoutLuaComments(source) {
+  return source.replace(/`[^`]*`/, (text) =>
+    text
+      .replace(/^(`?)[ \t]*--\[\[[\s\S]*?\]\][ \t]*$/gm, '$1')
+      .replace(/^[ \t]*--.*$/gm, '')
+      .replace(/\n\s+/g, '\n'),
+  );
+}
 
 /** The ES module of OpenTelemetry's packages, a third of the size once what is not used has left it. */
 function moduleOf(path) {

@@ -2,6 +2,7 @@
  * What stands in the end, read three ways that share nothing: the API's word, the simulated chains as they lie in Redis
  * (providers/chains/redis-chain.ts), and the coordinator's sessions (coordinator/store/layout.ts).
  */
+import { createHash } from 'node:crypto';
 import { parseUnits } from 'ethers';
 import type { Redis } from 'ioredis';
 import { type IntentStatus, isFinal } from '../../../custody/intents/states.ts';
@@ -137,7 +138,7 @@ export async function readChains(redis: Redis): Promise<ChainBooks> {
   return { transactions, held, nonces, heldCoins };
 }
 
-/** Every signing session of the wallet service: what it was for, and what it was to sign. */
+/** Every signing session of the wallet service: what it was for, and the SHA-256 of what it was to sign, in hex. */
 export async function readOrders(
   redis: Redis,
 ): Promise<
@@ -153,14 +154,20 @@ export async function readOrders(
           readonly intentId: string;
           readonly keyId: string;
           readonly messageHash: string;
+          /** Instead of a long message, once the session has ended. */
+          readonly messageSha256?: string;
           readonly walletService: boolean;
         };
       };
     };
     if (ceremony?.kind !== 'signing' || !ceremony.facts.walletService) return [];
-    const { intentId: purpose, keyId, messageHash: message } = ceremony.facts;
-    return [{ purpose, keyId, message, signature: ceremony.signature }];
+    const { intentId: purpose, keyId, messageHash, messageSha256 = sha256Hex(messageHash) } = ceremony.facts;
+    return [{ purpose, keyId, message: messageSha256, signature: ceremony.signature }];
   });
+}
+
+function sha256Hex(hex: string): string {
+  return createHash('sha256').update(hex, 'hex').digest('hex');
 }
 
 /** The tenant whose ledger has the wallet. */
