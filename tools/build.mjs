@@ -126,6 +126,7 @@ async function main(out) {
   for (const map of Object.keys(metafile.outputs).filter((path) => path.endsWith('.map'))) {
     writeFileSync(join(root, map), thinMap(readFileSync(join(root, map), 'utf8')));
   }
+  writeFileSync(join(out, 'chunks', '.npmignore'), repositoryChunks(metafile.outputs).join('\n'));
   const scripts = luaFiles();
   for (const path of scripts) copy(join(root, path), join(out, path));
   for (const [name, files] of Object.entries(assets)) {
@@ -176,6 +177,12 @@ const replaced = {
     import api from './lib/api/index.js';
     Object.assign(Dispatcher.prototype, api);
     export { Client, Pool };`,
+  // Its parser twice, for machines with and without SIMD; Node.js 20 runs on none without.
+  'undici/lib/llhttp/llhttp-wasm.js': `module.exports = require('./llhttp_simd-wasm.js');`,
+  // Of its many stores, Redis.
+  'rate-limiter-flexible/index.js': `
+    exports.RateLimiterRedis = require('./lib/RateLimiterRedis');
+    exports.RateLimiterRes = require('./lib/RateLimiterRes');`,
   // Histograms of 32-bit counts in JavaScript alone, and Node's own zlib for their encoding.
   'hdr-histogram-js/dist/index.js': `
     exports.build = require('./HistogramBuilder').build;
@@ -203,6 +210,29 @@ function unused(name, property) {
   return property === undefined
     ? `module.exports = ${fail};`
     : `exports.${property} = new Proxy({}, { get: ${fail} });`;
+}
+
+/** Chunks that no entry of the package needs: of the bench, the tools and the examples alone. */
+function repositoryChunks(outputs) {
+  const needed = new Set();
+  const need = (path) => {
+    if (needed.has(path) || outputs[path] === undefined) return;
+    needed.add(path);
+    for (const { path: imported } of outputs[path].imports) need(imported);
+  };
+  for (const [path, { entryPoint }] of Object.entries(outputs)) {
+    if (
+      entryPoint !== undefined &&
+      entries.includes(entryPoint.replace(/[.]ts$/, '')) &&
+      !unbundledRooms.test(entryPoint)
+    ) {
+      need(path);
+    }
+  }
+  return Object.keys(outputs)
+    .filter((path) => path.endsWith('.js') && basename(dirname(path)) === 'chunks' && !needed.has(path))
+    .flatMap((path) => [basename(path), `${basename(path)}.map`])
+    .sort();
 }
 
 /** How packages go into the bundles. */
