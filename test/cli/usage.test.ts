@@ -32,8 +32,14 @@ describe('the command line', () => {
     [['logs', '--lines', 'all'], 'It must be a number from 0 to 999999.'],
     [['node', 'three'], 'It must be a number from 1.'],
     [['health', 'redis'], 'signmesh: health: "redis" is none of coordinator, node, gateway, worker.'],
-    [['worker'], 'signmesh: REDIS_URL is not set; it must be a URL that starts with redis:// or rediss://.'],
-    [['gateway'], 'signmesh: REDIS_URL is not set; it must be a URL that starts with redis:// or rediss://.'],
+    [
+      ['worker'],
+      'signmesh: REDIS_URL is not set; it must be a URL that starts with redis:// or rediss://; of a Redis Cluster several nodes, separated by commas.',
+    ],
+    [
+      ['gateway'],
+      'signmesh: REDIS_URL is not set; it must be a URL that starts with redis:// or rediss://; of a Redis Cluster several nodes, separated by commas.',
+    ],
   ])('%j is one line and exit code 2', (args, line) => {
     const { status, stdout, stderr } = signmesh(args);
     expect(status).toBe(2);

@@ -172,14 +172,26 @@ test('the signing API neither signs with a vault’s key nor makes one', async (
 
 /** What the node's store has under a record's key, as it lies in the files; from a copy, since the node has it open. */
 async function sealed(nodeId: number, key: string): Promise<Buffer | undefined> {
-  const copy = join(temporaryFolder(), 'store');
-  cpSync(join(cluster.dataDir, `node-${nodeId}`, 'store'), copy, { recursive: true });
+  const copy = copyOf(join(cluster.dataDir, `node-${nodeId}`, 'store'));
   const level = new ClassicLevel<string, Uint8Array>(copy, { valueEncoding: 'view', createIfMissing: false });
   await level.open();
   const value = await level.get(key);
   await level.close();
   rmSync(copy, { recursive: true });
   return value && Buffer.from(value);
+}
+
+/** Made at a moment at which the node, still writing, has removed no file. */
+function copyOf(store: string): string {
+  for (;;) {
+    const copy = join(temporaryFolder(), 'store');
+    try {
+      cpSync(store, copy, { recursive: true });
+      return copy;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
 }
 
 /** Read at a moment at which the node, still writing, has added and removed none. */

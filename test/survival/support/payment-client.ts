@@ -139,5 +139,6 @@ export class PaymentClient {
 }
 
 function mayBeRepeated({ status, body }: RestAnswer<unknown>): boolean {
-  return status === 503 || (status === 409 && JSON.stringify(body).includes('"request_in_progress"'));
+  // 429: refused for load, before any effect.
+  return status === 503 || status === 429 || (status === 409 && JSON.stringify(body).includes('"request_in_progress"'));
 }
