@@ -104,7 +104,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     countMs,
     walletsMany: given.wallets ?? (quick ? 10_000 : 100_000),
     sessions: given.sessions ?? (quick ? [10, 1_000] : [10, 1_000, 100_000, 1_000_000]),
-    reconRows: quick ? 100_000 : 1_000_000,
+    reconRows: quick ? 20_000 : 1_000_000,
     warmMs: Math.min(1000, countMs / 2),
     referenceMs: Math.min(1500, countMs / 2),
     starts: Math.max(1, Math.min(7, Math.ceil(countMs / 700))),
