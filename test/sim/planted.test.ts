@@ -46,7 +46,8 @@ async function search(flaws: readonly PlantedFlaw[]): Promise<readonly Found[]> 
 }
 
 describe('a planted flaw is found by random simulation', { timeout: 600_000 }, () => {
-  const searched = plantedFlaws.filter(({ isSlow }) => isThorough || isSlow !== true);
+  // Every second one; all of them in a thorough run.
+  const searched = plantedFlaws.filter(({ isSlow }, index) => isThorough || (isSlow !== true && index % 2 === 0));
   let found: readonly Found[];
   beforeAll(async () => {
     const halves = [0, 1].map((half) => searched.filter((_, index) => index % 2 === half));
