@@ -331,6 +331,8 @@ async function readKey(redis: Redis, name: string): Promise<Buffer> {
     list: () => redis.lrangeBuffer(name, 0, -1),
     set: () => redis.smembersBuffer(name),
     zset: () => redis.zrangeBuffer(name, '0', '-1'),
+    // It has expired since it was listed.
+    none: async () => [],
     stream: async () => [Buffer.from(JSON.stringify(await redis.xrange(name, '-', '+')))],
   }[type]!();
   return Buffer.concat(parts.map((part) => part ?? Buffer.alloc(0)));
