@@ -55,7 +55,7 @@ export async function startLiveProcess(options: LiveProcessOptions = {}): Promis
       return await startOnce(options);
     } catch (error) {
       // Another process may take a port between the moment it is chosen and the moment it is used.
-      const wasTaken = error instanceof StartFailed && /is taken by another process/.test(error.message);
+      const wasTaken = error instanceof StartFailed && / is taken\b/.test(error.message);
       if (!wasTaken || attempt === portTries) throw error;
     }
   }

@@ -21,6 +21,9 @@ export interface WebhookQueue {
 }
 
 export interface JobConsumer {
-  /** Takes on nothing more and waits for the jobs under way; `cut`: does not wait, another consumer does them again. */
+  /**
+   * Resolves when the jobs under way are done, among them one for which it asked just before; from then on it takes nothing.
+   * `cut`: does not wait, another consumer does them again.
+   */
   close(cut?: boolean): Promise<void>;
 }
