@@ -15,7 +15,7 @@ import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import { vendorNews } from '../nodes/vendor/routing.ts';
 import { ordersOf } from '../proto/orders.ts';
 import type { Roster } from '../proto/roster.ts';
-import type { WireMessage } from '../proto/wire.ts';
+import type { CallRequest, WireMessage } from '../proto/wire.ts';
 import { Calls, type CallUnderWay } from './calls.ts';
 import { Deliveries } from './deliveries.ts';
 import { FaultService } from './fault-service.ts';
@@ -74,6 +74,7 @@ export class SimWorld {
   /** The process at the other end of each link. */
   readonly #linked = new Map<ProcessName, { readonly address: Address; readonly boot: string }>();
   #coordinator: CoordinatorMachine | undefined;
+  #guestCalls = 0n;
 
   constructor(options: SimOptions) {
     this.#options = options;
@@ -309,9 +310,9 @@ export class SimWorld {
     this.#tell({ kind, ...this.#linked.get(peer)!, role, nodeId });
   }
 
-  #promised({ message: { body } }: ReceivedEnvelope): void {
+  #promised({ to, message: { body } }: ReceivedEnvelope): void {
     const { observe } = this.#options;
-    if (observe === undefined || body.case !== 'callReply') return;
+    if (observe === undefined || to !== this.calls.address || body.case !== 'callReply') return;
     const { callId, outcome } = body.value;
     const call = this.calls.find(callId);
     if (call === undefined || outcome.case === undefined || outcome.case === 'error') return;
@@ -360,11 +361,22 @@ export class SimWorld {
       random: (label) => this.#random(`guest/${label}`),
       send: (from, message, trace) => {
         const address = this.#guestLinks.of(from)?.address() ?? from;
+        this.#guestCalled(message);
         return this.network.send(from, 'out', { from: address, to: 'coordinator', message, trace });
       },
       writeFate: (process) => this.faultService.write(process),
       readsFail: (process) => this.faultService.readsFail(process),
     };
+  }
+
+  /** Checkers hear of what guests order; their call ids are counted below zero, apart from the world's own. */
+  #guestCalled({ tenant, body }: WireMessage): void {
+    const { observe } = this.#options;
+    if (observe === undefined || body.case !== 'call' || body.value.request?.case === undefined) return;
+    const { request, walletService = false } = body.value;
+    this.#guestCalls -= 1n;
+    const call = { tenant, callId: this.#guestCalls, request: request as CallRequest, walletService };
+    observe({ kind: 'called', ...this.#about(call) });
   }
 
   #faultService(): FaultService {

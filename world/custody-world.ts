@@ -15,6 +15,7 @@ import { SimCluster, type SimOptions } from '../sim/cluster.ts';
 import type { Guest, GuestHost, Guests } from '../sim/guests.ts';
 import type { KeyRing } from '../store/secrets/key-ring.ts';
 import { Client, type ClientOptions, type Response } from './client.ts';
+import { Exchange } from './exchange.ts';
 import { type SimGateway, startGateway } from './gateway-process.ts';
 import { type PortCall, type PortPlan, ProcessLife } from './process-life.ts';
 import { Queues, reconQueueOf, webhookQueueOf } from './queues.ts';
@@ -173,6 +174,13 @@ export class CustodyWorld {
           });
         }),
     });
+  }
+
+  /** A request on a connection of its own. Throws an Error where there is no gateway of that name. */
+  connect(gateway: ProcessName, request: PlainRequest): Exchange {
+    const door = this.#members.find(({ name }) => name === gateway && name.startsWith('gateway'));
+    if (door === undefined) throw new Error(`there is no gateway ${gateway} in this world`);
+    return new Exchange({ time: this.#host.time, loop: this.loop, note: (text) => this.#note(text) }, door, request);
   }
 
   /** Runs the world until `work` has its result, which must come within that much virtual time. */

@@ -1,0 +1,218 @@
+/**
+ * One request of a client on a connection of its own: on its way to a gateway, while it is served, and its answer on the
+ * way back, in pieces where it is a stream. A gateway that dies cuts the connection; a client may leave at any time.
+ */
+import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
+import type { ServeResponse } from '../gateway/serve/contract.ts';
+import { type LeavingRequest, type PlainRequest, plainRequest } from '../gateway/serve/plain-request.ts';
+import type { VirtualTime } from '../sim/virtual-time.ts';
+import type { SimGateway } from './gateway-process.ts';
+import type { ProcessLife } from './process-life.ts';
+import type { RunLoop } from './run-loop.ts';
+
+/** A gateway as its clients reach it; without a life it refuses connections. */
+export interface Door {
+  readonly name: ProcessName;
+  readonly life: ProcessLife | undefined;
+  readonly gateway: SimGateway | undefined;
+  /** Of open connections: each is called when the gateway dies. */
+  readonly callers: Set<() => void>;
+}
+
+export interface ExchangeHost {
+  readonly time: VirtualTime;
+  readonly loop: RunLoop;
+  /** A line of the trace. */
+  note(text: () => string): void;
+}
+
+/** An answer as it reaches the client. */
+export interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Empty where there are pieces. */
+  readonly body: string | Uint8Array;
+  readonly pieces: Pieces | undefined;
+}
+
+const wayMs = 1;
+/** As much of a stream waits unread as in the buffers of a socket; then the gateway waits too. */
+const unreadCharsMax = 65_536;
+
+export class Exchange {
+  /** undefined: the connection was refused, or cut before an answer. */
+  readonly answer: Promise<Answered | undefined>;
+  readonly #host: ExchangeHost;
+  readonly #door: Door;
+  readonly #request: LeavingRequest;
+  #resolve!: (answer: Answered | undefined) => void;
+  #pieces: Pieces | undefined;
+  #stream: AsyncIterableIterator<string> | undefined;
+  #hasLeft = false;
+  #wasRefused = false;
+
+  constructor(host: ExchangeHost, door: Door, request: PlainRequest) {
+    this.#host = host;
+    this.#door = door;
+    this.#request = plainRequest(request);
+    this.answer = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    host.note(() => `client -> ${door.name} ${request.method} ${request.target}`);
+    host.time.after(wayMs, () => this.#arrive());
+  }
+
+  /** No gateway was there: the request had no effect. */
+  get wasRefused(): boolean {
+    return this.#wasRefused;
+  }
+
+  /** The client closes the connection: the gateway hears of it, and nothing more reaches the client. */
+  leave(): void {
+    if (this.#hasLeft) return;
+    this.#hasLeft = true;
+    const { life } = this.#door;
+    this.#host.time.after(wayMs, () => {
+      if (!this.#door.callers.delete(this.#cut)) return;
+      life?.enter(() => {
+        this.#request.leave();
+        void this.#stream?.return?.();
+      });
+    });
+  }
+
+  #arrive(): void {
+    const { life, gateway, callers } = this.#door;
+    if (this.#hasLeft) return;
+    if (life === undefined || gateway === undefined) {
+      this.#wasRefused = true;
+      this.#back(undefined);
+      return;
+    }
+    callers.add(this.#cut);
+    life.enter(() => {
+      gateway.serve(this.#request).then(
+        (response) => {
+          if (life.isAlive) this.#served(life, response);
+        },
+        (error: unknown) => this.#host.loop.failed(error),
+      );
+    });
+  }
+
+  #served(life: ProcessLife, { status, headers, body = '', stream }: ServeResponse): void {
+    if (stream === undefined) {
+      this.#ended();
+      this.#back({ status, headers, body, pieces: undefined });
+      return;
+    }
+    const pieces = new Pieces(this.#host.loop);
+    this.#pieces = pieces;
+    this.#back({ status, headers, body: '', pieces });
+    this.#stream = stream(() => this.#cut());
+    this.#pump(life, this.#stream, pieces).catch((error: unknown) => this.#host.loop.failed(error));
+  }
+
+  async #pump(life: ProcessLife, stream: AsyncIterableIterator<string>, pieces: Pieces): Promise<void> {
+    for (;;) {
+      await pieces.room((resume) => life.enter(resume));
+      const { done, value } = await stream.next();
+      if (this.#hasLeft || !life.isAlive) return;
+      if (done === true) break;
+      this.#toClient(() => pieces.push(value));
+    }
+    this.#ended();
+    this.#toClient(() => pieces.end(undefined));
+  }
+
+  /** The gateway has written all of its answer. */
+  #ended(): void {
+    this.#door.callers.delete(this.#cut);
+    this.#request.leave();
+  }
+
+  /** The connection breaks at the gateway's side. */
+  readonly #cut = (): void => {
+    const { callers } = this.#door;
+    if (!callers.delete(this.#cut)) return;
+    const pieces = this.#pieces;
+    if (pieces === undefined) this.#back(undefined);
+    else this.#toClient(() => pieces.end(new Error('the connection was lost')));
+  };
+
+  #back(answer: Answered | undefined): void {
+    const { name } = this.#door;
+    this.#toClient(() => {
+      this.#host.note(() => `client <- ${name} ${answer === undefined ? 'lost' : `${answer.status} ${answer.body}`}`);
+      this.#host.loop.woken();
+      this.#resolve(answer);
+    });
+  }
+
+  #toClient(arrive: () => void): void {
+    this.#host.time.after(wayMs, () => {
+      if (!this.#hasLeft) arrive();
+    });
+  }
+}
+
+/** What has arrived of a stream and was not read yet. */
+export class Pieces {
+  readonly #loop: RunLoop;
+  readonly #unread: string[] = [];
+  #unreadChars = 0;
+  #over: { readonly error: Error | undefined } | undefined;
+  #take: (() => void) | undefined;
+  #resume: (() => void) | undefined;
+
+  constructor(loop: RunLoop) {
+    this.#loop = loop;
+  }
+
+  /** The next piece; undefined: there are no more. Rejects when the connection was lost. One call at a time. */
+  async next(): Promise<string | undefined> {
+    if (this.#unread.length === 0 && this.#over === undefined) {
+      await new Promise<void>((resolve) => {
+        this.#take = resolve;
+      });
+    }
+    const piece = this.#unread.shift();
+    if (piece === undefined) {
+      if (this.#over?.error !== undefined) throw this.#over.error;
+      return undefined;
+    }
+    this.#unreadChars -= piece.length;
+    if (this.#unreadChars < unreadCharsMax) this.#resume?.();
+    return piece;
+  }
+
+  push(piece: string): void {
+    this.#unread.push(piece);
+    this.#unreadChars += piece.length;
+    this.#wake();
+  }
+
+  end(error: Error | undefined): void {
+    this.#over ??= { error };
+    this.#wake();
+  }
+
+  /** Resolves in the process that writes, when there is room for more. */
+  async room(enter: (resume: () => void) => void): Promise<void> {
+    if (this.#unreadChars < unreadCharsMax) return;
+    await new Promise<void>((resolve) => {
+      this.#resume = () => {
+        this.#resume = undefined;
+        enter(resolve);
+      };
+    });
+  }
+
+  #wake(): void {
+    const take = this.#take;
+    if (take === undefined) return;
+    this.#take = undefined;
+    this.#loop.woken();
+    take();
+  }
+}
