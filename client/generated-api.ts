@@ -35,6 +35,8 @@ export interface AnswerCutFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -54,6 +56,8 @@ export interface AnswerCutFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -74,6 +78,8 @@ export interface AnswerLostFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -93,6 +99,8 @@ export interface AnswerLostFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -113,6 +121,8 @@ export interface AnswerSlowFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -133,6 +143,8 @@ export interface AnswerSlowFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -154,6 +166,8 @@ export interface AnswerStatusFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -175,6 +189,8 @@ export interface AnswerStatusFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -229,6 +245,8 @@ export interface BadCommitmentFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -248,6 +266,8 @@ export interface BadCommitmentFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -268,6 +288,8 @@ export interface BadNoncesFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -287,6 +309,8 @@ export interface BadNoncesFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -307,6 +331,8 @@ export interface BadPartialFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -325,6 +351,8 @@ export interface BadPartialFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -344,6 +372,8 @@ export interface BadProofFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -362,6 +392,8 @@ export interface BadProofFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -381,6 +413,8 @@ export interface BadShareFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -401,6 +435,8 @@ export interface BadShareFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -461,6 +497,8 @@ export interface ClockJumpFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -480,6 +518,8 @@ export interface ClockJumpFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -500,6 +540,8 @@ export interface ClockSkewFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -519,6 +561,8 @@ export interface ClockSkewFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -708,6 +752,8 @@ export interface CorruptFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -727,6 +773,8 @@ export interface CorruptFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -747,6 +795,8 @@ export interface CrashFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -767,6 +817,8 @@ export interface CrashFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -824,7 +876,7 @@ export interface CreateReconJob {
   readonly lag_s?: number;
 }
 
-export type CreateSandboxFault = CrashFaultRequest | PauseFaultRequest | SlowFaultRequest | DelayFaultRequest | DropFaultRequest | DuplicateFaultRequest | ReorderFaultRequest | PartitionFaultRequest | HoldFaultRequest | HalfOpenFaultRequest | CorruptFaultRequest | TruncateFaultRequest | BadShareFaultRequest | BadCommitmentFaultRequest | BadProofFaultRequest | BadPartialFaultRequest | EquivocateFaultRequest | WithholdFaultRequest | StaleReplayFaultRequest | FalseReportFaultRequest | FalseRefusalFaultRequest | EarlyConfirmFaultRequest | BadNoncesFaultRequest | OtherMessageFaultRequest | FalseOrderFaultRequest | OtherSchemeFaultRequest | OtherSignersFaultRequest | ReuseNonceFaultRequest | SubstituteOpeningFaultRequest | SupplyDealersFaultRequest | SplitConfirmFaultRequest | SecondProcessFaultRequest | ClockSkewFaultRequest | ClockJumpFaultRequest | StoreLostFaultRequest | StoreUnansweredFaultRequest | StoreSlowFaultRequest | StoreFailingFaultRequest | HsmFailsFaultRequest | VendorFailsFaultRequest | RollbackFaultRequest | RedisGoneFaultRequest | WorkerStalledFaultRequest | DoubleDeliveryFaultRequest | PoisonJobFaultRequest | ReceiverStatusFaultRequest | ReceiverSlowFaultRequest | ReceiverResetFaultRequest | AnswerLostFaultRequest | AnswerSlowFaultRequest | AnswerStatusFaultRequest | AnswerCutFaultRequest | ForceReceiptFaultRequest;
+export type CreateSandboxFault = CrashFaultRequest | PauseFaultRequest | SlowFaultRequest | DelayFaultRequest | DropFaultRequest | DuplicateFaultRequest | ReorderFaultRequest | PartitionFaultRequest | HoldFaultRequest | HalfOpenFaultRequest | CorruptFaultRequest | TruncateFaultRequest | BadShareFaultRequest | BadCommitmentFaultRequest | BadProofFaultRequest | BadPartialFaultRequest | EquivocateFaultRequest | WithholdFaultRequest | StaleReplayFaultRequest | FalseReportFaultRequest | FalseRefusalFaultRequest | EarlyConfirmFaultRequest | BadNoncesFaultRequest | OtherMessageFaultRequest | FalseOrderFaultRequest | OtherSchemeFaultRequest | OtherSignersFaultRequest | ReuseNonceFaultRequest | SubstituteOpeningFaultRequest | SupplyDealersFaultRequest | SplitConfirmFaultRequest | SecondProcessFaultRequest | ClockSkewFaultRequest | ClockJumpFaultRequest | StoreLostFaultRequest | StoreUnansweredFaultRequest | StoreSlowFaultRequest | StoreFailingFaultRequest | ProviderFailsFaultRequest | HsmFailsFaultRequest | VendorFailsFaultRequest | RollbackFaultRequest | RedisGoneFaultRequest | WorkerStalledFaultRequest | DoubleDeliveryFaultRequest | PoisonJobFaultRequest | ReceiverStatusFaultRequest | ReceiverSlowFaultRequest | ReceiverResetFaultRequest | AnswerLostFaultRequest | AnswerSlowFaultRequest | AnswerStatusFaultRequest | AnswerCutFaultRequest | ForceReceiptFaultRequest;
 
 export interface CreateToken {
   /** 2 to 12 capital letters and digits, a letter first; none of the registry’s, and unique among your tokens */
@@ -917,6 +969,8 @@ export interface DelayFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -940,6 +994,8 @@ export interface DelayFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1078,6 +1134,8 @@ export interface DoubleDeliveryFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1095,6 +1153,8 @@ export interface DoubleDeliveryFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1113,6 +1173,8 @@ export interface DropFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1132,6 +1194,8 @@ export interface DropFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1152,6 +1216,8 @@ export interface DuplicateFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1172,6 +1238,8 @@ export interface DuplicateFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1193,6 +1261,8 @@ export interface EarlyConfirmFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1211,6 +1281,8 @@ export interface EarlyConfirmFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1230,6 +1302,8 @@ export interface EquivocateFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1248,6 +1322,8 @@ export interface EquivocateFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1313,6 +1389,8 @@ export interface FalseOrderFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1333,6 +1411,8 @@ export interface FalseOrderFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1354,6 +1434,8 @@ export interface FalseRefusalFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1373,6 +1455,8 @@ export interface FalseRefusalFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1393,6 +1477,8 @@ export interface FalseReportFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1412,6 +1498,8 @@ export interface FalseReportFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1432,6 +1520,8 @@ export interface ForceReceiptFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1450,6 +1540,8 @@ export interface ForceReceiptFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1474,6 +1566,8 @@ export interface HalfOpenFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1492,6 +1586,8 @@ export interface HalfOpenFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1535,6 +1631,8 @@ export interface HoldFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1554,6 +1652,8 @@ export interface HoldFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1574,6 +1674,8 @@ export interface HsmFailsFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1593,6 +1695,8 @@ export interface HsmFailsFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -1986,6 +2090,8 @@ export interface OtherMessageFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -2005,6 +2111,8 @@ export interface OtherMessageFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -2025,6 +2133,8 @@ export interface OtherSchemeFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -2045,6 +2155,8 @@ export interface OtherSchemeFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -2066,6 +2178,8 @@ export interface OtherSignersFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -2086,6 +2200,8 @@ export interface OtherSignersFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -2107,6 +2223,8 @@ export interface PartitionFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -2126,6 +2244,8 @@ export interface PartitionFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -2146,6 +2266,8 @@ export interface PauseFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -2164,6 +2286,8 @@ export interface PauseFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -2190,6 +2314,8 @@ export interface PoisonJobFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -2207,6 +2333,8 @@ export interface PoisonJobFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -2475,6 +2603,51 @@ export interface ProviderConnectionPage {
   readonly next_cursor: string | null;
 }
 
+export interface ProviderFailsFault {
+  readonly fault: 'provider_fails';
+  readonly id?: string;
+  readonly at?: {
+    readonly after_ms?: number;
+    readonly step?: string;
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
+    readonly of?: string;
+    readonly session?: string;
+    readonly nth?: number;
+  };
+  readonly probability?: number;
+  readonly count?: number;
+  readonly for_ms?: number;
+  readonly by: 'late' | 'twice' | 'never' | 'lost' | 'refuses';
+  readonly provider?: 'fireblocks' | 'bitgo' | 'copper' | 'sandbox';
+  readonly by_ms?: number;
+}
+
+export interface ProviderFailsFaultRequest {
+  readonly fault: 'provider_fails';
+  readonly id?: string;
+  readonly at?: {
+    readonly after_ms?: number;
+    readonly step?: string;
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
+    readonly of?: string;
+    readonly session?: string;
+    readonly nth?: number;
+  };
+  readonly probability?: number;
+  readonly count?: number;
+  readonly for_ms?: number;
+  readonly by: 'late' | 'twice' | 'never' | 'lost' | 'refuses';
+  readonly provider?: 'fireblocks' | 'bitgo' | 'copper' | 'sandbox';
+  readonly by_ms?: number;
+  readonly expires_in_s?: number;
+}
+
 export interface ProviderList {
   readonly providers: readonly ({
     readonly kind: 'fireblocks' | 'bitgo' | 'copper' | 'self_hosted' | 'sandbox';
@@ -2618,6 +2791,8 @@ export interface ReceiverResetFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -2635,6 +2810,8 @@ export interface ReceiverResetFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -2653,6 +2830,8 @@ export interface ReceiverSlowFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -2671,6 +2850,8 @@ export interface ReceiverSlowFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -2690,6 +2871,8 @@ export interface ReceiverStatusFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -2708,6 +2891,8 @@ export interface ReceiverStatusFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -2979,6 +3164,8 @@ export interface RedisGoneFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -2996,6 +3183,8 @@ export interface RedisGoneFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3014,6 +3203,8 @@ export interface ReorderFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3034,6 +3225,8 @@ export interface ReorderFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3112,6 +3305,8 @@ export interface ReuseNonceFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3131,6 +3326,8 @@ export interface ReuseNonceFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3213,6 +3410,8 @@ export interface RollbackFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3232,6 +3431,8 @@ export interface RollbackFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3283,7 +3484,7 @@ export type SandboxEvent = SandboxFrame | SandboxActorEvent | SandboxStateEvent 
 
 export interface SandboxFault {
   readonly id: string;
-  readonly fault: CrashFault | PauseFault | SlowFault | DelayFault | DropFault | DuplicateFault | ReorderFault | PartitionFault | HoldFault | HalfOpenFault | CorruptFault | TruncateFault | BadShareFault | BadCommitmentFault | BadProofFault | BadPartialFault | EquivocateFault | WithholdFault | StaleReplayFault | FalseReportFault | FalseRefusalFault | EarlyConfirmFault | BadNoncesFault | OtherMessageFault | FalseOrderFault | OtherSchemeFault | OtherSignersFault | ReuseNonceFault | SubstituteOpeningFault | SupplyDealersFault | SplitConfirmFault | SecondProcessFault | ClockSkewFault | ClockJumpFault | StoreLostFault | StoreUnansweredFault | StoreSlowFault | StoreFailingFault | HsmFailsFault | VendorFailsFault | RollbackFault | RedisGoneFault | WorkerStalledFault | DoubleDeliveryFault | PoisonJobFault | ReceiverStatusFault | ReceiverSlowFault | ReceiverResetFault | AnswerLostFault | AnswerSlowFault | AnswerStatusFault | AnswerCutFault | ForceReceiptFault;
+  readonly fault: CrashFault | PauseFault | SlowFault | DelayFault | DropFault | DuplicateFault | ReorderFault | PartitionFault | HoldFault | HalfOpenFault | CorruptFault | TruncateFault | BadShareFault | BadCommitmentFault | BadProofFault | BadPartialFault | EquivocateFault | WithholdFault | StaleReplayFault | FalseReportFault | FalseRefusalFault | EarlyConfirmFault | BadNoncesFault | OtherMessageFault | FalseOrderFault | OtherSchemeFault | OtherSignersFault | ReuseNonceFault | SubstituteOpeningFault | SupplyDealersFault | SplitConfirmFault | SecondProcessFault | ClockSkewFault | ClockJumpFault | StoreLostFault | StoreUnansweredFault | StoreSlowFault | StoreFailingFault | ProviderFailsFault | HsmFailsFault | VendorFailsFault | RollbackFault | RedisGoneFault | WorkerStalledFault | DoubleDeliveryFault | PoisonJobFault | ReceiverStatusFault | ReceiverSlowFault | ReceiverResetFault | AnswerLostFault | AnswerSlowFault | AnswerStatusFault | AnswerCutFault | ForceReceiptFault;
   readonly state: 'armed' | 'holding' | 'over';
   readonly trigger_count: number;
   readonly strikes: number;
@@ -3296,7 +3497,7 @@ export interface SandboxFaultEvent {
   readonly kind: 'fault';
   readonly at_ms: number;
   readonly id: string;
-  readonly fault: 'crash' | 'pause' | 'slow' | 'delay' | 'drop' | 'duplicate' | 'reorder' | 'partition' | 'hold' | 'half_open' | 'corrupt' | 'truncate' | 'bad_share' | 'bad_commitment' | 'bad_proof' | 'bad_partial' | 'equivocate' | 'withhold' | 'stale_replay' | 'false_report' | 'false_refusal' | 'early_confirm' | 'bad_nonces' | 'other_message' | 'false_order' | 'other_scheme' | 'other_signers' | 'reuse_nonce' | 'substitute_opening' | 'supply_dealers' | 'split_confirm' | 'second_process' | 'clock_skew' | 'clock_jump' | 'store_lost' | 'store_unanswered' | 'store_slow' | 'store_failing' | 'hsm_fails' | 'vendor_fails' | 'rollback' | 'redis_gone' | 'worker_stalled' | 'double_delivery' | 'poison_job' | 'receiver_status' | 'receiver_slow' | 'receiver_reset' | 'answer_lost' | 'answer_slow' | 'answer_status' | 'answer_cut' | 'force_receipt';
+  readonly fault: 'crash' | 'pause' | 'slow' | 'delay' | 'drop' | 'duplicate' | 'reorder' | 'partition' | 'hold' | 'half_open' | 'corrupt' | 'truncate' | 'bad_share' | 'bad_commitment' | 'bad_proof' | 'bad_partial' | 'equivocate' | 'withhold' | 'stale_replay' | 'false_report' | 'false_refusal' | 'early_confirm' | 'bad_nonces' | 'other_message' | 'false_order' | 'other_scheme' | 'other_signers' | 'reuse_nonce' | 'substitute_opening' | 'supply_dealers' | 'split_confirm' | 'second_process' | 'clock_skew' | 'clock_jump' | 'store_lost' | 'store_unanswered' | 'store_slow' | 'store_failing' | 'provider_fails' | 'hsm_fails' | 'vendor_fails' | 'rollback' | 'redis_gone' | 'worker_stalled' | 'double_delivery' | 'poison_job' | 'receiver_status' | 'receiver_slow' | 'receiver_reset' | 'answer_lost' | 'answer_slow' | 'answer_status' | 'answer_cut' | 'force_receipt';
   readonly targets: readonly string[];
   readonly what: 'armed' | 'fired' | 'ended';
   readonly text: string;
@@ -3473,6 +3674,8 @@ export interface SecondProcessFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3491,6 +3694,8 @@ export interface SecondProcessFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3616,6 +3821,8 @@ export interface SlowFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3635,6 +3842,8 @@ export interface SlowFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3655,6 +3864,8 @@ export interface SplitConfirmFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3674,6 +3885,8 @@ export interface SplitConfirmFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3694,6 +3907,8 @@ export interface StaleReplayFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3712,6 +3927,8 @@ export interface StaleReplayFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3731,6 +3948,8 @@ export interface StoreFailingFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3749,6 +3968,8 @@ export interface StoreFailingFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3768,6 +3989,8 @@ export interface StoreLostFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3786,6 +4009,8 @@ export interface StoreLostFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3805,6 +4030,8 @@ export interface StoreSlowFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3824,6 +4051,8 @@ export interface StoreSlowFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3844,6 +4073,8 @@ export interface StoreUnansweredFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3862,6 +4093,8 @@ export interface StoreUnansweredFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3971,6 +4204,8 @@ export interface SubstituteOpeningFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -3991,6 +4226,8 @@ export interface SubstituteOpeningFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -4012,6 +4249,8 @@ export interface SupplyDealersFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -4031,6 +4270,8 @@ export interface SupplyDealersFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -4424,6 +4665,8 @@ export interface TruncateFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -4443,6 +4686,8 @@ export interface TruncateFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -4701,6 +4946,8 @@ export interface VendorFailsFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -4720,6 +4967,8 @@ export interface VendorFailsFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -5032,6 +5281,8 @@ export interface WithholdFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -5050,6 +5301,8 @@ export interface WithholdFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -5069,6 +5322,8 @@ export interface WorkerStalledFault {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;
@@ -5086,6 +5341,8 @@ export interface WorkerStalledFaultRequest {
     readonly step?: string;
     readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
     readonly of?: string;
     readonly session?: string;
     readonly nth?: number;

@@ -3,7 +3,7 @@
 import { restartAfterMsDefault } from './engine/trigger-orders.ts';
 import type { ProcessName } from './vocabulary/engine-contract.ts';
 import type { Fault } from './vocabulary/fault.ts';
-import { natures } from './vocabulary/kinds.ts';
+import { countsUses, natures } from './vocabulary/kinds.ts';
 import { targetsOf as namesOf, processesOf } from './vocabulary/targets.ts';
 
 /** The processes that a fault targets. With the size of the cluster node/* becomes every node, otherwise it stays. */
@@ -104,6 +104,8 @@ function whatHappens(fault: Fault): string {
       return `the vendor behaves badly (${fault.by})`;
     case 'store_failing':
       return `reads and writes of ${who} fail`;
+    case 'provider_fails':
+      return `${fault.provider ?? 'every simulated custodian'} behaves badly (${fault.by})`;
     case 'rollback':
       return `the store of ${who} goes back to what it was`;
     case 'redis_gone':
@@ -199,6 +201,10 @@ function when(fault: Fault): string {
       of ?? (whom(fault).includes(' and ') || /^(worker|redis|receiver)$/.test(whom(fault)) ? 'any' : 'its');
     const owner = of === undefined ? whose : `the`;
     words.push(`${phase} ${owner} ${nth === undefined ? '' : `${ordinal(nth)} `}${point}${of ? ` of ${of}` : ''}`);
+  } else if (at.port !== undefined) {
+    const calls = `call of ${at.port}${at.call === undefined ? '' : ` (${at.call})`}${of === undefined ? '' : ` of ${of}`}`;
+    const nthOf = nth === undefined ? 'each ' : `the ${ordinal(nth)} `;
+    words.push(countsUses(fault.fault) ? `at ${nthOf}${calls}` : `${phase} the ${ordinal(nth ?? 1)} ${calls}`);
   } else {
     if (of !== undefined) words.push(`where they pass ${of}`);
     if (nth !== undefined) words.push(isOnce(fault) ? `the ${ordinal(nth)} alone` : `from the ${ordinal(nth)} on`);

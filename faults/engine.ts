@@ -15,6 +15,7 @@ import { checkFault } from './engine/checks.ts';
 import { type DoorFault, doorVerdict, isDoorFault, touchesRequest } from './engine/door.ts';
 import { FrameFilter } from './engine/frame-filter.ts';
 import { deliveries, FaultLifecycle, firedOrder } from './engine/lifecycle.ts';
+import { beginsAtCall, decidesCall, fateOf } from './engine/port-calls.ts';
 import { copyOrders } from './engine/trigger-orders.ts';
 import type {
   DoorRequest,
@@ -24,12 +25,15 @@ import type {
   FrameInTransit,
   FrameVerdict,
   Order,
+  PortCallMade,
+  PortVerdict,
   ProcessName,
   WriteVerdict,
 } from './vocabulary/engine-contract.ts';
 import type { Fault, HsmFailure } from './vocabulary/fault.ts';
-import { isLie } from './vocabulary/kinds.ts';
+import { isLie, isStoreKind } from './vocabulary/kinds.ts';
 import type { FaultEngineOptions } from './vocabulary/options.ts';
+import { processesOf } from './vocabulary/targets.ts';
 
 export { type FaultEngineOptions, FaultError } from './vocabulary/options.ts';
 
@@ -140,6 +144,29 @@ class Engine implements FaultEngine {
     return { fate, delayMs };
   }
 
+  portCall(call: PortCallMade, nowMs: number): PortVerdict {
+    this.#latestMs = nowMs;
+    const before = this.#takePending();
+    const after: Order[] = [];
+    let fate: PortVerdict['fate'] = 'answered';
+    let delayMs = 0;
+    for (const armed of this.#active.live) {
+      if (beginsAtCall(armed, call)) {
+        if (!this.#lifecycle.countsCall(armed)) continue;
+        const orders = armed.fault.at?.phase === 'after' ? after : before;
+        orders.push(...this.#lifecycle.trigger(armed, processesOf(armed.targets, this.#options.nodesTotal), nowMs));
+      } else if (decidesCall(armed, call)) {
+        const made = fateOf(armed.fault);
+        if (made.fate !== undefined && fate !== 'answered') continue;
+        armed.seen += 1;
+        if (armed.seen < armed.nth || !this.#triggersOnUse(armed, call.process, nowMs)) continue;
+        fate = made.fate ?? fate;
+        delayMs += made.delayMs;
+      }
+    }
+    return { fate, delayMs, before, after };
+  }
+
   request(request: DoorRequest, nowMs: number): DoorVerdict {
     this.#latestMs = nowMs;
     const triggered: { readonly id: string; readonly fault: DoorFault }[] = [];
@@ -209,7 +236,7 @@ class Engine implements FaultEngine {
 
   #stores(name: ProcessName): readonly ArmedFault[] {
     return this.#active.live.filter(
-      ({ phase, fault, on }) => phase === 'holding' && fault.fault.startsWith('store_') && on.includes(name),
+      ({ phase, fault, on }) => phase === 'holding' && isStoreKind(fault.fault) && on.includes(name),
     );
   }
 

@@ -190,7 +190,7 @@ export class SimCluster {
     return this.#world.identities[id - 1]!;
   }
 
-  /** What is durable of a session. */
+  /** What is durable of a session; of a world whose sessions lie with its guests: nothing. So of a key and a log. */
   storedSession(tenant: string, sessionId: string): SessionRecord | undefined {
     const record = this.#world.coordinatorStore.as(Number.MAX_SAFE_INTEGER).loadNow(sessionKey(tenant, sessionId));
     return record?.kind === 'session' ? record.session : undefined;
@@ -268,10 +268,10 @@ export class SimCluster {
 
   /** It does not count as something left to happen: see virtual-time.ts. */
   #sweepForEver(everyMs = sweepEveryMs): void {
-    const { coordinatorStore, processes } = this.#world;
+    const { coordinatorStore, processes, guests } = this.#world;
     const again = () => {
       // A sweep that would find nothing changes nothing, and a world may be at rest for days.
-      if (coordinatorStore.nextEndMs() <= processes.nowMs('coordinator')) this.sweep();
+      if (guests.sessions !== undefined || coordinatorStore.nextEndMs() <= processes.nowMs('coordinator')) this.sweep();
       this.time.after(everyMs, again, true);
     };
     this.time.after(everyMs, again, true);

@@ -4,11 +4,15 @@
  */
 import { describe, targetsOf } from '../faults/describe.ts';
 import type {
+  DoorRequest,
+  DoorVerdict,
   FaultEngine,
   FaultStatus,
   FrameInTransit,
   FrameVerdict,
   Order,
+  PortCallMade,
+  PortVerdict,
   ProcessName,
   WriteVerdict,
 } from '../faults/vocabulary/engine-contract.ts';
@@ -88,6 +92,20 @@ export class FaultService {
     const { engine, time } = this.#ports;
     if (engine.idle) return undefined;
     const verdict = engine.write(process, time.nowMs());
+    this.#rewake();
+    return verdict;
+  }
+
+  /** undefined: nothing is armed. The orders are for the caller to perform. */
+  portCall(call: PortCallMade): PortVerdict | undefined {
+    const { engine, time } = this.#ports;
+    return engine.idle ? undefined : engine.portCall(call, time.nowMs());
+  }
+
+  request(request: DoorRequest): DoorVerdict | undefined {
+    const { engine, time } = this.#ports;
+    if (engine.idle) return undefined;
+    const verdict = engine.request(request, time.nowMs());
     this.#rewake();
     return verdict;
   }

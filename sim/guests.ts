@@ -2,12 +2,22 @@
  * Processes of another room in the simulated world, e.g. gateways that run the wallet API. They live and die as all
  * processes do, and those with a link talk with the coordinator as gateways.
  */
+
 import type { Address, Envelope, RandomBytes, Trace, UndeliveredReason } from '../actors/contract.ts';
-import type { ProcessName, WriteVerdict } from '../faults/vocabulary/engine-contract.ts';
+import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/contract/messages.ts';
+import type {
+  DoorRequest,
+  DoorVerdict,
+  Order,
+  PortCallMade,
+  PortVerdict,
+  ProcessName,
+} from '../faults/vocabulary/engine-contract.ts';
 import type { Roster } from '../proto/roster.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import type { WorldOrder } from './fault-service.ts';
 import type { Life, Processes } from './processes.ts';
+import type { CalledStore } from './store-side.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 export interface Guest {
@@ -35,13 +45,20 @@ export interface GuestHost {
   /** A stream of its own for each label. */
   random(label: string): RandomBytes;
   send(from: ProcessName, message: WireMessage, trace: Trace): UndeliveredReason | undefined;
-  /** The fate of a write of this process; undefined: nothing is armed. */
-  writeFate(process: ProcessName): WriteVerdict | undefined;
-  readsFail(process: ProcessName): boolean;
+  /** The fate of a call of a port; undefined: nothing is armed. Its orders are the caller's to perform. */
+  portCall(call: PortCallMade): PortVerdict | undefined;
+  /** The fate of a request to a gateway; undefined: nothing is armed. */
+  request(request: DoorRequest): DoorVerdict | undefined;
+  perform(orders: readonly Order[]): void;
 }
 
 export interface Guests {
   readonly all: readonly Guest[];
+  /** Where the coordinator's records lie, by the fence of its start; by default in a memory of the world's own. */
+  readonly sessions?: (
+    fence: number,
+    of: { readonly clusterId: string; readonly resumeKey: Uint8Array },
+  ) => CalledStore<CoordinatorWrite, CoordinatorRecord>;
   /** Hears of Redis. */
   readonly redisIs?: (up: boolean) => void;
   /** Performs what concerns them of the orders of the fault engine; returns whether it did. */

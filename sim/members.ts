@@ -23,14 +23,13 @@ import { routeToVendor } from '../nodes/vendor/routing.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import { Machine } from './machine.ts';
 import type { LaterStore, World } from './machine-ports.ts';
-import type { SyncStore } from './memory-stores.ts';
-import { type Redis, storeSide } from './store-side.ts';
+import { type CalledStore, type Redis, storeSide } from './store-side.ts';
 
 const storeLatencyMs = 1;
 
 /** What every member asks of the world. */
 export interface MemberPorts<W, R> extends Omit<World<never>, 'send' | 'deadLetter'> {
-  readonly store: SyncStore<W, R>;
+  readonly store: CalledStore<W, R>;
   readonly send: (envelope: Envelope<WireMessage>) => UndeliveredReason | undefined;
   readonly verdict: () => WriteVerdict | undefined;
   readonly readsFail: () => boolean;

@@ -52,6 +52,8 @@ export interface SimOptions {
 
   /** Processes of another room. One of the name "gateway" or "worker" stands in the place of the world's own. */
   readonly guests?: MakeGuests;
+  /** How many gateways and workers are among them, for faults that name one. */
+  readonly guestCounts?: { readonly gateways: number; readonly workers: number };
 
   readonly observe?: (observation: Observation) => void;
   readonly record?: (event: RunEvent) => void;

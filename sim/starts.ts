@@ -13,6 +13,7 @@ import { dkgLifetimeMs, nodesWaitMs, pendingLifetimeMs, signingLifetimeMs } from
 import type { Roster } from '../proto/roster.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import type { FaultService } from './fault-service.ts';
+import type { Guests } from './guests.ts';
 import {
   type CoordinatorMachine,
   coordinatorMachine,
@@ -26,7 +27,7 @@ import type { Bug, SimOptions } from './options.ts';
 import type { Processes } from './processes.ts';
 import { randomStream } from './random.ts';
 import type { Recorder } from './recorder.ts';
-import type { Redis } from './store-side.ts';
+import { called, type Redis } from './store-side.ts';
 import type { SimToken } from './token.ts';
 import type { SimVendor } from './vendor.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -47,6 +48,7 @@ export interface StartParts {
   readonly processes: Processes;
   readonly network: Network;
   readonly faultService: FaultService;
+  readonly guests: Guests;
   readonly events: { readonly address: Address; readonly event: ActorEvent }[];
   readonly bugs: Bug[];
 }
@@ -76,9 +78,13 @@ export class Starts {
       coordinatorBoot: boot,
     };
     const { observe, onCoordinatorWrite = () => 'answered' } = this.#options;
-    const store = this.#parts.coordinatorStore.as(this.#parts.processes.startsOf('coordinator'));
+    const fence = this.#parts.processes.startsOf('coordinator');
+    const store = this.#parts.coordinatorStore.as(fence);
+    const { clusterId } = this.#parts.roster;
     const ports = this.#ports('coordinator', boot, {
-      store: this.#options.onCoordinatorWrite ? unreliableStore(store, onCoordinatorWrite) : store,
+      store:
+        this.#parts.guests.sessions?.(fence, { clusterId, resumeKey: config.resumeKey }) ??
+        called(this.#options.onCoordinatorWrite ? unreliableStore(store, onCoordinatorWrite) : store),
       send,
       wrote:
         observe &&
@@ -94,7 +100,7 @@ export class Starts {
     const identitySeed = this.#parts.identities[id - 1]!;
     const process = `node/${id}` as const;
     const ports = this.#ports(process, boot, {
-      store: onNodeWrite ? unreliableStore(store, (write) => onNodeWrite(id, write)) : store,
+      store: called(onNodeWrite ? unreliableStore(store, (write) => onNodeWrite(id, write)) : store),
       send: (envelope: Envelope<WireMessage>) => this.#parts.network.send(process, 'out', envelope),
       wrote:
         observe &&

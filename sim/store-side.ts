@@ -12,9 +12,30 @@ import type { VirtualTime } from './virtual-time.ts';
 /** How long the live client waits for an answer (coordinator/store/redis-store.ts). */
 const commandTimeoutMs = 5_000;
 
+/** A store that calls back, at once or later; it says by itself when it cannot be reached. */
+export interface CalledStore<W, R> {
+  load(key: string, found: (found: Found<R>) => void): void;
+  write(write: W, written: (written: Written<R>) => void): void;
+}
+
+/** A store in memory calls back at once. */
+export function called<W, R>(store: SyncStore<W, R>): CalledStore<W, R> {
+  const tried = <T>(perform: () => T): T | Unavailable => {
+    try {
+      return perform();
+    } catch (error) {
+      return unavailableBy(error);
+    }
+  };
+  return {
+    load: (key, found) => found(tried(() => ({ record: store.loadNow(key) }))),
+    write: (write, written) => written(tried(() => store.writeNow(write))),
+  };
+}
+
 export interface StoreSideOptions<W, R> {
   readonly time: VirtualTime;
-  readonly store: SyncStore<W, R>;
+  readonly store: CalledStore<W, R>;
   readonly latencyMs: number;
   /** Whether the process that asks still lives: what it had not sent yet is lost with it. */
   readonly isAlive: () => boolean;
@@ -45,13 +66,9 @@ export function storeSide<W, R>(options: StoreSideOptions<W, R>): LaterStore<W, 
       let isWaiting = true;
       const perform = () => {
         if (!isWaiting || !isAlive()) return;
-        let found: Found<R>;
-        try {
-          found = { record: store.loadNow(key) };
-        } catch (error) {
-          found = unavailableBy(error);
-        }
-        answer(found);
+        store.load(key, (found) => {
+          if (isAlive()) answer(found);
+        });
       };
       reach(perform, () => {
         isWaiting = false;
@@ -77,17 +94,13 @@ export function storeSide<W, R>(options: StoreSideOptions<W, R>): LaterStore<W, 
       let isWaiting = true;
       const perform = () => {
         if (!isAlive()) return;
-        let outcome: Written<R>;
-        try {
-          outcome = store.writeNow(write);
-          wrote?.(write, outcome.kind);
-        } catch (error) {
-          outcome = unavailableBy(error);
-        }
-        // A command whose caller stopped waiting is performed all the same.
-        if (!isWaiting) return;
-        if (fate === 'unanswered') later(unavailable('the answer was lost'), commandTimeoutMs);
-        else later(outcome);
+        store.write(write, (outcome) => {
+          if (outcome.kind !== 'unavailable') wrote?.(write, outcome.kind);
+          // A command whose caller stopped waiting is performed all the same.
+          if (!isWaiting) return;
+          if (fate === 'unanswered') later(unavailable('the answer was lost'), commandTimeoutMs);
+          else later(outcome);
+        });
       };
       reach(perform, () => {
         isWaiting = false;

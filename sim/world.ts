@@ -364,8 +364,9 @@ export class SimWorld {
         this.#guestCalled(message);
         return this.network.send(from, 'out', { from: address, to: 'coordinator', message, trace });
       },
-      writeFate: (process) => this.faultService.write(process),
-      readsFail: (process) => this.faultService.readsFail(process),
+      portCall: (call) => this.faultService.portCall(call),
+      request: (request) => this.faultService.request(request),
+      perform: (orders) => this.faultService.perform(orders),
     };
   }
 
@@ -380,7 +381,7 @@ export class SimWorld {
   }
 
   #faultService(): FaultService {
-    const { engine, linkTimeoutMs = linkTimeoutDefaultMs } = this.#options;
+    const { engine, linkTimeoutMs = linkTimeoutDefaultMs, guests, guestCounts } = this.#options;
     return new FaultService({
       time: this.time,
       engine:
@@ -391,6 +392,8 @@ export class SimWorld {
           roster: this.roster,
           identitySeed: (id) => this.identities[id - 1],
           linkTimeoutMs,
+          ...guestCounts,
+          hasPorts: guests !== undefined,
           world: 'simulated',
         }),
       perform: (order) => {

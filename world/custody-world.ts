@@ -7,7 +7,7 @@ import type { Log } from '../actors/live/ports.ts';
 import type { Cryptography } from '../crypto/backend.ts';
 import { holdCryptography } from '../crypto/model/switch.ts';
 import type { RelayOptions } from '../delivery/deliveries/public.ts';
-import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
+import type { DoorVerdict, ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import { type TokenRequest, TokenStore } from '../gateway/auth/token-store.ts';
 import { type PlainRequest, plainRequest } from '../gateway/serve/plain-request.ts';
 import type { WalletApiConfig } from '../gateway/wallet-api.ts';
@@ -18,10 +18,12 @@ import { Client, type ClientOptions, type Response } from './client.ts';
 import { Exchange } from './exchange.ts';
 import { type SimGateway, startGateway } from './gateway-process.ts';
 import { type PortCall, type PortPlan, ProcessLife } from './process-life.ts';
+import { Providers } from './providers-side.ts';
 import { Queues, reconQueueOf, webhookQueueOf } from './queues.ts';
 import { Receivers } from './receivers.ts';
 import { SimRedis, type WayMs } from './redis-side.ts';
 import { RunLoop } from './run-loop.ts';
+import { sessionSide } from './session-side.ts';
 import { startWorker } from './worker-process.ts';
 
 export interface WorldOptions extends Omit<SimOptions, 'guests' | 'receiver' | 'deliveryScheduleMs'> {
@@ -68,6 +70,7 @@ export class CustodyWorld {
   #host!: GuestHost;
   #redis!: SimRedis;
   #queues!: Queues;
+  #providers!: Providers;
   #portCalls = 0;
   #clients = 0;
   #tokens = 0;
@@ -99,12 +102,16 @@ export class CustodyWorld {
     } = options;
     const restore = holdCryptography(cryptography);
     this.cluster = new SimCluster({
+      sweeping: true,
       ...simOptions,
+      guestCounts: { gateways: options.gateways ?? 1, workers: options.workers ?? 1 },
       guests: (host): Guests => {
         this.#host = host;
         this.#redis = new SimRedis(host.time, redisWay ?? defaultWay);
         this.loop = new RunLoop(host.time, cryptography);
+        this.#providers = new Providers(host.time, this.loop, this.#redis.memory);
         this.receivers = new Receivers(host.time, receiverWayMs);
+        const elapsedMs = () => host.time.nowMs() - host.time.beganMs;
         const own = { start: (afterMs: number, run: () => void) => host.time.after(afterMs, run, true) };
         this.#queues = new Queues(own);
         const key = { id: '1', key: secret(5) };
@@ -115,6 +122,7 @@ export class CustodyWorld {
         };
         return {
           all: this.#members.map((member) => this.#guest(member)),
+          sessions: (fence, of) => sessionSide(this.#redis.memory, this.loop, fence, { ...of, elapsedMs }),
           redisIs: (up) => this.#redis.set(up),
           perform: (order) => {
             if (order.kind === 'receiver') this.receivers.behave(order.behaviour);
@@ -165,7 +173,7 @@ export class CustodyWorld {
     return new Client({
       ...{ token, options, gateways },
       random: this.#host.random(`client/${this.#clients}`),
-      send: (gateway, request) => this.#request(gateway, request),
+      send: (gateway, request) => this.request(gateway, request),
       pause: (ms) =>
         new Promise((resolve) => {
           time.after(ms, () => {
@@ -248,10 +256,12 @@ export class CustodyWorld {
     const ring = this.#ring;
     const reconQueue = reconQueueOf(this.#queues, life, this.#redis, log);
     if (name.startsWith('gateway')) {
-      member.gateway = startGateway(life, { host, redis, ring, reconQueue, log, config: this.#config });
+      const providers = this.#providers.of(life);
+      member.gateway = startGateway(life, { host, redis, providers, ring, reconQueue, log, config: this.#config });
     } else {
       startWorker(life, {
         ...{ redis, ring, reconQueue, log },
+        books: this.#providers.of(life).custodianBooks,
         queue: webhookQueueOf(this.#queues, life, this.#redis, log),
         send: this.receivers.sender(life),
         config: this.#config,
@@ -266,20 +276,35 @@ export class CustodyWorld {
     this.#portCalls += 1;
     const number = this.#portCalls;
     this.#note(() => `${call.process} call ${number} ${call.port} ${call.what}`);
-    return this.#options.plan?.({ ...call, number });
+    const { process, port, what } = call;
+    const verdict = this.#host.portCall({ process, port, call: what });
+    if (verdict === undefined) return this.#options.plan?.({ ...call, number });
+    const { fate, delayMs, before, after } = verdict;
+    this.#host.perform(before);
+    return {
+      ...this.#options.plan?.({ ...call, number }),
+      ...(fate !== 'answered' && { fate }),
+      ...(delayMs > 0 && { delayMs }),
+      left: () => this.#host.perform(after),
+    };
   }
 
   // --- clients -----------------------------------------------------------------------------------------------------
 
-  /** undefined: the connection was lost before an answer. */
-  #request(name: ProcessName, request: PlainRequest): Promise<Response | undefined> {
+  /** One request to a gateway over the network of the world, by its faults; undefined: it was cut before an answer. */
+  request(name: ProcessName, request: PlainRequest): Promise<Response | undefined> {
     const { time } = this.#host;
     const member = this.#members.find((one) => one.name === name)!;
     this.#note(() => `client -> ${name} ${request.method} ${request.target}`);
+    const [path = ''] = request.target.split('?');
+    // What steers the sandbox itself is no request of the API.
+    const isSteering = path.startsWith('/v1/sandbox/');
+    const door = isSteering ? undefined : this.#host.request({ door: 'http', method: request.method, path });
     return new Promise((resolve) => {
-      const answer = (response: Response | undefined): void => {
+      const answer = (given: Response | undefined): void => {
         member.callers.delete(lost);
-        time.after(clientWayMs, () => {
+        const response = door?.fate === 'lost' || door?.fate === 'cut' ? undefined : given;
+        time.after(clientWayMs + (door?.delayMs ?? 0), () => {
           this.#note(
             () => `client <- ${name} ${response === undefined ? 'lost' : `${response.status} ${response.body}`}`,
           );
@@ -292,6 +317,10 @@ export class CustodyWorld {
         const { life, gateway } = member;
         if (life === undefined || gateway === undefined) {
           lost();
+          return;
+        }
+        if (door?.fate === 'refused') {
+          answer(refusal(door));
           return;
         }
         member.callers.add(lost);
@@ -323,4 +352,14 @@ export class CustodyWorld {
       this.#note(() => `${name} log ${level} ${message} ${JSON.stringify(fields)}`);
     return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
   }
+}
+
+/** As the fault proxy of the live world answers (plane/http-door.ts). */
+function refusal({ status = 503, retryAfterS }: DoorVerdict): Response {
+  const error = { code: 'fault', message: 'refused by a fault', details: [] };
+  const headers = {
+    'content-type': 'application/json',
+    ...(retryAfterS !== undefined && { 'retry-after': `${retryAfterS}` }),
+  };
+  return { status, headers, body: JSON.stringify({ error }) };
 }

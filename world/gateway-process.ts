@@ -5,6 +5,7 @@ import { RequestIds } from '../api/request-id.ts';
 import { Admission } from '../gateway/auth/admission.ts';
 import { Authenticator } from '../gateway/auth/authenticator.ts';
 import { TokenStore } from '../gateway/auth/token-store.ts';
+import { LoadControl } from '../gateway/limits/load-control.ts';
 import { redisWalletPorts } from '../gateway/redis-wallet-ports.ts';
 import { sandboxSessions } from '../gateway/sandbox/sessions.ts';
 import type { Serve } from '../gateway/serve/contract.ts';
@@ -14,7 +15,7 @@ import type { CoordinatorLink, LinkListener } from '../gateway/signing/coordinat
 import { makeClusterSigner } from '../gateway/signing/live-cluster-signer.ts';
 import { makeVaultCluster } from '../gateway/signing/live-vault-cluster.ts';
 import { orderOffice } from '../gateway/signing/orders.ts';
-import { composeWalletApi, type WalletApiConfig } from '../gateway/wallet-api.ts';
+import { composeWalletApi, type WalletApiConfig, type WalletPorts } from '../gateway/wallet-api.ts';
 import type { ReconQueue } from '../modules/recon/public.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import type { GuestHost } from '../sim/guests.ts';
@@ -24,6 +25,7 @@ import type { ProcessLife } from './process-life.ts';
 export interface GatewayParts {
   readonly host: GuestHost;
   readonly redis: Redis;
+  readonly providers: Pick<WalletPorts, 'custodianRecords' | 'custodianBooks'>;
   readonly ring: KeyRing;
   readonly reconQueue: ReconQueue;
   readonly config: WalletApiConfig;
@@ -40,7 +42,7 @@ export interface SimGateway {
 const version = '0.0.0-world';
 
 export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway {
-  const { host, redis, ring, reconQueue, config, log } = parts;
+  const { host, redis, providers, ring, reconQueue, config, log } = parts;
   const { ports, name } = life;
   const { clock, timers, random } = ports;
   const { environment, tokenKey } = config;
@@ -53,10 +55,12 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
     acceptAnyTestToken: environment === 'sandbox',
     store: tokens,
   });
-  const admission = new Admission(authenticator, undefined, timers);
+  const load = new LoadControl({ timers, probe: () => redis.ping().catch(() => undefined) });
+  const admission = new Admission(authenticator, undefined, timers, load);
   const api = composeWalletApi(
     {
       ...redisWalletPorts(redis, ports),
+      ...providers,
       ...{ ring, reconQueue, log },
       signer: makeClusterSigner({ calls }),
       vaultCluster: makeVaultCluster({ calls, sharing: host.roster.sharing }),
@@ -64,6 +68,7 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
     {
       config,
       admission,
+      load,
       ...(environment === 'sandbox' && { sandbox: { control: undefined, sessions: sandboxSessions({ calls }) } }),
     },
   );

@@ -10,6 +10,7 @@
  */
 import type { Cancel, Ports, RandomBytes } from '../actors/contract.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
+import type { PortName } from '../faults/vocabulary/trigger-points.ts';
 import type { VirtualTime } from '../sim/virtual-time.ts';
 import type { RunLoop } from './run-loop.ts';
 
@@ -19,8 +20,7 @@ export interface PortCall {
   readonly number: number;
   readonly process: ProcessName;
   readonly boot: string;
-  /** e.g. "redis", "egress". */
-  readonly port: string;
+  readonly port: PortName;
   /** e.g. "store/commit.lua". */
   readonly what: string;
 }
@@ -28,13 +28,15 @@ export interface PortCall {
 /**
  * `before`: the process dies instead of making the call. `after`: the call takes effect, and the process dies before its
  * answer comes. `lost`: no effect and no answer. `refused`: no effect, and an answer that says so. `unanswered`: the effect
- * without an answer.
+ * without an answer. `twice`: its receiver gets it two times; of providers.
  */
 export interface PortFate {
   readonly dies?: 'before' | 'after';
-  readonly fate?: 'lost' | 'refused' | 'unanswered';
+  readonly fate?: 'lost' | 'refused' | 'unanswered' | 'twice';
   /** On top of what the way takes. */
   readonly delayMs?: number;
+  /** What happens when the call has left. */
+  readonly left?: () => void;
 }
 
 /** Decides the fate of calls; undefined: all is well. */
@@ -44,7 +46,7 @@ export interface LifeHost {
   readonly time: VirtualTime;
   readonly loop: RunLoop;
   nowMs(process: ProcessName): number;
-  /** Counts the call, and decides its fate. */
+  /** Counts the call, and decides its fate; the process may be down when it returns. */
   callLeaves(call: Omit<PortCall, 'number'>): PortFate | undefined;
   /** Ends the process now. */
   crash(process: ProcessName): void;
@@ -113,11 +115,16 @@ export class ProcessLife {
    * A call of a port, which `carry` takes to its receiver: it is given the fate, and calls `answer` at most once, when the
    * answer is to enter the process. A dead process makes no calls.
    */
-  call<T>(port: string, what: string, carry: (fate: PortFate, answer: (settle: () => T) => void) => void): Promise<T> {
+  call<T>(
+    port: PortName,
+    what: string,
+    carry: (fate: PortFate, answer: (settle: () => T) => void) => void,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
       if (!this.isAlive) return;
       const { name: process, boot } = this;
       const fate = this.#host.callLeaves({ process, boot, port, what }) ?? {};
+      if (!this.isAlive) return;
       if (fate.dies === 'before') {
         this.#host.crash(process);
         return;
@@ -132,6 +139,7 @@ export class ProcessLife {
         });
       });
       // What was sent is on its way.
+      fate.left?.();
       if (fate.dies === 'after') this.#host.crash(process);
     });
   }

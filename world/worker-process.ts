@@ -11,8 +11,8 @@ import { type ReconQueue, startReconWorker } from '../modules/recon/public.ts';
 import { openChains } from '../providers/chains/public.ts';
 import { redisLedgers } from '../providers/chains/redis-ledgers.ts';
 import type { ProviderKind } from '../providers/port/kinds.ts';
+import type { CustodianBooks } from '../providers/simulated/custodian-books.ts';
 import { withDrifts } from '../providers/simulated/drift.ts';
-import { RedisCustodianBooks } from '../providers/simulated/redis-custodian-books.ts';
 import { RedisDrifts } from '../providers/simulated/redis-drifts.ts';
 import { providerStatements } from '../providers/statements.ts';
 import { RedisTenantStore } from '../store/redis-tenant-store.ts';
@@ -21,6 +21,7 @@ import type { ProcessLife } from './process-life.ts';
 
 export interface WorkerParts {
   readonly redis: Redis;
+  readonly books: (kind: ProviderKind) => CustodianBooks;
   readonly ring: KeyRing;
   readonly queue: WebhookQueue;
   readonly reconQueue: ReconQueue;
@@ -32,7 +33,7 @@ export interface WorkerParts {
 }
 
 export function startWorker(life: ProcessLife, parts: WorkerParts): void {
-  const { redis, ring, queue, reconQueue, send, config, scheduleMs, relay, log } = parts;
+  const { redis, books, ring, queue, reconQueue, send, config, scheduleMs, relay, log } = parts;
   const { clock, timers, random } = life.ports;
   const store = new RedisTenantStore(redis, { clock, random, timers });
   const worker = composeWebhookWorker(
@@ -43,7 +44,6 @@ export function startWorker(life: ProcessLife, parts: WorkerParts): void {
     },
     { environment: config.environment, version: '0.0.0-world', scheduleMs, ...(relay && { relay }) },
   );
-  const books = (kind: ProviderKind) => new RedisCustodianBooks(redis, kind);
   const chains = openChains({ ledgers: redisLedgers(redis), blockMs: config.chainBlockMs });
   const statements = providerStatements({ books, chains });
   startReconWorker(

@@ -1,40 +1,17 @@
 /**
- * The coordinator's Store port on Redis. Durable means: the script ran and Redis answered (with the append-only file on,
- * that survives the death of any process).
+ * The coordinator's Store on a live Redis: connects, raises this start's fence, and watches whether Redis takes writes.
  *
  * While Redis is unreachable, commands wait for it, up to commandTimeoutMs; then the write's fate is unknown and it rejects.
- * Keys of finished DKGs change when a session binds them, through this store alone, so they are cached.
  */
 import type { Redis } from 'ioredis';
-import type { Store, WriteOutcome } from '../../actors/contract.ts';
+import type { Store } from '../../actors/contract.ts';
 import { type Log, silentLog } from '../../actors/live/ports.ts';
 import { RedisWatch } from '../../actors/live/redis-watch.ts';
-import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
-import { firstCluster, ofCluster } from '../../redis/clusters.ts';
 import { connectRedis, watchedConnection } from '../../redis/connect.ts';
-import type { DueKind } from '../../redis/due-work.ts';
-import { eventArguments, tenantPrefix } from '../../redis/event-log.ts';
-import { luaCommand } from '../../redis/lua.ts';
 import { RedisClusters } from '../../redis/redis-clusters.ts';
-import { RedisDueWork } from '../../redis/redis-due-work.ts';
-import {
-  type CoordinatorRecord,
-  type CoordinatorWrite,
-  keyKey,
-  type SessionName,
-  sessionKey,
-} from '../contract/messages.ts';
-import type { KeyRecord, SessionRecord } from '../contract/record.ts';
-import { changeOf, endingOf, keyText, openingOf, readKey, readSession, redisKeys, sessionArguments } from './layout.ts';
-import { RecordMacs } from './record-macs.ts';
-import { closeKey, createSession, overdueSessions, updateSession, type WriteReply } from './scripts.ts';
-
-const keyCacheMax = 10_000;
-const sessionTtlMs = retentionMs + pendingLifetimeMs;
-/** Overdue sessions that one look names, over all tenants; each gets its part. */
-const overdueMax = 512;
-
-type SessionWrite = Exclude<CoordinatorWrite, { kind: 'closeKey' }>;
+import type { CoordinatorRecord, CoordinatorWrite } from '../contract/messages.ts';
+import { redisKeys } from './layout.ts';
+import { type SessionStoreOptions, sessionStore } from './session-store.ts';
 
 export interface RedisStore extends Store<CoordinatorWrite, CoordinatorRecord> {
   /** This start's fence. */
@@ -44,29 +21,18 @@ export interface RedisStore extends Store<CoordinatorWrite, CoordinatorRecord> {
   close(): Promise<void>;
 }
 
-export interface RedisStoreOptions {
+export interface RedisStoreOptions extends SessionStoreOptions {
   readonly redisUrl: string;
   /** A write is durable only when so many replicas have it; 0 by default. */
   readonly replicas?: number;
-  readonly clusterId: string;
-  /** The cluster's number among those that share this Redis; 1 by default. */
-  readonly cluster?: number;
   /** Where it is said, once for each change, why Redis takes no writes. */
   readonly log?: Log;
   /** Called likewise; undefined: it takes writes. */
   readonly onTrouble?: (trouble: string | undefined) => void;
-  /** Secret, 32 bytes: the key of the MACs follows from it, so that every start of the coordinator has the same. */
-  readonly resumeKey: Uint8Array;
-  /** What stands in Redis under this store key is not what a coordinator of this cluster wrote. */
-  readonly onTampered: (key: string) => void;
-  /** What one tenant may store, in bytes, before clients' new sessions are refused; undefined: no bound. */
-  readonly tenantBytesMax?: number | undefined;
   /** How long a command waits for Redis; 5 s by default. */
   readonly commandTimeoutMs?: number;
   /** Called at every change of whether Redis answers. */
   readonly onStatus: (ready: boolean) => void;
-  /** A newer coordinator of this cluster has written: this one must stop. */
-  readonly onFenced: () => void;
 }
 
 const fenceRetryMs = 250;
@@ -82,30 +48,17 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   redis.on('error', () => options.onStatus(false));
   redis.on('close', () => options.onStatus(false));
   redis.on('ready', () => options.onStatus(true));
-  const scripts = {
-    createSession: luaCommand(redis, createSession),
-    updateSession: luaCommand(redis, updateSession),
-    closeKey: luaCommand(redis, closeKey),
-    overdueSessions: luaCommand(redis, overdueSessions),
-  };
   const watch = new RedisWatch({
     ...{ redis: watchedConnection(redis), url: options.redisUrl, log: options.log ?? silentLog },
     probeKey: redisKeys.probe,
     onChange: () => options.onTrouble?.(watch.trouble),
   });
   options.onTrouble?.(watch.trouble);
-  const { cluster = firstCluster } = options;
   const fence = await raiseFence(redis, redisKeys.fenceCounter(options.clusterId));
-  const expiring = new RedisDueWork(redis, ofCluster('sessions', cluster) as DueKind);
-  const relaying = new RedisDueWork(redis, 'webhooks');
-  const macs = new RecordMacs(options.resumeKey, options.clusterId);
-  const keys = new Map<string, CoordinatorRecord>();
-
   return {
+    ...sessionStore(redis, fence, options),
     fence,
     registry: new RedisClusters(redis),
-    load,
-    write,
     close: async () => {
       watch.stop();
       // An unreachable Redis would delay a graceful close.
@@ -113,193 +66,6 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       redis.disconnect();
     },
   };
-
-  async function load(key: string): Promise<CoordinatorRecord | undefined> {
-    const [kind, tenant, ...id] = key.split('/') as [string, string, ...string[]];
-    if (kind === 'session') {
-      const sessionId = id.join('/');
-      const record = readSession(await redis.hgetall(redisKeys.session(tenant, sessionId)), macs, cluster);
-      return sessionRecord(key, record, (found) => found.tenant === tenant && found.sessionId === sessionId);
-    }
-    if (kind === 'overdue') return { kind: 'overdue', sessions: await overdue(Number(tenant)) };
-    if (kind === 'open') {
-      const sessionIds = await redis.zrange(redisKeys.open(tenant, id.join('/')), '0', '-1');
-      return { kind: 'openSessions', sessionIds };
-    }
-    const cached = keys.get(key);
-    if (cached) return cached;
-    const record = keyRecord(key, await redis.get(redisKeys.key(tenant, id.join('/'))));
-    if (record?.kind === 'key') cache(key, record);
-    return record;
-  }
-
-  /** Some of the sessions past their lifetime; those that go on being so are named again, after others. */
-  async function overdue(nowMs: number): Promise<readonly SessionName[]> {
-    const found: SessionName[] = [];
-    await expiring.sweep(nowMs, async (tenant, claimed) => {
-      const about = { prefix: tenantPrefix(tenant), nowMs, limit: Math.ceil(overdueMax / claimed) };
-      const [ids, next] = await scripts.overdueSessions({ endingKey: redisKeys.ending(tenant, cluster) }, about);
-      for (const sessionId of ids) found.push({ tenant, sessionId });
-      if (ids.length > 0) return nowMs;
-      return next === '' ? undefined : Number(next);
-    });
-    return found;
-  }
-
-  /** Registers what the write makes due: the session's end, and its event for webhooks. */
-  function registered<T>({ session, event }: SessionWrite, write: () => Promise<T>): Promise<T> {
-    if (!event) return write();
-    const ends = endingOf(session);
-    const { tenant } = session;
-    return relaying.registered(tenant, event.atMs, () =>
-      ends === '' ? write() : expiring.registered(tenant, ends, write),
-    );
-  }
-
-  function cache(key: string, record: CoordinatorRecord): void {
-    if (keys.size >= keyCacheMax) keys.delete(keys.keys().next().value!);
-    keys.set(key, record);
-  }
-
-  /** What a write that binds a key said of it: what stands there is known now. */
-  function learn(
-    binds: KeyRecord | undefined,
-    result: WriteOutcome<CoordinatorRecord>,
-  ): WriteOutcome<CoordinatorRecord> {
-    if (!binds) return result;
-    const key = keyKey(binds.tenant, binds.keyId);
-    if (result.kind === 'written') cache(key, { kind: 'key', key: binds });
-    else if (result.code === 'KEY_BOUND' && result.current?.kind === 'key') cache(key, result.current);
-    return result;
-  }
-
-  function tampered(key: string): CoordinatorRecord {
-    options.onTampered(key);
-    return { kind: 'tampered' };
-  }
-
-  /** What is stored under a store key of a key. */
-  function keyRecord(key: string, text: string | null): CoordinatorRecord | undefined {
-    const found = readKey(text, macs, cluster);
-    if (found === undefined) return undefined;
-    if (found === 'elsewhere') return { kind: 'elsewhere', sessionId: '' };
-    return found === 'tampered' || keyKey(found.tenant, found.keyId) !== key
-      ? tampered(key)
-      : { kind: 'key', key: found };
-  }
-
-  /** `isIt`: whether a record is the one that was asked for, and no other's copy. */
-  function sessionRecord(
-    key: string,
-    found: ReturnType<typeof readSession>,
-    isIt: (found: SessionRecord) => boolean,
-  ): CoordinatorRecord | undefined {
-    if (found === undefined) return undefined;
-    if (found === 'elsewhere') return { kind: 'elsewhere', sessionId: '' };
-    return found === 'tampered' || !isIt(found) ? tampered(key) : { kind: 'session', session: found };
-  }
-
-  async function write(write: CoordinatorWrite): Promise<WriteOutcome<CoordinatorRecord>> {
-    if (write.kind === 'closeKey') {
-      const { tenant, keyId } = write;
-      const keys = { fenceKey: redisKeys.fence(tenant, cluster), closedKey: redisKeys.closed(tenant, keyId) };
-      return outcome(await scripts.closeKey(keys, { fence }));
-    }
-    return registered(write, () => (write.kind === 'create' ? create(write) : update(write)));
-  }
-
-  async function create(write: SessionWrite & { kind: 'create' }): Promise<WriteOutcome<CoordinatorRecord>> {
-    const { session, event, guardIntent, nowMs, ends, binds } = write;
-    const { tenant, sessionId } = session;
-    const opening = openingOf(session);
-    const keyId = opening === '' ? undefined : walletKeyOf(session);
-    const reply = await scripts.createSession(
-      {
-        sessionKey: redisKeys.session(tenant, sessionId),
-        fenceKey: redisKeys.fence(tenant, cluster),
-        endingKey: redisKeys.ending(tenant, cluster),
-        guardKey: guardIntent === '' ? undefined : intentKeyOf(session, guardIntent),
-        openKey: keyId && redisKeys.open(tenant, keyId),
-        closedKey: keyId && redisKeys.closed(tenant, keyId),
-        boundKey: binds && redisKeys.key(tenant, binds.keyId),
-      },
-      // One literal: properties behind a spread cost microseconds.
-      {
-        fence,
-        retentionMs: sessionTtlMs,
-        nowMs,
-        sessionId,
-        prefix: tenantPrefix(tenant),
-        opening,
-        endsAtMs: endingOf(session),
-        endedId: ends?.session.sessionId ?? '',
-        // Written as it stands; the script compares the scheme.
-        boundRecord: binds ? keyText(binds, macs, cluster) : '',
-        boundScheme: binds?.scheme ?? '',
-        bytesMax: write.counted ? (options.tenantBytesMax ?? '') : '',
-        session: sessionArguments(session, macs, cluster),
-        event: eventArguments(event),
-        endedSession: ends && sessionArguments(ends.session, macs, cluster),
-        endedEvent: ends && eventArguments(ends.event),
-      },
-    );
-    return learn(binds, outcome(reply, session, binds));
-  }
-
-  async function update(write: SessionWrite & { kind: 'update' }): Promise<WriteOutcome<CoordinatorRecord>> {
-    const { session, event, binds, key = binds } = write;
-    const { tenant, sessionId, ceremony } = session;
-    const intentId = ceremony.kind === 'signing' ? ceremony.facts.intentId : '';
-    const change = changeOf(session);
-    const keyId = change === '' ? undefined : walletKeyOf(session);
-    const reply = await scripts.updateSession(
-      {
-        sessionKey: redisKeys.session(tenant, sessionId),
-        fenceKey: redisKeys.fence(tenant, cluster),
-        endingKey: redisKeys.ending(tenant, cluster),
-        keyKey: key && redisKeys.key(tenant, key.keyId),
-        guardKey: intentId === '' ? undefined : intentKeyOf(session, intentId),
-        openKey: keyId && redisKeys.open(tenant, keyId),
-        closedKey: keyId && redisKeys.closed(tenant, keyId),
-      },
-      {
-        fence,
-        retentionMs: sessionTtlMs,
-        keyRecord: key ? keyText(key, macs, cluster) : '',
-        sessionId,
-        change,
-        prefix: tenantPrefix(tenant),
-        endsAtMs: endingOf(session),
-        boundScheme: binds?.scheme ?? '',
-        session: sessionArguments(session, macs, cluster),
-        event: event && eventArguments(event),
-      },
-    );
-    return learn(binds, outcome(reply, session, binds));
-  }
-
-  /** `about`: whose write it was; the record that stands against it is of the same tenant, if not the same session. */
-  function outcome(
-    [code, fields]: WriteReply,
-    about?: SessionRecord,
-    binds?: KeyRecord,
-  ): WriteOutcome<CoordinatorRecord> {
-    if (code === 'OK') return { kind: 'written' };
-    if (code === 'FENCED') options.onFenced();
-    if (code === 'KEY_BOUND' && binds) {
-      return { kind: 'conflict', code, current: keyRecord(keyKey(binds.tenant, binds.keyId), fields?.[0] ?? null) };
-    }
-    if (code === 'INTENT_ELSEWHERE') {
-      return {
-        kind: 'conflict',
-        code,
-        current: { kind: 'elsewhere', sessionId: pairsOf(fields ?? []).sessionId ?? '' },
-      };
-    }
-    const found = readSession(pairsOf(fields ?? []), macs, cluster);
-    const key = about ? sessionKey(about.tenant, about.sessionId) : '';
-    return { kind: 'conflict', code, current: sessionRecord(key, found, ({ tenant }) => tenant === about?.tenant) };
-  }
 }
 
 /** An attempt whose answer was lost may have raised it: numbers that no start has do no harm. */
@@ -312,20 +78,4 @@ async function raiseFence(redis: Redis, counter: string): Promise<number> {
       await new Promise((resolve) => setTimeout(resolve, fenceRetryMs));
     }
   }
-}
-
-function walletKeyOf({ ceremony }: SessionRecord): string | undefined {
-  return ceremony.kind === 'signing' ? ceremony.facts.keyId : undefined;
-}
-
-/** The guard of an intent: the wallet service's intents are a space of their own. */
-function intentKeyOf({ tenant, ceremony }: SessionRecord, intentId: string): string {
-  const forWallet = ceremony.kind === 'signing' && ceremony.facts.walletService;
-  return (forWallet ? redisKeys.order : redisKeys.intent)(tenant, intentId);
-}
-
-function pairsOf(flat: readonly string[]): Record<string, string> {
-  const fields: Record<string, string> = {};
-  for (let index = 0; index + 1 < flat.length; index += 2) fields[flat[index]!] = flat[index + 1]!;
-  return fields;
 }

@@ -6,7 +6,7 @@
  *
  * - `after_ms` counts from the arming, or from the beginning of `step` when both are given.
  * - Frames are counted from then on; `nth` counts all frames that the fault applies to, of any node.
- * - A fault of frames that names its `nth` and neither `count` nor `for_ms` triggers once.
+ * - A fault of frames or of calls that names its `nth` and neither `count` nor `for_ms` triggers once.
  * - A call's frame carries no session name: with `session`, a call or its reply counts when its bytes contain that id.
  */
 import type { DescMessage } from '@bufbuild/protobuf';
@@ -52,7 +52,8 @@ export interface ArmedFault {
 export function armedFault(id: string, fault: Fault, nowMs: number): ArmedFault {
   const nature = natures[fault.fault];
   const { step, after_ms, nth } = fault.at ?? {};
-  const once = nature === 'frames' ? nth !== undefined && fault.for_ms === undefined : !countsUses(fault.fault);
+  const alone = nth !== undefined && fault.for_ms === undefined;
+  const once = nature === 'frames' || countsUses(fault.fault) ? alone : true;
   return {
     id,
     fault,

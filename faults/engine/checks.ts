@@ -6,6 +6,8 @@ import { type Fault, liveOnly, simulatedOnly } from '../vocabulary/fault.ts';
 import {
   countsUses,
   gatewayPoints,
+  isDoorKind,
+  isStoreKind,
   natures,
   needsIdentity,
   nodeOutPoints,
@@ -14,35 +16,50 @@ import {
   victimsOfKind,
 } from '../vocabulary/kinds.ts';
 import { type FaultEngineOptions, FaultError } from '../vocabulary/options.ts';
-import { nodeIdOf, nodeName, passesBy, processesOf, targetsOf } from '../vocabulary/targets.ts';
+import {
+  firstOf,
+  isGateway,
+  isWorker,
+  nodeIdOf,
+  nodeName,
+  passesBy,
+  processesOf,
+  targetsOf,
+} from '../vocabulary/targets.ts';
 import type { Point } from '../vocabulary/trigger-points.ts';
 
 /** Throws FaultError. */
 export function checkFault(fault: Fault, options: FaultEngineOptions): void {
   checkWorld(fault, options);
   checkTargets(fault, options);
+  checkPort(fault, options);
   checkTrigger(fault, options);
   checkLength(fault);
   checkParameters(fault, options);
 }
 
-function checkWorld({ fault }: Fault, { world }: FaultEngineOptions): void {
+function checkWorld({ fault }: Fault, { world, hasPorts = false }: FaultEngineOptions): void {
   const reason = simulatedOnly[fault];
   if (world === 'live' && reason !== undefined) throw new FaultError('fault', `${fault} is simulated only: ${reason}`);
   const lacking = liveOnly[fault];
-  if (world === 'simulated' && lacking !== undefined)
+  if (world === 'simulated' && !hasPorts && lacking !== undefined)
     throw new FaultError('fault', `${fault} is live only: ${lacking}`);
 }
 
-function checkTargets(fault: Fault, { nodesTotal, identitySeed }: FaultEngineOptions): void {
+function checkTargets(fault: Fault, options: FaultEngineOptions): void {
+  const { nodesTotal, identitySeed, hasPorts = false } = options;
+  if (fault.fault === 'provider_fails' && !hasPorts) throw new FaultError('fault', `provider_fails ${needsWallets}`);
   if (!('target' in fault)) return;
   const possible = victimsOfKind(fault.fault);
   for (const target of targetsOf(fault)) {
-    checkMember('target', target, nodesTotal);
-    const role = target.startsWith('node/') ? 'node' : target;
+    checkMember('target', target, options);
+    const role = roleOf(target);
     if (possible !== undefined && !possible.includes(role)) {
       const remedy = role === 'redis' ? '; redis_gone makes Redis unreachable' : '';
       throw new FaultError('target', `${fault.fault} cannot target ${target}, only ${possible.join(', ')}${remedy}`);
+    }
+    if (isStoreKind(fault.fault) && (role === 'gateway' || role === 'worker') && !hasPorts) {
+      throw new FaultError('target', `${fault.fault} of a ${role} ${needsWallets}`);
     }
     if (fault.fault === 'crash' && fault.lose_state === true && role !== 'node') {
       throw new FaultError('lose_state', `${target} has no store of its own to lose; only nodes have`);
@@ -58,19 +75,54 @@ function checkTargets(fault: Fault, { nodesTotal, identitySeed }: FaultEngineOpt
   }
 }
 
-function checkMember(field: string, name: string, nodesTotal: number): void {
+function checkMember(field: string, name: string, options: FaultEngineOptions): void {
+  const { nodesTotal, gateways = 1, workers = 1 } = options;
   if (nodeIdOf(name) > nodesTotal) throw new FaultError(field, `${name} is not in this cluster of ${nodesTotal} nodes`);
+  const number = Number(/^(?:gateway|worker)\/([1-9])$/.exec(name)?.[1] ?? 1);
+  const count = name.startsWith('gateway') ? gateways : workers;
+  if (number > count) throw new FaultError(field, `${name} is not in this world: it has ${count} of them`);
 }
 
-function checkTrigger(fault: Fault, { nodesTotal }: FaultEngineOptions): void {
+function roleOf(name: string): string {
+  if (name.startsWith('node/')) return 'node';
+  if (isGateway(name)) return 'gateway';
+  return isWorker(name) ? 'worker' : name;
+}
+
+const needsWallets = 'needs a simulated world with the wallet API: elsewhere no call of a port can be lost or refused';
+
+/** Calls of ports are counted where gateways and workers show them, in the simulated world with the wallet API. */
+function checkPort({ fault, at }: Fault, { hasPorts = false }: FaultEngineOptions): void {
+  if (at === undefined) return;
+  if (at.port === undefined) {
+    if (at.call !== undefined) throw new FaultError('at.call', 'says which call of a port: give at.port too');
+    return;
+  }
+  if (!hasPorts) throw new FaultError('at.port', `a trigger at a port ${needsWallets}`);
+  if (at.point !== undefined) throw new FaultError('at.port', 'give either at.port or at.point');
+  if (at.session !== undefined) throw new FaultError('at.session', 'calls of ports belong to no session');
+  if (natures[fault] === 'frames' || isDoorKind(fault)) {
+    throw new FaultError('at.port', `${fault} touches frames or requests, not calls of ports`);
+  }
+  if (at.phase === 'after' && countsUses(fault)) {
+    throw new FaultError('at.phase', `${fault} decides the fate of the call itself`);
+  }
+}
+
+function checkTrigger(fault: Fault, options: FaultEngineOptions): void {
   const { at } = fault;
   if (at === undefined) return;
   const nature = natures[fault.fault];
   const { point } = at;
   if (at.of !== undefined) {
-    checkMember('at.of', at.of, nodesTotal);
-    if (['worker', 'redis', 'receiver'].includes(at.of)) throw new FaultError('at.of', `${at.of} sends no frames`);
+    checkMember('at.of', at.of, options);
+    if (at.port !== undefined) {
+      if (['gateway', 'worker'].includes(roleOf(at.of))) return;
+      throw new FaultError('at.of', `${at.of} makes no calls of ports; gateways and workers do`);
+    }
+    if (isFrameless(at.of)) throw new FaultError('at.of', `${at.of} sends no frames`);
   }
+  if (at.port !== undefined) return;
   if (point === undefined) {
     for (const field of ['phase', 'of', 'nth'] as const) {
       if (at[field] !== undefined)
@@ -99,7 +151,7 @@ function checkTrigger(fault: Fault, { nodesTotal }: FaultEngineOptions): void {
 
 /** Whether the fault can apply to frames of this point at all. */
 function canPass(fault: Fault, point: Point): boolean {
-  const peers = gatewayPoints.includes(point) ? ['gateway'] : nodesMeant(fault);
+  const peers = gatewayPoints.includes(point) ? gatewaysMeant(fault) : nodesMeant(fault);
   const out = point === 'call' || nodeOutPoints.includes(point);
   const direction = out ? 'out' : 'in';
   const { of } = fault.at ?? {};
@@ -119,9 +171,15 @@ function nodesMeant(fault: Fault): string[] {
   return named.length > 0 ? named : [nodeName(1)];
 }
 
-/** Worker, Redis, receiver and vendor send no frames: for them a point without `of` means a frame of any process. */
+/** Likewise of gateways. */
+function gatewaysMeant(fault: Fault): string[] {
+  const named = [...targetsOf(fault), firstOf(fault.at?.of ?? '')].filter(isGateway);
+  return named.length > 0 ? named : ['gateway'];
+}
+
+/** Worker, Redis, receiver, vendor and providers send no frames: for them a point without `of` means a frame of any process. */
 export function isFrameless(name: string): boolean {
-  return name === 'worker' || name === 'redis' || name === 'receiver' || name === 'vendor';
+  return isWorker(name) || ['redis', 'receiver', 'vendor', 'provider'].includes(name);
 }
 
 function checkLength(fault: Fault): void {
@@ -140,7 +198,8 @@ function checkLength(fault: Fault): void {
   }
 }
 
-function checkParameters(fault: Fault, { nodesTotal }: FaultEngineOptions): void {
+function checkParameters(fault: Fault, options: FaultEngineOptions): void {
+  const { nodesTotal } = options;
   if (fault.fault === 'delay') checkDelay(fault);
   if ('for' in fault) {
     const beyond = fault.for?.find((id) => id > nodesTotal);
@@ -154,7 +213,7 @@ function checkParameters(fault: Fault, { nodesTotal }: FaultEngineOptions): void
     }
   }
   if (fault.fault === 'false_report' && fault.about !== undefined) {
-    checkMember('about', nodeName(fault.about), nodesTotal);
+    checkMember('about', nodeName(fault.about), options);
     const about = nodeName(fault.about);
     if (targetsOf(fault).includes(about)) throw new FaultError('about', `${about} does not complain of itself`);
   }

@@ -3,7 +3,8 @@
  * a fault to ActiveFaults.
  */
 import type { FrameInTransit, Order, ProcessName } from '../vocabulary/engine-contract.ts';
-import { countsUses, isDoorKind } from '../vocabulary/kinds.ts';
+import type { Fault } from '../vocabulary/fault.ts';
+import { beginsAtTrigger, countsUses, isDoorKind } from '../vocabulary/kinds.ts';
 import { type FaultEngineOptions, unitOf } from '../vocabulary/options.ts';
 import { peersOf, processesOf } from '../vocabulary/targets.ts';
 import type { ActiveFaults } from './active-faults.ts';
@@ -31,13 +32,13 @@ export class FaultLifecycle {
       this.#hold(armed, nowMs);
       return [];
     }
-    if (armed.fault.at?.point !== undefined) {
+    if (beginsAtTrigger(armed.fault)) {
       armed.phase = 'watching';
       this.#active.changed();
       return [];
     }
-    // At a door the probability is that of each request.
-    if (!isDoorKind(armed.fault.fault) && !this.chance(armed)) return this.end(armed, nowMs);
+    // At a door or a port the probability is that of each request or call.
+    if (!isOfEachUse(armed.fault) && !this.chance(armed)) return this.end(armed, nowMs);
     return this.trigger(armed, processesOf(armed.targets, this.#options.nodesTotal), nowMs);
   }
 
@@ -59,9 +60,9 @@ export class FaultLifecycle {
     // Windows on stores and doors count writes and requests instead.
     if (!countsUses(armed.fault.fault)) armed.triggerCount += 1;
     const fired = armed.triggerCount > 0 ? [firedOrder(armed, victims)] : [];
-    const orders = [...fired, ...triggerOrders(armed, victims, this.#conditions, this.#options.nodesTotal)];
+    const orders = [...fired, ...triggerOrders(armed, victims, this.#conditions, this.#options)];
     if (armed.nature === 'momentary') {
-      const goesOn = armed.fault.at?.point !== undefined && armed.triggerCount < armed.countMax;
+      const goesOn = beginsAtTrigger(armed.fault) && armed.triggerCount < armed.countMax;
       return goesOn ? orders : [...orders, ...this.end(armed, nowMs)];
     }
     armed.on = victims;
@@ -71,8 +72,7 @@ export class FaultLifecycle {
 
   /** Ends a fault whose time is over. A spell may wait for its next trigger. */
   lapse(armed: ArmedFault, nowMs: number): Order[] {
-    const again =
-      armed.nature === 'spell' && armed.fault.at?.point !== undefined && armed.triggerCount < armed.countMax;
+    const again = armed.nature === 'spell' && beginsAtTrigger(armed.fault) && armed.triggerCount < armed.countMax;
     if (!again) return this.end(armed, nowMs);
     const orders = this.#heal(armed);
     armed.phase = 'watching';
@@ -95,7 +95,7 @@ export class FaultLifecycle {
 
   /** Ends the fault's effects. Held frames go to another fault that holds frames of that link, or are delivered. */
   #heal(armed: ArmedFault): Order[] {
-    const orders = [...healingOrders(armed, this.#conditions, this.#options.nodesTotal)];
+    const orders = [...healingOrders(armed, this.#conditions, this.#options)];
     const { held } = armed;
     armed.on = [];
     armed.held = [];
@@ -118,6 +118,12 @@ export class FaultLifecycle {
   /** Counts a frame; returns whether the fault triggers at it. */
   counts(armed: ArmedFault, frame: FrameInTransit): boolean {
     if (!isOfSession(armed, frame)) return false;
+    armed.seen += 1;
+    return armed.seen >= armed.nth && armed.triggerCount < armed.countMax && this.chance(armed);
+  }
+
+  /** Counts a call of a port; returns whether the fault triggers at it. */
+  countsCall(armed: ArmedFault): boolean {
     armed.seen += 1;
     return armed.seen >= armed.nth && armed.triggerCount < armed.countMax && this.chance(armed);
   }
@@ -152,13 +158,17 @@ export class FaultLifecycle {
       if (isSpent && armed.held.length === 0) orders.push(...this.end(armed, nowMs));
     }
     if (armed.fault.fault !== 'half_open' || armed.phase !== 'holding' || armed.noticed.has(peer)) return orders;
-    const peers = peersOf(armed.on, this.#options.nodesTotal);
+    const peers = peersOf(armed.on, this.#options);
     if (!peers.includes(peer)) return orders;
     armed.noticed.add(peer);
     this.#active.changed();
     orders.push(...this.#conditions.end({ kind: 'silence', process: peer }, armed.id));
     return peers.every((one) => armed.noticed.has(one)) ? [...orders, ...this.end(armed, nowMs)] : orders;
   }
+}
+
+function isOfEachUse({ fault, at }: Fault): boolean {
+  return isDoorKind(fault) || fault === 'provider_fails' || at?.port !== undefined;
 }
 
 export function firedOrder({ id, fault }: ArmedFault, victims: readonly ProcessName[]): Order {

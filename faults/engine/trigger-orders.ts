@@ -1,8 +1,11 @@
 /** The orders of a trigger, and the orders that end a spell or window. */
 import type { Order, ProcessName } from '../vocabulary/engine-contract.ts';
+import type { FaultEngineOptions } from '../vocabulary/options.ts';
 import { peersOf, processesOf } from '../vocabulary/targets.ts';
 import type { ArmedFault } from './armed.ts';
 import type { Conditions } from './conditions.ts';
+
+type Members = Pick<FaultEngineOptions, 'nodesTotal' | 'gateways'>;
 
 /** After how long a crashed process restarts, by default. */
 export const restartAfterMsDefault = 100;
@@ -12,7 +15,7 @@ export function triggerOrders(
   armed: ArmedFault,
   victims: readonly ProcessName[],
   conditions: Conditions,
-  nodesTotal: number,
+  members: Members,
 ): readonly Order[] {
   const { fault, id } = armed;
   switch (fault.fault) {
@@ -28,9 +31,7 @@ export function triggerOrders(
       return victims.flatMap((victim) => conditions.begin({ kind: 'pause', process: victim }, id));
     case 'partition':
     case 'half_open':
-      return peersOf(victims, nodesTotal).flatMap((victim) =>
-        conditions.begin({ kind: 'silence', process: victim }, id),
-      );
+      return peersOf(victims, members).flatMap((victim) => conditions.begin({ kind: 'silence', process: victim }, id));
     case 'second_process':
       return victims.flatMap((victim) => conditions.begin({ kind: 'second', process: victim }, id));
     case 'clock_jump':
@@ -65,16 +66,18 @@ export function copyOrders({ fault, id, targets }: ArmedFault, nodesTotal: numbe
 export function healingOrders(
   { fault, id, on, targets }: ArmedFault,
   conditions: Conditions,
-  nodesTotal: number,
+  members: Members,
 ): readonly Order[] {
   switch (fault.fault) {
     case 'rollback':
-      return processesOf(targets, nodesTotal).map((one): Order => ({ kind: 'dropCopy', process: one, copy: id }));
+      return processesOf(targets, members.nodesTotal).map(
+        (one): Order => ({ kind: 'dropCopy', process: one, copy: id }),
+      );
     case 'pause':
       return on.flatMap((victim) => conditions.end({ kind: 'pause', process: victim }, id));
     case 'partition':
     case 'half_open':
-      return peersOf(on, nodesTotal).flatMap((victim) => conditions.end({ kind: 'silence', process: victim }, id));
+      return peersOf(on, members).flatMap((victim) => conditions.end({ kind: 'silence', process: victim }, id));
     case 'second_process':
       return on.flatMap((victim) => conditions.end({ kind: 'second', process: victim }, id));
     case 'clock_skew':

@@ -5,9 +5,9 @@
  */
 import type { WireEnvelope } from '../../proto/wire.ts';
 import type { Fault, FaultKind, HsmFailure, VendorFailure } from './fault.ts';
-import type { Point } from './trigger-points.ts';
+import type { Point, PortName } from './trigger-points.ts';
 
-/** "node/3", "coordinator", "gateway", "worker", "redis", "receiver". */
+/** "node/3", "coordinator", "gateway", "gateway/2", "worker", "redis", "receiver", "provider". */
 export type ProcessName = string;
 
 /** A frame between the coordinator and `peer`, about to leave its sender. */
@@ -103,6 +103,27 @@ export interface WriteVerdict {
   readonly delayMs: number;
 }
 
+/** A call of a port, about to leave its gateway or worker. */
+export interface PortCallMade {
+  readonly process: ProcessName;
+  readonly port: PortName;
+  /** e.g. "store/commit.lua", "webhooks", a URL, "fireblocks". */
+  readonly call: string;
+}
+
+/**
+ * The fate of a call: `lost` before it took effect, `unanswered` after it did, `refused` without effect and with an answer
+ * that says so, `twice`: its receiver gets it two times.
+ */
+export interface PortVerdict {
+  readonly fate: 'answered' | 'lost' | 'unanswered' | 'refused' | 'twice';
+  readonly delayMs: number;
+  /** To be performed before the call leaves: it is not made when its process is down then. */
+  readonly before: readonly Order[];
+  /** To be performed when it has left. */
+  readonly after: readonly Order[];
+}
+
 /** A request to a gateway, before it is answered. */
 export type DoorRequest =
   /** `path` without the query. */
@@ -152,6 +173,8 @@ export interface FaultEngine {
   frame(frame: FrameInTransit, nowMs: number): FrameVerdict;
   /** A process is about to write to its store; `write` of the coordinator and of nodes. */
   write(process: ProcessName, nowMs: number): WriteVerdict;
+  /** A gateway or worker calls a port; of a simulated world with the wallet API. */
+  portCall(call: PortCallMade, nowMs: number): PortVerdict;
   /** A request has come to the gateway; `fired` and `ended` come with the next orders. */
   request(request: DoorRequest, nowMs: number): DoorVerdict;
   /** Whether reads of this process fail now. */

@@ -14,16 +14,16 @@
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
 import { refusalCodes } from './refusal-codes.ts';
 import { Closed, OneOf } from './schema-kit.ts';
-import { points } from './trigger-points.ts';
+import { points, portNames } from './trigger-points.ts';
 
 /** Names of the processes that a fault can target. `node/*`: every node. */
 const inCluster = '(cluster/([1-9][0-9]?|100)/)?';
-export const processPattern = `^(${inCluster}(node/([1-9][0-9]?|100|\\*)|coordinator|gateway)|worker|redis|receiver)$`;
+export const processPattern = `^(${inCluster}(node/([1-9][0-9]?|100|\\*)|coordinator|gateway)|(gateway|worker)/[1-9]|worker|redis|receiver)$`;
 
 const Process = Type.String({
   pattern: processPattern,
   description:
-    'node/1, node/*, coordinator, gateway, worker, redis, receiver; of a further cluster cluster/2/node/1, cluster/2/node/*, cluster/2/coordinator, and the gateways’ links to it: cluster/2/gateway',
+    'node/1, node/*, coordinator, gateway, worker, redis, receiver; gateway/2, worker/2 where there are several (gateway/1 is gateway); of a further cluster cluster/2/node/1, cluster/2/node/*, cluster/2/coordinator, and the gateways’ links to it: cluster/2/gateway',
 });
 const NodeName = Type.String({
   pattern: `^${inCluster}node/([1-9][0-9]?|100|\\*)$`,
@@ -40,13 +40,32 @@ export const Trigger = Closed(
     ),
     point: Type.Optional(OneOf(points, 'at a frame of this kind')),
     phase: Type.Optional(
-      OneOf(['before', 'after'] as const, 'before the frame leaves (it is then lost), or after; before by default'),
+      OneOf(
+        ['before', 'after'] as const,
+        'before the frame or call leaves (it is then lost), or after; before by default',
+      ),
+    ),
+    port: Type.Optional(
+      OneOf(
+        portNames,
+        'at a call that a gateway or worker makes at this port, in a simulated world with the wallet API',
+      ),
+    ),
+    call: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description:
+          'of `port`: these calls alone, by the name that a trace shows: a Redis command or script (`store/commit.lua`), a queue (`webhooks`), a URL, a provider (`fireblocks`)',
+      }),
     ),
     of: Type.Optional(Process),
     session: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'frames of this session alone' })),
-    nth: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, description: 'the nth such frame; 1 by default' })),
+    nth: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100_000, description: 'the nth such frame or call; 1 by default' }),
+    ),
   },
-  { description: 'when it begins. `of`: frames to or from this process; by default the target' },
+  { description: 'when it begins. `of`: frames to or from this process, or its calls; by default the target' },
 );
 export type Trigger = Static<typeof Trigger>;
 
@@ -87,6 +106,9 @@ export const vendorFailures = [
   'unavailable',
 ] as const;
 export type VendorFailure = (typeof vendorFailures)[number];
+/** How a simulated custodian or the venue behaves badly. */
+export const providerFailures = ['late', 'twice', 'never', 'lost', 'refuses'] as const;
+export const providerNames = ['fireblocks', 'bitgo', 'copper', 'sandbox'] as const;
 const onLink = {
   ...onProcess,
   direction: Type.Optional(OneOf(['in', 'out', 'both'] as const, 'frames to the target, from it, or both (default)')),
@@ -318,10 +340,30 @@ export const faultSchemas = {
     'its clock jumps, once and for good',
   ),
 
-  store_lost: kind('store_lost', onProcess, 'a write is lost before it is stored, and gets no answer'),
-  store_unanswered: kind('store_unanswered', onProcess, 'a write is stored, and its answer is lost'),
-  store_slow: kind('store_slow', { ...onProcess, by_ms: PositiveMs('added to every write') }, 'writes take longer'),
-  store_failing: kind('store_failing', onProcess, 'reads and writes fail'),
+  store_lost: kind(
+    'store_lost',
+    onProcess,
+    'a write is lost before it is stored, and gets no answer; of a gateway or worker any command to Redis, or with at.port any call of that port',
+  ),
+  store_unanswered: kind(
+    'store_unanswered',
+    onProcess,
+    'a write, or such a call, takes effect, and its answer is lost',
+  ),
+  store_slow: kind('store_slow', { ...onProcess, by_ms: PositiveMs('added to every write') }, 'they take longer'),
+  store_failing: kind('store_failing', onProcess, 'reads and writes fail; such a call is refused, without effect'),
+  provider_fails: kind(
+    'provider_fails',
+    {
+      by: OneOf(
+        providerFailures,
+        'how: late: it answers by_ms later; twice: each request reaches it twice; never: it gets requests and does not answer; lost: it gets none; refuses: it answers that it is unavailable',
+      ),
+      provider: Type.Optional(OneOf(providerNames, 'this one alone; all by default')),
+      by_ms: Type.Optional(PositiveMs('of late: how much later; 5,000 by default')),
+    },
+    'simulated custodians, and the venue, answer late, twice or never',
+  ),
   hsm_fails: kind(
     'hsm_fails',
     {
@@ -445,12 +487,13 @@ export const simulatedOnly: Readonly<Partial<Record<FaultKind, string>>> = {
   store_slow: 'a live store cannot be slowed for one process',
   store_failing: 'a live store cannot be made to fail for one process; redis_gone can',
   hsm_fails: 'a live token is a device: remove it, or end the process of its module',
+  provider_fails: 'the simulated custodians of a live cluster are asked for it by test amounts (docs/wallet-guide.md)',
   rollback: 'live stores roll back together only, by a snapshot',
 };
 
-const noDoor = 'the simulated world has no door: its calls go to the coordinator';
+const noDoor = 'a simulated world without the wallet API has no door: its calls go to the coordinator';
 
-/** Kinds that only the live world has, and why. */
+/** Kinds that the live world has, and the simulated one with the wallet API alone, and why. */
 export const liveOnly: Readonly<Partial<Record<FaultKind, string>>> = {
   answer_lost: noDoor,
   answer_slow: noDoor,

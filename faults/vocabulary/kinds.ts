@@ -33,6 +33,7 @@ export const natures: Readonly<Record<FaultKind, Nature>> = {
   store_failing: 'window',
   hsm_fails: 'window',
   vendor_fails: 'window',
+  provider_fails: 'window',
   receiver_status: 'window',
   receiver_slow: 'window',
   receiver_reset: 'window',
@@ -75,9 +76,19 @@ export function isDoorKind(kind: FaultKind): boolean {
   return (doorKinds as readonly FaultKind[]).includes(kind);
 }
 
-/** Windows that trigger at each write or request that they touch. */
+/** Kinds that decide the fate of single writes, or of single calls of ports. */
+export function isStoreKind(kind: FaultKind): boolean {
+  return kind.startsWith('store_');
+}
+
+/** Windows that trigger at each write, call or request that they touch. */
 export function countsUses(kind: FaultKind): boolean {
-  return kind.startsWith('store_') || isDoorKind(kind);
+  return isStoreKind(kind) || kind === 'provider_fails' || isDoorKind(kind);
+}
+
+/** Whether the fault begins at a frame or at a call of a port, instead of a time. */
+export function beginsAtTrigger({ fault, at }: Fault): boolean {
+  return at?.point !== undefined || (at?.port !== undefined && !countsUses(fault));
 }
 
 /** Points whose frames leave a node. Frames of the other points go to a node, except those of calls. */
@@ -175,6 +186,7 @@ export function victimsOfKind(kind: FaultKind): readonly string[] | undefined {
   if (kind === 'crash' || kind === 'pause') return ['node', 'coordinator', 'gateway', 'worker'];
   if (onLinks.includes(kind)) return ['node', 'coordinator', 'gateway'];
   if (kind === 'clock_skew' || kind === 'clock_jump') return ['node', 'coordinator', 'gateway', 'worker'];
-  if (kind.startsWith('store_') || kind === 'rollback') return ['node', 'coordinator'];
+  if (isStoreKind(kind)) return ['node', 'coordinator', 'gateway', 'worker'];
+  if (kind === 'rollback') return ['node', 'coordinator'];
   return undefined;
 }

@@ -12,6 +12,11 @@ export interface FaultEngineOptions {
   readonly identitySeed: (nodeId: number) => Uint8Array | undefined;
   /** After how long heartbeats declare a silent link dead; 6,000 by default. */
   readonly linkTimeoutMs?: number;
+  /** Gateways and workers; 1 each by default. */
+  readonly gateways?: number;
+  readonly workers?: number;
+  /** Gateways and workers show the engine their calls of ports and their requests: the simulated world with the wallet API. */
+  readonly hasPorts?: boolean;
   /** The live world refuses kinds that only the simulated world has. */
   readonly world: 'simulated' | 'live';
 }

@@ -4,7 +4,8 @@ import type { Fault } from './fault.ts';
 
 /** Each name once, as the fault has it: "node/2", "node/*", "coordinator". A kind without a target has one process. */
 export function targetsOf(fault: Fault): readonly ProcessName[] {
-  if ('target' in fault) return typeof fault.target === 'string' ? [fault.target] : [...new Set(fault.target)];
+  if ('target' in fault)
+    return typeof fault.target === 'string' ? [firstOf(fault.target)] : [...new Set(fault.target.map(firstOf))];
   switch (fault.fault) {
     case 'redis_gone':
       return ['redis'];
@@ -18,6 +19,8 @@ export function targetsOf(fault: Fault): readonly ProcessName[] {
       return ['receiver'];
     case 'vendor_fails':
       return ['vendor'];
+    case 'provider_fails':
+      return ['provider'];
     case 'force_receipt':
     case 'answer_lost':
     case 'answer_slow':
@@ -25,6 +28,19 @@ export function targetsOf(fault: Fault): readonly ProcessName[] {
     case 'answer_cut':
       return ['gateway'];
   }
+}
+
+/** The first gateway and the first worker have no number in their names. */
+export function firstOf(name: ProcessName): ProcessName {
+  return name === 'gateway/1' || name === 'worker/1' ? name.slice(0, -2) : name;
+}
+
+export function isGateway(name: ProcessName): boolean {
+  return /^gateway(\/[1-9])?$/.test(name);
+}
+
+export function isWorker(name: ProcessName): boolean {
+  return /^worker(\/[1-9])?$/.test(name);
 }
 
 export function nodeName(id: number): ProcessName {
@@ -54,11 +70,17 @@ export function processesOf(
 }
 
 /** The peers whose links connect these processes. Every link connects a peer with the coordinator. */
-export function peersOf(processes: readonly ProcessName[], nodesTotal: number): readonly ProcessName[] {
+export function peersOf(
+  processes: readonly ProcessName[],
+  { nodesTotal, gateways = 1 }: { readonly nodesTotal: number; readonly gateways?: number },
+): readonly ProcessName[] {
   const peers = new Set<ProcessName>();
   for (const one of processes) {
     if (one !== 'coordinator') peers.add(one);
-    else for (const peer of [...processesOf(['node/*'], nodesTotal), 'gateway']) peers.add(peer);
+    else {
+      for (const peer of processesOf(['node/*'], nodesTotal)) peers.add(peer);
+      for (let number = 1; number <= gateways; number += 1) peers.add(firstOf(`gateway/${number}`));
+    }
   }
   return [...peers];
 }

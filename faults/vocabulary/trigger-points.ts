@@ -1,6 +1,6 @@
 /**
  * The points of the protocol at which a fault can trigger: the kinds of frames, by their names in scenarios, in the API
- * and in reports. Every frame passes between the coordinator and one other process, since the cluster is a star.
+ * and in reports; and the ports of gateways and workers. Every frame passes between the coordinator and one other process, since the cluster is a star.
  */
 import type { WireCase } from '../../proto/wire.ts';
 
@@ -26,6 +26,10 @@ export const points = [
   'dkg_refused',
 ] as const;
 export type Point = (typeof points)[number];
+
+/** The ports of gateways and workers, for faults at their calls. A provider is a simulated custodian or venue. */
+export const portNames = ['redis', 'queue', 'egress', 'provider'] as const;
+export type PortName = (typeof portNames)[number];
 
 /** The point at which a frame is, by the case of its body. */
 export function pointOf(wireCase: WireCase): Point {

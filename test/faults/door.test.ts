@@ -91,8 +91,10 @@ describe('a fault of the door', () => {
     );
   });
 
-  test('is refused in the simulated world, which has no door', () => {
+  test('is refused in a simulated world without the wallet API, which has no door', () => {
     const engine = faultEngine(optionsFor({ world: 'simulated' }));
-    expect(() => engine.arm({ fault: 'answer_lost' }, 0)).toThrow(/live only: the simulated world has no door/);
+    expect(() => engine.arm({ fault: 'answer_lost' }, 0)).toThrow(
+      /live only: a simulated world without the wallet API has no door/,
+    );
   });
 });

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from 'vitest';
 import { faultEngine } from '../../faults/engine.ts';
-import type { Order } from '../../faults/vocabulary/engine-contract.ts';
+import type { Order, PortCallMade } from '../../faults/vocabulary/engine-contract.ts';
 import type { Fault, FaultKind } from '../../faults/vocabulary/fault.ts';
-import { faultKinds, liveOnly } from '../../faults/vocabulary/fault.ts';
+import { faultKinds } from '../../faults/vocabulary/fault.ts';
 import { MockDirective } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import { frameAt, optionsFor, samples } from './support/frames.ts';
@@ -623,7 +623,7 @@ describe('a fault that makes no sense', () => {
 test('every kind can be armed, and a frame that nothing touches arrives as it is', () => {
   expect(Object.keys(samples).sort()).toEqual([...faultKinds].sort());
   for (const kind of Object.keys(samples) as FaultKind[]) {
-    const engine = engineOf({ world: liveOnly[kind] === undefined ? 'simulated' : 'live' });
+    const engine = engineOf({ hasPorts: true });
     const { id } = engine.arm(samples[kind], 0);
     expect(engine.disarm(id, 1)).toBeDefined();
     const frame = frameAt('partial_reply', 'node/1');
@@ -631,4 +631,75 @@ test('every kind can be armed, and a frame that nothing touches arrives as it is
     expect(verdict).toEqual({ arrivals: [{ envelope: frame.envelope, afterMs: 0 }], orders: [], faults: [] });
     expect(verdict.arrivals[0]!.envelope).toBe(frame.envelope);
   }
+});
+
+describe('calls of ports', () => {
+  const engine = () => engineOf({ hasPorts: true, gateways: 2, workers: 2 });
+  const commit = { process: 'gateway', port: 'redis', call: 'store/commit.lua' } as const;
+
+  test('a crash at the second commit of one gateway, before or after it', () => {
+    for (const phase of ['before', 'after'] as const) {
+      const at = { port: 'redis', call: 'store/commit.lua', nth: 2, phase } as const;
+      const one = engine();
+      one.arm({ fault: 'crash', target: 'gateway/2', at }, 0);
+      const crashes = (call: Parameters<typeof one.portCall>[0]) => {
+        const verdict = one.portCall(call, 1);
+        expect(verdict.fate).toBe('answered');
+        return verdict[phase].flatMap((order) => (order.kind === 'crash' ? [order.process] : []));
+      };
+      const theirs = { ...commit, process: 'gateway/2' };
+      expect([commit, theirs, { ...theirs, call: 'get' }, commit, theirs, theirs].map(crashes)).toEqual([
+        ...[[], [], [], []],
+        ['gateway/2'],
+        [],
+      ]);
+    }
+  });
+
+  test('fates of stores: commands to Redis, or the calls that at.port names; the nth alone', () => {
+    const fates = (fault: Parameters<ReturnType<typeof engine>['arm']>[0], calls: readonly PortCallMade[]) => {
+      const one = engine();
+      one.arm(fault, 0);
+      return calls.map((call) => one.portCall(call, 1).fate);
+    };
+    const egress = { process: 'worker', port: 'egress', call: 'https://hooks.example.com' } as const;
+    expect(fates({ fault: 'store_lost', target: 'gateway/1' }, [commit, egress])).toEqual(['lost', 'answered']);
+    const nth = { port: 'redis', nth: 2 } as const;
+    expect(fates({ fault: 'store_unanswered', target: 'gateway', at: nth }, [commit, commit, commit])).toEqual([
+      ...['answered', 'unanswered', 'answered'],
+    ]);
+    expect(fates({ fault: 'store_failing', target: 'worker', at: { port: 'egress' } }, [commit, egress])).toEqual([
+      ...['answered', 'refused'],
+    ]);
+    const custodian = { process: 'gateway', port: 'provider', call: 'bitgo' } as const;
+    const calls = [custodian, { ...custodian, call: 'copper' }, commit];
+    expect(fates({ fault: 'provider_fails', by: 'twice', provider: 'bitgo' }, calls)).toEqual([
+      ...['twice', 'answered', 'answered'],
+    ]);
+    const late = engine();
+    late.arm({ fault: 'provider_fails', by: 'late', by_ms: 70 }, 0);
+    expect(late.portCall(custodian, 1)).toMatchObject({ fate: 'answered', delayMs: 70 });
+  });
+
+  test.each([
+    [{ fault: 'crash', target: 'gateway/3' }, 'target'],
+    [{ fault: 'crash', target: 'worker/3' }, 'target'],
+    [{ fault: 'drop', target: 'gateway', at: { port: 'redis' } }, 'at.port'],
+    [{ fault: 'crash', target: 'gateway', at: { call: 'get' } }, 'at.call'],
+    [{ fault: 'crash', target: 'gateway', at: { port: 'redis', of: 'node/1' } }, 'at.of'],
+    [{ fault: 'crash', target: 'gateway', at: { port: 'redis', point: 'call' } }, 'at.port'],
+    [{ fault: 'store_lost', target: 'gateway', at: { port: 'redis', phase: 'after' } }, 'at.phase'],
+  ] as const)('%o is refused at %s', (fault, field) => {
+    expect(() => engine().arm(fault as Fault, 0)).toThrow(expect.objectContaining({ field }));
+  });
+
+  test('need a world with the wallet API', () => {
+    for (const fault of [
+      { fault: 'provider_fails', by: 'late' },
+      { fault: 'store_lost', target: 'worker' },
+      { fault: 'pause', target: 'gateway', for_ms: 1, at: { port: 'redis' } },
+    ] as const) {
+      expect(() => engineOf().arm(fault, 0)).toThrow(/wallet API/);
+    }
+  });
 });

@@ -55,6 +55,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'modules',
     'gateway',
     'sim',
+    'coordinator',
   ],
   runner: [...withRedis, 'faults', 'sim'],
   report: [...withRedis, 'faults', 'runner'],

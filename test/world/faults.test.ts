@@ -122,12 +122,36 @@ describe('a fault of the vocabulary', () => {
     { fault: 'partition', target: 'node/1', for_ms: 4_000 },
     { fault: 'receiver_status', status: 500, for_ms: 20_000 },
     { fault: 'worker_stalled', for_ms: 10_000 },
+    { fault: 'crash', target: 'gateway/2', restart_after_ms: 2_000 },
+    { fault: 'partition', target: 'gateway/2', for_ms: 4_000 },
+    { fault: 'crash', target: 'gateway', at: { port: 'redis', call: 'store/commit.lua', phase: 'before' } },
+    {
+      fault: 'crash',
+      target: ['gateway', 'gateway/2'],
+      at: { port: 'redis', call: 'store/commit.lua', phase: 'after' },
+    },
+    { fault: 'crash', target: 'worker/1', at: { port: 'egress', phase: 'after', nth: 2 }, restart_after_ms: 2_000 },
+    { fault: 'store_unanswered', target: ['gateway', 'gateway/2'], at: { port: 'redis', nth: 9 } },
+    { fault: 'store_lost', target: 'worker', count: 3 },
+    { fault: 'answer_lost', count: 2 },
+    { fault: 'answer_status', status: 503, count: 2 },
+    { fault: 'store_failing', target: 'coordinator', count: 2 },
   ];
-  test.each(faults)('$fault $target: the books are right afterwards', async (fault) => {
-    const world = new CustodyWorld({ seed: 'vocabulary', keepTrace: false, ...fast });
+  test.each(faults)('$fault $target $at: the books are right afterwards', async (fault) => {
+    const world = new CustodyWorld({ seed: 'vocabulary', keepTrace: false, gateways: 2, ...fast });
     const tenant = await openTenant(world);
     world.cluster.arm(fault);
     expect(await world.run(pay(tenant, 'one', '0.2'))).toBe('completed');
     expect(await settledFaults(world, tenant)).toEqual([]);
+    expect(world.cluster.faultStatuses().map(({ triggerCount }) => triggerCount)).not.toContain(0);
+  });
+
+  test.each(['late', 'twice', 'never', 'lost', 'refuses'] as const)('a custodian that fails (%s)', async (by) => {
+    const world = new CustodyWorld({ seed: 'custodian', keepTrace: false, ...fast });
+    const tenant = await openTenant(world, 'tn_world', 'fireblocks');
+    world.cluster.arm({ fault: 'provider_fails', by, provider: 'fireblocks', count: 3 });
+    expect(await world.run(pay(tenant, 'one', '0.2'))).toBe('completed');
+    expect(await settledFaults(world, tenant)).toEqual([]);
+    expect(world.cluster.faultStatuses()[0]?.triggerCount).toBe(3);
   });
 });

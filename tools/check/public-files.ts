@@ -32,6 +32,7 @@ const liveCompositions: ReadonlySet<string> = new Set([
   'gateway/live-wallet-ports.ts',
   'gateway/redis-wallet-ports.ts',
   'gateway/worker.ts',
+  'world/session-side.ts',
   'world/worker-process.ts',
 ]);
 

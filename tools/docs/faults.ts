@@ -44,7 +44,7 @@ function kindSection(kind: FaultKind): string {
     simulatedOnly[kind] !== undefined
       ? ` In simulated worlds alone: ${simulatedOnly[kind]}.`
       : liveOnly[kind] !== undefined
-        ? ` Live alone: ${liveOnly[kind]}.`
+        ? ` Live, and simulated with the wallet API: ${liveOnly[kind]}.`
         : '';
   const sentence = `${description.charAt(0).toUpperCase()}${description.slice(1)}.${only}`;
   const fields =

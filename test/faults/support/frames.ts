@@ -198,6 +198,7 @@ export const samples: { readonly [K in FaultKind]: FaultOf<K> & Fault } = {
   store_unanswered: { fault: 'store_unanswered', target: 'node/1' },
   store_slow: { fault: 'store_slow', target: 'node/1', by_ms: 10 },
   store_failing: { fault: 'store_failing', target: 'coordinator' },
+  provider_fails: { fault: 'provider_fails', by: 'twice', for_ms: 100 },
   vendor_fails: { fault: 'vendor_fails', by: 'lies', for_ms: 100 },
   hsm_fails: { fault: 'hsm_fails', target: 'node/1', by: 'pin_refused', for_ms: 100 },
   rollback: { fault: 'rollback', target: 'node/1', at: { after_ms: 10 } },

@@ -21,7 +21,13 @@ export interface Tenant {
   readonly told: Map<string, string | null>;
 }
 
-export async function openTenant(world: CustodyWorld, tenant = 'tn_world'): Promise<Tenant> {
+export type Provider = 'self_hosted' | 'fireblocks';
+
+export async function openTenant(
+  world: CustodyWorld,
+  tenant = 'tn_world',
+  provider: Provider = 'self_hosted',
+): Promise<Tenant> {
   const [own, other] = await world.run(
     Promise.all(
       ['owner', 'approver'].map((name) => world.token({ tenant, environment: 'sandbox', scopes: allScopes, name })),
@@ -29,16 +35,21 @@ export async function openTenant(world: CustodyWorld, tenant = 'tn_world'): Prom
   );
   const client = world.client(own!);
   const approver = world.client(other!);
-  return { client, approver, ...(await world.run(fixtures(client, tenant))), told: new Map() };
+  return { client, approver, ...(await world.run(fixtures(client, tenant, provider))), told: new Map() };
 }
 
-async function fixtures(client: Client, tenant: string): Promise<Pick<Tenant, 'wallets' | 'webhook'>> {
+async function fixtures(
+  client: Client,
+  tenant: string,
+  provider: Provider,
+): Promise<Pick<Tenant, 'wallets' | 'webhook'>> {
   const made = async (path: string, body: object) => {
     const answer = await client.call('POST', path, body);
     if (answer.status !== 201) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
     return answer.body;
   };
-  const connection = await made('/v1/provider-connections', { provider: 'self_hosted', name: 'ours', credentials: {} });
+  const credentials = provider === 'fireblocks' ? { api_key: 'key', api_secret: 'secret' } : {};
+  const connection = await made('/v1/provider-connections', { provider, name: 'ours', credentials });
   const wallets = [];
   for (const name of ['one', 'two']) {
     const wallet = await made('/v1/wallets', { name, provider_connection_id: connection.id, network: evm });

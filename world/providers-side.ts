@@ -1,0 +1,85 @@
+/**
+ * The simulated custodians of a world, and the way of a process to them. A custodian is a party of its own: what reached it
+ * takes effect whatever becomes of the process that asked, and a Redis of ours that is gone does not concern it. What it
+ * keeps lies in the same memory, under keys of its own.
+ */
+import type { WalletPorts } from '../gateway/wallet-api.ts';
+import type { ProviderKind } from '../providers/port/kinds.ts';
+import { ProviderUnavailable } from '../providers/port/port.ts';
+import type { CustodianBooks } from '../providers/simulated/custodian-books.ts';
+import type { CustodianRecords } from '../providers/simulated/custodian-records.ts';
+import { RedisCustodianBooks } from '../providers/simulated/redis-custodian-books.ts';
+import { RedisCustodianRecords } from '../providers/simulated/redis-custodian-records.ts';
+import type { MemoryRedis } from '../redis/memory/memory-redis.ts';
+import type { VirtualTime } from '../sim/virtual-time.ts';
+import type { ProcessLife } from './process-life.ts';
+import type { RunLoop } from './run-loop.ts';
+
+export type ProviderPorts = Pick<WalletPorts, 'custodianRecords' | 'custodianBooks'>;
+
+const wayMs = 1;
+
+export class Providers {
+  readonly #time: VirtualTime;
+  readonly #loop: RunLoop;
+  readonly #memory: MemoryRedis;
+
+  constructor(time: VirtualTime, loop: RunLoop, memory: MemoryRedis) {
+    this.#time = time;
+    this.#loop = loop;
+    this.#memory = memory;
+  }
+
+  /** What this process calls. */
+  of(life: ProcessLife): ProviderPorts {
+    const theirs = this.#memory.client();
+    return {
+      custodianRecords: (kind): CustodianRecords => {
+        const records = new RedisCustodianRecords(theirs, kind);
+        return {
+          putOnce: (...of) => this.#ask(life, kind, () => records.putOnce(...of)),
+          find: (...of) => this.#ask(life, kind, () => records.find(...of)),
+        };
+      },
+      custodianBooks: (kind): CustodianBooks => {
+        const books = new RedisCustodianBooks(theirs, kind);
+        return {
+          open: (...of) => this.#ask(life, kind, () => books.open(...of)),
+          post: (...of) => this.#ask(life, kind, () => books.post(...of)),
+          rows: (...of) => this.#ask(life, kind, () => books.rows(...of)),
+          find: (...of) => this.#ask(life, kind, () => books.find(...of)),
+          balances: (...of) => this.#ask(life, kind, () => books.balances(...of)),
+        };
+      },
+    };
+  }
+
+  #ask<T>(life: ProcessLife, kind: ProviderKind, perform: () => Promise<T>): Promise<T> {
+    return life.call<T>('provider', kind, ({ fate, delayMs = 0 }, answer) => {
+      if (fate === 'lost') return;
+      const after = (ms: number, run: () => void) =>
+        this.#time.after(ms, () => {
+          this.#loop.woken();
+          run();
+        });
+      const settle = (outcome: () => T): void => {
+        if (fate !== 'unanswered') after(wayMs + delayMs, () => answer(outcome));
+      };
+      const failing = (error: unknown) => () => {
+        throw error;
+      };
+      after(wayMs, () => {
+        if (fate === 'refused') {
+          settle(failing(new ProviderUnavailable('the custodian refuses requests')));
+          return;
+        }
+        const first = perform();
+        const last = fate === 'twice' ? first.then(perform) : first;
+        last.then(
+          (value) => settle(() => value),
+          (error: unknown) => settle(failing(error)),
+        );
+      });
+    });
+  }
+}

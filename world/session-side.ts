@@ -1,0 +1,29 @@
+/** The coordinator's sessions in the Redis of the world, beside what the control plane keeps there. */
+import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/contract/messages.ts';
+import { type SessionStoreOptions, sessionStore } from '../coordinator/store/session-store.ts';
+import type { MemoryRedis } from '../redis/memory/memory-redis.ts';
+import type { CalledStore } from '../sim/store-side.ts';
+import type { RunLoop } from './run-loop.ts';
+
+/** It answers in the turn in which it is asked: the way there and back, and what goes wrong on it, is the cluster's. */
+export function sessionSide(
+  memory: MemoryRedis,
+  loop: RunLoop,
+  fence: number,
+  of: Pick<SessionStoreOptions, 'clusterId' | 'resumeKey' | 'elapsedMs'>,
+): CalledStore<CoordinatorWrite, CoordinatorRecord> {
+  const store = sessionStore(memory.client(), fence, {
+    ...of,
+    onTampered: (key) => loop.failed(new Error(`what Redis has at ${key} is not as a coordinator wrote it`)),
+    // The conflict says it; a simulated coordinator that is fenced is ended by its world.
+    onFenced: () => undefined,
+  });
+  const answered = <T>(work: Promise<T>, tell: (value: T) => void): void => {
+    loop.woken();
+    work.then(tell).catch((error: unknown) => loop.failed(error));
+  };
+  return {
+    load: (key, found) => answered(store.load(key), (record) => found({ record })),
+    write: (write, written) => answered(store.write(write), written),
+  };
+}
