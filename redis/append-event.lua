@@ -1,6 +1,6 @@
 -- append_event(prefix, event, followed, balances): appends an event to the log of a tenant and returns its sequence.
 -- `prefix` is the tenant's. With `followed`, another event of the same step comes after this one, and that one wakes the
--- readers. `balances`: stored beside the object (`bal`), or nil.
+-- readers. `balances`: stored beside the object (`bal`), or nil. append_events(prefix, events): several of one step.
 --
 -- Clocks differ, and a change may be committed long after its clock was read: an event is never stamped earlier than the
 -- one before it. `max` is the same time again, which entries of earlier versions had beside an earlier one of their own.
@@ -31,30 +31,52 @@ local function trim_events(stream, bytes, latest)
   return bytes
 end
 
-local function append_event(prefix, event, followed, balances)
-  local counter, stream, at = prefix .. 'seq', prefix .. 'evt', tonumber(event.atMs)
-  local known = redis.call('HMGET', counter, 'n', 'm', 'b')
-  local sequence, latest = tonumber(known[1] or '0') + 1, math.max(at, tonumber(known[2] or '0'))
-  local whole, time = string.format('%.0f', sequence), string.format('%.0f', latest)
-  local bytes = tonumber(known[3] or '0') + event_extra_bytes + #event.object + #(balances or '')
-  local id = whole .. '-0'
+-- The log as it stands: what was appended last, and the bytes that it keeps.
+local function open_log(prefix)
+  local known = redis.call('HMGET', prefix .. 'seq', 'n', 'm', 'b')
+  return {
+    stream = prefix .. 'evt', sequence = tonumber(known[1] or '0'), latest = tonumber(known[2] or '0'),
+    bytes = tonumber(known[3] or '0'),
+  }
+end
+
+local function append_to(log, event, balances)
+  log.sequence, log.latest = log.sequence + 1, math.max(tonumber(event.atMs), log.latest)
+  log.bytes = log.bytes + event_extra_bytes + #event.object + #(balances or '')
+  local id, time = string.format('%.0f-0', log.sequence), string.format('%.0f', log.latest)
   if balances then
-    redis.call('XADD', stream, id,
+    redis.call('XADD', log.stream, id,
       'id', event.id, 'type', event.type, 'at', time, 'max', time,
       'rt', event.resourceType, 'ri', event.resourceId, 'rv', event.resourceVersion, 'cor', event.correlationId,
       'pr', event.provider, 'con', event.connectionId, 'obj', event.object, 'bal', balances)
   else
-    redis.call('XADD', stream, id,
+    redis.call('XADD', log.stream, id,
       'id', event.id, 'type', event.type, 'at', time, 'max', time,
       'rt', event.resourceType, 'ri', event.resourceId, 'rv', event.resourceVersion, 'cor', event.correlationId,
       'pr', event.provider, 'con', event.connectionId, 'obj', event.object)
   end
-  if sequence % check_events == 0 then bytes = trim_events(stream, bytes, latest) end
+  if log.sequence % check_events == 0 then log.bytes = trim_events(log.stream, log.bytes, log.latest) end
+end
+
+local function close_log(log, prefix, followed)
+  local whole = string.format('%.0f', log.sequence)
   -- Below zero: of events that an earlier version wrote, and did not count.
-  redis.call('HSET', counter, 'n', whole, 'm', time, 'b', string.format('%.0f', math.max(0, bytes)))
-  if not followed then
-    -- The prefix is sm:{t:<tenant>}:
-    redis.call('PUBLISH', 'sm:wake:' .. string.sub(prefix, 7, -3), whole)
-  end
-  return sequence
+  redis.call('HSET', prefix .. 'seq', 'n', whole, 'm', string.format('%.0f', log.latest),
+    'b', string.format('%.0f', math.max(0, log.bytes)))
+  -- The prefix is sm:{t:<tenant>}:
+  if not followed then redis.call('PUBLISH', 'sm:wake:' .. string.sub(prefix, 7, -3), whole) end
+end
+
+local function append_event(prefix, event, followed, balances)
+  local log = open_log(prefix)
+  append_to(log, event, balances)
+  close_log(log, prefix, followed)
+  return log.sequence
+end
+
+local function append_events(prefix, events)
+  if #events == 0 then return end
+  local log = open_log(prefix)
+  for _, event in ipairs(events) do append_to(log, event) end
+  close_log(log, prefix)
 end

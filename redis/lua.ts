@@ -5,8 +5,10 @@
  *
  *   -- @include redis/append-event.lua       puts another file before this one, once
  *   -- @shape event = id, type, atMs         a table of arguments; scripts that include this file may use it
+ *   -- @shape named = name, ...event         with the fields of another shape
  *   -- @keys sessionKey, guardKey?
  *   -- @args fence, change: json, session: session, event: event?
+ *   -- @args fence, events: event[]          a list of tables, which stands last
  *
  * From `@keys` and `@args` the loader makes the script's first lines: each name becomes a local variable, bound to its
  * place in KEYS or ARGV. So no number of a place is written by hand, and a name costs Redis nothing. A shape becomes a
@@ -48,8 +50,8 @@ export type LuaCommand<Call extends LuaCall, Reply> = (keys: Call['keys'], args:
 
 interface Argument {
   readonly name: string;
-  readonly kind: 'text' | 'json' | 'shape';
-  /** Of a shape. */
+  readonly kind: 'text' | 'json' | 'shape' | 'list';
+  /** Of a shape, or of each in a list of them. */
   readonly fields: readonly string[];
   readonly optional: boolean;
 }
@@ -107,13 +109,16 @@ function pushArguments(
     if (isOver) throw new Error(`${path} is called with ${name}, but without an argument before it`);
     if (kind === 'text') words.push(value as LuaValue);
     else if (kind === 'json') words.push(jsonText(value));
-    else {
-      for (const field of fields) {
-        const part = (value as LuaFields)[field];
-        if (part === undefined) throw new Error(`${path} is called without ${name}.${field}`);
-        words.push(part);
-      }
-    }
+    else if (kind === 'shape') pushFields(words, path, name, fields, value as LuaFields);
+    else for (const each of value as readonly LuaFields[]) pushFields(words, path, name, fields, each);
+  }
+}
+
+function pushFields(words: LuaValue[], path: string, name: string, fields: readonly string[], values: LuaFields): void {
+  for (const field of fields) {
+    const part = values[field];
+    if (part === undefined) throw new Error(`${path} is called without ${name}.${field}`);
+    words.push(part);
   }
 }
 
@@ -139,6 +144,7 @@ export function readScript(path: string): Read {
   if (args.some(({ optional }, index) => optional && args.slice(index).some((arg) => !arg.optional))) {
     throw new Error(`${path}: arguments that may be left out stand last`);
   }
+  if (args.slice(0, -1).some(({ kind }) => kind === 'list')) throw new Error(`${path}: a list stands last`);
   const read = { source: [...bindings(keys, args), ...included, body].join('\n'), keys, args };
   cache.set(path, read);
   return read;
@@ -152,6 +158,12 @@ function bindings(keys: Read['keys'], args: readonly Argument[]): string[] {
   let place = 1;
   for (const { name, kind, fields, optional } of args) {
     const first = `ARGV[${place}]`;
+    if (kind === 'list') {
+      const table = fields.map((field, index) => `${field} = ARGV[i + ${index}]`).join(', ');
+      lines.push(`local ${name} = {}`);
+      lines.push(`for i = ${place}, #ARGV, ${fields.length} do ${name}[#${name} + 1] = {${table}} end`);
+      continue;
+    }
     let value = kind === 'json' ? `cjson.decode(${first})` : first;
     if (kind === 'shape') value = `{${fields.map((field, index) => `${field} = ARGV[${place + index}]`).join(', ')}}`;
     lines.push(`local ${name} = ${optional ? `${first} and ${value}` : value}`);
@@ -173,7 +185,10 @@ function readWithIncludes(
     const below = readWithIncludes(other!, shapes, seen);
     included.push(...below.included, below.body);
   }
-  for (const [, name, fields] of body.matchAll(/^-- @shape (\w+) = (.+)$/gm)) shapes.set(name!, words(fields!));
+  for (const [, name, fields] of body.matchAll(/^-- @shape (\w+) = (.+)$/gm)) {
+    const fieldsOf = (word: string) => (word.startsWith('...') ? shapeOf(path, word.slice(3), shapes) : [word]);
+    shapes.set(name!, words(fields!).flatMap(fieldsOf));
+  }
   return { body, included };
 }
 
@@ -200,13 +215,18 @@ function namesIn(path: string, body: string, directive: string): string[] {
 }
 
 function argumentOf(path: string, word: string, shapes: ReadonlyMap<string, readonly string[]>): Argument {
-  const [, name, type = '', mark] = /^(\w+)\??(?:: (\w+))?(\?)?$/.exec(word) ?? [];
+  const [, name, type = '', mark] = /^(\w+)\??(?:: (\w+))?(\?|\[\])?$/.exec(word) ?? [];
   if (name === undefined) throw new Error(`${path}: "${word}" is no argument`);
   const optional = mark === '?' || word.startsWith(`${name}?`);
+  if (mark === '[]') return { name, kind: 'list', fields: shapeOf(path, type, shapes), optional };
   if (type === '' || type === 'json') return { name, kind: type === 'json' ? 'json' : 'text', fields: [], optional };
-  const fields = shapes.get(type);
-  if (!fields) throw new Error(`${path}: there is no shape "${type}"`);
-  return { name, kind: 'shape', fields, optional };
+  return { name, kind: 'shape', fields: shapeOf(path, type, shapes), optional };
+}
+
+function shapeOf(path: string, name: string, shapes: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const fields = shapes.get(name);
+  if (!fields) throw new Error(`${path}: there is no shape "${name}"`);
+  return fields;
 }
 
 function words(list: string): string[] {

@@ -4,9 +4,12 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
+import { WriteBatches } from '../../coordinator/store/batches.ts';
+import type { SessionWriteArguments } from '../../coordinator/store/layout.ts';
+import { writeSessions } from '../../coordinator/store/scripts.ts';
 import { mac } from '../../crypto/hashing.ts';
 import { tenantPrefix } from '../../redis/event-log.ts';
-import { type LuaCall, luaCommand, luaScript } from '../../redis/lua.ts';
+import { luaCommand } from '../../redis/lua.ts';
 import { type Rung, rungs } from './protocol.ts';
 
 const retentionMs = 60_000;
@@ -23,7 +26,7 @@ export type SessionWrite = (sessionId: string, epoch: 1 | 2, digest: Uint8Array,
 
 export function sessionWrite(rung: Rung, redisUrl: string): SessionWrite {
   if (rung < rungs.writes) return (_id, _epoch, _digest, then) => then();
-  const redis = new Redis(redisUrl, { enableAutoPipelining: true });
+  const redis = new Redis(redisUrl, { enableAutoPipelining: rung < rungs.sessions });
   const failed = (error: unknown) => {
     throw error;
   };
@@ -33,10 +36,11 @@ export function sessionWrite(rung: Rung, redisUrl: string): SessionWrite {
       redis.set(`${prefix}floor:${sessionId}:${epoch}`, text, 'PX', retentionMs).then(then, failed);
     };
   }
-  const scripts = [
-    luaCommand(redis, luaScript<LuaCall, readonly string[]>('coordinator/store/create-session.lua')),
-    luaCommand(redis, luaScript<LuaCall, readonly string[]>('coordinator/store/update-session.lua')),
-  ] as const;
+  const script = luaCommand(redis, writeSessions);
+  const keys = { fenceKey: `${prefix}fence`, endingKey: `${prefix}ending` };
+  const batches = new WriteBatches(setImmediate, (_tenant, writes) =>
+    script(keys, { fence: 1, retentionMs, prefix, bytesMax: '', writes }),
+  );
   const key = randomBytes(32);
   return (sessionId, epoch, digest, then) => {
     const ends = epoch === 2;
@@ -44,29 +48,23 @@ export function sessionWrite(rung: Rung, redisUrl: string): SessionWrite {
     const data = recordText(sessionId, digest, sessionChars);
     const facts = { epoch, state: states[epoch - 1]!, checkpointId: `ckp_${randomUUID()}`, checkpointMs: nowMs };
     const sealed = Buffer.from(JSON.stringify([facts, data]));
-    const args = {
-      ...{ fence: 1, retentionMs, nowMs, sessionId, prefix, opening: '', change: '', endedId: '' },
-      ...{ endsAtMs: ends ? '' : nowMs + retentionMs, boundRecord: '', keyRecord: '', boundScheme: '', bytesMax: '' },
-      session: {
-        ...facts,
-        ...{ reasonCode: 'FLOOR', message: 'a session of the floor', expiresMs: nowMs + retentionMs, cluster: 1 },
-        ...{ data, mac: Buffer.from(mac(key, sealed)).toString('base64url') },
+    const write: SessionWriteArguments = {
+      ...{
+        kind: ends ? 'update' : 'create',
+        sessionId,
+        nowMs,
+        guard: `intent:${sessionId}`,
+        walletKey: '',
+        change: '',
       },
-      event: {
-        ...{ id: `evt_${randomUUID()}`, type: 'session.changed', atMs: nowMs, resourceType: 'session' },
-        ...{ resourceId: sessionId, resourceVersion: epoch, correlationId: '', provider: '', connectionId: '' },
-        object: recordText(sessionId, digest, eventChars),
-      },
-      endedSession: undefined,
-      endedEvent: undefined,
+      ...{ endsAtMs: ends ? '' : nowMs + retentionMs, counted: '', keyId: '', keyRecord: '', boundScheme: '' },
+      ...{ ...facts, reasonCode: 'FLOOR', message: 'a session of the floor', expiresMs: nowMs + retentionMs },
+      ...{ cluster: 1, data, mac: Buffer.from(mac(key, sealed)).toString('base64url') },
+      ...{ id: `evt_${randomUUID()}`, type: 'session.changed', atMs: nowMs, resourceType: 'session' },
+      ...{ resourceId: sessionId, resourceVersion: epoch, correlationId: '', provider: '', connectionId: '' },
+      object: recordText(sessionId, digest, eventChars),
     };
-    const keys = {
-      sessionKey: `${prefix}session:${sessionId}`,
-      fenceKey: `${prefix}fence`,
-      endingKey: `${prefix}ending`,
-      guardKey: `${prefix}intent:${sessionId}`,
-    };
-    scripts[epoch - 1]!(keys, args).then(([code]) => {
+    batches.write(tenant, write).then(([code]) => {
       if (code !== 'OK') throw new Error(`the floor's session was refused: ${code}`);
       then();
     }, failed);

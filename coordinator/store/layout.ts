@@ -9,17 +9,13 @@ import { closedKeyName } from '../../proto/closed-keys.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { isWalletKey } from '../../proto/limits.ts';
 import { firstCluster, keyRecordKey, ofCluster, sessionRecordKey } from '../../redis/clusters.ts';
-import { tenantPrefix } from '../../redis/event-log.ts';
+import { type EventArguments, eventArguments, type LoggedEvent, tenantPrefix } from '../../redis/event-log.ts';
 import type { KeyRecord, SessionRecord } from '../contract/record.ts';
 import { isOpen, isTerminal } from '../contract/transitions.ts';
 import { macChars, type RecordMacs } from './record-macs.ts';
 
 export const redisKeys = {
   session: sessionRecordKey,
-  /** One for all clusters: whichever signs, an intent gets one signature. */
-  intent: (tenant: string, intentId: string) => `${tenantPrefix(tenant)}intent:${intentId}`,
-  /** The same for the wallet service, whose intents are a space of their own. */
-  order: (tenant: string, intentId: string) => `${tenantPrefix(tenant)}order:${intentId}`,
   /** Sorted set: a wallet key's sessions that have not ended, by the end of their lifetime. */
   open: (tenant: string, keyId: string) => `${tenantPrefix(tenant)}open:${keyId}`,
   /** Stands for ever, once the key of a wallet is closed. The gateway sets it too, when it archives the wallet. */
@@ -56,19 +52,90 @@ export function endingOf({ state, expiresMs }: SessionRecord): number | '' {
   return isTerminal(state) ? '' : expiresMs;
 }
 
-/** The fields that stand by themselves, the rest as JSON, and the MAC: as the scripts take them. */
-export type SessionArguments = Readonly<
-  Record<'reasonCode' | 'message' | 'checkpointId' | 'data' | 'mac', string> &
-    Record<'epoch' | 'state' | 'checkpointMs' | 'expiresMs' | 'cluster', number>
->;
+/** One change of a session, as write-sessions.lua takes it: the fields that stand by themselves, the rest as JSON, the MAC. */
+export type SessionWriteArguments = Readonly<
+  Record<'sessionId' | 'guard' | 'walletKey' | 'keyId' | 'keyRecord' | 'boundScheme', string> &
+    Record<'reasonCode' | 'message' | 'checkpointId' | 'data' | 'mac', string> &
+    Record<'epoch' | 'state' | 'checkpointMs' | 'expiresMs' | 'cluster' | 'nowMs', number>
+> &
+  EventArguments & {
+    readonly kind: 'create' | 'update' | 'held';
+    readonly change: ReturnType<typeof openingOf | typeof changeOf>;
+    readonly endsAtMs: number | '';
+    readonly counted: '1' | '';
+  };
 
-export function sessionArguments(session: SessionRecord, macs: RecordMacs, cluster: number): SessionArguments {
+const noEvent: EventArguments = {
+  ...{ id: '', type: '', resourceType: '', resourceId: '', correlationId: '', provider: '', connectionId: '' },
+  ...{ object: '', atMs: 0, resourceVersion: 0 },
+};
+
+/** What a write is about, beside its session. */
+export interface WriteFacts {
+  readonly kind: SessionWriteArguments['kind'];
+  readonly event: LoggedEvent | undefined;
+  /** The intent whose guard it takes or holds; empty: none. */
+  readonly guardIntent: string;
+  readonly change: SessionWriteArguments['change'];
+  readonly nowMs: number;
+  readonly counted: boolean;
+  /** The key as it is written; `binds`: one that exists, and is bound now. */
+  readonly key: KeyRecord | undefined;
+  readonly binds: boolean;
+}
+
+/** One literal: properties behind a spread cost microseconds. */
+export function writeArguments(
+  session: SessionRecord,
+  { kind, event, guardIntent, change, nowMs, counted, key, binds }: WriteFacts,
+  macs: RecordMacs,
+  cluster: number,
+): SessionWriteArguments {
   const { epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, ...rest } = session;
   const data = JSON.stringify(rest);
   const numbers = [String(checkpointMs), String(expiresMs)] as const;
   const texts = [reasonCode, message, checkpointId, ...numbers, data, String(cluster)];
   const mac = macs.of(['session', String(epoch), String(state), ...texts]);
-  return { epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, data, cluster, mac };
+  const { id, type, atMs, resourceType, resourceId, resourceVersion, correlationId, provider, connectionId, object } =
+    event ? eventArguments(event) : noEvent;
+  return {
+    kind,
+    sessionId: session.sessionId,
+    nowMs,
+    guard: guardIntent === '' ? '' : guardName(session, guardIntent),
+    walletKey: change !== '' && session.ceremony.kind === 'signing' ? session.ceremony.facts.keyId : '',
+    change,
+    endsAtMs: endingOf(session),
+    counted: counted ? '1' : '',
+    keyId: key?.keyId ?? '',
+    keyRecord: key ? keyText(key, macs, cluster) : '',
+    boundScheme: key && binds ? key.scheme : '',
+    epoch,
+    state,
+    reasonCode,
+    message,
+    checkpointId,
+    checkpointMs,
+    expiresMs,
+    data,
+    cluster,
+    mac,
+    id,
+    type,
+    atMs,
+    resourceType,
+    resourceId,
+    resourceVersion,
+    correlationId,
+    provider,
+    connectionId,
+    object,
+  };
+}
+
+/** Behind the tenant's prefix: one guard for all clusters. The wallet service's intents are a space of their own. */
+function guardName({ ceremony }: SessionRecord, intentId: string): string {
+  return `${ceremony.kind === 'signing' && ceremony.facts.walletService ? 'order' : 'intent'}:${intentId}`;
 }
 
 /** What stands in the place of a record: nothing that a coordinator of this cluster wrote, or what another cluster's says is its own. */

@@ -41,7 +41,6 @@ const fenceRetryMs = 250;
 export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
   const redis = connectRedis(options.redisUrl, {
     ...{ isPatient: true, replicas: options.replicas },
-    enableAutoPipelining: true,
     commandTimeout: options.commandTimeoutMs ?? 5000,
     retryStrategy: (times) => Math.min(50 * times, 1000),
   });
@@ -56,7 +55,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   options.onTrouble?.(watch.trouble);
   const fence = await raiseFence(redis, redisKeys.fenceCounter(options.clusterId));
   return {
-    ...sessionStore(redis, fence, options),
+    ...sessionStore(redis, fence, { ...options, soon: setImmediate }),
     fence,
     registry: new RedisClusters(redis),
     close: async () => {

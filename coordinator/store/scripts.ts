@@ -1,59 +1,32 @@
 /**
- * The writes of the coordinator: each is one script and one atomic step, with the event of the change in it.
+ * The writes of the coordinator. Changes of sessions go together, those of a tenant and a tick of the event loop in one script
+ * (batches.ts); each is an atomic step of its own, with the event of the change in it.
  *
  * All are safe to repeat: a write whose answer was lost and which is sent again finds its own checkpoint and says OK; its
  * event is not written again. All compare the fence: a coordinator that was paused while a newer one started cannot write
  * any more. First every check, then every write: what is refused has changed nothing.
  */
-import type { EventArguments } from '../../redis/event-log.ts';
 import { luaScript } from '../../redis/lua.ts';
 import type { ConflictCode } from '../contract/messages.ts';
-import type { changeOf, openingOf, SessionArguments } from './layout.ts';
+import type { SessionWriteArguments } from './layout.ts';
 
 /** `current`: the record that stands against the write, as flat fields. */
 export type WriteReply = readonly [code: 'OK' | ConflictCode, current?: readonly string[]];
 
-interface OfSession {
-  readonly fence: number;
-  readonly retentionMs: number;
-  readonly sessionId: string;
-  readonly prefix: string;
-  /** End of the session's lifetime; empty: it has ended. */
-  readonly endsAtMs: number | '';
-  readonly session: SessionArguments;
-}
-
-interface CreateSession {
-  readonly keys: Readonly<
-    Record<'sessionKey' | 'fenceKey' | 'endingKey', string> &
-      Record<'guardKey' | 'openKey' | 'closedKey' | 'boundKey', string | undefined>
-  >;
-  readonly args: OfSession & {
-    readonly nowMs: number;
-    readonly opening: ReturnType<typeof openingOf>;
-    readonly endedId: string;
-    readonly boundRecord: string;
-    readonly boundScheme: string;
+interface WriteSessions {
+  readonly keys: Readonly<Record<'fenceKey' | 'endingKey', string>>;
+  readonly args: {
+    readonly fence: number;
+    readonly retentionMs: number;
+    readonly prefix: string;
     /** Empty: no bound. */
     readonly bytesMax: number | '';
-    readonly event: EventArguments;
-    readonly endedSession: SessionArguments | undefined;
-    readonly endedEvent: EventArguments | undefined;
+    readonly writes: readonly SessionWriteArguments[];
   };
 }
 
-interface UpdateSession {
-  readonly keys: Readonly<
-    Record<'sessionKey' | 'fenceKey' | 'endingKey', string> &
-      Record<'keyKey' | 'guardKey' | 'openKey' | 'closedKey', string | undefined>
-  >;
-  readonly args: OfSession & {
-    readonly keyRecord: string;
-    readonly change: ReturnType<typeof changeOf>;
-    readonly boundScheme: string;
-    readonly event: EventArguments | undefined;
-  };
-}
+/** For each write, in their order; of one that failed by itself, why. */
+export type BatchReply = readonly (WriteReply | readonly [code: 'ERROR', text: string])[];
 
 interface CloseKey {
   readonly keys: Readonly<Record<'fenceKey' | 'closedKey', string>>;
@@ -65,8 +38,7 @@ interface OverdueSessions {
   readonly args: { readonly prefix: string; readonly nowMs: number; readonly limit: number };
 }
 
-export const createSession = luaScript<CreateSession, WriteReply>('coordinator/store/create-session.lua');
-export const updateSession = luaScript<UpdateSession, WriteReply>('coordinator/store/update-session.lua');
+export const writeSessions = luaScript<WriteSessions, BatchReply>('coordinator/store/write-sessions.lua');
 export const closeKey = luaScript<CloseKey, WriteReply>('coordinator/store/close-key.lua');
 export const overdueSessions = luaScript<OverdueSessions, readonly [ids: readonly string[], nextAtMs: string]>(
   'coordinator/store/overdue-sessions.lua',

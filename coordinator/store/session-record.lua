@@ -23,14 +23,17 @@ end
 -- Beside its text: the names of its fields and its key, its intent's guard, and what Redis adds.
 local session_extra_bytes = 768
 
--- Writes a session and books what it takes in `deltas` (redis/usage.lua).
-local function put(deltas, key, session, retention_ms)
+-- Books out of `deltas` (redis/usage.lua) what the session of this key takes.
+local function unbook(deltas, key)
   local stored = redis.call('HSTRLEN', key, 'data')
-  if stored > 0 then
-    stored = stored + redis.call('HSTRLEN', key, 'message') + session_extra_bytes
-    usage_book(deltas, -stored, redis.call('PEXPIRETIME', key))
-  end
-  usage_book(deltas, #session.data + #session.message + session_extra_bytes, clock_ms() + retention_ms)
+  if stored == 0 then return end
+  stored = stored + redis.call('HSTRLEN', key, 'message') + session_extra_bytes
+  usage_book(deltas, -stored, redis.call('PEXPIRETIME', key))
+end
+
+-- Writes a session, and books in `deltas` what it takes. now_ms: by the clock of this Redis.
+local function put(deltas, key, session, retention_ms, now_ms)
+  usage_book(deltas, #session.data + #session.message + session_extra_bytes, now_ms + retention_ms)
   redis.call('HSET', key, 'epoch', session.epoch, 'state', session.state, 'reasonCode', session.reasonCode,
     'message', session.message, 'checkpointId', session.checkpointId, 'checkpointMs', session.checkpointMs,
     'expiresMs', session.expiresMs, 'data', session.data, 'cluster', session.cluster, 'mac', session.mac)

@@ -10,7 +10,7 @@ import type { Store, WriteOutcome } from '../../actors/contract.ts';
 import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
 import { firstCluster, ofCluster } from '../../redis/clusters.ts';
 import type { DueKind } from '../../redis/due-work.ts';
-import { eventArguments, tenantPrefix } from '../../redis/event-log.ts';
+import { tenantPrefix } from '../../redis/event-log.ts';
 import { luaCommand } from '../../redis/lua.ts';
 import { RedisDueWork } from '../../redis/redis-due-work.ts';
 import {
@@ -21,9 +21,19 @@ import {
   sessionKey,
 } from '../contract/messages.ts';
 import type { KeyRecord, SessionRecord } from '../contract/record.ts';
-import { changeOf, endingOf, keyText, openingOf, readKey, readSession, redisKeys, sessionArguments } from './layout.ts';
+import { WriteBatches } from './batches.ts';
+import {
+  changeOf,
+  endingOf,
+  openingOf,
+  readKey,
+  readSession,
+  redisKeys,
+  type SessionWriteArguments,
+  writeArguments,
+} from './layout.ts';
 import { RecordMacs } from './record-macs.ts';
-import { closeKey, createSession, overdueSessions, updateSession, type WriteReply } from './scripts.ts';
+import { closeKey, overdueSessions, type WriteReply, writeSessions } from './scripts.ts';
 
 const keyCacheMax = 10_000;
 const sessionTtlMs = retentionMs + pendingLifetimeMs;
@@ -31,6 +41,7 @@ const sessionTtlMs = retentionMs + pendingLifetimeMs;
 const overdueMax = 512;
 
 type SessionWrite = Exclude<CoordinatorWrite, { kind: 'closeKey' }>;
+type Create = SessionWrite & { kind: 'create' };
 
 export interface SessionStoreOptions {
   readonly clusterId: string;
@@ -44,6 +55,8 @@ export interface SessionStoreOptions {
   readonly tenantBytesMax?: number | undefined;
   /** Of a steady clock; the machine’s by default. */
   readonly elapsedMs?: () => number;
+  /** Calls back at the end of this tick of the event loop: its writes go together. At once by default, each by itself. */
+  readonly soon?: (flush: () => void) => void;
   /** A newer coordinator of this cluster has written: this one must stop. */
   readonly onFenced: () => void;
 }
@@ -55,8 +68,7 @@ export function sessionStore(
   options: SessionStoreOptions,
 ): Store<CoordinatorWrite, CoordinatorRecord> {
   const scripts = {
-    createSession: luaCommand(redis, createSession),
-    updateSession: luaCommand(redis, updateSession),
+    writeSessions: luaCommand(redis, writeSessions),
     closeKey: luaCommand(redis, closeKey),
     overdueSessions: luaCommand(redis, overdueSessions),
   };
@@ -65,6 +77,13 @@ export function sessionStore(
   const relaying = new RedisDueWork(redis, 'webhooks', options);
   const macs = new RecordMacs(options.resumeKey, options.clusterId);
   const keys = new Map<string, CoordinatorRecord>();
+  const bytesMax = options.tenantBytesMax ?? '';
+  const batches = new WriteBatches(options.soon, (tenant, writes) =>
+    scripts.writeSessions(
+      { fenceKey: redisKeys.fence(tenant, cluster), endingKey: redisKeys.ending(tenant, cluster) },
+      { fence, retentionMs: sessionTtlMs, prefix: tenantPrefix(tenant), bytesMax, writes },
+    ),
+  );
   return { load, write };
 
   async function load(key: string): Promise<CoordinatorRecord | undefined> {
@@ -161,74 +180,28 @@ export function sessionStore(
     return registered(write, () => (write.kind === 'create' ? create(write) : update(write)));
   }
 
-  async function create(write: SessionWrite & { kind: 'create' }): Promise<WriteOutcome<CoordinatorRecord>> {
-    const { session, event, guardIntent, nowMs, ends, binds } = write;
-    const { tenant, sessionId } = session;
-    const opening = openingOf(session);
-    const keyId = opening === '' ? undefined : walletKeyOf(session);
-    const reply = await scripts.createSession(
-      {
-        sessionKey: redisKeys.session(tenant, sessionId),
-        fenceKey: redisKeys.fence(tenant, cluster),
-        endingKey: redisKeys.ending(tenant, cluster),
-        guardKey: guardIntent === '' ? undefined : intentKeyOf(session, guardIntent),
-        openKey: keyId && redisKeys.open(tenant, keyId),
-        closedKey: keyId && redisKeys.closed(tenant, keyId),
-        boundKey: binds && redisKeys.key(tenant, binds.keyId),
-      },
-      // One literal: properties behind a spread cost microseconds.
-      {
-        fence,
-        retentionMs: sessionTtlMs,
-        nowMs,
-        sessionId,
-        prefix: tenantPrefix(tenant),
-        opening,
-        endsAtMs: endingOf(session),
-        endedId: ends?.session.sessionId ?? '',
-        // Written as it stands; the script compares the scheme.
-        boundRecord: binds ? keyText(binds, macs, cluster) : '',
-        boundScheme: binds?.scheme ?? '',
-        bytesMax: write.counted ? (options.tenantBytesMax ?? '') : '',
-        session: sessionArguments(session, macs, cluster),
-        event: eventArguments(event),
-        endedSession: ends && sessionArguments(ends.session, macs, cluster),
-        endedEvent: ends && eventArguments(ends.event),
-      },
-    );
+  async function create(write: Create): Promise<WriteOutcome<CoordinatorRecord>> {
+    const { session, event, guardIntent, nowMs, ends, binds, counted = false } = write;
+    const own = { nowMs, counted, change: openingOf(session), key: binds, binds: binds !== undefined };
+    const made = writeArguments(session, { kind: 'create', event, guardIntent, ...own }, macs, cluster);
+    const { tenant } = session;
+    const reply = await (ends ? batches.write(tenant, held(ends, nowMs), made) : batches.write(tenant, made));
     return learn(binds, outcome(reply, session, binds));
+  }
+
+  /** The end of the session whose intent's place another one takes. */
+  function held({ session, event }: NonNullable<Create['ends']>, nowMs: number): SessionWriteArguments {
+    const none = { guardIntent: '', change: '', counted: false, key: undefined, binds: false } as const;
+    return writeArguments(session, { kind: 'held', event, nowMs, ...none }, macs, cluster);
   }
 
   async function update(write: SessionWrite & { kind: 'update' }): Promise<WriteOutcome<CoordinatorRecord>> {
     const { session, event, binds, key = binds } = write;
-    const { tenant, sessionId, ceremony } = session;
-    const intentId = ceremony.kind === 'signing' ? ceremony.facts.intentId : '';
-    const change = changeOf(session);
-    const keyId = change === '' ? undefined : walletKeyOf(session);
-    const reply = await scripts.updateSession(
-      {
-        sessionKey: redisKeys.session(tenant, sessionId),
-        fenceKey: redisKeys.fence(tenant, cluster),
-        endingKey: redisKeys.ending(tenant, cluster),
-        keyKey: key && redisKeys.key(tenant, key.keyId),
-        guardKey: intentId === '' ? undefined : intentKeyOf(session, intentId),
-        openKey: keyId && redisKeys.open(tenant, keyId),
-        closedKey: keyId && redisKeys.closed(tenant, keyId),
-      },
-      {
-        fence,
-        retentionMs: sessionTtlMs,
-        keyRecord: key ? keyText(key, macs, cluster) : '',
-        sessionId,
-        change,
-        prefix: tenantPrefix(tenant),
-        endsAtMs: endingOf(session),
-        boundScheme: binds?.scheme ?? '',
-        session: sessionArguments(session, macs, cluster),
-        event: event && eventArguments(event),
-      },
-    );
-    return learn(binds, outcome(reply, session, binds));
+    const { ceremony } = session;
+    const guardIntent = ceremony.kind === 'signing' ? ceremony.facts.intentId : '';
+    const own = { nowMs: 0, counted: false, change: changeOf(session), key, binds: binds !== undefined };
+    const made = writeArguments(session, { kind: 'update', event, guardIntent, ...own }, macs, cluster);
+    return learn(binds, outcome(await batches.write(session.tenant, made), session, binds));
   }
 
   /** `about`: whose write it was; the record that stands against it is of the same tenant, if not the same session. */
@@ -253,16 +226,6 @@ export function sessionStore(
     const key = about ? sessionKey(about.tenant, about.sessionId) : '';
     return { kind: 'conflict', code, current: sessionRecord(key, found, ({ tenant }) => tenant === about?.tenant) };
   }
-}
-
-function walletKeyOf({ ceremony }: SessionRecord): string | undefined {
-  return ceremony.kind === 'signing' ? ceremony.facts.keyId : undefined;
-}
-
-/** The guard of an intent: the wallet service's intents are a space of their own. */
-function intentKeyOf({ tenant, ceremony }: SessionRecord, intentId: string): string {
-  const forWallet = ceremony.kind === 'signing' && ceremony.facts.walletService;
-  return (forWallet ? redisKeys.order : redisKeys.intent)(tenant, intentId);
 }
 
 function pairsOf(flat: readonly string[]): Record<string, string> {

@@ -230,7 +230,10 @@ class Compiler {
       if (nameOf(action!) === 'redis.call') {
         return { code: `$.pcall(()=>$call(${this.#single(rest[0]!)},[${this.#list(rest.slice(1))}]))`, many: true };
       }
-      return { code: `$.pcall(()=>${functionText(action!)}(${this.#list(rest)}))`, many: true };
+      const known = functions[nameOf(action!) ?? ''];
+      if (known !== undefined) return { code: `$.pcall(()=>$.${known.js}(${this.#list(rest)}))`, many: true };
+      // A function of the script answers a list of results.
+      return { code: `$.pcallMany(()=>(${this.#single(action!)})(${this.#list(rest)}))`, many: true };
     }
     const known = name === undefined ? undefined : functions[name];
     if (known === undefined) return unsupported(node, `a call of ${name ?? 'it'}`);
@@ -378,11 +381,6 @@ function nameOf(node: Expression): string | undefined {
   if (node.type === 'Identifier') return node.name;
   if (node.type !== 'MemberExpression' || node.base.type !== 'Identifier') return undefined;
   return `${node.base.name}.${node.identifier.name}`;
-}
-
-function functionText(node: Expression): string {
-  const known = functions[nameOf(node) ?? ''];
-  return known === undefined ? unsupported(node, 'a protected call of it') : `$.${known.js}`;
 }
 
 /** The parser gives the value as null where its encoding is unknown, and the text as it was written. */

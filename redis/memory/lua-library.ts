@@ -330,6 +330,10 @@ export const library = {
       return [false, error instanceof Error ? error.message : String(error)];
     }
   },
+  pcallMany: (action: () => readonly unknown[]): unknown[] => {
+    const [works, results] = library.pcall(action);
+    return works === true ? [true, ...(results as readonly unknown[])] : [works, results];
+  },
   sha1: (value: unknown) =>
     createHash('sha1')
       .update(Buffer.from(text(value), 'latin1'))

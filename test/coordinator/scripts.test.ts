@@ -1,19 +1,17 @@
 /** The scripts of sessions: fences, epochs, guards and wallet keys; every refusal changes nothing. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { describeScript, type ScriptUnderTest } from '../support/redis-script.ts';
 
 const { ACCEPTED, PENDING_HUMAN_APPROVAL, RESUMED, BACKEND_COMPLETED, BACKEND_FAILED } = ReceiptState;
 const at = 1_800_000_000_000;
 const prefix = 'sm:{t:a}:';
-const keys = {
-  sessionKey: `${prefix}session:s1`,
-  fenceKey: `${prefix}fence`,
-  endingKey: `${prefix}ending`,
-  guardKey: `${prefix}intent:i`,
-  openKey: `${prefix}open:k`,
-  closedKey: `${prefix}closed:k`,
-};
+const keys = { fenceKey: `${prefix}fence`, endingKey: `${prefix}ending` };
+const sessionKey = `${prefix}session:s1`;
+const guardKey = `${prefix}intent:i`;
+const openKey = `${prefix}open:k`;
+const closedKey = `${prefix}closed:k`;
+const keyKey = `${prefix}key:k`;
 const keyRecord = (scheme: string) => `${'m'.repeat(22)}{"scheme":"${scheme}"}`;
 const session = (epoch: number, checkpointId = `c${epoch}`, state: number = ACCEPTED) => ({
   ...{ epoch, state, reasonCode: '', message: '', checkpointId, checkpointMs: at, expiresMs: at + 1_000 },
@@ -26,171 +24,188 @@ const event = (id: string) => ({
 const eventIds = async ({ redis }: ScriptUnderTest) =>
   (await redis.xrange(`${prefix}evt`, '-', '+')).map(([, fields]) => fields[1]);
 
-describeScript('coordinator/store/create-session.lua', (script) => {
-  const args = (more: object = {}) => ({
-    ...{ fence: 5, retentionMs: 60_000, nowMs: at, sessionId: 's1', prefix, opening: 'checked', endsAtMs: at + 1_000 },
-    ...{ endedId: '', boundRecord: '', boundScheme: '', bytesMax: '', session: session(1), event: event('evt_1') },
-    ...more,
-  });
-  const other = (state: number, expiresMs = at + 500) =>
-    script.redis.hset(`${prefix}session:s0`, { epoch: 3, state, expiresMs, checkpointId: 'c' });
-
-  test('session, guard, open sessions, lifetime and event are written in one step; to repeat it writes nothing', async () => {
-    await script.redis.zadd(keys.openKey, at - 1, 'over');
-    expect(await script.call(keys, args())).toEqual(['OK']);
-    expect(await script.redis.hmget(keys.sessionKey, 'epoch', 'state', 'mac')).toEqual(['1', String(ACCEPTED), 'm']);
-    expect(await script.redis.get(keys.guardKey)).toBe('s1');
-    expect(await script.redis.zrange(keys.openKey, '0', '-1', 'WITHSCORES')).toEqual(['s1', String(at + 1_000)]);
-    expect(await script.redis.zscore(`${prefix}ending`, 's1')).toBe(String(at + 1_000));
-    expect(await script.redis.get(keys.fenceKey)).toBe('5');
-    expect(await script.redis.pttl(keys.sessionKey)).toBeGreaterThan(50_000);
-    expect(await script.refused(keys, args())).toEqual(['OK']);
-    expect(await eventIds(script)).toEqual(['evt_1']);
-  });
-
-  test.each<[string, () => Promise<unknown>, object, string]>([
-    ['a newer coordinator', () => script.redis.set(keys.fenceKey, 6), {}, 'FENCED'],
-    ['another session of this id', () => script.redis.hset(keys.sessionKey, 'checkpointId', 'x'), {}, 'SESSION_EXISTS'],
-    ['a closed key', () => script.redis.set(keys.closedKey, 1), {}, 'KEY_CLOSED'],
-    ['a key that is gone', async () => undefined, { boundRecord: keyRecord('a'), boundScheme: 'a' }, 'KEY_BOUND'],
-    [
-      'a key bound to another scheme',
-      () => script.redis.set(`${prefix}key:k`, keyRecord('b')),
-      { boundRecord: keyRecord('a'), boundScheme: 'a' },
-      'KEY_BOUND',
-    ],
-    [
-      'a key that cannot be read',
-      () => script.redis.set(`${prefix}key:k`, 'broken'),
-      { boundRecord: keyRecord('a'), boundScheme: 'a' },
-      'KEY_BOUND',
-    ],
-  ])('%s is refused, and nothing has changed', async (_, arrange, more, code) => {
-    await script.redis.set(keys.fenceKey, 5);
-    await arrange();
-    const reply = await script.refused({ ...keys, boundKey: `${prefix}key:k` }, args(more));
-    expect((reply as string[])[0]).toBe(code);
-  });
-
-  test.each<[string, number, number, string]>([
-    ['completed', BACKEND_COMPLETED, at - 1, 'INTENT_TAKEN'],
-    ['accepted', ACCEPTED, at + 1, 'INTENT_TAKEN'],
-    ['pending', PENDING_HUMAN_APPROVAL, at + 1, 'INTENT_TAKEN'],
-    ['resumed', RESUMED, at + 1, 'INTENT_TAKEN'],
-    ['live, its lifetime over', RESUMED, at, 'INTENT_HELD'],
-    ['failed', BACKEND_FAILED, at + 1, 'INTENT_HELD'],
-  ])('an intent held by a session that is %s', async (_, state, expiresMs, code) => {
-    await script.redis.set(keys.fenceKey, 5);
-    await script.redis.set(keys.guardKey, 's0');
-    await other(state, expiresMs);
-    expect(((await script.refused(keys, args())) as string[])[0]).toBe(code);
-  });
-
-  test('the session that held the intent ends in the same step, if its next epoch is meant', async () => {
-    await script.redis.set(keys.guardKey, 's0');
-    await other(BACKEND_FAILED);
-    await script.redis.zadd(`${prefix}ending`, at, 's0');
-    const ends = (epoch: number) =>
-      args({ endedId: 's0', endedSession: session(epoch, 'end', 10), endedEvent: event('evt_0') });
-    await script.redis.set(keys.fenceKey, 5);
-    expect(((await script.refused(keys, ends(5))) as string[])[0]).toBe('INTENT_HELD');
-    expect(await script.call(keys, ends(4))).toEqual(['OK']);
-    expect(await script.redis.hmget(`${prefix}session:s0`, 'epoch', 'state')).toEqual(['4', '10']);
-    expect(await script.redis.zrange(`${prefix}ending`, '0', '-1')).toEqual(['s1']);
-    expect(await eventIds(script)).toEqual(['evt_0', 'evt_1']);
-    expect(await script.redis.get(keys.guardKey)).toBe('s1');
-  });
-
-  test('what a session takes is counted, and at the quota none begins', async () => {
-    const large = { ...session(1), data: 'x'.repeat(5_000) };
-    const bytes = async () => Number(await script.redis.hget(`${prefix}use`, 'all'));
-    expect(await script.call(keys, args({ session: large, bytesMax: 1 }))).toEqual(['OK']);
-    expect(await bytes()).toBeGreaterThan(5_000);
-    const next = { ...keys, sessionKey: `${prefix}session:s2`, guardKey: `${prefix}intent:j` };
-    const more = (bytesMax: number) => args({ sessionId: 's2', session: session(1, 'c'), bytesMax });
-    const standing = await bytes();
-    expect(await script.refused(next, more(standing))).toEqual(['QUOTA']);
-    expect(await script.call(next, more(standing + 1))).toEqual(['OK']);
-  });
-
-  test('a key is bound, from none or from its own scheme', async () => {
-    for (const [id, scheme] of [
-      ['s1', ''],
-      ['s2', 'a'],
-    ] as const) {
-      await script.redis.set(`${prefix}key:k`, keyRecord(scheme));
-      const bound = args({ sessionId: id, opening: '', boundRecord: keyRecord('a'), boundScheme: 'a' });
-      const call = {
-        sessionKey: `${prefix}session:${id}`,
-        fenceKey: keys.fenceKey,
-        endingKey: keys.endingKey,
-        boundKey: `${prefix}key:k`,
-      };
-      expect(await script.call(call, bound)).toEqual(['OK']);
-      expect(await script.redis.get(`${prefix}key:k`)).toBe(keyRecord('a'));
-    }
-  });
+const noEvent = { ...event(''), type: '' };
+const toKey = (scheme: string) => ({ keyId: 'k', keyRecord: keyRecord(scheme), boundScheme: scheme });
+const noKey = { keyId: '', keyRecord: '', boundScheme: '' };
+const create = (more: object = {}) => ({
+  ...{ kind: 'create', sessionId: 's1', nowMs: at, guard: 'intent:i', walletKey: 'k', change: 'checked' },
+  ...{ endsAtMs: at + 1_000, counted: '', ...noKey, ...session(1), ...event('evt_1') },
+  ...more,
+});
+const update = (more: object = {}) => ({
+  ...create(),
+  ...{ kind: 'update', change: '', ...session(2), ...event('evt_2') },
+  ...more,
+});
+const args = (writes: readonly object[], bytesMax: number | '' = '') => ({
+  ...{ fence: 5, retentionMs: 60_000, prefix, bytesMax, writes },
 });
 
-describeScript('coordinator/store/update-session.lua', (script) => {
-  const all = { ...keys, keyKey: `${prefix}key:k` };
-  const args = (more: object = {}) => ({
-    ...{ fence: 5, retentionMs: 60_000, keyRecord: '', sessionId: 's1', change: '', prefix, endsAtMs: at + 1_000 },
-    ...{ boundScheme: '', session: session(2), event: event('evt_2') },
-    ...more,
-  });
+describeScript('coordinator/store/write-sessions.lua', (script) => {
+  const write = async (...writes: readonly object[]) => (await script.call(keys, args(writes))) as string[][];
+  const refused = async (...writes: readonly object[]) => (await script.refused(keys, args(writes))) as string[][];
+  const other = (state: number, expiresMs = at + 500) =>
+    script.redis.hset(`${prefix}session:s0`, { epoch: 3, state, expiresMs, checkpointId: 'c' });
   const stand = async () => {
     await script.redis.set(keys.fenceKey, 5);
-    await script.redis.hset(keys.sessionKey, { epoch: 1, checkpointId: 'c1' });
-    await script.redis.zadd(`${prefix}ending`, at, 's1');
-    await script.redis.zadd(keys.openKey, at, 's1');
+    await script.redis.hset(sessionKey, { epoch: 1, checkpointId: 'c1' });
+    await script.redis.zadd(keys.endingKey, at, 's1');
+    await script.redis.zadd(openKey, at, 's1');
   };
 
-  test.each<[string, object, string | null, string | null]>([
-    ['continues', { change: 'goesOn' }, String(at + 1_000), String(at + 1_000)],
-    ['ends', { change: 'ends', endsAtMs: '' }, null, null],
-    ['completes', { change: 'completes', endsAtMs: '' }, null, null],
-    ['is of no wallet key', {}, String(at), String(at + 1_000)],
-    ['changes without an event', { event: undefined, endsAtMs: '' }, String(at), String(at)],
-  ])('the next epoch is written once: a session that %s', async (_, more, open, ending) => {
-    await stand();
-    expect(await script.call(all, args(more))).toEqual(['OK']);
-    expect(await script.redis.hmget(keys.sessionKey, 'epoch', 'checkpointId')).toEqual(['2', 'c2']);
-    expect(await script.redis.zscore(keys.openKey, 's1')).toBe(open);
-    expect(await script.redis.zscore(`${prefix}ending`, 's1')).toBe(ending);
-    expect(await eventIds(script)).toEqual('event' in more ? [] : ['evt_2']);
-    expect(await script.refused(all, args(more))).toEqual(['OK']);
+  describe('a new session', () => {
+    test('with guard, open sessions, lifetime and event is written in one step; to repeat it writes nothing', async () => {
+      await script.redis.zadd(openKey, at - 1, 'over');
+      expect(await write(create())).toEqual([['OK']]);
+      expect(await script.redis.hmget(sessionKey, 'epoch', 'state', 'mac')).toEqual(['1', String(ACCEPTED), 'm']);
+      expect(await script.redis.get(guardKey)).toBe('s1');
+      expect(await script.redis.zrange(openKey, '0', '-1', 'WITHSCORES')).toEqual(['s1', String(at + 1_000)]);
+      expect(await script.redis.zscore(keys.endingKey, 's1')).toBe(String(at + 1_000));
+      expect(await script.redis.get(keys.fenceKey)).toBe('5');
+      expect(await script.redis.pttl(sessionKey)).toBeGreaterThan(50_000);
+      expect(await refused(create())).toEqual([['OK']]);
+      expect(await eventIds(script)).toEqual(['evt_1']);
+    });
+
+    test.each<[string, () => Promise<unknown>, object, string]>([
+      ['a newer coordinator', () => script.redis.set(keys.fenceKey, 6), {}, 'FENCED'],
+      ['another session of this id', () => script.redis.hset(sessionKey, 'checkpointId', 'x'), {}, 'SESSION_EXISTS'],
+      ['a closed key', () => script.redis.set(closedKey, 1), {}, 'KEY_CLOSED'],
+      ['a key that is gone', async () => undefined, toKey('a'), 'KEY_BOUND'],
+      ['a key bound to another scheme', () => script.redis.set(keyKey, keyRecord('b')), toKey('a'), 'KEY_BOUND'],
+      ['a key that cannot be read', () => script.redis.set(keyKey, 'broken'), toKey('a'), 'KEY_BOUND'],
+    ])('%s is refused, and nothing has changed', async (_, arrange, more, code) => {
+      await script.redis.set(keys.fenceKey, 5);
+      await arrange();
+      expect((await refused(create(more)))[0]![0]).toBe(code);
+    });
+
+    test.each<[string, number, number, string]>([
+      ['completed', BACKEND_COMPLETED, at - 1, 'INTENT_TAKEN'],
+      ['accepted', ACCEPTED, at + 1, 'INTENT_TAKEN'],
+      ['pending', PENDING_HUMAN_APPROVAL, at + 1, 'INTENT_TAKEN'],
+      ['resumed', RESUMED, at + 1, 'INTENT_TAKEN'],
+      ['live, its lifetime over', RESUMED, at, 'INTENT_HELD'],
+      ['failed', BACKEND_FAILED, at + 1, 'INTENT_HELD'],
+    ])('an intent held by a session that is %s', async (_, state, expiresMs, code) => {
+      await script.redis.set(keys.fenceKey, 5);
+      await script.redis.set(guardKey, 's0');
+      await other(state, expiresMs);
+      expect((await refused(create()))[0]![0]).toBe(code);
+    });
+
+    test('the session that held the intent ends in the same step, if its next epoch is meant', async () => {
+      await script.redis.set(guardKey, 's0');
+      await other(BACKEND_FAILED);
+      await script.redis.zadd(keys.endingKey, at, 's0');
+      const held = (epoch: number) =>
+        create({ kind: 'held', sessionId: 's0', ...session(epoch, 'end', 10), ...event('evt_0') });
+      await script.redis.set(keys.fenceKey, 5);
+      expect((await refused(held(5), create()))[1]![0]).toBe('INTENT_HELD');
+      expect(await write(held(4), create())).toEqual([['OK'], ['OK']]);
+      expect(await script.redis.hmget(`${prefix}session:s0`, 'epoch', 'state')).toEqual(['4', '10']);
+      expect(await script.redis.zrange(keys.endingKey, '0', '-1')).toEqual(['s1']);
+      expect(await eventIds(script)).toEqual(['evt_0', 'evt_1']);
+      expect(await script.redis.get(guardKey)).toBe('s1');
+    });
+
+    test('what a session takes is counted, and at the quota none begins, within one script either', async () => {
+      const bytes = async () => Number(await script.redis.hget(`${prefix}use`, 'all'));
+      const large = create({ counted: '1', data: 'x'.repeat(5_000) });
+      const next = { sessionId: 's2', guard: 'intent:j', checkpointId: 'c', counted: '1' };
+      expect(await script.call(keys, args([large, create(next)], 1))).toEqual([['OK'], ['QUOTA']]);
+      expect(await bytes()).toBeGreaterThan(5_000);
+      const standing = await bytes();
+      expect(await script.refused(keys, args([create(next)], standing))).toEqual([['QUOTA']]);
+      expect(await script.call(keys, args([create({ ...next, counted: '' })], standing))).toEqual([['OK']]);
+    });
+
+    test('a key is bound, from none or from its own scheme', async () => {
+      for (const [sessionId, scheme] of [
+        ['s1', ''],
+        ['s2', 'a'],
+      ] as const) {
+        await script.redis.set(keyKey, keyRecord(scheme));
+        expect(await write(create({ sessionId, guard: '', change: '', ...toKey('a') }))).toEqual([['OK']]);
+        expect(await script.redis.get(keyKey)).toBe(keyRecord('a'));
+      }
+    });
   });
 
-  test('the key that it made is written with it', async () => {
-    await stand();
-    expect(await script.call(all, args({ keyRecord: 'made' }))).toEqual(['OK']);
-    expect(await script.redis.get(all.keyKey)).toBe('made');
+  describe('the next epoch', () => {
+    test.each<[string, object, string | null, string | null]>([
+      ['continues', { change: 'goesOn' }, String(at + 1_000), String(at + 1_000)],
+      ['ends', { change: 'ends', endsAtMs: '' }, null, null],
+      ['completes', { change: 'completes', endsAtMs: '' }, null, null],
+      ['is of no wallet key', {}, String(at), String(at + 1_000)],
+      ['changes without an event', { ...noEvent, endsAtMs: '' }, String(at), String(at)],
+    ])('is written once: a session that %s', async (_, more, open, ending) => {
+      await stand();
+      expect(await write(update(more))).toEqual([['OK']]);
+      expect(await script.redis.hmget(sessionKey, 'epoch', 'checkpointId')).toEqual(['2', 'c2']);
+      expect(await script.redis.zscore(openKey, 's1')).toBe(open);
+      expect(await script.redis.zscore(keys.endingKey, 's1')).toBe(ending);
+      expect(await eventIds(script)).toEqual('id' in more ? [] : ['evt_2']);
+      expect(await refused(update(more))).toEqual([['OK']]);
+    });
+
+    test('is written with the key that it made', async () => {
+      await stand();
+      expect(await write(update({ keyId: 'k', keyRecord: 'made' }))).toEqual([['OK']]);
+      expect(await script.redis.get(keyKey)).toBe('made');
+    });
+
+    test.each<[string, () => Promise<unknown>, object, string]>([
+      ['a newer coordinator', () => script.redis.set(keys.fenceKey, 6), {}, 'FENCED'],
+      ['an epoch that was written otherwise', async () => undefined, session(1, 'x'), 'EPOCH'],
+      ['an epoch that leaves one out', async () => undefined, session(3), 'EPOCH'],
+      ['a session that is gone', () => script.redis.del(sessionKey), {}, 'EPOCH'],
+      ['a closed key, to continue', () => script.redis.set(closedKey, 1), { change: 'goesOn' }, 'KEY_CLOSED'],
+      ['a closed key, to complete', () => script.redis.set(closedKey, 1), { change: 'completes' }, 'KEY_CLOSED'],
+      ['a key bound to another scheme', () => script.redis.set(keyKey, keyRecord('b')), toKey('a'), 'KEY_BOUND'],
+    ])('%s is refused, and nothing has changed', async (_, arrange, more, code) => {
+      await stand();
+      await arrange();
+      expect((await refused(update(more)))[0]![0]).toBe(code);
+    });
+
+    test('what a session takes is counted anew', async () => {
+      const bytes = async () => Number(await script.redis.hget(`${prefix}use`, 'all'));
+      await write(create({ data: 'x'.repeat(5_000) }));
+      const before = await bytes();
+      await write(update({ data: 'x'.repeat(4_000) }));
+      expect(await bytes()).toBe(before - 1_000);
+    });
   });
 
-  test.each<[string, () => Promise<unknown>, object, string]>([
-    ['a newer coordinator', () => script.redis.set(keys.fenceKey, 6), {}, 'FENCED'],
-    ['an epoch that was written otherwise', async () => undefined, { session: session(1, 'x') }, 'EPOCH'],
-    ['an epoch that leaves one out', async () => undefined, { session: session(3) }, 'EPOCH'],
-    ['a session that is gone', () => script.redis.del(keys.sessionKey), {}, 'EPOCH'],
-    ['a closed key, to continue', () => script.redis.set(keys.closedKey, 1), { change: 'goesOn' }, 'KEY_CLOSED'],
-    ['a closed key, to complete', () => script.redis.set(keys.closedKey, 1), { change: 'completes' }, 'KEY_CLOSED'],
-    [
-      'a key bound to another scheme',
-      () => script.redis.set(all.keyKey, keyRecord('b')),
-      { boundScheme: 'a', keyRecord: keyRecord('a') },
-      'KEY_BOUND',
-    ],
-  ])('%s is refused, and nothing has changed', async (_, arrange, more, code) => {
-    await stand();
-    await arrange();
-    expect(((await script.refused(all, args(more))) as string[])[0]).toBe(code);
+  describe('several at once', () => {
+    test('each sees those before it, and one that is refused or fails does not concern the others', async () => {
+      await script.redis.set(`${prefix}session:bad`, 'no hash');
+      const replies = await write(
+        create(),
+        create({ sessionId: 's2', checkpointId: 'x', ...event('evt_x') }),
+        create({ sessionId: 'bad', guard: '', ...event('evt_bad') }),
+        update(),
+        create({ sessionId: 's3', guard: 'intent:j', ...event('evt_3') }),
+      );
+      expect(replies.map(([code]) => code)).toEqual(['OK', 'INTENT_TAKEN', 'ERROR', 'OK', 'OK']);
+      expect(replies[2]![1]).toMatch(/WRONGTYPE/);
+      expect(await script.redis.hget(sessionKey, 'epoch')).toBe('2');
+      expect(await script.redis.exists(`${prefix}session:s2`)).toBe(0);
+      expect(await eventIds(script)).toEqual(['evt_1', 'evt_2', 'evt_3']);
+      expect(await script.redis.hmget(`${prefix}seq`, 'n')).toEqual(['3']);
+    });
+
+    test('a newer coordinator refuses them all', async () => {
+      await script.redis.set(keys.fenceKey, 6);
+      expect(await refused(create(), create({ sessionId: 's2' }))).toEqual([['FENCED'], ['FENCED']]);
+    });
   });
 });
 
 describeScript('coordinator/store/close-key.lua', (script) => {
   test('a key is closed by the newest coordinator alone', async () => {
-    const { fenceKey, closedKey } = keys;
+    const { fenceKey } = keys;
     await script.redis.set(fenceKey, 6);
     expect(await script.refused({ fenceKey, closedKey }, { fence: 5 })).toEqual(['FENCED']);
     expect(await script.call({ fenceKey, closedKey }, { fence: 7 })).toEqual(['OK']);

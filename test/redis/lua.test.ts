@@ -50,6 +50,27 @@ test('keys, texts, shapes and JSON are there by their names', async () => {
   expect(await call({ oneKey: '{a}1', otherKey: '{a}2' }, args)).toEqual(['{a}1', '{a}2', 'n', '1,2', 2, 'ü"\\']);
 });
 
+test('a list of shapes, which may hold another shape, comes in its order', async () => {
+  const call = command(
+    [
+      '-- @shape point = x, y',
+      '-- @shape named = name, ...point',
+      '-- @keys a',
+      '-- @args n, list: named[]',
+      "local texts = {}\nfor i, p in ipairs(list) do texts[i] = p.name .. p.x .. ',' .. p.y end\nreturn texts",
+    ].join('\n'),
+  );
+  const list = [
+    { name: 'a', x: 1, y: 2 },
+    { y: 4, x: 3, name: 'b' },
+  ];
+  expect(await call({ a: 'k' }, { n: 1, list })).toEqual(['a1,2', 'b3,4']);
+  expect(await call({ a: 'k' }, { n: 1, list: [] })).toEqual([]);
+  expect(() => call({ a: 'k' }, { n: 1, list: [{ name: 'a', x: 1 }] })).toThrow(/without list\.y/);
+  expect(() => command('-- @shape p = x\n-- @keys a\n-- @args list: p[], n\nreturn 1')).toThrow(/a list stands last/);
+  expect(() => command('-- @shape p = ...q\n-- @keys a\n-- @args list: p[]\nreturn 1')).toThrow(/no shape "q"/);
+});
+
 test('what may be left out is nil', async () => {
   const call = command(
     '-- @shape point = x, y\n-- @keys a, b?\n-- @args n, p: point?, list: json?\nreturn {tostring(b), tostring(p and p.y), tostring(list and list[1])}',
