@@ -24,6 +24,8 @@ interface UpFlags extends ClusterFlags {
   readonly verbose?: boolean;
   readonly detach?: boolean;
   readonly outlive?: boolean;
+  readonly embedded?: boolean;
+  readonly state?: string;
 }
 
 interface LogsFlags {
@@ -66,6 +68,8 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
     .option('--verbose', 'print the log, with a line for every request')
     .option('--detach', 'end when it is ready, and leave it running until "signmesh stop"')
     .addOption(new Option('--outlive').hideHelp())
+    .option('--embedded', 'all in this one process: no Redis, no data directory')
+    .option('--state <file>', 'of --embedded: load the state from this file, and save it there at the end')
     .option('--port <port>', 'of the REST API (SIGNMESH_HTTP_PORT)')
     .option('--grpc-port <port>', 'of the gRPC API (SIGNMESH_GRPC_PORT)')
     .option('--door-faults', 'a proxy before the gateway, for faults of its door (SIGNMESH_DOOR_FAULTS)')
@@ -74,7 +78,6 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
     .option('--nodes-per-process <count>', 'nodes that share a process (SIGNMESH_NODES_PER_PROCESS)')
     .action(async (flags: UpFlags) => {
       const { settings, environment } = readEnvironment(flags);
-      const { detach, up } = await import('./up/public.ts');
       const {
         seed,
         nodes,
@@ -82,7 +85,17 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
         verbose = false,
         detach: isDetached = false,
         outlive: detached = false,
+        embedded = false,
+        state,
       } = flags;
+      if (embedded) {
+        needNone(flags, ['detach', 'dataDir']);
+        const { upEmbedded } = await import('./embedded/public.ts');
+        end(await upEmbedded({ settings, seed, nodes, json, verbose, state }));
+        return;
+      }
+      needNone(flags, ['state']);
+      const { detach, up } = await import('./up/public.ts');
       if (isDetached) {
         const place = { dataDir: settings.SIGNMESH_DATA_DIR, colour: isColoured(settings) };
         end(await detach({ ...place, args: argv.slice(2), json }));
@@ -179,6 +192,19 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
     if (ownHelp) command.helpOption(false);
   }
   return program;
+}
+
+/** Flags that the other way of `up` has, and this one has not. */
+function needNone(flags: UpFlags, names: readonly ('detach' | 'dataDir' | 'state')[]): void {
+  const given = names.find((name) => flags[name] !== undefined);
+  if (given === undefined) return;
+  const flag = given === 'dataDir' ? '--data-dir' : `--${given}`;
+  throw new Failure(
+    given === 'state'
+      ? `${flag} is for "up --embedded" alone.`
+      : `"up --embedded" has no ${flag}: leave one of them out.`,
+    exitCodes.usage,
+  );
 }
 
 function placeCommand(program: Command, name: string, description: string): Command {

@@ -65,7 +65,9 @@ async function main() {
   }
   // Scenarios against processes of their own: they start a private Redis whatever REDIS_URL says.
   const live = command === 'scenario' && args.some((arg) => arg === '--live');
-  const needsRedis = development || live || (commandsWithRedis.includes(command) && !process.env.REDIS_URL);
+  const embedded = command === 'up' && args.includes('--embedded');
+  const needsRedis =
+    development || live || (commandsWithRedis.includes(command) && !embedded && !process.env.REDIS_URL);
   if (needsRedis && !args.includes('--help') && !args.includes('-h')) await ensureRedis();
 
   process.argv.splice(2, process.argv.length, ...args);
@@ -376,7 +378,7 @@ function sha256(...texts) {
 }
 
 try {
-  // First of all: the process that started us may end before set-up does (cli/up/parent-watch.ts).
+  // First of all: the process that started us may end before set-up does (cli/start/parent-watch.ts).
   globalThis.signmeshParentPid = process.ppid;
   await main();
 } catch (error) {

@@ -17,8 +17,13 @@ import { isNode } from './names.ts';
 import type { ProcessControl, SnapshotControl } from './ports.ts';
 import { nowMs } from './real-time.ts';
 
+/** The plane of real processes, or what stands in its place. */
+export type ControlledPlane = Omit<Plane, 'recorder'> & {
+  readonly recorder: Pick<Plane['recorder'], 'beganMs' | 'recording'>;
+};
+
 export interface PlaneControlOptions {
-  readonly plane: Plane;
+  readonly plane: ControlledPlane;
   readonly processes: ProcessControl;
   /** undefined: the Redis is not ours. */
   readonly snapshots: SnapshotControl | undefined;
@@ -37,7 +42,7 @@ type Handlers = {
 };
 
 export class PlaneControl implements SandboxControl {
-  readonly #plane: Plane;
+  readonly #plane: ControlledPlane;
   readonly #processes: ProcessControl;
   readonly #snapshots: SnapshotControl | undefined;
   readonly #handlers: Handlers;

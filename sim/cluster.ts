@@ -115,6 +115,16 @@ export class SimCluster {
     return this.#world.processes.bootOf(process);
   }
 
+  /** How often it was started. */
+  startsOf(process: ProcessName): number {
+    return this.#world.processes.startsOf(process);
+  }
+
+  /** Whether a node or gateway has its link to the coordinator. */
+  isLinked(process: ProcessName): boolean {
+    return this.#world.network.isUp(process);
+  }
+
   /** Brings up what is down, linked at once. */
   start(process: ProcessName): void {
     this.#world.processes.start(process, true);
@@ -151,6 +161,12 @@ export class SimCluster {
     recorder.clock('coordinator', processes.clockOffsetMs('coordinator'));
   }
 
+  /** Every clock is off by this and no more, whatever a fault has made of it. */
+  rightClocks(offsetMs = 0): void {
+    this.#world.faultService.rightClocks();
+    this.#world.processes.rightClocks(offsetMs);
+  }
+
   // --- faults ------------------------------------------------------------------------------------------------------
 
   /** Returns its id. Throws FaultError when it makes no sense for this cluster. */
@@ -161,6 +177,11 @@ export class SimCluster {
   /** Whether there was one of that id. */
   disarm(id: string): boolean {
     return this.#world.faultService.disarm(id);
+  }
+
+  /** All end; what they hold is released. */
+  clearFaults(): void {
+    this.#world.faultService.clear();
   }
 
   faultStatuses(): readonly FaultStatus[] {
@@ -232,14 +253,18 @@ export class SimCluster {
     };
   }
 
-  /** Every process starts anew from what was durable then; what was in memory, nonces too, is void. */
-  restore(snapshot: SimSnapshot): void {
+  /**
+   * Every process starts anew from what was durable then; what was in memory, nonces too, is void. Guests in `except` go
+   * on: they have to forget by themselves.
+   */
+  restore(snapshot: SimSnapshot, except: readonly ProcessName[] = []): void {
     const { coordinatorStore, nodeStores, deliveries } = this.#world;
-    for (const process of this.processes()) this.crash(process);
+    const restarted = this.processes().filter((process) => !except.includes(process));
+    for (const process of restarted) this.crash(process);
     coordinatorStore.restore(snapshot.coordinator);
     for (const [index, store] of nodeStores.entries()) store.restore(snapshot.nodes[index]!);
     if (snapshot.deliveries) deliveries?.restore(snapshot.deliveries);
-    for (const process of this.processes()) this.start(process);
+    for (const process of restarted) this.start(process);
   }
 
   // --- webhooks and expiry -----------------------------------------------------------------------------------------

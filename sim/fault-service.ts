@@ -79,6 +79,11 @@ export class FaultService {
     return this.#ports.engine.list(this.#ports.time.nowMs());
   }
 
+  /** The clocks are right again. */
+  rightClocks(): void {
+    this.#ports.engine.rightClocks();
+  }
+
   step(name: string): void {
     this.perform(this.#ports.engine.step(name, this.#ports.time.nowMs()));
   }

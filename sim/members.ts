@@ -71,6 +71,7 @@ export function coordinatorMachine(
   config: SessionConfig,
   redis: Redis,
   ports: MemberPorts<CoordinatorWrite, CoordinatorRecord>,
+  cryptoBackend = 'simulated',
 ): CoordinatorMachine {
   const world: World<CoordinatorMessage> = {
     ...ports,
@@ -80,7 +81,7 @@ export function coordinatorMachine(
       if (reply) ports.send(reply);
     },
   };
-  const behaviours = coordinatorBehaviours(config, 'simulated');
+  const behaviours = coordinatorBehaviours(config, cryptoBackend);
   const machine: CoordinatorMachine = new Machine(
     world,
     behaviours,

@@ -1,10 +1,11 @@
 /** What a simulated cluster can be told at its start. */
-import type { Envelope } from '../actors/contract.ts';
+import type { Envelope, RandomBytes } from '../actors/contract.ts';
 import type { SessionConfig } from '../coordinator/contract/config.ts';
 import type { CoordinatorWrite } from '../coordinator/contract/messages.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import type { FaultEngine } from '../faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../faults/vocabulary/fault.ts';
+import type { SandboxKeys } from '../nodes/dkg/party.ts';
 import type { NodeWrite } from '../nodes/records/records.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import type { Codec } from './frame-codec.ts';
@@ -12,9 +13,20 @@ import type { MakeGuests } from './guests.ts';
 import type { WriteFate } from './memory-stores.ts';
 import type { Observation } from './observation.ts';
 import type { SimVendorOptions } from './vendor.ts';
+import type { VirtualTime } from './virtual-time.ts';
 
 export interface SimOptions {
   readonly seed: string;
+  /** One of its own by default, at `worldBeganMs`. */
+  readonly time?: VirtualTime;
+  /** Randomness by label; by default a stream of the seed for each. A restarted process finds that of "identity/…" and "resume-key" again. */
+  readonly randomOf?: (label: string) => RandomBytes;
+  /** What health says of the cryptography; "simulated" by default. */
+  readonly cryptoBackend?: string;
+  /** What is durable has seen so many starts of each process: none of them comes again. 0 by default. */
+  readonly startsBefore?: number;
+  /** Keys whose polynomials come from a seed, as those of a live sandbox; none by default. */
+  readonly readyMade?: SandboxKeys;
   /** 5 by default. */
   readonly nodes?: number;
   /** Whether a node takes client-supplied dealers; all do by default, as the nodes of a sandbox. */

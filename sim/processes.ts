@@ -26,6 +26,8 @@ interface Process {
 
 export interface ProcessPorts {
   readonly time: VirtualTime;
+  /** What is durable has seen so many starts of each process. */
+  readonly startsBefore?: number | undefined;
   readonly told: (
     process: ProcessName,
     what: 'up' | 'down' | 'paused' | 'resumed',
@@ -45,7 +47,7 @@ export class Processes {
 
   /** It is down until it is started. */
   add(name: ProcessName, life: Life): void {
-    this.#processes.set(name, { name, life, state: 'down', starts: 0, cancelRestart: undefined, offsetMs: 0 });
+    this.#processes.set(name, { name, life, state: 'down', starts: this.#ports.startsBefore ?? 0, cancelRestart: undefined, offsetMs: 0 });
   }
 
   /** In the order in which they were added. */
@@ -81,6 +83,12 @@ export class Processes {
 
   setClock(name: ProcessName, offsetMs: number): void {
     this.#of(name).offsetMs = offsetMs;
+  }
+
+  /** No clock is off by more than this, which is the same for all. */
+  rightClocks(offsetMs: number): void {
+    this.#advancedMs = offsetMs;
+    for (const process of this.#processes.values()) process.offsetMs = 0;
   }
 
   /** Every clock goes forward; timers do not hear of it. */

@@ -65,6 +65,7 @@ export class Starts {
   }
 
   coordinator(boot: string, send: CoordinatorPorts['send']): CoordinatorMachine {
+    const { readyMade } = this.#options;
     const config: SessionConfig = {
       resumeKey: this.#random('resume-key')(32),
       lifetimes: { signingMs: signingLifetimeMs, pendingMs: pendingLifetimeMs, dkgMs: dkgLifetimeMs },
@@ -76,6 +77,7 @@ export class Starts {
       ...this.#options.config,
       roster: this.#parts.roster,
       coordinatorBoot: boot,
+      ...(readyMade !== undefined && { readyMade }),
     };
     const { observe, onCoordinatorWrite = () => 'answered' } = this.#options;
     const fence = this.#parts.processes.startsOf('coordinator');
@@ -91,7 +93,7 @@ export class Starts {
         ((write: CoordinatorWrite, outcome: WriteOutcome<CoordinatorRecord>['kind']) =>
           observe({ kind: 'written', atMs: this.#parts.recorder.atMs, process: 'coordinator', write, outcome })),
     });
-    return coordinatorMachine(config, this.#redis, ports);
+    return coordinatorMachine(config, this.#redis, ports, this.#options.cryptoBackend);
   }
 
   node(id: number, boot: string): NodeMachine {
@@ -110,7 +112,7 @@ export class Starts {
     const { roster } = this.#parts;
     const allowClientDealers = this.#options.clientDealers?.(id) ?? true;
     const machine = nodeMachine(
-      { nodeId: id, boot, roster, identitySeed, allowClientDealers, sandbox: undefined },
+      { nodeId: id, boot, roster, identitySeed, allowClientDealers, sandbox: this.#options.readyMade },
       this.#parts.tokens[id - 1]!,
       this.#parts.vendor.portOf(id),
       ports,
@@ -157,6 +159,7 @@ export class Starts {
   }
 
   #random(label: string) {
-    return randomStream(this.#options.seed, label);
+    const { seed, randomOf } = this.#options;
+    return randomOf === undefined ? randomStream(seed, label) : randomOf(label);
   }
 }

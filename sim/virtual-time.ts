@@ -25,8 +25,8 @@ export const worldBeganMs = 1_700_000_000_000;
 
 export class VirtualTime {
   /** When the world began, in milliseconds since the Unix epoch. */
-  readonly beganMs = worldBeganMs;
-  #nowMs = this.beganMs;
+  readonly beganMs: number;
+  #nowMs: number;
   #order = 0;
   #run = 0;
   /** Tasks that count as left to happen. */
@@ -36,8 +36,21 @@ export class VirtualTime {
   readonly #soon: Task[] = [];
   #soonAt = 0;
 
+  constructor(beganMs: number = worldBeganMs) {
+    this.beganMs = beganMs;
+    this.#nowMs = beganMs;
+  }
+
   nowMs(): number {
     return this.#nowMs;
+  }
+
+  /** When the next task is due, one of the background too; undefined: there is none. It may have been cancelled since. */
+  get nextMs(): number | undefined {
+    const soon = this.#soon[this.#soonAt];
+    const first = this.#heap[0];
+    if (soon === undefined || first === undefined) return (soon ?? first)?.atMs;
+    return Math.min(soon.atMs, first.atMs);
   }
 
   /** How many tasks have run. */
@@ -58,7 +71,8 @@ export class VirtualTime {
 
   schedule(delayMs: number, work: Runnable, background = false): Task {
     this.#order += 1;
-    const atMs = delayMs > 0 ? this.#nowMs + delayMs : this.#nowMs;
+    const nowMs = this.nowMs();
+    const atMs = delayMs > 0 ? nowMs + delayMs : nowMs;
     const task: Task = { atMs, order: this.#order, background, work };
     if (!background) this.#left += 1;
     if (delayMs > 0) this.#push(task);
@@ -77,16 +91,22 @@ export class VirtualTime {
     for (let count = 0; count < tasksMax; count += 1) {
       if (condition()) return true;
       if (this.#left === 0) return false;
-      const task = this.#next()!;
-      const { work } = task;
-      if (work === undefined) continue;
-      task.work = undefined;
-      if (!task.background) this.#left -= 1;
-      if (task.atMs > this.#nowMs) this.#nowMs = task.atMs;
-      this.#run += 1;
-      work.run();
+      this.#runNext();
     }
     throw new Error(`no end after ${tasksMax} tasks`);
+  }
+
+  /** Runs what is due by then, background tasks too, but no more than so many; returns whether more is due. */
+  runDue(untilMs: number, tasksMax: number): boolean {
+    for (let count = 0; count < tasksMax; count += 1) {
+      const { nextMs } = this;
+      if (nextMs === undefined || nextMs > untilMs) {
+        if (untilMs > this.#nowMs) this.#nowMs = untilMs;
+        return false;
+      }
+      this.#runNext();
+    }
+    return true;
   }
 
   /** Runs everything that is due within this much virtual time. */
@@ -96,6 +116,17 @@ export class VirtualTime {
       over = true;
     });
     this.runUntil(() => over);
+  }
+
+  #runNext(): void {
+    const task = this.#next()!;
+    const { work } = task;
+    if (work === undefined) return;
+    task.work = undefined;
+    if (!task.background) this.#left -= 1;
+    if (task.atMs > this.#nowMs) this.#nowMs = task.atMs;
+    this.#run += 1;
+    work.run();
   }
 
   #next(): Task | undefined {

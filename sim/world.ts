@@ -48,7 +48,7 @@ const backOff = { minMs: 50, maxMs: 100 } as const;
 const deliveryScheduleDefaultMs: readonly number[] = [200, 1_000, 5_000];
 
 export class SimWorld {
-  readonly time = new VirtualTime();
+  readonly time: VirtualTime;
   readonly roster: Roster;
   readonly trace: string[] = [];
   readonly events: { readonly address: Address; readonly event: ActorEvent }[] = [];
@@ -78,7 +78,8 @@ export class SimWorld {
 
   constructor(options: SimOptions) {
     this.#options = options;
-    const { time } = this;
+    const { time = new VirtualTime() } = options;
+    this.time = time;
     const seedOf = (label: string) => this.#random(`identity/${label}`)(32);
     this.identities = Array.from({ length: options.nodes ?? 5 }, (_, index) => seedOf(`node/${index + 1}`));
     const gatewaySeed = seedOf('gateway');
@@ -92,7 +93,7 @@ export class SimWorld {
     const trace = options.keepTrace === false ? undefined : this.trace;
     this.recorder = new Recorder({ time, trace, observe: options.observe, record: options.record, frameText });
     this.processes = new Processes({
-      time,
+      ...{ time, startsBefore: options.startsBefore },
       told: (process, what, boot, storeLost) => this.recorder.process(process, what, boot, storeLost),
     });
     this.nodeStores = this.identities.map(() => memoryNodeStore());
@@ -125,7 +126,8 @@ export class SimWorld {
   }
 
   #random(label: string) {
-    return randomStream(this.#options.seed, label);
+    const { seed, randomOf } = this.#options;
+    return randomOf === undefined ? randomStream(seed, label) : randomOf(label);
   }
 
   // --- processes ---------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exitCodes, Failure } from '../cli/common/failure.ts';
-import { duration } from '../cli/up/screen.ts';
+import { duration } from '../cli/start/screen.ts';
 import { findWorldly } from './check/compositions.ts';
 import { type CpuLimited, cpuLimitsS, cpuOfChildrenS, isCpuLimited } from './check/cpu.ts';
 import { generatedCodeDrift } from './check/generated-code.ts';

@@ -6,17 +6,21 @@
 import type { Log } from '../actors/live/ports.ts';
 import type { Cryptography } from '../crypto/backend.ts';
 import { holdCryptography } from '../crypto/model/switch.ts';
-import type { RelayOptions } from '../delivery/deliveries/public.ts';
+import type { RelayOptions, WebhookJob } from '../delivery/deliveries/public.ts';
+import type { Send } from '../delivery/egress/public.ts';
 import type { DoorVerdict, ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import { type TokenRequest, TokenStore } from '../gateway/auth/token-store.ts';
+import type { ServeRequest, ServeResponse } from '../gateway/serve/contract.ts';
 import { type PlainRequest, plainRequest } from '../gateway/serve/plain-request.ts';
 import type { WalletApiConfig } from '../gateway/wallet-api.ts';
-import { SimCluster, type SimOptions } from '../sim/cluster.ts';
+import type { ReconTask } from '../modules/recon/public.ts';
+import type { KeyspaceSnapshot } from '../redis/memory/keyspace.ts';
+import { SimCluster, type SimOptions, type SimSnapshot } from '../sim/cluster.ts';
 import type { Guest, GuestHost, Guests } from '../sim/guests.ts';
 import type { KeyRing } from '../store/secrets/key-ring.ts';
 import { Client, type ClientOptions, type Response } from './client.ts';
 import { Exchange } from './exchange.ts';
-import { type SimGateway, startGateway } from './gateway-process.ts';
+import { type ServedGateway, type SimGateway, startGateway } from './gateway-process.ts';
 import { type PortCall, type PortPlan, ProcessLife } from './process-life.ts';
 import { Providers } from './providers-side.ts';
 import { Queues, reconQueueOf, webhookQueueOf } from './queues.ts';
@@ -39,9 +43,37 @@ export interface WorldOptions extends Omit<SimOptions, 'guests' | 'receiver' | '
   readonly relay?: Partial<RelayOptions>;
   /** Decides the fate of every call of a port. */
   readonly plan?: PortPlan;
+  /** How its workers reach receivers; by default `receivers` answer. */
+  readonly egress?: (life: ProcessLife) => Send;
+  /** Of a world that is served to clients outside of it. */
+  readonly served?: ServedGateway;
+  /** 32 bytes each; fixed ones by default. */
+  readonly secrets?: WorldSecrets;
+  /** Hears what a process threw outside of every promise; by default the run ends with it. */
+  readonly onFailure?: (error: unknown) => void;
+  /** Where processes log; in the trace by default. */
+  readonly logOf?: (process: ProcessName) => Log;
   /** 'model' is fast and protects nothing; 'real' by default. */
   readonly cryptography?: Cryptography;
 }
+
+/** What `snapshot` gives: maps, lists and plain values. */
+export interface WorldSnapshot {
+  readonly cluster: SimSnapshot;
+  readonly redis: KeyspaceSnapshot;
+  readonly webhooks: readonly WebhookJob[];
+  readonly recon: readonly ReconTask[];
+}
+
+/** What the processes of an installation keep secret. */
+export interface WorldSecrets {
+  readonly token: Uint8Array;
+  readonly receipt: Uint8Array;
+  readonly seal: Uint8Array;
+}
+
+const fill = (byte: number) => new Uint8Array(32).fill(byte);
+const fixedSecrets: WorldSecrets = { token: fill(7), receipt: fill(9), seal: fill(5) };
 
 /** A process in this world. */
 interface Member {
@@ -85,11 +117,11 @@ export class CustodyWorld {
         callers: new Set(),
       }));
     this.#members = [...named('gateway', options.gateways ?? 1), ...named('worker', options.workers ?? 1)];
-    const secret = (fill: number) => new Uint8Array(32).fill(fill);
+    const { secrets = fixedSecrets } = options;
     this.#config = {
       environment: 'sandbox',
-      tokenKey: secret(7),
-      receiptSeed: secret(9),
+      tokenKey: secrets.token,
+      receiptSeed: secrets.receipt,
       chainBlockMs: options.chainBlockMs ?? 1_000,
     };
     const {
@@ -97,6 +129,11 @@ export class CustodyWorld {
       workers: _workers,
       redisWay,
       plan: _plan,
+      egress: _egress,
+      served: _served,
+      secrets: _secrets,
+      logOf: _logOf,
+      onFailure: _onFailure,
       cryptography = 'real',
       ...simOptions
     } = options;
@@ -108,13 +145,13 @@ export class CustodyWorld {
       guests: (host): Guests => {
         this.#host = host;
         this.#redis = new SimRedis(host.time, redisWay ?? defaultWay);
-        this.loop = new RunLoop(host.time, cryptography);
+        this.loop = new RunLoop(host.time, cryptography, options.onFailure);
         this.#providers = new Providers(host.time, this.loop, this.#redis.memory);
         this.receivers = new Receivers(host.time, receiverWayMs);
         const elapsedMs = () => host.time.nowMs() - host.time.beganMs;
         const own = { start: (afterMs: number, run: () => void) => host.time.after(afterMs, run, true) };
         this.#queues = new Queues(own);
-        const key = { id: '1', key: secret(5) };
+        const key = { id: '1', key: secrets.seal };
         this.#ring = {
           random: host.random('ring'),
           current: () => key,
@@ -154,6 +191,33 @@ export class CustodyWorld {
   /** What Redis holds. */
   get redis() {
     return this.#redis.memory;
+  }
+
+  /** All that is durable. Take it apart only to store it. */
+  snapshot(): WorldSnapshot {
+    const { webhooks, recon } = this.#queues;
+    return {
+      cluster: this.cluster.snapshot(),
+      redis: this.redis.space.snapshot(),
+      webhooks: [...webhooks.jobs],
+      recon: [...recon.jobs],
+    };
+  }
+
+  /**
+   * It is as it was then: every process starts anew, and what was in memory, nonces too, is void. With `gatewaysStay` the
+   * gateways forget what they remember, and go on: an answer that is under way reaches its client.
+   */
+  async restore(snapshot: WorldSnapshot, gatewaysStay = false): Promise<void> {
+    const staying = gatewaysStay ? this.#members.filter(({ gateway }) => gateway !== undefined) : [];
+    this.redis.space.restore(snapshot.redis);
+    this.#queues.webhooks.restore(snapshot.webhooks);
+    this.#queues.recon.restore(snapshot.recon);
+    this.cluster.restore(
+      snapshot.cluster,
+      staying.map(({ name }) => name),
+    );
+    await Promise.all(staying.map(({ gateway }) => gateway?.restored()));
   }
 
   /** Issues a token outside of the world: it takes no time and meets no fault. */
@@ -252,18 +316,21 @@ export class CustodyWorld {
     );
     member.life = life;
     const redis = this.#redis.client(life, host.random(`way/${boot}`));
-    const log = this.#log(name);
+    const { egress, served, logOf } = this.#options;
+    const log = logOf?.(name) ?? this.#log(name);
     const ring = this.#ring;
     const reconQueue = reconQueueOf(this.#queues, life, this.#redis, log);
     if (name.startsWith('gateway')) {
       const providers = this.#providers.of(life);
-      member.gateway = startGateway(life, { host, redis, providers, ring, reconQueue, log, config: this.#config });
+      member.gateway = startGateway(life, {
+        ...{ host, redis, providers, ring, reconQueue, log, config: this.#config, served },
+      });
     } else {
       startWorker(life, {
         ...{ redis, ring, reconQueue, log },
         books: this.#providers.of(life).custodianBooks,
         queue: webhookQueueOf(this.#queues, life, this.#redis, log),
-        send: this.receivers.sender(life),
+        send: egress?.(life) ?? this.receivers.sender(life),
         config: this.#config,
         scheduleMs: this.#options.retryScheduleMs,
         relay: this.#options.relay,
@@ -290,6 +357,40 @@ export class CustodyWorld {
   }
 
   // --- clients -----------------------------------------------------------------------------------------------------
+
+  /** undefined: it is down. */
+  gatewayAt(name: ProcessName): { readonly life: ProcessLife; readonly gateway: SimGateway } | undefined {
+    const { life, gateway } = this.#members.find((one) => one.name === name)!;
+    return life === undefined || gateway === undefined ? undefined : { life, gateway };
+  }
+
+  /** A request that reaches a gateway now. Calls one of the two once; `lost`: it is down, or dies before it answers. */
+  receive(
+    name: ProcessName,
+    request: ServeRequest,
+    answered: (response: ServeResponse) => void,
+    lost: () => void,
+  ): void {
+    const { callers } = this.#members.find((one) => one.name === name)!;
+    const open = this.gatewayAt(name);
+    if (open === undefined) {
+      lost();
+      return;
+    }
+    const cut = (): void => {
+      callers.delete(cut);
+      lost();
+    };
+    callers.add(cut);
+    open.life.enter(() => {
+      open.gateway.serve(request).then(
+        (response) => {
+          if (callers.delete(cut)) answered(response);
+        },
+        (error: unknown) => this.loop.failed(error),
+      );
+    });
+  }
 
   /** One request to a gateway over the network of the world, by its faults; undefined: it was cut before an answer. */
   request(name: ProcessName, request: PlainRequest): Promise<Response | undefined> {

@@ -2,6 +2,7 @@
 import type { Redis } from 'ioredis';
 import type { Log } from '../actors/live/ports.ts';
 import { RequestIds } from '../api/request-id.ts';
+import type { SandboxControl } from '../faults/control.ts';
 import { Admission } from '../gateway/auth/admission.ts';
 import { Authenticator } from '../gateway/auth/authenticator.ts';
 import { TokenStore } from '../gateway/auth/token-store.ts';
@@ -9,7 +10,7 @@ import { LoadControl } from '../gateway/limits/load-control.ts';
 import { redisWalletPorts } from '../gateway/redis-wallet-ports.ts';
 import { sandboxSessions } from '../gateway/sandbox/sessions.ts';
 import type { Serve } from '../gateway/serve/contract.ts';
-import { makeServe } from '../gateway/serve/serve.ts';
+import { makeServe, type ServeDeps } from '../gateway/serve/serve.ts';
 import { connectSigning } from '../gateway/signing/connect.ts';
 import type { CoordinatorLink, LinkListener } from '../gateway/signing/coordinator-port.ts';
 import { makeClusterSigner } from '../gateway/signing/live-cluster-signer.ts';
@@ -19,8 +20,16 @@ import { composeWalletApi, type WalletApiConfig, type WalletPorts } from '../gat
 import type { ReconQueue } from '../modules/recon/public.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import type { GuestHost } from '../sim/guests.ts';
+import type { TenantStore } from '../store/contract.ts';
 import type { KeyRing } from '../store/secrets/key-ring.ts';
 import type { ProcessLife } from './process-life.ts';
+
+/** What a world that is served to clients outside of it gives its gateways. */
+export interface ServedGateway
+  extends Pick<ServeDeps, 'version' | 'publicToken' | 'docsPage' | 'corsOrigins' | 'readyMadeKeys'> {
+  readonly control: SandboxControl;
+  readonly acceptAnyTestToken: boolean;
+}
 
 export interface GatewayParts {
   readonly host: GuestHost;
@@ -30,10 +39,14 @@ export interface GatewayParts {
   readonly reconQueue: ReconQueue;
   readonly config: WalletApiConfig;
   readonly log: Log;
+  readonly served: ServedGateway | undefined;
 }
 
-export interface SimGateway {
+export interface SimGateway extends Pick<ServeDeps, 'admission' | 'calls' | 'cluster'> {
   readonly serve: Serve;
+  readonly store: TenantStore;
+  /** What is stored was put back to an earlier state: forgets what it remembers of it. */
+  restored(): Promise<void>;
   arrived(message: WireMessage): void;
   linked(up: boolean): void;
 }
@@ -42,7 +55,7 @@ export interface SimGateway {
 const version = '0.0.0-world';
 
 export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway {
-  const { host, redis, providers, ring, reconQueue, config, log } = parts;
+  const { host, redis, providers, ring, reconQueue, config, log, served } = parts;
   const { ports, name } = life;
   const { clock, timers, random } = ports;
   const { environment, tokenKey } = config;
@@ -52,7 +65,7 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
   const tokens = new TokenStore(redis, tokenKey, ports);
   const authenticator = new Authenticator({
     ...{ environment, tokenKey, clock, log },
-    acceptAnyTestToken: environment === 'sandbox',
+    acceptAnyTestToken: served?.acceptAnyTestToken ?? environment === 'sandbox',
     store: tokens,
   });
   const load = new LoadControl({ timers, probe: () => redis.ping().catch(() => undefined) });
@@ -69,17 +82,26 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
       config,
       admission,
       load,
-      ...(environment === 'sandbox' && { sandbox: { control: undefined, sessions: sandboxSessions({ calls }) } }),
+      ...(environment === 'sandbox' && { sandbox: { control: served?.control, sessions: sandboxSessions({ calls }) } }),
     },
   );
   const serve = makeServe({
     ...{ environment, admission, calls, cluster, timers, log, version },
+    ...served,
     requestIds: new RequestIds(ports),
     wallets: api.store,
     rest: api,
   });
   api.start();
-  return { serve, arrived: (message) => link.arrived(message), linked: (up) => link.linked(up) };
+  return {
+    ...{ serve, admission, calls, cluster, store: api.store },
+    restored: () => {
+      authenticator.clearCache();
+      return api.restored();
+    },
+    arrived: (message) => link.arrived(message),
+    linked: (up) => link.linked(up),
+  };
 }
 
 /** The gateway's end of its link to the coordinator. */

@@ -46,6 +46,8 @@ export class MemoryQueue<J> {
   readonly #locks = new Map<string, Cancel>();
   readonly #consumers: Consumer<J>[] = [];
   #stalled = false;
+  /** What was given out before a restore ends without a word. */
+  #generation = 0;
 
   constructor(timers: Pick<Timers, 'start'>, idOf: (job: J) => string, times: QueueTimes = timesDefault) {
     this.#timers = timers;
@@ -66,6 +68,22 @@ export class MemoryQueue<J> {
       this.#waiting.add(id);
     }
     this.#hand();
+  }
+
+  /** Every job that waits or is being done, the oldest first. */
+  get jobs(): readonly J[] {
+    return [...this.#jobs.values()];
+  }
+
+  /** It holds these and no others: what is being done is not. */
+  restore(jobs: readonly J[]): void {
+    for (const cancel of this.#locks.values()) cancel();
+    this.#locks.clear();
+    this.#jobs.clear();
+    this.#waiting.clear();
+    for (const consumer of this.#consumers) consumer.running.clear();
+    this.#generation += 1;
+    this.add(jobs);
   }
 
   /** Gives no job to any consumer while it is stalled. */
@@ -129,7 +147,9 @@ export class MemoryQueue<J> {
     this.#locks.get(id)?.();
     consumer.running.add(id);
     this.#lock(id, consumer);
+    const generation = this.#generation;
     const ended = (error?: unknown): void => {
+      if (generation !== this.#generation) return;
       consumer.running.delete(id);
       if (consumer.isCut) return;
       if (error !== undefined) consumer.onFailed(job, error);

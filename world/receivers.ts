@@ -31,6 +31,11 @@ export class Receivers {
     return this.#received;
   }
 
+  /** undefined: well. */
+  get behaviour(): ReceiverBehaviour | undefined {
+    return this.#behaviour;
+  }
+
   /** From now on; undefined: well. */
   behave(behaviour: ReceiverBehaviour | undefined): void {
     this.#behaviour = behaviour;

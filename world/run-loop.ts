@@ -14,13 +14,16 @@ const turnsAtOnceMax = 20_000;
 export class RunLoop {
   readonly #time: VirtualTime;
   readonly #cryptography: Cryptography;
+  readonly #onFailure: ((error: unknown) => void) | undefined;
   #awake = false;
   #turns = 0;
   #turnsHere = 0;
   #hereMs = 0;
   #failure: unknown;
 
-  constructor(time: VirtualTime, cryptography: Cryptography = 'real') {
+  /** `onFailure`: hears of a failure in the place of whoever runs the loop. */
+  constructor(time: VirtualTime, cryptography: Cryptography = 'real', onFailure?: (error: unknown) => void) {
+    this.#onFailure = onFailure;
     this.#time = time;
     this.#cryptography = cryptography;
   }
@@ -37,7 +40,8 @@ export class RunLoop {
 
   /** A process threw outside of every promise: the run ends with it. */
   failed(error: unknown): void {
-    this.#failure ??= error;
+    if (this.#onFailure !== undefined) this.#onFailure(error);
+    else this.#failure ??= error;
   }
 
   /**

@@ -45,8 +45,8 @@ export interface Sandbox {
 export function ensureSandbox(dataDir: string, choice: string | undefined): Sandbox {
   const path = join(dataDir, 'sandbox.json');
   const before = readIfThere(path);
-  const sandbox = parse(before ?? writeOnce(path, serialize(make(choice))));
-  if (choice === undefined || matches(sandbox, choice)) return sandbox;
+  const sandbox = parse(before ?? writeOnce(path, serialize(newSandbox(choice))));
+  if (choice === undefined || seedMatches(sandbox, choice)) return sandbox;
   const was = { public: 'the public seed', text: 'another seed text', random: 'a random seed' }[sandbox.kind];
   throw new Failure(
     `${dataDir} was made with ${was}. Leave --seed out to keep it, or choose another --data-dir (or remove this one).`,
@@ -60,7 +60,8 @@ export function readSandbox(dataDir: string): Sandbox | undefined {
   return content === undefined ? undefined : parse(content);
 }
 
-function make(choice: string | undefined): Sandbox {
+/** `choice`: a text, "random", or undefined for the public seed. */
+export function newSandbox(choice: string | undefined): Sandbox {
   if (choice === undefined) return complete({ kind: 'public', seed: seedOf(publicSeedText), token: publicToken });
   if (choice === 'random') {
     return complete({ kind: 'random', seed: randomBytes(32), token: newToken('sandbox', randomBytes) });
@@ -76,7 +77,8 @@ function complete(sandbox: Omit<Sandbox, 'approverToken'>): Sandbox {
   return { ...sandbox, approverToken: kind === 'public' ? publicApproverToken : newToken('sandbox', random) };
 }
 
-function matches(sandbox: Sandbox, choice: string): boolean {
+/** Whether that choice made it. */
+export function seedMatches(sandbox: Sandbox, choice: string): boolean {
   if (choice === 'random') return sandbox.kind === 'random';
   return sandbox.kind !== 'random' && Buffer.compare(sandbox.seed, seedOf(choice)) === 0;
 }

@@ -5,7 +5,7 @@
  */
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { parseRecord, readable } from './log-record.ts';
+import { parseRecord, readable } from '../start/log-record.ts';
 
 const logBytesMax = 32 * 1024 * 1024;
 const lineCharsMax = 16_384;

@@ -11,9 +11,10 @@ import { firstCluster } from '../../redis/clusters.ts';
 import { builtFile } from '../common/built.ts';
 import { errorText, Failure } from '../common/failure.ts';
 import type { Environment } from '../settings/config.ts';
+import { Progress } from '../start/progress.ts';
 import type { MetricsTargets } from './metrics-targets.ts';
 import { clockEnvironment, type Member, residentBytes } from './processes.ts';
-import { missingOf, Progress, signsOf } from './progress.ts';
+import { missingOf, signsOf } from './signs.ts';
 import { type ChildSpec, SupervisedChild } from './supervisor.ts';
 
 const stopGraceMs = 5000;

@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { exitCodes } from '../common/failure.ts';
 import { makeDirectory } from '../common/files.ts';
-import { bannerLines, type ReadyLine } from './banner.ts';
+import { bannerLines, type ReadyLine } from '../start/banner.ts';
+import { Screen } from '../start/screen.ts';
 import { earlierLog } from './child-log.ts';
-import { Screen } from './screen.ts';
 
 export interface DetachOptions {
   readonly dataDir: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as pause } from 'node:timers/promises';
 import { exitCodes, Failure } from '../common/failure.ts';
-import { parseRecord, printable, readable } from './log-record.ts';
+import { parseRecord, printable, readable } from '../start/log-record.ts';
 
 export interface LogsOptions {
   readonly dataDir: string;

@@ -1,10 +1,10 @@
 /** `signmesh status`: what runs in a data directory, and how it is. */
 import { exitCodes } from '../common/failure.ts';
 import { isRunning } from '../common/process-identity.ts';
+import { Screen } from '../start/screen.ts';
 import { askHealth, type Health, noHealth } from './gateway-health.ts';
 import { residentBytes } from './processes.ts';
 import { processRecords, runningCluster } from './running.ts';
-import { Screen } from './screen.ts';
 
 export interface StatusOptions {
   readonly dataDir: string;

@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { isRunning, signal } from '../common/process-identity.ts';
+import { duration } from '../start/screen.ts';
 import { runningCluster } from './running.ts';
-import { duration } from './screen.ts';
 
 const lookEveryMs = 20;
 /** `up` kills what does not end by itself long before. */

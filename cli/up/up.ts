@@ -13,20 +13,20 @@ import { exitCodes, Failure } from '../common/failure.ts';
 import { makeDirectory, replaceShortLived } from '../common/files.ts';
 import { claimRedisPatiently, type Owner } from '../redis/redis-owner.ts';
 import { clientDealersAllowed, type Environment, faultsOn, type Settings } from '../settings/config.ts';
-import { bannerLines, readyLine } from './banner.ts';
+import { bannerLines, readyLine } from '../start/banner.ts';
+import { watchParent } from '../start/parent-watch.ts';
+import { Progress } from '../start/progress.ts';
+import { askAt, type ReadyKey, readyKeys } from '../start/ready-keys.ts';
+import { duration, Screen } from '../start/screen.ts';
 import { Cluster } from './cluster.ts';
 import { LivePlane } from './fault-plane.ts';
 import { askHealth, type Health, noHealth, reachable } from './gateway-health.ts';
 import { endLeftovers } from './leftovers.ts';
 import { type Lock, takeLock } from './lock.ts';
 import { MetricsTargets } from './metrics-targets.ts';
-import { watchParent } from './parent-watch.ts';
 import { checkPortFree, checkPortsDiffer, freePort, type Listener } from './ports.ts';
 import { privateRedis } from './private-redis.ts';
-import { Progress } from './progress.ts';
-import { type ReadyKey, readyKeys } from './ready-keys.ts';
 import { lockFile, readyFile } from './running.ts';
-import { duration, Screen } from './screen.ts';
 import { type SimulatedVendor, startSimulatedVendor } from './simulated-vendor.ts';
 import { Snapshots } from './snapshots.ts';
 import { completeChange } from './state-change.ts';
@@ -284,7 +284,7 @@ class Run {
             processes,
             untilLinked: () => plane.untilLinked(),
             makeReadyKeys: () =>
-              readyKeys({ baseUrl: this.#httpUrl, token: sandbox.token, nodes: rosters[0]!.nodes.length }),
+              readyKeys({ ask: askAt(this.#httpUrl, sandbox.token), nodes: rosters[0]!.nodes.length }),
           }),
     );
     return cluster;
@@ -394,7 +394,7 @@ class Run {
     const { token } = sandbox;
     return this.#screen.step(
       'keys',
-      () => readyKeys({ baseUrl: this.#httpUrl, token, nodes, onWaiting: (why) => (waitingFor = why) }),
+      () => readyKeys({ ask: askAt(this.#httpUrl, token), nodes, onWaiting: (why) => (waitingFor = why) }),
       (keys) => {
         if (keys) return `${keys.length} ready-made`;
         return waitingFor === '' ? 'making the ready-made ones' : `waiting: ${waitingFor}`;
@@ -411,7 +411,7 @@ class Run {
       approverToken: sandbox?.approverToken,
       keys,
       secretSeed: sandbox !== undefined && sandbox.kind !== 'public',
-      dataDir: settings.SIGNMESH_DATA_DIR,
+      data: { kind: 'directory', path: settings.SIGNMESH_DATA_DIR },
       tookMs,
       clusters: rosters.map(({ number = firstCluster, nodes }) => ({ cluster: number, nodes: nodes.length })),
       gateways: Array.from({ length: settings.SIGNMESH_GATEWAYS }, (_, index) => ({

@@ -14,7 +14,7 @@ import { addReflection } from './reflection.ts';
 import { addSigningService, type SigningServiceDeps } from './signing-service.ts';
 
 export interface GrpcDeps extends Omit<SigningServiceDeps, 'access'> {
-  readonly cluster: ClusterView;
+  readonly cluster: Pick<ClusterView, 'onHealth'>;
   readonly timers: Timers;
   /** Where a line a call goes; undefined: nowhere. */
   readonly requests?: RequestWatcher | undefined;

@@ -20,7 +20,7 @@ import { type ClientCallDeps, startClientCall } from '../signing/wallet-terms.ts
 import { toStatus } from './status.ts';
 
 export interface SigningServiceDeps extends ClientCallDeps {
-  readonly admission: Admission;
+  readonly admission: Pick<Admission, 'admit' | 'enter'>;
   readonly access: GrpcAccess;
   readonly requestIds: RequestIds;
 }

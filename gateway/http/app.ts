@@ -18,7 +18,9 @@ import { answerRaw, answerUnparsable } from './errors.ts';
 import { HttpRequest } from './http-request.ts';
 import { noSchemas } from './no-schemas.ts';
 
-export interface HttpDeps extends ServeDeps {
+export interface DoorDeps extends Pick<ServeDeps, 'requestIds' | 'timers' | 'log'> {
+  /** Rejects when the gateway has died meanwhile: the connection is cut. */
+  readonly serve: Serve;
   /** Who hears of every request: the access log, metrics, traces. */
   readonly requests?: RequestWatcher | undefined;
   /** How long a client may take to send a request: 30 s by default. */
@@ -28,16 +30,22 @@ export interface HttpDeps extends ServeDeps {
   readonly tls?: DoorTls | undefined;
 }
 
+export type HttpDeps = ServeDeps & Omit<DoorDeps, 'serve'>;
+
 /** How long a client may take to send a request. */
 const requestTimeoutDefaultMs = 30_000;
 /** How often Node looks for requests that took longer. */
 const requestCheckEveryMs = 1_000;
 
 /** Ready for `listen` or `inject`. */
-export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
-  const { requestIds, timers, log, tls, requestTimeoutMs = requestTimeoutDefaultMs } = deps;
+export function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
+  return buildDoor({ ...deps, serve: makeServe({ docsPage: docsPage(deps), ...deps }) });
+}
+
+/** The same over a `serve` that is made elsewhere. */
+export async function buildDoor(deps: DoorDeps): Promise<FastifyInstance> {
+  const { serve, requestIds, timers, log, tls, requestTimeoutMs = requestTimeoutDefaultMs } = deps;
   const access = deps.requests && new HttpAccess(deps.requests, timers);
-  const serve = makeServe({ docsPage: docsPage(deps), ...deps });
   // Node's own refusal of a missing Host has neither a request id nor a body: `serve` refuses it instead.
   const http = {
     requireHostHeader: false,

@@ -7,7 +7,7 @@
  */
 import type { Clock } from './clock.ts';
 import { general } from './lua-library.ts';
-import { SortedSet } from './sorted-set.ts';
+import { type Scored, SortedSet } from './sorted-set.ts';
 
 export class UnknownCommand extends Error {
   override readonly name = 'UnknownCommand';
@@ -44,6 +44,19 @@ interface Slot {
   expiresMs: number | undefined;
 }
 
+type StoredValue =
+  | { readonly kind: 'string'; readonly text: string }
+  | { readonly kind: 'hash'; readonly fields: ReadonlyMap<string, string> }
+  | { readonly kind: 'zset'; readonly scored: readonly Scored[] }
+  | { readonly kind: 'set'; readonly members: ReadonlySet<string> }
+  | { readonly kind: 'stream'; readonly entries: readonly StreamEntry[]; readonly lastSequence: number };
+
+export type KeyspaceSnapshot = readonly {
+  readonly key: string;
+  readonly value: StoredValue;
+  readonly expiresMs: number | undefined;
+}[];
+
 export type Reply = null | number | string | readonly Reply[] | { readonly status: string };
 
 const ok: Reply = Object.freeze({ status: 'OK' });
@@ -55,6 +68,40 @@ const makers: { readonly [K in Kind]: () => Of<K> } = {
   set: () => ({ kind: 'set', members: new Set() }),
   stream: () => ({ kind: 'stream', stream: { entries: [], lastSequence: 0 } }),
 };
+
+/** Entries never change: they are shared. */
+function valueToStore(value: Value): StoredValue {
+  switch (value.kind) {
+    case 'string':
+      return { kind: 'string', text: value.text };
+    case 'hash':
+      return { kind: 'hash', fields: new Map(value.fields) };
+    case 'zset':
+      return { kind: 'zset', scored: [...value.set.entries] };
+    case 'set':
+      return { kind: 'set', members: new Set(value.members) };
+    case 'stream':
+      return { kind: 'stream', entries: [...value.stream.entries], lastSequence: value.stream.lastSequence };
+  }
+}
+
+function valueFromStore(value: StoredValue): Value {
+  switch (value.kind) {
+    case 'string':
+      return { kind: 'string', text: value.text };
+    case 'hash':
+      return { kind: 'hash', fields: new Map(value.fields) };
+    case 'zset': {
+      const set = new SortedSet();
+      for (const { member, score } of value.scored) set.add(member, score);
+      return { kind: 'zset', set };
+    }
+    case 'set':
+      return { kind: 'set', members: new Set(value.members) };
+    case 'stream':
+      return { kind: 'stream', stream: { entries: [...value.entries], lastSequence: value.lastSequence } };
+  }
+}
 
 export class Keyspace {
   readonly #slots = new Map<string, Slot>();
@@ -85,6 +132,22 @@ export class Keyspace {
   /** Empties everything. */
   clear(): void {
     this.#slots.clear();
+  }
+
+  /** All that it holds, as plain values that can be cloned and stored. `only`: of these keys. */
+  snapshot(only: (key: string) => boolean = () => true): KeyspaceSnapshot {
+    return this.keys()
+      .filter(only)
+      .map((key) => {
+        const { value, expiresMs } = this.#slots.get(key)!;
+        return { key, value: valueToStore(value), expiresMs };
+      });
+  }
+
+  /** It holds this and nothing else. */
+  restore(snapshot: KeyspaceSnapshot): void {
+    this.#slots.clear();
+    for (const { key, value, expiresMs } of snapshot) this.#slots.set(key, { value: valueFromStore(value), expiresMs });
   }
 
   keys(): string[] {

@@ -1,7 +1,8 @@
 /** How long a start is waited for, and what is said of it. */
 import { spawn } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
-import { missingOf, Progress, signsOf } from '../../cli/up/progress.ts';
+import { Progress } from '../../cli/start/progress.ts';
+import { missingOf, signsOf } from '../../cli/up/signs.ts';
 import type { SupervisedChild } from '../../cli/up/supervisor.ts';
 import { until } from '../support/until.ts';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isRunning, readRecord } from '../../cli/common/process-identity.ts';
-import { signingLines, walletLines } from '../../cli/up/banner.ts';
+import { signingLines, walletLines } from '../../cli/start/banner.ts';
 import { freePort } from '../../cli/up/ports.ts';
 import { lockFile } from '../../cli/up/running.ts';
 import { environmentOf, type Place, type ReadyLine, UpProcess, upCommand } from '../../testing/up-process.ts';

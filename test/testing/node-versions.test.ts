@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { signingLines } from '../../cli/up/banner.ts';
+import { signingLines } from '../../cli/start/banner.ts';
 import { freePort } from '../../cli/up/ports.ts';
 import { environmentOf, type ReadyLine } from '../../testing/up-process.ts';
 import { keptFolder, temporaryFolder } from '../cli/support/temporary.ts';

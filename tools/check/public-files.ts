@@ -16,6 +16,7 @@ const sharedFolders: ReadonlySet<string> = new Set([
   'cli/common',
   'cli/redis',
   'cli/settings',
+  'cli/start',
   'coordinator/contract',
   'coordinator/session',
   'controls/rules',

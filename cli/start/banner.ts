@@ -19,7 +19,10 @@ export interface Ready {
   readonly approverToken: string | undefined;
   readonly keys: readonly ReadyKey[];
   readonly secretSeed: boolean;
-  readonly dataDir: string;
+  /** Where its data and logs are; embedded: a file at most, from its end on. */
+  readonly data:
+    | { readonly kind: 'directory'; readonly path: string }
+    | { readonly kind: 'embedded'; readonly stateFile: string | undefined };
   readonly tookMs: number;
   readonly clusters: readonly { readonly cluster: number; readonly nodes: number }[];
   readonly gateways: readonly { readonly http: string; readonly grpc: string }[];
@@ -55,8 +58,17 @@ export function bannerLines(ready: ReadyLine, stop: string, { dim, bold, yellow 
   }
   const seed = ready.secret_seed ? '' : ' The keys above come from a public seed: everyone can compute them.';
   lines.push('', yellow(`  M0 is a mock. Never guard real funds with it.${seed}`));
-  lines.push(row('data and logs', ready.data_dir), '');
+  lines.push(dataRow(ready, row), '');
   return lines;
+}
+
+function dataRow(
+  { data_dir: folder, state_file: file }: ReadyLine,
+  row: (name: string, value: string) => string,
+): string {
+  if (folder !== null) return row('data and logs', folder);
+  if (typeof file === 'string') return row('state', `loaded from ${file}, and saved there at the end`);
+  return row('state', 'gone at the end (--state FILE keeps it)');
 }
 
 /** Plain POSIX shell with curl and sed. Every paste is a new intent, since one intent is signed once. */
@@ -101,7 +113,8 @@ export function readyLine(ready: Ready) {
       addresses: Object.fromEntries(key.addresses.map(({ network, address }) => [network, address])),
     })),
     secret_seed: ready.secretSeed,
-    data_dir: ready.dataDir,
+    data_dir: ready.data.kind === 'directory' ? ready.data.path : null,
+    ...(ready.data.kind === 'embedded' && { embedded: true, state_file: ready.data.stateFile ?? null }),
     clusters: ready.clusters,
     gateways: ready.gateways,
     bytes_per_node: ready.bytesPerNode ?? null,

@@ -40,10 +40,11 @@ interface SessionView {
   readonly public_key?: string | null;
 }
 
+/** One request with the sandbox's own token. `status` 0: there was no answer; `text` says why. */
+export type Ask = (path: string, request: Asked) => Promise<{ readonly status: number; readonly text: string }>;
+
 export interface ReadyKeysOptions {
-  readonly baseUrl: string;
-  /** The sandbox's own. Secret. */
-  readonly token: string;
+  readonly ask: Ask;
   readonly nodes: number;
   /** Called with the service's own words when they have to be asked for again. */
   readonly onWaiting?: (why: string) => void;
@@ -134,13 +135,10 @@ class Patience {
   }
 
   async #ask<T>(path: string, request: Asked): Promise<T> {
-    const { baseUrl, token } = this.#options;
     for (;;) {
-      const { status, text } = await ask(`${baseUrl}${path}`, token, request);
+      const { status, text } = await this.#options.ask(path, request);
       if (status === 200) return JSON.parse(text) as T;
-      const failure = new Failure(
-        `${baseUrl}${path} ${status === 0 ? text : `answers ${status}: ${text.slice(0, 500)}`}`,
-      );
+      const failure = new Failure(`${path} ${status === 0 ? text : `answers ${status}: ${text.slice(0, 500)}`}`);
       if (!repeatable.has(status)) throw failure;
       await this.waitOrThrow(status === 0 ? text : messageOf(text), failure);
     }
@@ -155,21 +153,23 @@ interface Asked {
 /** 0: no answer. */
 const repeatable: ReadonlySet<number> = new Set([0, 429, 503, 504]);
 
-/** `status` 0: there was no answer; `text` says why. */
-async function ask(url: string, token: string, request: Asked): Promise<{ status: number; text: string }> {
-  try {
-    const response = await fetch(url, {
-      ...request,
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(request.body !== undefined && { 'content-type': 'application/json' }),
-      },
-      signal: AbortSignal.timeout(callTimeoutMs),
-    });
-    return { status: response.status, text: await response.text() };
-  } catch (error) {
-    return { status: 0, text: `does not answer: ${errorText(error)}` };
-  }
+/** Asks a service by its address. `token`: secret. */
+export function askAt(baseUrl: string, token: string): Ask {
+  return async (path, request) => {
+    try {
+      const response = await fetch(`${baseUrl}${path}`, {
+        ...request,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(request.body !== undefined && { 'content-type': 'application/json' }),
+        },
+        signal: AbortSignal.timeout(callTimeoutMs),
+      });
+      return { status: response.status, text: await response.text() };
+    } catch (error) {
+      return { status: 0, text: `of ${baseUrl} does not answer: ${errorText(error)}` };
+    }
+  };
 }
 
 function messageOf(text: string): string {

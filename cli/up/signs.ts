@@ -1,35 +1,9 @@
-/**
- * How long a start may take: as long as it makes progress. On a busy machine everything takes many times as long, so no step has
- * a limit of its own; a start without progress for a minute fails.
- */
+/** How far the children of a start are: by what they show of their progress, and which are missing. */
 import { processorMs } from '../common/process-identity.ts';
 import type { SupervisedChild } from './supervisor.ts';
 
-const stalledAfterMs = 60_000;
 /** A child that died so often before it was ready does not make its way any more. */
 const deathsMax = 3;
-
-export class Progress {
-  readonly #stalledAfterMs: number;
-  #signs = '';
-  #sinceMs = performance.now();
-
-  constructor(stalledAfter = stalledAfterMs) {
-    this.#stalledAfterMs = stalledAfter;
-  }
-
-  get stalledAfterMs(): number {
-    return this.#stalledAfterMs;
-  }
-
-  /** `signs`: a text that changes with progress. True when it has been the same for too long. */
-  isStalled(signs: string): boolean {
-    const nowMs = performance.now();
-    if (signs !== this.#signs) this.#sinceMs = nowMs;
-    this.#signs = signs;
-    return nowMs - this.#sinceMs >= this.#stalledAfterMs;
-  }
-}
 
 /** Changes while children become ready, and while one that waits for nothing else is at work. */
 export function signsOf(children: readonly SupervisedChild[]): string {

@@ -1,0 +1,196 @@
+/**
+ * `signmesh up --embedded`: the whole service in this process, with nothing else installed or started (embedded/service.ts),
+ * from its banner to its last word.
+ */
+import { resolve } from 'node:path';
+import type { Log } from '../../actors/live/ports.ts';
+import { packageVersion } from '../../api/version.ts';
+import { DoorError } from '../../embedded/doors.ts';
+import type { EmbeddedService } from '../../embedded/service.ts';
+import { startEmbedded } from '../../embedded/service.ts';
+import { loadState, StateFileError, type StoredState, saveState } from '../../embedded/state-file.ts';
+import { logRequests } from '../../gateway/access-log/access-log.ts';
+import { dataFormat, isReadable } from '../cluster-files/data-format.ts';
+import { newSandbox, type Sandbox, sandboxSchemes, sandboxTenant, seedMatches } from '../cluster-files/sandbox.ts';
+import { exitCodes, Failure } from '../common/failure.ts';
+import { clientDealersAllowed, type Settings } from '../settings/config.ts';
+import { bannerLines, type Ready, readyLine } from '../start/banner.ts';
+import { readable } from '../start/log-record.ts';
+import { watchParent } from '../start/parent-watch.ts';
+import { type ReadyKey, readyKeys } from '../start/ready-keys.ts';
+import { duration, Screen } from '../start/screen.ts';
+
+export interface EmbeddedUp {
+  readonly settings: Settings;
+  /** undefined: what the state has, else the default. */
+  readonly seed: string | undefined;
+  readonly nodes: number | undefined;
+  readonly json: boolean;
+  readonly verbose: boolean;
+  /** A file that is loaded if there is one, and saved at the end; undefined: the state is gone then. */
+  readonly state: string | undefined;
+}
+
+/** npm passes a Ctrl-C on that the terminal has sent us already: a second one within this time is the same one. */
+const sameSignalMs = 700;
+
+/** Resolves, with an exit code, when it has stopped. */
+export async function upEmbedded(options: EmbeddedUp): Promise<number> {
+  const { settings, json } = options;
+  checkSettings(settings);
+  const stream = json ? process.stderr : process.stdout;
+  const terminal = stream.isTTY === true;
+  const screen = new Screen({ stream, terminal, colour: terminal && settings.NO_COLOR === undefined });
+  // The reader of our output has ended: continue stopping.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
+  const asked = whenAskedToStop();
+  const stateFile = options.state === undefined ? undefined : resolve(options.state);
+  const stored = stateFile === undefined ? undefined : stateIn(stateFile);
+  const { service, ready } = await start(options, screen, stored, stateFile);
+  for (const line of bannerLines(ready, 'Ctrl-C', screen)) screen.line(line);
+  if (json) process.stdout.write(`${JSON.stringify(ready)}\n`);
+  screen.line(`\nStopping: ${await asked}.`);
+  const beganMs = performance.now();
+  // What is answered must be in the file: nothing is asked any more.
+  await service.stop();
+  if (stateFile !== undefined) saveState(stateFile, dataFormat, service.state());
+  screen.line(
+    `It has stopped${stateFile === undefined ? '' : `; its state is in ${stateFile}`} (${duration(performance.now() - beganMs)}).`,
+  );
+  return exitCodes.ok;
+}
+
+async function start(
+  options: EmbeddedUp,
+  screen: Screen,
+  stored: StoredState | undefined,
+  stateFile: string | undefined,
+) {
+  const { settings, seed = settings.SIGNMESH_SEED, verbose } = options;
+  const nodes = options.nodes ?? stored?.nodes ?? settings.SIGNMESH_NODES;
+  if (stored !== undefined && nodes !== stored.nodes) {
+    throw new Failure(
+      `${stateFile} has ${stored.nodes} nodes: leave --nodes out, or name another file.`,
+      exitCodes.usage,
+    );
+  }
+  const sandbox = stored?.sandbox ?? newSandbox(seed);
+  if (stored !== undefined && seed !== undefined && !seedMatches(sandbox, seed)) {
+    throw new Failure(
+      `${stateFile} was made with another seed: leave --seed out, or name another file.`,
+      exitCodes.usage,
+    );
+  }
+  let keys: ReadyKey[] = [];
+  const logOf = logsOn(screen, verbose);
+  const service = await startEmbedded({
+    http: { host: settings.SIGNMESH_HTTP_HOST, port: settings.SIGNMESH_HTTP_PORT },
+    grpc: { host: settings.SIGNMESH_GRPC_HOST, port: settings.SIGNMESH_GRPC_PORT },
+    ...{ nodes, sandbox, stored, logOf },
+    readyMade: { tenant: sandboxTenant, schemes: sandboxSchemes },
+    version: packageVersion(),
+    acceptAnyTestToken: settings.SIGNMESH_ACCEPT_ANY_TEST_TOKEN,
+    corsOrigins: settings.SIGNMESH_CORS_ORIGINS,
+    chainBlockMs: settings.SIGNMESH_CHAIN_BLOCK_MS,
+    clientDealers: () => clientDealersAllowed(settings, true),
+    ...(settings.SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS !== undefined && {
+      retryScheduleMs: settings.SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS,
+    }),
+    config: {
+      lifetimes: {
+        signingMs: settings.SIGNMESH_SIGNING_LIFETIME_MS,
+        pendingMs: settings.SIGNMESH_PENDING_LIFETIME_MS,
+        dkgMs: settings.SIGNMESH_DKG_LIFETIME_MS,
+      },
+      nodesWaitMs: settings.SIGNMESH_NODES_WAIT_MS,
+      partialTimeoutMs: settings.SIGNMESH_PARTIAL_TIMEOUT_MS,
+    },
+    requests: verbose && settings.SIGNMESH_ACCESS_LOG ? logRequests(logOf('gateway')) : undefined,
+    makeKeys: async (ask) => {
+      keys = await readyKeys({ ask, nodes });
+    },
+  }).catch((error: unknown) => {
+    throw error instanceof DoorError ? new Failure(error.message) : error;
+  });
+  return { service, ready: readyOf(service, sandbox, keys, nodes, stateFile) };
+}
+
+function readyOf(
+  service: EmbeddedService,
+  sandbox: Sandbox,
+  keys: readonly ReadyKey[],
+  nodes: number,
+  stateFile: string | undefined,
+) {
+  const { httpAddress, grpcAddress: grpc } = service;
+  const http = `http://${httpAddress}`;
+  const ready: Ready = {
+    ...{ httpUrl: http, grpcAddress: grpc, token: sandbox.token, approverToken: sandbox.approverToken, keys },
+    secretSeed: sandbox.kind !== 'public',
+    data: { kind: 'embedded', stateFile },
+    // Since node began.
+    tookMs: performance.now(),
+    clusters: [{ cluster: 1, nodes }],
+    gateways: [{ http, grpc }],
+    bytesPerNode: undefined,
+    pids: { up: process.pid },
+  };
+  return readyLine(ready);
+}
+
+/** Settings that ask for what one process does not have. */
+function checkSettings(settings: Settings): void {
+  const { SIGNMESH_CLUSTERS: clusters = 1, SIGNMESH_GATEWAYS: gateways, SIGNMESH_WORKERS: workers } = settings;
+  const wrong = [
+    settings.SIGNMESH_ENVIRONMENT !== 'sandbox' && 'SIGNMESH_ENVIRONMENT=production',
+    clusters > 1 && 'SIGNMESH_CLUSTERS',
+    gateways > 1 && 'SIGNMESH_GATEWAYS',
+    workers > 1 && 'SIGNMESH_WORKERS',
+    settings.SIGNMESH_THRESHOLD !== undefined && 'SIGNMESH_THRESHOLD',
+    settings.SIGNMESH_DOOR_FAULTS && 'SIGNMESH_DOOR_FAULTS',
+    settings.SIGNMESH_TLS_CERT !== undefined && 'SIGNMESH_TLS_CERT',
+    settings.REDIS_URL !== undefined && 'REDIS_URL',
+  ].filter((name) => name !== false);
+  if (wrong.length === 0) return;
+  throw new Failure(
+    `"up --embedded" is one sandbox in one process: it has no ${wrong.join(', ')}. Unset it, or leave --embedded out.`,
+    exitCodes.usage,
+  );
+}
+
+function stateIn(path: string): StoredState | undefined {
+  try {
+    return loadState(path, isReadable);
+  } catch (error) {
+    throw error instanceof StateFileError ? new Failure(error.message) : error;
+  }
+}
+
+/** Resolves with the reason. A second signal ends the process at once. */
+function whenAskedToStop(): Promise<string> {
+  return new Promise((resolveAsked) => {
+    let atMs: number | undefined;
+    const onSignal = (signal: NodeJS.Signals) => {
+      const nowMs = performance.now();
+      if (atMs !== undefined && nowMs - atMs >= sameSignalMs) process.exit(exitCodes.interrupted);
+      atMs ??= nowMs;
+      resolveAsked(signal === 'SIGINT' ? 'Ctrl-C (again: at once)' : signal);
+    };
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+    watchParent(() => resolveAsked('the process that started it is gone'));
+  });
+}
+
+const levels = { debug: 20, info: 30, warn: 40, error: 50 } as const;
+
+/** Warnings and errors are shown, with `--verbose` records of level info too. */
+function logsOn(screen: Screen, verbose: boolean): (process: string) => Log {
+  const from = verbose ? levels.info : levels.warn;
+  return (name) => {
+    const say = (level: keyof typeof levels) => (fields: object, msg: string) => {
+      if (levels[level] < from) return;
+      screen.line(`${name.padEnd(12)} ${readable({ ...fields, level: levels[level], msg })}`);
+    };
+    return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
+  };
+}

@@ -1,0 +1,2 @@
+/** `signmesh up --embedded`, for the command line. */
+export { upEmbedded } from './embedded.ts';

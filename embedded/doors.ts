@@ -1,0 +1,108 @@
+/** The real doors of an embedded service: REST and gRPC, on sockets, before the gateway of its world. */
+import type { AddressInfo } from 'node:net';
+import { type Log, systemPorts } from '../actors/live/ports.ts';
+import { RequestIds } from '../api/request-id.ts';
+import type { RequestWatcher } from '../gateway/access-log/access-log.ts';
+import type { GrpcDoor } from '../gateway/grpc/server.ts';
+import { buildDoor } from '../gateway/http/app.ts';
+import type { Serve } from '../gateway/serve/contract.ts';
+import type { ReadyMadeKeys } from '../gateway/signing/wallet-terms.ts';
+import type { CustodyWorld } from '../world/custody-world.ts';
+import { admissionThrough, CallsThrough, type HealthThrough, walletsThrough } from './gateway-proxy.ts';
+
+export interface Place {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+}
+
+export interface DoorOptions {
+  readonly world: CustodyWorld;
+  readonly health: HealthThrough;
+  readonly serve: Serve;
+  readonly http: Place;
+  readonly grpc: Place;
+  readonly log: Log;
+  readonly readyMadeKeys: ReadyMadeKeys;
+  readonly requests: RequestWatcher | undefined;
+}
+
+export interface Doors {
+  /** host:port. */
+  readonly http: string;
+  readonly grpc: string;
+  /** The gateway has died: every connection is lost. */
+  cut(): void;
+  stop(): Promise<void>;
+}
+
+/** Why a door does not open: one sentence for the person who started it. */
+export class DoorError extends Error {
+  override readonly name = 'DoorError';
+}
+
+export async function openDoors(options: DoorOptions): Promise<Doors> {
+  const { world, serve, http, grpc, log, requests } = options;
+  const requestIds = new RequestIds(systemPorts);
+  const app = await buildDoor({ serve, requestIds, timers: systemPorts.timers, log, requests });
+  app.server.on('connection', (socket) => {
+    if (world.gatewayAt('gateway') === undefined) socket.destroy();
+  });
+  try {
+    await app.listen(http);
+  } catch (error) {
+    throw doorError('REST', 'SIGNMESH_HTTP_PORT', http, error);
+  }
+  const { door, port } = await openGrpc(options, requestIds).catch(async (error: unknown) => {
+    await app.close();
+    throw doorError('gRPC', 'SIGNMESH_GRPC_PORT', grpc, error);
+  });
+  return {
+    http: addressOf(http.host, (app.server.address() as AddressInfo).port),
+    grpc: addressOf(grpc.host, port),
+    cut: () => {
+      app.server.closeAllConnections();
+      door.server.drain(addressOf(grpc.host, port), 0);
+    },
+    stop: async () => {
+      door.announceStop();
+      app.server.closeAllConnections();
+      door.server.forceShutdown();
+      await app.close();
+    },
+  };
+}
+
+async function openGrpc(options: DoorOptions, requestIds: RequestIds): Promise<{ door: GrpcDoor; port: number }> {
+  const { world, health, grpc, log, readyMadeKeys, requests } = options;
+  const [{ grpcCredentials }, { buildGrpc }] = await Promise.all([
+    import('../gateway/grpc/credentials.ts'),
+    import('../gateway/grpc/server.ts'),
+  ]);
+  const door = buildGrpc({
+    admission: admissionThrough(world),
+    calls: new CallsThrough(world),
+    wallets: walletsThrough(world),
+    cluster: health,
+    timers: systemPorts.timers,
+    ...{ requestIds, log, readyMadeKeys, requests },
+  });
+  const port = await new Promise<number>((resolve, reject) => {
+    door.server.bindAsync(addressOf(grpc.host, grpc.port), grpcCredentials(undefined), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    );
+  });
+  return { door, port };
+}
+
+function doorError(door: string, variable: string, { host, port }: Place, error: unknown): DoorError {
+  const text = error instanceof Error ? error.message : String(error);
+  if (text.includes('EADDRINUSE')) {
+    return new DoorError(`the ${door} port ${port} on ${host} is taken: set ${variable} to a free one`);
+  }
+  return new DoorError(`the ${door} door cannot listen on ${addressOf(host, port)} (${variable}): ${text}`);
+}
+
+function addressOf(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}

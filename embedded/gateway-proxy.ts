@@ -1,0 +1,112 @@
+/**
+ * The gateway of an embedded service as its doors see it, whichever start of it runs now. A door outlives the gateway:
+ * while that is down the door refuses, as nothing would listen.
+ */
+import { ServiceError } from '../api/errors/service-error.ts';
+import type { Admission } from '../gateway/auth/admission.ts';
+import type { Serve, ServeRequest } from '../gateway/serve/contract.ts';
+import type { ClusterHealth } from '../gateway/signing/cluster-view.ts';
+import { Calls, type Done, type SigningCall } from '../gateway/signing/signing-calls.ts';
+import type { WalletReader } from '../gateway/signing/wallet-terms.ts';
+import type { CustodyWorld } from '../world/custody-world.ts';
+import type { ProcessLife } from '../world/process-life.ts';
+
+const name = 'gateway';
+const isDown = () => new ServiceError('unavailable', 'the gateway is down');
+
+/** A request that gets no answer, because its gateway dies, stays open: the door cuts its connection. */
+export function serveThrough(world: CustodyWorld): Serve {
+  return (request) =>
+    new Promise((resolve) => {
+      const open = world.gatewayAt(name);
+      if (open !== undefined) world.receive(name, entering(request, open.life), resolve, () => undefined);
+    });
+}
+
+/** What comes of the connection later enters the process, if that still runs. */
+function entering(request: ServeRequest, life: ProcessLife): ServeRequest {
+  const { method, target, httpVersion, headers, rawHeaders, entry } = request;
+  return {
+    ...{ method, target, httpVersion, headers, rawHeaders, entry },
+    body: (bytesMax) =>
+      new Promise((resolve, reject) => {
+        request.body(bytesMax).then(
+          (bytes) => life.enter(() => resolve(bytes)),
+          (error: unknown) => life.enter(() => reject(error)),
+        );
+      }),
+    onGone: (listener) => request.onGone(() => life.enter(listener)),
+  };
+}
+
+export function admissionThrough(world: CustodyWorld): Pick<Admission, 'admit' | 'enter'> {
+  return {
+    admit: (authorization, requirement, done) => {
+      const open = world.gatewayAt(name);
+      if (open !== undefined) open.life.enter(() => open.gateway.admission.admit(authorization, requirement, done));
+      else done({ admitted: false, error: isDown(), rate: undefined, principal: undefined });
+    },
+    enter: (requirement, tenant, onStart, onRefused) => {
+      const open = world.gatewayAt(name);
+      if (open !== undefined) return open.gateway.admission.enter(requirement, tenant, onStart, onRefused);
+      onRefused(isDown());
+      return { leave: () => undefined };
+    },
+  };
+}
+
+export class CallsThrough extends Calls {
+  readonly #world: CustodyWorld;
+
+  constructor(world: CustodyWorld) {
+    super();
+    this.#world = world;
+  }
+
+  get inFlight(): number {
+    return this.#world.gatewayAt(name)?.gateway.calls.inFlight ?? 0;
+  }
+
+  start(call: SigningCall, done: Done): () => void {
+    const open = this.#world.gatewayAt(name);
+    if (open !== undefined) return open.gateway.calls.start(call, done);
+    done({ failure: isDown() });
+    return () => undefined;
+  }
+}
+
+export function walletsThrough(world: CustodyWorld): WalletReader {
+  return {
+    read: (...asked) => {
+      const open = world.gatewayAt(name);
+      return open === undefined ? Promise.reject(isDown()) : open.gateway.store.read(...asked);
+    },
+  };
+}
+
+/** The health that the present gateway sees; `watch` after each of its starts. */
+export class HealthThrough {
+  readonly #listeners: ((health: ClusterHealth) => void)[] = [];
+  #health: ClusterHealth = 'unavailable';
+
+  onHealth(listener: (health: ClusterHealth) => void): void {
+    this.#listeners.push(listener);
+    listener(this.#health);
+  }
+
+  watch(world: CustodyWorld): void {
+    const open = world.gatewayAt(name);
+    open?.gateway.cluster.onHealth((health) => {
+      if (open.life.isAlive) this.#say(health);
+    });
+  }
+
+  down(): void {
+    this.#say('unavailable');
+  }
+
+  #say(health: ClusterHealth): void {
+    this.#health = health;
+    for (const listener of this.#listeners) listener(health);
+  }
+}

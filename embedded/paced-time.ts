@@ -1,0 +1,97 @@
+/**
+ * Virtual time that passes with a real clock: what is due runs as soon as the process gets to it. Nothing here waits but
+ * the process itself; a world in it may be reached from outside at any moment, between two tasks.
+ *
+ * It is not deterministic, and need not be: between two tasks whatever promises they woke may or may not have run, as in
+ * the live world.
+ */
+import { VirtualTime } from '../sim/virtual-time.ts';
+
+export interface Pace {
+  /** Milliseconds since the Unix epoch, of a clock that never jumps. */
+  nowMs(): number;
+  /** Runs the task once, after the I/O that waits now. */
+  soon(run: () => void): void;
+  /** Runs the task once, after so long; the returned function cancels it. */
+  later(ms: number, run: () => void): () => void;
+}
+
+/** After so many tasks the process handles I/O. */
+const tasksAtOnce = 2_000;
+/** Tasks that are due at once follow each other so often before the process handles I/O. */
+const roundsAtOnce = 8;
+
+export const realPace: Pace = {
+  nowMs: () => performance.timeOrigin + performance.now(),
+  soon: (run) => {
+    setImmediate(run);
+  },
+  later: (ms, run) => {
+    const timer = setTimeout(run, Math.ceil(ms));
+    return () => clearTimeout(timer);
+  },
+};
+
+export class PacedTime extends VirtualTime {
+  readonly #pace: Pace;
+  /** When it runs again; Infinity: it sleeps. */
+  #plannedMs = Number.POSITIVE_INFINITY;
+  #cancelPlan = (): void => undefined;
+  #isRunning = false;
+  #isStopped = false;
+
+  constructor(pace: Pace = realPace) {
+    super(Math.floor(pace.nowMs()));
+    this.#pace = pace;
+  }
+
+  /** A whole number, as everywhere in a simulated world. */
+  override nowMs(): number {
+    return Math.max(super.nowMs(), Math.floor(this.#pace.nowMs()));
+  }
+
+  override schedule(...[delayMs, work, background]: Parameters<VirtualTime['schedule']>) {
+    const task = super.schedule(delayMs, work, background);
+    if (!this.#isRunning && task.atMs < this.#plannedMs) this.#plan(task.atMs);
+    return task;
+  }
+
+  /** Nothing runs any more. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancelPlan();
+  }
+
+  #plan(atMs: number): void {
+    this.#cancelPlan();
+    this.#plannedMs = atMs;
+    let isCancelled = false;
+    const run = () => {
+      if (!isCancelled) this.#run();
+    };
+    const delayMs = atMs - this.#pace.nowMs();
+    let cancel = (): void => undefined;
+    if (delayMs > 0) cancel = this.#pace.later(delayMs, run);
+    else this.#pace.soon(run);
+    this.#cancelPlan = () => {
+      isCancelled = true;
+      cancel();
+    };
+  }
+
+  #run(): void {
+    if (this.#isStopped) return;
+    this.#isRunning = true;
+    try {
+      for (let round = 0; round < roundsAtOnce; round += 1) {
+        this.runDue(this.nowMs(), tasksAtOnce);
+        if ((this.nextMs ?? Number.POSITIVE_INFINITY) > this.nowMs()) break;
+      }
+    } finally {
+      this.#isRunning = false;
+      this.#plannedMs = Number.POSITIVE_INFINITY;
+      const { nextMs } = this;
+      if (nextMs !== undefined) this.#plan(nextMs);
+    }
+  }
+}

@@ -1,0 +1,22 @@
+/**
+ * The randomness of an embedded service, by label. What a cluster is known by (its members' identities, the key of its
+ * resume tokens) comes from the cluster's secret, so that a stored state finds it again. Everything else is the
+ * system's: two runs on one state share no nonce.
+ */
+import type { RandomBytes } from '../actors/contract.ts';
+import { hkdfSha256 } from '../crypto/hashing.ts';
+
+const lasting = /^(identity\/|resume-key$|embedded\/)/;
+const utf8 = (text: string) => new TextEncoder().encode(text);
+
+/** `secret`: 32 bytes. `system`: ambient randomness. */
+export function randomnessOf(secret: Uint8Array, system: RandomBytes): (label: string) => RandomBytes {
+  return (label) => {
+    if (!lasting.test(label)) return system;
+    let draws = 0;
+    return (length) => {
+      draws += 1;
+      return hkdfSha256(secret, new Uint8Array(), utf8(`signmesh/embedded/${label}/${draws}`), length);
+    };
+  };
+}

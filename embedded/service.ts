@@ -1,0 +1,196 @@
+/**
+ * A whole custody service in one process: the simulated world of world/, its time paced by the real clock, with real
+ * cryptography, served on real doors. Nothing is installed for it, and nothing of it is left when it has stopped.
+ *
+ * What only real processes have is not here: deaths by the operating system, sockets between members, more than one core.
+ */
+import { type Log, silentLog, systemRandom } from '../actors/live/ports.ts';
+import { cryptoBackend } from '../crypto/group.ts';
+import type { RunEvent } from '../faults/recording.ts';
+import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
+import type { RequestWatcher } from '../gateway/access-log/access-log.ts';
+import { TokenStore } from '../gateway/auth/token-store.ts';
+import { docsPage } from '../gateway/http/docs-page.ts';
+import type { Serve } from '../gateway/serve/contract.ts';
+import { plainRequest } from '../gateway/serve/plain-request.ts';
+import type { ReadyMadeKeys } from '../gateway/signing/wallet-terms.ts';
+import { PlaneControl } from '../plane/control.ts';
+import { Recording } from '../plane/recording.ts';
+import { CustodyWorld, type WorldOptions } from '../world/custody-world.ts';
+import { type Doors, openDoors, type Place } from './doors.ts';
+import { RealEgress } from './egress.ts';
+import { HealthThrough, serveThrough } from './gateway-proxy.ts';
+import { PacedTime } from './paced-time.ts';
+import { randomnessOf } from './randomness.ts';
+import type { StoredSandbox, StoredState } from './state-file.ts';
+import { States } from './states.ts';
+import { WorldPlane, WorldProcesses } from './world-plane.ts';
+
+export interface EmbeddedOptions
+  extends Pick<WorldOptions, 'chainBlockMs' | 'retryScheduleMs' | 'config' | 'clientDealers'> {
+  readonly http: Place;
+  readonly grpc: Place;
+  readonly nodes: number;
+  readonly sandbox: StoredSandbox;
+  /** Its ready-made keys: their schemes by session. */
+  readonly readyMade: ReadyMadeKeys;
+  /** This package's. */
+  readonly version: string;
+  readonly acceptAnyTestToken: boolean;
+  readonly corsOrigins?: readonly string[] | undefined;
+  /** Makes the ready-made keys, or finds them, before the doors open. */
+  readonly makeKeys: (ask: Ask) => Promise<unknown>;
+  /** What an earlier run has left. */
+  readonly stored?: StoredState | undefined;
+  readonly logOf?: (process: ProcessName) => Log;
+  readonly requests?: RequestWatcher | undefined;
+  /** Between the door and the gateway, for what is to be recorded. */
+  readonly through?: (serve: Serve) => Serve;
+}
+
+/** A request of the service's own, with the sandbox's token. */
+export type Ask = (
+  path: string,
+  request: { readonly method: 'GET' | 'POST'; readonly body?: string },
+) => Promise<{ readonly status: number; readonly text: string }>;
+
+export interface EmbeddedService {
+  readonly world: CustodyWorld;
+  /** host:port. */
+  readonly httpAddress: string;
+  readonly grpcAddress: string;
+  state(): StoredState;
+  stop(): Promise<void>;
+}
+
+/** Frames and commands take no time of their own: what they cost is real. */
+const noWay = { minMs: 0, maxMs: 0 } as const;
+/** As a live coordinator: enough nonces are dealt ahead. */
+const nonceBatchFirst = 32;
+
+/** Resolves when everything serves. Rejects with DoorError when a port is not available. */
+export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedService> {
+  const { sandbox, readyMade, stored, nodes, logOf = () => silentLog, through = (serve) => serve } = options;
+  const clusterSecret = stored?.clusterSecret ?? systemRandom(32);
+  const randomOf = randomnessOf(clusterSecret, systemRandom);
+  const time = new PacedTime();
+  const health = new HealthThrough();
+  const recording = new Recording();
+  const now = (): CustodyWorld => world;
+  const plane = new WorldPlane(now, recording, time.beganMs);
+  const processes = new WorldProcesses(now, () => process.memoryUsage.rss());
+  const states = new States(now, systemRandom);
+  const egress = new RealEgress();
+  const { tenant, schemes } = readyMade;
+  const page = { version: options.version, ...(sandbox.kind === 'public' && { publicToken: sandbox.token }) };
+  const secrets = {
+    token: randomOf('embedded/token')(32),
+    receipt: randomOf('embedded/receipt')(32),
+    seal: randomOf('embedded/seal')(32),
+  };
+  let doors: Doors | undefined;
+  const world = new CustodyWorld({
+    ...{ time, randomOf, nodes, secrets, logOf },
+    seed: Buffer.from(randomOf('embedded/id')(8)).toString('hex'),
+    ...(stored !== undefined && { startsBefore: stored.starts }),
+    onFailure: (error) => logOf('service').error({ reason: reasonOf(error) }, 'a process failed'),
+    readyMade: { seed: sandbox.seed, tenant, sessions: Object.keys(schemes) },
+    ...{ latency: noWay, redisWay: noWay, codec: 'none' },
+    ...{ sweeping: true, keepTrace: false, onBug: 'record', cryptoBackend: cryptoBackend() },
+    config: { nonceBatchFirst, ...options.config },
+    ...(options.clientDealers !== undefined && { clientDealers: options.clientDealers }),
+    ...(options.chainBlockMs !== undefined && { chainBlockMs: options.chainBlockMs }),
+    ...(options.retryScheduleMs !== undefined && { retryScheduleMs: options.retryScheduleMs }),
+    egress: egress.sender,
+    record: (event) => {
+      recording.add(event);
+      heard(event);
+    },
+    served: {
+      ...page,
+      docsPage: docsPage(page),
+      readyMadeKeys: readyMade,
+      control: new PlaneControl({ plane, processes, snapshots: states }),
+      acceptAnyTestToken: options.acceptAnyTestToken,
+      ...(options.corsOrigins !== undefined && { corsOrigins: options.corsOrigins }),
+    },
+  });
+
+  function heard(event: RunEvent): void {
+    if (event.kind === 'violation') logOf('coordinator').error({ text: event.text }, event.invariant);
+    if (event.kind === 'actor' && event.level !== 'debug') {
+      const { address, type, level, fields } = event;
+      logOf(address.startsWith('node/') ? address.split('/', 2).join('/') : 'coordinator')[level](
+        { ...fields, address, event: type },
+        type,
+      );
+    }
+    if (event.kind !== 'process') return;
+    const { process, what } = event;
+    if (what === 'up') processes.started(process, Math.floor(time.nowMs()));
+    if (process !== 'gateway') return;
+    // The gateway is there when its process has started.
+    if (what === 'up') time.after(0, () => health.watch(world), true);
+    if (what !== 'down') return;
+    health.down();
+    doors?.cut();
+  }
+
+  if (stored !== undefined) {
+    await world.restore(stored.world);
+    await plane.rightClocks(stored.clockOffsetMs);
+  }
+  await registerTokens(world, secrets.token, sandbox, tenant);
+  const serve = serveThrough(world);
+  await options.makeKeys((path, request) => ask(serve, sandbox.token, path, request));
+  const first = states.begin(stored?.first);
+  try {
+    doors = await openDoors({
+      ...{ world, health, readyMadeKeys: readyMade, serve: through(serve) },
+      ...{ http: options.http, grpc: options.grpc, requests: options.requests, log: logOf('gateway') },
+    });
+  } catch (error) {
+    time.stop();
+    throw error;
+  }
+  const { http: httpAddress, grpc: grpcAddress } = doors;
+  return {
+    ...{ world, httpAddress, grpcAddress },
+    state: () => ({
+      ...{ clusterSecret, nodes, first, sandbox, clockOffsetMs: plane.clockOffsetMs },
+      starts: Math.max(...world.cluster.processes().map((one) => world.cluster.startsOf(one))),
+      world: world.snapshot(),
+    }),
+    stop: async () => {
+      await doors?.stop();
+      time.stop();
+      await egress.stop();
+    },
+  };
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+async function registerTokens(
+  world: CustodyWorld,
+  tokenKey: Uint8Array,
+  { token, approverToken }: StoredSandbox,
+  tenant: string,
+): Promise<void> {
+  const clock = { nowMs: () => Math.floor(world.nowMs) };
+  const store = new TokenStore(world.redis.client(), tokenKey, { clock, random: systemRandom });
+  await store.ensureSandboxToken(token, tenant, approverToken);
+}
+
+async function ask(serve: Serve, token: string, path: string, { method, body }: Parameters<Ask>[1]) {
+  const headers = {
+    authorization: `Bearer ${token}`,
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+  };
+  const request = plainRequest({ method, target: path, headers, body });
+  const { status, body: given = '' } = await serve(request);
+  request.leave();
+  return { status, text: typeof given === 'string' ? given : Buffer.from(given).toString('utf8') };
+}

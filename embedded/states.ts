@@ -1,0 +1,82 @@
+/**
+ * Snapshots and reset of an embedded service, in memory. A state that is put back is the very one that was taken;
+ * every process but the gateway starts anew on it, with a boot of its own, so that no earlier nonce is valid.
+ */
+import type { RandomBytes } from '../actors/contract.ts';
+import { ControlError, type SnapshotStatus } from '../faults/control.ts';
+import type { SnapshotControl } from '../plane/ports.ts';
+import { uuidV7 } from '../proto/ids.ts';
+import type { WorldSnapshot } from '../world/custody-world.ts';
+import { sizeOfState } from './state-file.ts';
+import type { WorldNow } from './world-plane.ts';
+
+interface Taken {
+  readonly status: SnapshotStatus;
+  readonly clockOffsetMs: number;
+  readonly state: WorldSnapshot;
+}
+
+const snapshotsMax = 20;
+/** Access tokens outlive a reset. */
+const retained = [/^sm:tok:/, /^sm:\{t:[^}]*\}:tok$/];
+
+export class States implements SnapshotControl {
+  readonly #now: WorldNow;
+  readonly #random: RandomBytes;
+  readonly #taken = new Map<string, Taken>();
+  #first: WorldSnapshot | undefined;
+
+  constructor(now: WorldNow, random: RandomBytes) {
+    this.#now = now;
+    this.#random = random;
+  }
+
+  /** What a reset goes back to: the state now, or that of an earlier run. */
+  begin(first: WorldSnapshot = this.#now().snapshot()): WorldSnapshot {
+    this.#first = first;
+    return first;
+  }
+
+  async take(name: string, clockOffsetMs: number): Promise<SnapshotStatus> {
+    if (this.#taken.size >= snapshotsMax) {
+      throw new ControlError({ code: 'conflict', message: `${snapshotsMax} snapshots are taken: delete one first` });
+    }
+    const world = this.#now();
+    const takenMs = Math.floor(world.nowMs);
+    const state = world.snapshot();
+    const status = { id: `snp_${uuidV7(takenMs, this.#random)}`, name, takenMs, bytes: sizeOfState(state) };
+    this.#taken.set(status.id, { status, clockOffsetMs, state });
+    return status;
+  }
+
+  list(): readonly SnapshotStatus[] {
+    return [...this.#taken.values()].map(({ status }) => status);
+  }
+
+  async restore(id: string): Promise<{ readonly snapshot: SnapshotStatus; readonly clockOffsetMs: number }> {
+    const { status: snapshot, clockOffsetMs, state } = this.#find(id);
+    await this.#now().restore(state, true);
+    return { snapshot, clockOffsetMs };
+  }
+
+  delete(id: string): SnapshotStatus {
+    const { status } = this.#find(id);
+    this.#taken.delete(id);
+    return status;
+  }
+
+  async reset(): Promise<void> {
+    const world = this.#now();
+    const isRetained = (key: string) => retained.some((pattern) => pattern.test(key));
+    const tokens = world.redis.space.snapshot(isRetained);
+    const first = this.#first!;
+    const rest = first.redis.filter(({ key }) => !isRetained(key));
+    await world.restore({ ...first, redis: [...rest, ...tokens] }, true);
+  }
+
+  #find(id: string): Taken {
+    const found = this.#taken.get(id);
+    if (found === undefined) throw new ControlError({ code: 'not_found', message: `there is no snapshot ${id}` });
+    return found;
+  }
+}

@@ -1,0 +1,81 @@
+/** The embedded service over its real doors: real signatures, a wallet that pays, webhooks out, faults and resets. */
+import { createHash } from 'node:crypto';
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebhookReceiver } from '../../testing/webhook-receiver.ts';
+import { until } from '../support/until.ts';
+import { type Running, signature, startService } from './support/service.ts';
+
+const digest = createHash('sha256').update('embedded').digest();
+const receiverAddress = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+
+let running: Running;
+let receiver: WebhookReceiver;
+
+beforeAll(async () => {
+  [running, receiver] = await Promise.all([startService(), WebhookReceiver.start()]);
+});
+afterAll(async () => {
+  await running.service.stop();
+  await receiver.stop();
+});
+
+async function makeWallet() {
+  const { must } = running;
+  const connection = { provider: 'self_hosted', name: 'cluster', credentials: {} };
+  const { id } = await must(201, 'POST', '/v1/provider-connections', connection);
+  return must(201, 'POST', '/v1/wallets', { name: 'one', provider_connection_id: id, network: 'eip155:11155111' });
+}
+
+describe('an embedded service', () => {
+  it('is healthy, and signs with its ready-made key what another library verifies', async () => {
+    expect(await running.must(200, 'GET', '/v1/health')).toMatchObject({ status: 'ok', nodes_ready: 5 });
+    const key = running.keys.find(({ scheme }) => scheme === 'mock_ecdsa')!;
+    const made = await signature(running, key.walletId, digest, 'intent-1');
+    expect(made.is_complete).toBe(true);
+    const signed = Buffer.from(made.full_signature, 'base64');
+    const publicKey = Buffer.from(key.publicKey, 'hex');
+    expect(secp256k1.verify(signed, digest, publicKey, { prehash: false })).toBe(true);
+    expect(secp256k1.verify(signed, createHash('sha256').update('x').digest(), publicKey, { prehash: false })).toBe(false);
+  });
+
+  it('pays from a wallet, and sends what happens to a receiver on loopback', async () => {
+    const { must } = running;
+    await must(201, 'POST', '/v1/webhooks', { url: receiver.url, events: ['*'] });
+    const wallet = await makeWallet();
+    const transfer = { asset: 'ETH', amount: '0.25', destination: { address: receiverAddress } };
+    const intent = await must(201, 'POST', `/v1/wallets/${wallet.id}/transaction-intents`, transfer);
+    await until(async () => {
+      const { status } = await must(200, 'GET', `/v1/wallets/${wallet.id}/transaction-intents/${intent.id}`);
+      return status === 'completed';
+    }, 'the transfer is completed');
+    const expected = ['wallet.created', 'transaction_intent.created', 'transaction_intent.completed'];
+    await until(
+      () => expected.every((type) => receiver.acknowledged().includes(type)),
+      () => `events arrive: ${JSON.stringify(receiver.received)}`,
+    );
+  });
+
+  it('loses what a fault takes, and answers again when it is over', async () => {
+    const { must, call } = running;
+    await must(200, 'POST', '/v1/sandbox/nodes/3/crash', { restart_after_ms: null });
+    expect(await must(200, 'GET', '/v1/health')).toMatchObject({ status: 'degraded', nodes_ready: 4 });
+    await must(200, 'POST', '/v1/sandbox/nodes/3/restart');
+    expect(await must(200, 'GET', '/v1/health')).toMatchObject({ status: 'ok' });
+    await must(202, 'POST', '/v1/sandbox/nodes/gateway/crash', { restart_after_ms: 50 });
+    await until(async () => !(await call('GET', '/v1/health').catch(() => false)), 'the gateway is down');
+    await until(async () => (await call('GET', '/v1/health')).status === 200, 'the gateway is back');
+  });
+
+  it('resets in less than 100 ms, and keeps its tokens and ready-made keys', async () => {
+    const { must } = running;
+    const { id } = await makeWallet();
+    const tookMs = [];
+    for (let round = 0; round < 3; round += 1) tookMs.push((await must(200, 'POST', '/v1/sandbox/reset')).took_ms);
+    // The least: what a busy machine adds is not the reset's.
+    expect(Math.min(...tookMs)).toBeLessThan(100);
+    expect((await running.call('GET', `/v1/wallets/${id}`)).status).toBe(404);
+    const made = await signature(running, 'sandbox-ed25519', digest, 'intent-1');
+    expect(made.is_complete).toBe(true);
+  });
+});

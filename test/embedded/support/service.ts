@@ -1,0 +1,62 @@
+/** An embedded service on free ports, for tests: the sandbox of the public seed, asked over its real doors. */
+import { newSandbox, sandboxSchemes, sandboxTenant } from '../../../cli/cluster-files/sandbox.ts';
+import { type ReadyKey, readyKeys } from '../../../cli/start/ready-keys.ts';
+import { type EmbeddedOptions, type EmbeddedService, startEmbedded } from '../../../embedded/service.ts';
+
+export interface Answer {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: answers have every shape.
+  readonly body: any;
+}
+
+export interface Running {
+  readonly service: EmbeddedService;
+  readonly keys: readonly ReadyKey[];
+  readonly token: string;
+  call(method: string, path: string, body?: object, token?: string): Promise<Answer>;
+  /** As `call`, for an answer of that status alone. */
+  must(status: number, method: string, path: string, body?: object): Promise<Answer['body']>;
+}
+
+export async function startService(options: Partial<EmbeddedOptions> = {}): Promise<Running> {
+  const sandbox = options.stored?.sandbox ?? newSandbox(undefined);
+  const nodes = 5;
+  let keys: readonly ReadyKey[] = [];
+  const service = await startEmbedded({
+    http: { host: '127.0.0.1', port: 0 },
+    grpc: { host: '127.0.0.1', port: 0 },
+    ...{ nodes, sandbox, version: '0.0.0-test', acceptAnyTestToken: true, chainBlockMs: 20 },
+    readyMade: { tenant: sandboxTenant, schemes: sandboxSchemes },
+    retryScheduleMs: [20, 20, 20],
+    makeKeys: async (ask) => {
+      keys = await readyKeys({ ask, nodes });
+    },
+    ...options,
+  });
+  const { token } = sandbox;
+  const call: Running['call'] = async (method, path, body, as = token) => {
+    const response = await fetch(`http://${service.httpAddress}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${as}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+  };
+  const must: Running['must'] = async (status, method, path, body) => {
+    const answer = await call(method, path, body);
+    if (answer.status !== status) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  return { service, keys, token, call, must };
+}
+
+/** A whole signature over a digest, in base64. */
+export async function signature({ must }: Running, wallet: string, digest: Uint8Array, intent: string) {
+  const begun = await must(200, 'POST', '/v1/signing/initiate', {
+    transaction_intent_id: intent,
+    wallet_id: wallet,
+    message_hash: Buffer.from(digest).toString('base64'),
+  });
+  return must(200, 'POST', '/v1/signing/share', { signing_session_id: begun.signing_session_id });
+}
