@@ -65,8 +65,8 @@ export interface EmbeddedService {
 
 /** Frames and commands take no time of their own: what they cost is real. */
 const noWay = { minMs: 0, maxMs: 0 } as const;
-/** As a live coordinator: enough nonces are dealt ahead. */
-const nonceBatchFirst = 32;
+/** Few are dealt ahead at first: most of what a start and a reset cost is dealing them. Batches double while they run low. */
+const nonceBatchFirst = 4;
 
 /** Resolves when everything serves. Rejects with DoorError when a port is not available. */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedService> {

@@ -47,7 +47,14 @@ export class Processes {
 
   /** It is down until it is started. */
   add(name: ProcessName, life: Life): void {
-    this.#processes.set(name, { name, life, state: 'down', starts: this.#ports.startsBefore ?? 0, cancelRestart: undefined, offsetMs: 0 });
+    this.#processes.set(name, {
+      name,
+      life,
+      state: 'down',
+      starts: this.#ports.startsBefore ?? 0,
+      cancelRestart: undefined,
+      offsetMs: 0,
+    });
   }
 
   /** In the order in which they were added. */
