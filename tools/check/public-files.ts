@@ -29,6 +29,7 @@ const sharedFolders: ReadonlySet<string> = new Set([
 const liveCompositions: ReadonlySet<string> = new Set([
   'cli/up/simulated-vendor.ts',
   'coordinator/main.ts',
+  'embedded/egress.ts',
   'gateway/main.ts',
   'gateway/live-wallet-ports.ts',
   'gateway/redis-wallet-ports.ts',
