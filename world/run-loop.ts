@@ -21,7 +21,7 @@ export class RunLoop {
   #hereMs = 0;
   #failure: unknown;
 
-  /** `onFailure`: hears of a failure in the place of whoever runs the loop. */
+  /** `onFailure`: hears of failures; without it, they end the run. */
   constructor(time: VirtualTime, cryptography: Cryptography = 'real', onFailure?: (error: unknown) => void) {
     this.#onFailure = onFailure;
     this.#time = time;

@@ -75,11 +75,11 @@ class MemoryClient extends EventEmitter {
   }
 
   defineCommand(name: string, { lua, numberOfKeys }: { readonly lua: string; readonly numberOfKeys: number }): void {
-    const script = compiled(lua);
     const run = (words: readonly string[]) => {
       const keys = words.slice(0, numberOfKeys);
       const tag = oneTag('MGET', keys);
-      return script(keys, words.slice(numberOfKeys), (command, args) => {
+      // At the first call: most processes need few of the scripts that they know.
+      return compiled(lua)(keys, words.slice(numberOfKeys), (command, args) => {
         const texts = args.map(argumentText);
         if (tag !== undefined) oneTag(command, texts, tag);
         return toLua(this.#space.call(command, texts));
