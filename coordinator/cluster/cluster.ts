@@ -10,7 +10,7 @@
  */
 import type { Address, Behaviour, Context } from '../../actors/contract.ts';
 import { CryptoError } from '../../crypto/errors.ts';
-import { isValidFrostCommitment } from '../../crypto/frost/context.ts';
+import { mayBeFrostCommitments } from '../../crypto/frost/context.ts';
 import { groupOf } from '../../crypto/group.ts';
 import { type NoncesDealt, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import {
@@ -23,6 +23,7 @@ import {
   type DrawnNonce,
   isLocal,
   type LocalMessage,
+  type NodeFault,
   nodeAddress,
   receivedBody,
   wire,
@@ -39,7 +40,7 @@ import {
   shortage,
   take,
 } from './nonce-commitments.ts';
-import { isSuspect, restarted, type Suspects, type SuspicionReason, suspect, suspectNodes } from './suspects.ts';
+import { isSuspect, restarted, type Suspects, suspect, suspectNodes } from './suspects.ts';
 
 /** Those that nonces are dealt for. */
 const schemes = [Scheme.MOCK_ECDSA, Scheme.FROST_ED25519, Scheme.FROST_BIP340] as const;
@@ -203,8 +204,9 @@ function noncesDealt(
       mockNonce: nonce.mockNonce,
     }),
   );
-  // Checked here, off the signing path: every received point must be one, every scalar in its range, none there twice.
-  if (!nonces.every((nonce) => isWellFormed(scheme, nonce)) || !areDistinct(nonces)) {
+  // Checked here, off the signing path: every scalar in its range, none there twice, the points as a batch. A point that was
+  // crafted to pass with others of its batch is found when a signer refuses it (signing/partials.ts).
+  if (!areWellFormed(scheme, nonces) || !areDistinct(nonces)) {
     const fields = { node: nodeId, culprits: [nodeId] };
     return [
       { kind: 'emit', event: { type: 'node.nonces_malformed', level: 'error', fields } },
@@ -215,14 +217,14 @@ function noncesDealt(
   return serveDraws(state, nowMs, config);
 }
 
-function isWellFormed(scheme: Scheme, nonce: DrawnNonce): boolean {
+function areWellFormed(scheme: Scheme, nonces: readonly DrawnNonce[]): boolean {
   switch (scheme) {
     case Scheme.MOCK_ECDSA:
-      return isNonZeroScalar(nonce.mockNonce);
+      return nonces.every(({ mockNonce }) => isNonZeroScalar(mockNonce));
     case Scheme.FROST_ED25519:
-      return isValidFrostCommitment('FROST-ED25519-SHA512-v1', nonce);
+      return mayBeFrostCommitments('FROST-ED25519-SHA512-v1', nonces);
     case Scheme.FROST_BIP340:
-      return isValidFrostCommitment('FROST-secp256k1-SHA256-TR-v1', nonce);
+      return mayBeFrostCommitments('FROST-secp256k1-SHA256-TR-v1', nonces);
     default:
       return false;
   }
@@ -313,7 +315,7 @@ function enoughTrusted(state: ClusterState, draw: Draw, trusted: (nodeId: number
   return candidates.filter((nodeId) => state.ready.has(nodeId) && counts(nodeId)).length >= count;
 }
 
-function suspected(state: ClusterState, nodeId: number, reason: SuspicionReason, nowMs: number): CoordinatorEffect[] {
+function suspected(state: ClusterState, nodeId: number, reason: NodeFault, nowMs: number): CoordinatorEffect[] {
   const untilMs = suspect(state.suspects, nodeId, reason, nowMs);
   if (untilMs === undefined) return [];
   const fields = { node: nodeId, reason, for_ms: untilMs - nowMs };

@@ -9,17 +9,17 @@
  * Memory only; owned by the cluster actor, changed in place.
  */
 
+import type { NodeFault } from '../contract/messages.ts';
+
 /** The length of a first suspicion, its upper bound, and how long a past one counts. Milliseconds. */
 const firstMs = 10_000;
 const longestMs = 320_000;
 const memoryMs = 600_000;
 
-export type SuspicionReason = 'silent' | 'bad_partial' | 'bad_nonces';
-
 interface Suspicion {
   readonly untilMs: number;
   readonly lengthMs: number;
-  readonly reason: SuspicionReason;
+  readonly reason: NodeFault;
 }
 
 export type Suspects = Map<number, Suspicion>;
@@ -28,12 +28,7 @@ export type Suspects = Map<number, Suspicion>;
  * Records a fault of a node. Returns when the suspicion ends, or undefined when the node was under suspicion already: many
  * sessions report the same silence, and that counts once.
  */
-export function suspect(
-  suspects: Suspects,
-  nodeId: number,
-  reason: SuspicionReason,
-  nowMs: number,
-): number | undefined {
+export function suspect(suspects: Suspects, nodeId: number, reason: NodeFault, nowMs: number): number | undefined {
   const before = suspects.get(nodeId);
   if (before !== undefined && nowMs < before.untilMs) {
     suspects.set(nodeId, { ...before, untilMs: Math.max(before.untilMs, nowMs + before.lengthMs) });

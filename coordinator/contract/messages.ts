@@ -86,6 +86,9 @@ export interface DrawnNonce {
   readonly mockNonce: Uint8Array;
 }
 
+/** What a session found of a node. */
+export type NodeFault = 'silent' | 'bad_partial' | 'bad_nonces';
+
 export type LocalMessage =
   | { readonly kind: 'clientCall'; readonly call: ClientCall }
   | { readonly kind: 'closeCall'; readonly call: CloseCall }
@@ -118,8 +121,8 @@ export type LocalMessage =
       readonly nodeBoot: string;
       readonly number: bigint;
     }
-  /** Session to cluster: this node was silent for a whole timeout, or its partial is wrong. */
-  | { readonly kind: 'nodeFault'; readonly nodeId: number; readonly reason: 'silent' | 'bad_partial' }
+  /** Session to cluster: this node was silent for a whole timeout, or its partial or nonces are wrong. */
+  | { readonly kind: 'nodeFault'; readonly nodeId: number; readonly reason: NodeFault }
   /** Session to cluster: tell me who is ready, now and at every change. */
   | { readonly kind: 'watch' }
   | { readonly kind: 'unwatch' }
@@ -267,10 +270,7 @@ export function nodeDkgAddress(nodeId: number, tenant: string, sessionId: string
 }
 
 /** To the cluster: see `nodeFault` above. */
-export function nodeFault(
-  nodeId: number,
-  reason: 'silent' | 'bad_partial',
-): Effect<CoordinatorMessage, CoordinatorWrite> {
+export function nodeFault(nodeId: number, reason: NodeFault): Effect<CoordinatorMessage, CoordinatorWrite> {
   return { kind: 'send', to: clusterAddress, message: { kind: 'nodeFault', nodeId, reason } };
 }
 

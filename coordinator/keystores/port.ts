@@ -42,11 +42,13 @@ export interface AttemptBackend {
   readonly request: Pick<PartialRequest, 'noncePoint' | 'mockNonceInverse'> & {
     readonly signers: { readonly nodeId: number; readonly hiding: Uint8Array; readonly binding: Uint8Array }[];
   };
-  /** Whether a partial is right, by public values alone: what decides blame. */
+  /** Those whose nonces make no round. Then neither a refusal nor a partial says anything of the other nodes. */
+  readonly dealersAtFault?: readonly number[];
+  /** Whether a partial is right, by public values alone: what decides blame. False while dealers are at fault. */
   verifyPartial(one: NodePartial): boolean;
   /**
    * The signature from exactly `threshold` partials, ascending by node, verified. Undefined: it does not verify, so that at
-   * least one partial is wrong.
+   * least one partial is wrong, or a dealer at fault.
    */
   aggregate(partials: readonly NodePartial[]): FullSignature | undefined;
 }

@@ -46,6 +46,7 @@ export function advanceRound(turn: Turn): void {
   }
   if (attemptOf(work.round)) {
     takeOffers(turn);
+    if (turn.persisted) return;
     takeAside(turn);
     if (turn.persisted) return;
     acceptPartials(turn);

@@ -104,6 +104,11 @@ export function verifyPartial(attempt: Attempt, nodeId: number, partial: Uint8Ar
   return attempt.backend.verifyPartial({ nodeId, partial });
 }
 
+/** Nodes whose nonces make no round of this attempt: they are to blame for whatever goes wrong in it. */
+export function dealersAtFault({ backend }: Attempt): readonly number[] {
+  return backend.dealersAtFault ?? [];
+}
+
 /**
  * The signature from the partials that are in (exactly `threshold` of them), verified. Undefined: it does not verify, so at
  * least one partial is wrong.

@@ -114,10 +114,23 @@ export function commitmentOf(context: FrostContext, nodeId: number): FrostCommit
   return commitment;
 }
 
-/** Whether both halves of a pair of nonce commitments are valid points: the check for commitments dealt ahead. */
+/** Whether both halves of a pair of nonce commitments are valid points. */
 export function isValidFrostCommitment(suite: AnyFrostSuite, commitment: Omit<FrostCommitment, 'nodeId'>): boolean {
   const group = groupOf(ciphersuite(suite).curve);
   return group.isValidPoint(commitment.hiding) && group.isValidPoint(commitment.binding);
+}
+
+/**
+ * The check for a batch that one node dealt ahead: true when each is valid. Where one check of a sum stands for all
+ * (`areValidAddends`), a dealer may craft invalid ones that pass together; signers refuse them, and
+ * `isValidFrostCommitment` finds them.
+ */
+export function mayBeFrostCommitments(
+  suite: AnyFrostSuite,
+  commitments: readonly Omit<FrostCommitment, 'nodeId'>[],
+): boolean {
+  const group = groupOf(ciphersuite(suite).curve);
+  return group.areValidAddends(commitments.flatMap(({ hiding, binding }) => [hiding, binding]));
 }
 
 function sortedCommitments(group: Group, commitments: readonly FrostCommitment[]): FrostCommitment[] {

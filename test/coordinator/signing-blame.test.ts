@@ -1,6 +1,8 @@
 /** Byzantine and unlucky nodes in a signing round: the culprit alone is named, and the round continues. */
+import { ed25519 } from '@noble/curves/ed25519.js';
 import { describe, expect, test } from 'vitest';
 import type { Envelope } from '../../actors/contract.ts';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireMessage } from '../../proto/wire.ts';
 import { type FrameFate, SimCluster } from '../../sim/cluster.ts';
@@ -219,5 +221,65 @@ describe.each([
     expect(cluster.submitSignatureShare({ signingSessionId: again.signingSessionId }).result().isComplete).toBe(true);
     expect(replays).toBeGreaterThan(0);
     expect(culprits()).toEqual([]);
+  });
+});
+
+/** A point of order 8 on edwards25519. */
+const smallOrder = ed25519.Point.fromHex('c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a', true);
+
+/** FROST nonces of an even batch, none of which is a point of the group, and which pass for such in the sum of all. */
+function crafted(frame: Frame, half: 'hiding' | 'binding'): Frame {
+  const { body } = frame.message;
+  if (body.case !== 'noncesDealt' || body.value.scheme !== Scheme.FROST_ED25519) return frame;
+  const nonces = body.value.nonces!.map((nonce, index) => {
+    const point = ed25519.Point.fromBytes(nonce[half]!);
+    return { ...nonce, [half]: point.add(index % 2 === 0 ? smallOrder : smallOrder.negate()).toBytes() };
+  });
+  const changed = { ...body.value, nonces };
+  return { ...frame, message: { ...frame.message, body: { case: 'noncesDealt', value: changed } } as WireMessage };
+}
+
+describe.each(['hiding', 'binding'] as const)('nonces whose %s commitments were crafted to pass together', (half) => {
+  const craftedBy = (bad: number) => {
+    let batches = 0;
+    const cluster = new SimCluster({
+      seed: `crafted ${half}`,
+      onFrame: (frame) => {
+        if (nodeOf(frame) !== bad) return true;
+        const changed = crafted(frame, half);
+        if (changed !== frame) batches += 1;
+        return changed;
+      },
+    });
+    makeKey(cluster, 'k', 'ed25519', 3, 5);
+    return { cluster, batches: () => batches };
+  };
+
+  test('their dealer alone is named, not the signers that refuse them, and all sessions sign', () => {
+    const { cluster, batches } = craftedBy(2);
+    for (let count = 0; count < 5; count += 1) {
+      const { signingSessionId } = begin(cluster, `t${count}`);
+      const signed = cluster.submitSignatureShare({ signingSessionId }).result();
+      expect(codeOf(signed)).toBe('SIGNATURE_COMPLETED');
+      expect(signed.receipt!.message).not.toMatch(/nodes [^,]*\b2\b/);
+    }
+    expect(batches()).toBeGreaterThan(0);
+    expect(cluster.events.some(({ event }) => event.type === 'node.nonces_malformed')).toBe(false);
+    expect(blamed(cluster)).toEqual([2]);
+    const suspected = cluster.events.flatMap(({ event: { type, fields } }) =>
+      type === 'node.suspected' ? [[fields.node, fields.reason]] : [],
+    );
+    expect(suspected).toEqual([[2, 'bad_nonces']]);
+  });
+
+  test('a step that names their dealer is told so, and an honest node signs on', () => {
+    const { cluster } = craftedBy(2);
+    const { signingSessionId } = begin(cluster, 'step');
+    const step = cluster.submitSignatureShare({ signingSessionId, nodeId: 2 }).result();
+    expect(codeOf(step)).toBe('INVALID_PARTIAL_SIGNATURE');
+    expect(step.receipt!.message).toContain('the nonces that node 2 dealt');
+    expect(codeOf(cluster.submitSignatureShare({ signingSessionId, nodeId: 1 }).result())).toBe('SHARE_ACCEPTED');
+    expect(codeOf(cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
+    expect(blamed(cluster)).toEqual([2]);
   });
 });
