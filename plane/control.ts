@@ -1,6 +1,8 @@
 /**
  * Answers what a sandbox's gateway asks (faults/control.ts), over the plane and the process supervisor. Changes of the whole cluster run one after the other.
  */
+
+import { isNode } from '../faults/cluster-names.ts';
 import {
   type ControlAnswer,
   ControlError,
@@ -13,7 +15,6 @@ import {
   type SandboxControl,
 } from '../faults/control.ts';
 import type { Plane } from './many-planes.ts';
-import { isNode } from './names.ts';
 import type { ProcessControl, SnapshotControl } from './ports.ts';
 import { nowMs } from './real-time.ts';
 

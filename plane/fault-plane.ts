@@ -6,6 +6,7 @@
  * Times handed to the engine are milliseconds since the Unix epoch on a clock that never jumps: faults of clocks do not
  * touch it.
  */
+import { splitName } from '../faults/cluster-names.ts';
 import { type ArmedFault, ControlError } from '../faults/control.ts';
 import { describe, targetsOf } from '../faults/describe.ts';
 import type {
@@ -216,6 +217,12 @@ export class FaultPlane {
     await this.setClock(offsetMs);
   }
 
+  /** What shares a process with this one, itself among it, by this cluster's own names. */
+  #together(process: string): readonly string[] {
+    const found = this.#options.processes.list().find((status) => status.process === process);
+    return found?.together.map((full) => splitName(full).name) ?? [process];
+  }
+
   /** Forgets what the engine does not list any more. */
   #prune(): void {
     if (this.#expiries.size < rememberedMax) return;
@@ -312,9 +319,12 @@ export class FaultPlane {
         this.#proxy.deliver(order.peer, order.direction, order.envelopes);
         return;
       case 'clock':
-        this.#skews.set(order.process, order.offsetMs);
+        // Nodes that share a process share its clock: the last change counts, whichever of them it names.
+        for (const process of this.#together(order.process)) {
+          this.#skews.set(process, order.offsetMs);
+          this.recorder.process(process, 'clock', `its clock is off by ${order.offsetMs} ms`);
+        }
         this.#later(processes.setClock(order.process, this.clockOffsetOf(order.process)));
-        this.recorder.process(order.process, 'clock', `its clock is off by ${order.offsetMs} ms`);
         return;
       case 'redis':
         if (order.up) this.#resume('redis');

@@ -1,13 +1,13 @@
 /**
  * The fault planes of several clusters as one: each has an engine, links and processes of its own, and its own names for them
- * (names.ts). A fault belongs to the cluster of its targets. What is no cluster's (gateways, workers, Redis, the receiver) is
+ * (faults/cluster-names.ts). A fault belongs to the cluster of its targets. What is no cluster's (gateways, workers, Redis, the receiver) is
  * in the plane of cluster 1; links of gateways are in each.
  */
-import { type ArmedFault, ControlError } from '../faults/control.ts';
+import { asSeen, ofOneCluster, processIn, splitName } from '../faults/cluster-names.ts';
+import type { ArmedFault } from '../faults/control.ts';
 import type { ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../faults/vocabulary/fault.ts';
 import type { FaultPlane } from './fault-plane.ts';
-import { processIn, splitName } from './names.ts';
 import type { ProcessControl } from './ports.ts';
 import type { Recorder } from './recorder.ts';
 
@@ -84,30 +84,27 @@ export class ManyPlanes implements Plane {
   }
 
   arm(fault: Fault, expiresInMs: number): ArmedFault {
-    const cluster = this.#clusterOf(fault);
+    const { cluster, fault: own } = ofOneCluster(fault, this.#planes.length);
     this.#named += 1;
     // Each engine names its own faults: those of further clusters get other names.
-    const named = fault.id !== undefined || cluster === 1 ? fault : { ...fault, id: `flt_c${cluster}_${this.#named}` };
-    const armed = this.#of(cluster).arm(
-      withNames(named, (name) => splitName(name).name),
-      expiresInMs,
-    );
+    const named = own.id !== undefined || cluster === 1 ? own : { ...own, id: `flt_c${cluster}_${this.#named}` };
+    const armed = this.#of(cluster).arm(named, expiresInMs);
     this.#clusters.set(armed.id, cluster);
-    return asSeen(armed, cluster);
+    return seen(armed, cluster);
   }
 
   list(): readonly ArmedFault[] {
     return this.#planes.flatMap((plane, index) => {
       const cluster = index + 1;
       const own = plane.list().filter(({ id }) => (this.#clusters.get(id) ?? 1) === cluster);
-      return own.map((armed) => asSeen(armed, cluster));
+      return own.map((armed) => seen(armed, cluster));
     });
   }
 
   disarm(id: string): ArmedFault | undefined {
     const cluster = this.#clusters.get(id) ?? 1;
     const armed = this.#of(cluster).disarm(id);
-    return armed && asSeen(armed, cluster);
+    return armed && seen(armed, cluster);
   }
 
   clear(): number {
@@ -124,31 +121,6 @@ export class ManyPlanes implements Plane {
 
   async rightClocks(offsetMs = 0): Promise<void> {
     await Promise.all(this.#planes.map((plane) => plane.rightClocks(offsetMs)));
-  }
-
-  /** Throws ControlError where the targets are of several clusters, or of none that is here. */
-  #clusterOf(fault: Fault): number {
-    const found = new Set<number>();
-    withNames(fault, (name) => {
-      found.add(splitName(name).cluster);
-      return name;
-    });
-    const [cluster = 1, ...others] = found;
-    if (others.length > 0) {
-      throw new ControlError({
-        code: 'invalid',
-        field: 'target',
-        message: 'a fault has targets in one cluster: arm one fault for each cluster',
-      });
-    }
-    if (cluster > this.#planes.length) {
-      throw new ControlError({
-        code: 'invalid',
-        field: 'target',
-        message: `there is no cluster ${cluster}: this sandbox has clusters 1 to ${this.#planes.length}`,
-      });
-    }
-    return cluster;
   }
 
   #of(cluster: number): FaultPlane {
@@ -173,22 +145,6 @@ export function processesIn(cluster: number, all: ProcessControl): ProcessContro
   };
 }
 
-function asSeen(armed: ArmedFault, cluster: number): ArmedFault {
-  return cluster === 1 ? armed : { ...armed, fault: withNames(armed.fault, (name) => seenName(cluster, name)) };
-}
-
-/** As a person writes it: the link of a gateway to this cluster is `cluster/2/gateway`. */
-function seenName(cluster: number, name: string): string {
-  return `cluster/${cluster}/${name}`;
-}
-
-/** The fault with other names of its processes. */
-function withNames(fault: Fault, named: (name: string) => string): Fault {
-  const { target, about, at } = fault as { target?: string | string[]; about?: string; at?: Fault['at'] };
-  return {
-    ...fault,
-    ...(target !== undefined && { target: typeof target === 'string' ? named(target) : target.map(named) }),
-    ...(about !== undefined && { about: named(about) }),
-    ...(at !== undefined && { at: { ...at, ...(at.of !== undefined && { of: named(at.of) }) } }),
-  } as Fault;
+function seen(armed: ArmedFault, cluster: number): ArmedFault {
+  return { ...armed, fault: asSeen(cluster, armed.fault) };
 }

@@ -22,7 +22,7 @@ import { sortedFields } from './plain.ts';
 
 /** One line at a time, without its end. */
 export function* jsonLines(run: Run): Generator<string> {
-  const { scenario, about, world, seed, nodes, events, tookMs, verdict, replay } = run;
+  const { scenario, about, world, seed, nodes, clusters, events, tookMs, verdict, replay } = run;
   yield line({
     type: 'run',
     format: 1,
@@ -31,6 +31,7 @@ export function* jsonLines(run: Run): Generator<string> {
     world,
     seed,
     nodes,
+    ...(clusters !== undefined && { clusters }),
     events: events.length,
     took_ms: tookMs,
   });

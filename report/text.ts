@@ -60,13 +60,13 @@ export function verdictText(run: Run, options: TextOptions = {}): string {
 }
 
 function header(run: Run): string[] {
-  const { scenario, about, world, seed, nodes } = run;
+  const { scenario, about, world, seed, nodes, clusters } = run;
   return [
     labelled('scenario', scenario),
     ...(about === '' ? [] : [labelled('about', about.replace(/\s+/g, ' ').trim())]),
     labelled('world', world),
     labelled('seed', seed),
-    labelled('nodes', String(nodes)),
+    labelled('nodes', clusters === undefined ? String(nodes) : `${nodes} in each of ${clusters} clusters`),
   ];
 }
 

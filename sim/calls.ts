@@ -39,7 +39,7 @@ export interface CallUnderWay {
 }
 
 /** What a refusal at the door takes: the way to the gateway and back. */
-const doorMs = 20;
+export const doorMs = 20;
 
 export interface CallPorts {
   readonly time: VirtualTime;

@@ -56,8 +56,10 @@ export class SimCluster {
   /** Actors that threw, with `onBug: 'record'`. */
   readonly bugs: readonly Bug[];
   readonly #world: SimWorld;
+  readonly #number: number | undefined;
 
   constructor(options: SimOptions) {
+    this.#number = options.number;
     const world = new SimWorld(options);
     this.#world = world;
     this.time = world.time;
@@ -148,6 +150,11 @@ export class SimCluster {
     return this.roster.nodes.filter(({ id }) => this.#world.network.isUp(nodeName(id))).length;
   }
 
+  /** Whether the gateway has a link to the coordinator. */
+  get isGatewayLinked(): boolean {
+    return this.#world.network.isUp('gateway');
+  }
+
   /** How far the clock of a process is from virtual time. */
   clockOffsetMs(process: ProcessName): number {
     return this.#world.processes.clockOffsetMs(process);
@@ -213,13 +220,17 @@ export class SimCluster {
 
   /** What is durable of a session; of a world whose sessions lie with its guests: nothing. So of a key and a log. */
   storedSession(tenant: string, sessionId: string): SessionRecord | undefined {
-    const record = this.#world.coordinatorStore.as(Number.MAX_SAFE_INTEGER).loadNow(sessionKey(tenant, sessionId));
+    const record = this.#world.coordinatorStore
+      .as(Number.MAX_SAFE_INTEGER, this.#number)
+      .loadNow(sessionKey(tenant, sessionId));
     return record?.kind === 'session' ? record.session : undefined;
   }
 
   /** What is durable of a key. */
   storedKey(tenant: string, keyId: string): KeyRecord | undefined {
-    const record = this.#world.coordinatorStore.as(Number.MAX_SAFE_INTEGER).loadNow(keyKey(tenant, keyId));
+    const record = this.#world.coordinatorStore
+      .as(Number.MAX_SAFE_INTEGER, this.#number)
+      .loadNow(keyKey(tenant, keyId));
     return record?.kind === 'key' ? record.key : undefined;
   }
 

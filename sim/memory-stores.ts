@@ -14,6 +14,7 @@ import type { KeyRecord, SessionRecord } from '../coordinator/contract/record.ts
 import { changeOf, endingOf, openingOf } from '../coordinator/store/public.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records/records.ts';
 import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { firstCluster } from '../redis/clusters.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import { copyOf } from './copy.ts';
 
@@ -78,9 +79,12 @@ export function memoryNodeStore(): MemoryNodeStore {
   };
 }
 
-/** `fence` of the writer is handed in by `as`, since one store serves every start of the coordinator. */
+/** `fence` and cluster of the writer are handed in by `as`: one store serves every start of every cluster's coordinator. */
 export interface MemoryCoordinatorStore {
-  as(fence: number): SyncStore<CoordinatorWrite, CoordinatorRecord>;
+  /** What this cluster finds and writes; 1 by default. */
+  as(fence: number, cluster?: number): SyncStore<CoordinatorWrite, CoordinatorRecord>;
+  /** The cluster of the session or key of this id; undefined: there is neither. */
+  locate(tenant: string, id: string): number | undefined;
   /** The tenant's event log, oldest first: an event's sequence is its place, counted from 1. */
   events(tenant: string): readonly LoggedEvent[];
   /** Tenants that have a log, sorted. */
@@ -99,6 +103,8 @@ export interface CoordinatorSnapshot {
   readonly open: ReadonlyMap<string, ReadonlyMap<string, number>>;
   readonly closed: ReadonlySet<string>;
   readonly events: ReadonlyMap<string, readonly LoggedEvent[]>;
+  /** By the key of a record: its cluster, where that is not cluster 1. */
+  readonly clusters: ReadonlyMap<string, number>;
 }
 
 export const emptyCoordinatorSnapshot: CoordinatorSnapshot = Object.freeze({
@@ -107,19 +113,24 @@ export const emptyCoordinatorSnapshot: CoordinatorSnapshot = Object.freeze({
   open: new Map(),
   closed: new Set<string>(),
   events: new Map(),
+  clusters: new Map(),
 });
 
-/** `onEvent` gets every event as it becomes durable. */
+/** `onEvent` gets every event as it becomes durable, and the cluster that wrote it. */
 export function memoryCoordinatorStore(
-  onEvent?: (tenant: string, event: LoggedEvent, sequence: number) => void,
+  onEvent?: (tenant: string, event: LoggedEvent, sequence: number, cluster: number) => void,
 ): MemoryCoordinatorStore {
   let records = new Map<string, CoordinatorRecord>();
   let intents = new Map<string, string>();
+  /** By tenant and cluster. */
   const fences = new Map<string, number>();
   /** By wallet key: its sessions that have not ended, with the end of their lifetime. */
   let open = new Map<string, Map<string, number>>();
   let closed = new Set<string>();
   let events = new Map<string, LoggedEvent[]>();
+  let clusters = new Map<string, number>();
+  /** Of the write under way. */
+  let writer = firstCluster;
   /** See `nextEndMs`; undefined: to be found anew. */
   let nextEndMs: number | undefined;
   const keyOf = ({ tenant, ceremony }: SessionRecord) =>
@@ -128,21 +139,31 @@ export function memoryCoordinatorStore(
     const record = records.get(sessionKey(tenant, id));
     return record?.kind === 'session' ? record.session : undefined;
   };
+  const clusterOf = (key: string) => clusters.get(key) ?? firstCluster;
+  const record = (key: string, value: CoordinatorRecord) => {
+    records.set(key, value);
+    if (writer !== firstCluster) clusters.set(key, writer);
+  };
+  /** As the writer sees it: of another cluster's records it learns no more than that they are there. */
+  const seen = (key: string, cluster = writer): CoordinatorRecord | undefined => {
+    const found = records.get(key);
+    if (found === undefined || clusterOf(key) === cluster) return copyOf(found);
+    return { kind: 'elsewhere', sessionId: '' };
+  };
   const put = (value: SessionRecord, event: LoggedEvent | undefined) => {
     nextEndMs = undefined;
-    const copy = copyOf(value);
-    records.set(sessionKey(value.tenant, value.sessionId), { kind: 'session', session: copy });
+    record(sessionKey(value.tenant, value.sessionId), { kind: 'session', session: copyOf(value) });
     if (!event) return;
     const log = events.get(value.tenant) ?? [];
     const logged = copyOf(event);
     log.push(logged);
     events.set(value.tenant, log);
-    onEvent?.(value.tenant, logged, log.length);
+    onEvent?.(value.tenant, logged, log.length, writer);
   };
   const conflict = (code: string, current?: SessionRecord): WriteOutcome<CoordinatorRecord> => ({
     kind: 'conflict',
     code,
-    current: current && { kind: 'session', session: copyOf(current) },
+    current: current && seen(sessionKey(current.tenant, current.sessionId)),
   });
 
   /** The refusal when the stored key is gone, or bound to another scheme. */
@@ -151,11 +172,11 @@ export function memoryCoordinatorStore(
     const stored = records.get(keyKey(binds.tenant, binds.keyId));
     const standing = stored?.kind === 'key' ? stored.key.scheme : undefined;
     if (standing === '' || standing === binds.scheme) return undefined;
-    return { kind: 'conflict', code: 'KEY_BOUND', current: copyOf(stored) };
+    return { kind: 'conflict', code: 'KEY_BOUND', current: seen(keyKey(binds.tenant, binds.keyId)) };
   }
 
   function bind(binds: KeyRecord | undefined): void {
-    if (binds) records.set(keyKey(binds.tenant, binds.keyId), { kind: 'key', key: copyOf(binds) });
+    if (binds) record(keyKey(binds.tenant, binds.keyId), { kind: 'key', key: copyOf(binds) });
   }
 
   function create(write: Extract<CoordinatorWrite, { kind: 'create' }>): WriteOutcome<CoordinatorRecord> {
@@ -176,6 +197,12 @@ export function memoryCoordinatorStore(
         const live = [ReceiptState.ACCEPTED, ReceiptState.PENDING_HUMAN_APPROVAL, ReceiptState.RESUMED].includes(
           other.state,
         );
+        const stands = live || [ReceiptState.BACKEND_COMPLETED, ReceiptState.BACKEND_FAILED].includes(other.state);
+        // Only its own cluster ends a session: until then it may still sign.
+        if (stands && clusterOf(sessionKey(other.tenant, other.sessionId)) !== writer) {
+          const { sessionId } = other;
+          return { kind: 'conflict', code: 'INTENT_ELSEWHERE', current: { kind: 'elsewhere', sessionId } };
+        }
         if (other.state === ReceiptState.BACKEND_COMPLETED || (live && !over)) return conflict('INTENT_TAKEN', other);
         if (refused) return conflict('KEY_CLOSED');
         if (live || other.state === ReceiptState.BACKEND_FAILED) {
@@ -213,23 +240,24 @@ export function memoryCoordinatorStore(
     bind(binds);
     if (change === 'goesOn') open.get(keyOf(next))?.set(next.sessionId, next.expiresMs);
     else if (change !== '') open.get(keyOf(next))?.delete(next.sessionId);
-    if (key) records.set(keyKey(key.tenant, key.keyId), { kind: 'key', key: copyOf(key) });
+    if (key) record(keyKey(key.tenant, key.keyId), { kind: 'key', key: copyOf(key) });
     put(next, write.event);
     return { kind: 'written' };
   }
 
-  function overdue(nowMs: number): CoordinatorRecord {
-    const sessions = [...records.values()].flatMap((record) => {
+  function overdue(nowMs: number, cluster: number): CoordinatorRecord {
+    const sessions = [...records].flatMap(([key, record]) => {
+      if (clusterOf(key) !== cluster) return [];
       if (record.kind !== 'session' || endingOf(record.session) === '' || record.session.expiresMs > nowMs) return [];
       return [{ tenant: record.session.tenant, sessionId: record.session.sessionId }];
     });
     return { kind: 'overdue', sessions };
   }
 
-  function load(key: string): CoordinatorRecord | undefined {
-    if (key.startsWith('overdue/')) return overdue(Number(key.slice('overdue/'.length)));
+  function load(key: string, cluster: number): CoordinatorRecord | undefined {
+    if (key.startsWith('overdue/')) return overdue(Number(key.slice('overdue/'.length)), cluster);
     if (key.startsWith('open/')) return { kind: 'openSessions', sessionIds: [...(open.get(key)?.keys() ?? [])] };
-    return copyOf(records.get(key));
+    return seen(key, cluster);
   }
 
   return {
@@ -249,6 +277,7 @@ export function memoryCoordinatorStore(
       open: new Map([...open].map(([key, listed]) => [key, new Map(listed)])),
       closed: new Set(closed),
       events: new Map([...events].map(([tenant, log]) => [tenant, [...log]])),
+      clusters: new Map(clusters),
     }),
     restore: (snapshot) => {
       nextEndMs = undefined;
@@ -257,13 +286,20 @@ export function memoryCoordinatorStore(
       open = new Map([...snapshot.open].map(([key, listed]) => [key, new Map(listed)]));
       closed = new Set(snapshot.closed);
       events = new Map([...snapshot.events].map(([tenant, log]) => [tenant, [...log]]));
+      clusters = new Map(snapshot.clusters);
     },
-    as: (fence) => ({
-      loadNow: load,
+    locate: (tenant, id) => {
+      const key = [sessionKey(tenant, id), keyKey(tenant, id)].find((each) => records.has(each));
+      return key === undefined ? undefined : clusterOf(key);
+    },
+    as: (fence, cluster = firstCluster) => ({
+      loadNow: (key) => load(key, cluster),
       writeNow: (write) => {
         const { tenant } = write.kind === 'closeKey' ? write : write.session;
-        if ((fences.get(tenant) ?? 0) > fence) return conflict('FENCED');
-        fences.set(tenant, fence);
+        const fenced = `${tenant}/${cluster}`;
+        if ((fences.get(fenced) ?? 0) > fence) return conflict('FENCED');
+        fences.set(fenced, fence);
+        writer = cluster;
         if (write.kind === 'closeKey') {
           closed.add(openSessionsKey(tenant, write.keyId));
           return { kind: 'written' };

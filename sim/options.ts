@@ -12,6 +12,7 @@ import type { Codec } from './frame-codec.ts';
 import type { MakeGuests } from './guests.ts';
 import type { WriteFate } from './memory-stores.ts';
 import type { Observation } from './observation.ts';
+import type { SharedWorld } from './shared.ts';
 import type { SimVendorOptions } from './vendor.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -61,6 +62,10 @@ export interface SimOptions {
 
   /** The vendor of MPC_VENDOR keys. */
   readonly vendor?: SimVendorOptions;
+
+  /** Of further clusters of one world (many-clusters.ts): the number, and what they share. Cluster 1 of its own world by default. */
+  readonly number?: number;
+  readonly shared?: SharedWorld;
 
   /** Processes of another room. One of the name "gateway" or "worker" stands in the place of the world's own. */
   readonly guests?: MakeGuests;

@@ -1,6 +1,8 @@
 /**
- * The processes of the simulated world: which are up, paused or down, when a crashed one restarts, and how far its clock is off. The caller supplies what starting and dying mean for each.
+ * The processes of the simulated world: which are up, paused or down, when a crashed one restarts, and how far its clock is
+ * off. The caller supplies what starting and dying mean for each. Each cluster of a world has its own names for them.
  */
+import { processIn, splitName } from '../faults/cluster-names.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -16,8 +18,11 @@ export interface Life {
 }
 
 interface Process {
+  /** As its own cluster names it. */
   readonly name: ProcessName;
-  readonly life: Life;
+  readonly told: ProcessPorts['told'];
+  /** Those of one cluster are one; a gateway has a life in each. */
+  readonly lives: Life[];
   state: ProcessState;
   starts: number;
   cancelRestart: (() => void) | undefined;
@@ -34,22 +39,37 @@ export interface ProcessPorts {
     boot: string,
     storeLost: boolean,
   ) => void;
+  /** The cluster whose names are used here; 1 by default. */
+  readonly cluster?: number | undefined;
+  /** Those of all clusters of the world, by their full names; without it they are this cluster's alone. */
+  readonly table?: ProcessTable | undefined;
 }
+
+export type ProcessTable = Map<ProcessName, Process>;
 
 export class Processes {
   readonly #ports: ProcessPorts;
-  readonly #processes = new Map<ProcessName, Process>();
+  readonly #table: ProcessTable;
   #advancedMs = 0;
 
   constructor(ports: ProcessPorts) {
     this.#ports = ports;
+    this.#table = ports.table ?? new Map();
   }
 
-  /** It is down until it is started. */
+  /** It is down until it is started. What another cluster has added already, e.g. the gateway, gets one more life. */
   add(name: ProcessName, life: Life): void {
-    this.#processes.set(name, {
+    const shared = this.#find(name);
+    if (shared !== undefined) {
+      shared.lives.push(life);
+      if (shared.state !== 'down') life.start(this.bootOf(name), true);
+      return;
+    }
+    const { told } = this.#ports;
+    this.#table.set(this.#full(name), {
       name,
-      life,
+      told,
+      lives: [life],
       state: 'down',
       starts: this.#ports.startsBefore ?? 0,
       cancelRestart: undefined,
@@ -57,26 +77,30 @@ export class Processes {
     });
   }
 
-  /** In the order in which they were added. */
+  /** Of this cluster, in the order in which they were added; shared ones are cluster 1's. */
   names(): ProcessName[] {
-    return [...this.#processes.keys()];
+    const { cluster: own = 1 } = this.#ports;
+    return [...this.#table.keys()].flatMap((full) => {
+      const { cluster, name } = splitName(full);
+      return cluster === own ? [name] : [];
+    });
   }
 
   has(name: ProcessName): boolean {
-    return this.#processes.has(name);
+    return this.#find(name) !== undefined;
   }
 
   stateOf(name: ProcessName): ProcessState {
-    return this.#processes.get(name)?.state ?? 'down';
+    return this.#find(name)?.state ?? 'down';
   }
 
   /** The boot of the latest start. */
   bootOf(name: ProcessName): string {
-    return `${name}#${this.#processes.get(name)?.starts ?? 0}`;
+    return `${name}#${this.startsOf(name)}`;
   }
 
   startsOf(name: ProcessName): number {
-    return this.#processes.get(name)?.starts ?? 0;
+    return this.#find(name)?.starts ?? 0;
   }
 
   /** What its clock shows. */
@@ -85,7 +109,7 @@ export class Processes {
   }
 
   clockOffsetMs(name: ProcessName): number {
-    return this.#advancedMs + (this.#processes.get(name)?.offsetMs ?? 0);
+    return this.#advancedMs + (this.#find(name)?.offsetMs ?? 0);
   }
 
   setClock(name: ProcessName, offsetMs: number): void {
@@ -95,7 +119,7 @@ export class Processes {
   /** No clock is off by more than this, which is the same for all. */
   rightClocks(offsetMs: number): void {
     this.#advancedMs = offsetMs;
-    for (const process of this.#processes.values()) process.offsetMs = 0;
+    for (const process of this.#table.values()) process.offsetMs = 0;
   }
 
   /** Every clock goes forward; timers do not hear of it. */
@@ -112,8 +136,8 @@ export class Processes {
     process.state = 'up';
     process.starts += 1;
     const boot = this.bootOf(name);
-    this.#ports.told(name, 'up', boot, false);
-    process.life.start(boot, atOnce);
+    process.told(name, 'up', boot, false);
+    for (const life of process.lives) life.start(boot, atOnce);
   }
 
   /** `restartAfterMs` null: it stays down until it is started. What is down already stays as it is. */
@@ -121,8 +145,8 @@ export class Processes {
     const process = this.#of(name);
     if (process.state === 'down') return;
     process.state = 'down';
-    this.#ports.told(name, 'down', this.bootOf(name), loseState);
-    process.life.crash(loseState);
+    process.told(name, 'down', this.bootOf(name), loseState);
+    for (const life of process.lives) life.crash(loseState);
     if (restartAfterMs === null || process.state !== 'down') return;
     process.cancelRestart?.();
     process.cancelRestart = this.#ports.time.after(restartAfterMs, () => this.start(name, false));
@@ -132,21 +156,29 @@ export class Processes {
     const process = this.#of(name);
     if (process.state !== 'up') return;
     process.state = 'paused';
-    this.#ports.told(name, 'paused', this.bootOf(name), false);
-    process.life.pause();
+    process.told(name, 'paused', this.bootOf(name), false);
+    for (const life of process.lives) life.pause();
   }
 
   resume(name: ProcessName): void {
     const process = this.#of(name);
     if (process.state !== 'paused') return;
     process.state = 'up';
-    this.#ports.told(name, 'resumed', this.bootOf(name), false);
-    process.life.resume();
+    process.told(name, 'resumed', this.bootOf(name), false);
+    for (const life of process.lives) life.resume();
   }
 
   #of(name: ProcessName): Process {
-    const process = this.#processes.get(name);
+    const process = this.#find(name);
     if (process === undefined) throw new Error(`there is no process ${name} in this world`);
     return process;
+  }
+
+  #find(name: ProcessName): Process | undefined {
+    return this.#table.get(this.#full(name));
+  }
+
+  #full(name: ProcessName): string {
+    return processIn(this.#ports.cluster ?? 1, name);
   }
 }

@@ -81,7 +81,7 @@ export class Starts {
     };
     const { observe, onCoordinatorWrite = () => 'answered' } = this.#options;
     const fence = this.#parts.processes.startsOf('coordinator');
-    const store = this.#parts.coordinatorStore.as(fence);
+    const store = this.#parts.coordinatorStore.as(fence, this.#options.number);
     const { clusterId } = this.#parts.roster;
     const ports = this.#ports('coordinator', boot, {
       store:

@@ -16,6 +16,8 @@ import { vendorNews } from '../nodes/vendor/routing.ts';
 import { ordersOf } from '../proto/orders.ts';
 import type { Roster } from '../proto/roster.ts';
 import type { CallRequest, WireMessage } from '../proto/wire.ts';
+import { firstCluster } from '../redis/clusters.ts';
+import type { LoggedEvent } from '../redis/event-log.ts';
 import { Calls, type CallUnderWay } from './calls.ts';
 import { Deliveries } from './deliveries.ts';
 import { FaultService } from './fault-service.ts';
@@ -27,7 +29,6 @@ import {
   emptyCoordinatorSnapshot,
   type MemoryCoordinatorStore,
   type MemoryNodeStore,
-  memoryCoordinatorStore,
   memoryNodeStore,
 } from './memory-stores.ts';
 import { type Direction, Network } from './network.ts';
@@ -36,18 +37,19 @@ import { performOrder } from './orders.ts';
 import { type Life, Processes } from './processes.ts';
 import { randomStream } from './random.ts';
 import { Recorder } from './recorder.ts';
+import { type ClusterMember, SharedWorld } from './shared.ts';
 import { Starts } from './starts.ts';
 import { StoreCopies } from './store-copies.ts';
-import { Redis } from './store-side.ts';
+import type { Redis } from './store-side.ts';
 import { SimToken } from './token.ts';
 import { SimVendor } from './vendor.ts';
-import { VirtualTime } from './virtual-time.ts';
+import type { VirtualTime } from './virtual-time.ts';
 
 const linkTimeoutDefaultMs = 6_000;
 const backOff = { minMs: 50, maxMs: 100 } as const;
 const deliveryScheduleDefaultMs: readonly number[] = [200, 1_000, 5_000];
 
-export class SimWorld {
+export class SimWorld implements ClusterMember {
   readonly time: VirtualTime;
   readonly roster: Roster;
   readonly trace: string[] = [];
@@ -68,7 +70,8 @@ export class SimWorld {
   readonly guests: Guests;
   readonly #guestLinks: GuestLinks;
   readonly #options: SimOptions;
-  readonly #redis = new Redis();
+  readonly #shared: SharedWorld;
+  readonly #redis: Redis;
   readonly #starts: Starts;
   readonly #nodes = new Map<number, NodeMachine>();
   /** The process at the other end of each link. */
@@ -78,22 +81,29 @@ export class SimWorld {
 
   constructor(options: SimOptions) {
     this.#options = options;
-    const { time = new VirtualTime() } = options;
-    this.time = time;
+    const { number = firstCluster, shared = new SharedWorld(options.time) } = options;
+    this.#shared = shared;
+    shared.join(this);
+    this.time = shared.time;
+    this.#redis = shared.redis;
+    this.coordinatorStore = shared.store;
+    const { time } = this;
     const seedOf = (label: string) => this.#random(`identity/${label}`)(32);
     this.identities = Array.from({ length: options.nodes ?? 5 }, (_, index) => seedOf(`node/${index + 1}`));
-    const gatewaySeed = seedOf('gateway');
+    shared.gatewaySeed ??= seedOf('gateway');
+    const { gatewaySeed } = shared;
     const gateway = identityFromSeed(gatewaySeed);
     this.roster = {
       clusterId: `sim-${options.seed}`,
       coordinator: identityFromSeed(seedOf('coordinator')).publicKey,
       gateway: gateway.publicKey,
       nodes: this.identities.map((seed, index) => ({ id: index + 1, publicKey: identityFromSeed(seed).publicKey })),
+      ...(number !== firstCluster && { number }),
     };
     const trace = options.keepTrace === false ? undefined : this.trace;
     this.recorder = new Recorder({ time, trace, observe: options.observe, record: options.record, frameText });
     this.processes = new Processes({
-      ...{ time, startsBefore: options.startsBefore },
+      ...{ time, startsBefore: options.startsBefore, cluster: number, table: shared.processes },
       told: (process, what, boot, storeLost) => this.recorder.process(process, what, boot, storeLost),
     });
     this.nodeStores = this.identities.map(() => memoryNodeStore());
@@ -105,11 +115,6 @@ export class SimWorld {
       ...options.vendor,
       changed: options.observe && ((order) => options.observe?.({ kind: 'vendor', atMs: this.recorder.atMs, order })),
     });
-    this.coordinatorStore = memoryCoordinatorStore((tenant, event, sequence) => {
-      this.recorder.logged(tenant, event, sequence);
-      // At a whole millisecond, as everything but the moment of a write.
-      if (this.deliveries) time.after(Math.floor(time.nowMs()) + 2 - time.nowMs(), () => this.deliveries?.wake());
-    });
     this.faultService = this.#faultService();
     this.calls = this.#gatewayCalls(gateway.secretKey);
     this.guests = options.guests?.(this.#guestHost(gatewaySeed)) ?? noGuests;
@@ -117,7 +122,7 @@ export class SimWorld {
     this.network = this.#links();
     this.deliveries = options.receiver === true ? this.#webhooks() : undefined;
     this.#starts = new Starts(options, this, this.#redis);
-    this.#addProcesses();
+    this.#addProcesses(number);
     for (const process of this.processes.names()) this.processes.start(process, true);
   }
 
@@ -132,23 +137,25 @@ export class SimWorld {
 
   // --- processes ---------------------------------------------------------------------------------------------------
 
-  #addProcesses(): void {
+  #addProcesses(number: number): void {
     const { processes } = this;
-    processes.add('redis', {
-      start: () => this.#redisIs(true),
-      crash: () => this.#redisIs(false),
-      pause: () => {
-        this.#redis.set(false);
-        this.guests.redisIs?.(false);
-      },
-      resume: () => this.#redisIs(true),
-    });
+    if (number === firstCluster) {
+      processes.add('redis', {
+        start: () => this.#redisIs(true),
+        crash: () => this.#redisIs(false),
+        pause: () => {
+          this.#redis.set(false);
+          this.guests.redisIs?.(false);
+        },
+        resume: () => this.#redisIs(true),
+      });
+    }
     processes.add('coordinator', this.#coordinatorLife());
     for (const { id } of this.roster.nodes) processes.add(nodeName(id), this.#nodeLife(id));
     for (const { name, life, link } of this.guests.all) {
       processes.add(name, link === undefined ? life : this.#linkedLife(name, life));
     }
-    if (!processes.has('gateway')) {
+    if (number !== firstCluster || !processes.has('gateway')) {
       processes.add(
         'gateway',
         this.#linkedLife('gateway', {
@@ -230,9 +237,23 @@ export class SimWorld {
   }
 
   #redisIs(up: boolean): void {
-    if (this.#redis.set(up)) this.#tell({ kind: 'storeStatus', ready: up });
+    this.#shared.redisIs(up);
     this.guests.redisIs?.(up);
     if (up) this.deliveries?.wake();
+  }
+
+  redisAnswers(ready: boolean): void {
+    this.#tell({ kind: 'storeStatus', ready });
+  }
+
+  logged(tenant: string, event: LoggedEvent, sequence: number): void {
+    this.recorder.logged(tenant, event, sequence);
+  }
+
+  logGrew(): void {
+    // At a whole millisecond, as everything but the moment of a write.
+    const { time } = this;
+    if (this.deliveries) time.after(Math.floor(time.nowMs()) + 2 - time.nowMs(), () => this.deliveries?.wake());
   }
 
   #tell(message: LocalMessage): void {

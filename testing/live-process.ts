@@ -25,7 +25,10 @@ export interface LiveProcess {
 }
 
 export interface TestSettings {
+  /** Of each cluster. */
   readonly nodes: number;
+  /** 1 by default. */
+  readonly clusters?: number;
   /** A silent node is replaced after so long. */
   readonly partialTimeoutMs: number;
   /** A call waits so long for nodes that are unreachable. */
@@ -35,9 +38,11 @@ export interface TestSettings {
 }
 
 /** Variables of a sandbox for tests and scenarios: it has no rate limits, and repeats deliveries soon. */
-export function testVariables({ nodes, partialTimeoutMs, nodesWaitMs, doorFaults = false }: TestSettings): Variables {
+export function testVariables(settings: TestSettings): Variables {
+  const { nodes, clusters = 1, partialTimeoutMs, nodesWaitMs, doorFaults = false } = settings;
   return {
     SIGNMESH_NODES: String(nodes),
+    SIGNMESH_CLUSTERS: String(clusters),
     SIGNMESH_PARTIAL_TIMEOUT_MS: String(partialTimeoutMs),
     SIGNMESH_NODES_WAIT_MS: String(nodesWaitMs),
     SIGNMESH_RATE_LIMIT: 'off',

@@ -18,7 +18,7 @@ import { WebhookReceiver } from './webhook-receiver.ts';
 
 export interface LiveWorldOptions {
   readonly api: SandboxApi;
-  /** Nodes of the sandbox's cluster. */
+  /** Nodes of the sandbox, in all its clusters. */
   readonly nodes: number;
   /** Whether events are delivered to a receiver of this world. */
   readonly receiver: boolean;

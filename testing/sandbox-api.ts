@@ -169,7 +169,7 @@ export class SandboxApi {
 
   /** `process`: "node/2", "coordinator", "gateway", "worker", "redis". */
   act(process: string, action: 'crash' | 'restart' | 'pause' | 'resume', body: object = {}): Promise<ProcessView> {
-    const name = process.startsWith('node/') ? process.slice('node/'.length) : process;
+    const name = process.startsWith('node/') ? process.slice('node/'.length) : process.replaceAll('/', '-');
     return this.request('POST', `/v1/sandbox/nodes/${name}/${action}`, body);
   }
 

@@ -4,6 +4,7 @@
  */
 
 import { initialStates, mayFollow, type SessionState } from '../../coordinator/contract/transitions.ts';
+import { ofOneCluster } from '../../faults/cluster-names.ts';
 import { targetsOf } from '../../faults/describe.ts';
 import { byzantineKinds, coordinatorKinds, type Fault, type FaultKind } from '../../faults/vocabulary/fault.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -22,7 +23,12 @@ function honestNeverBlamed({ cluster, faults, clients }: CheckedScenario): Check
   const injected = Object.values(clients)
     .flat()
     .flatMap((step) => ('inject' in step ? [step.inject] : []));
-  const liars = new Set([...faults, ...injected].flatMap((fault) => mayBeBlamed(fault, cluster.nodes)));
+  // Events name a node by its number alone: where there are several clusters, it is the liar's number in any of them.
+  const liars = new Set(
+    [...faults, ...injected].flatMap((fault) =>
+      mayBeBlamed(ofOneCluster(fault, cluster.clusters ?? 1).fault, cluster.nodes),
+    ),
+  );
   return {
     invariant: 'honest-never-blamed',
     observe: (observation) => {

@@ -2,6 +2,7 @@
  * Scenarios against real processes: a sandbox that runs already, or sandboxes of their own, one for all scenarios that
  * want the same cluster. One scenario at a time, since faults and processes are the whole sandbox's.
  */
+import { isNode, splitName } from '../../faults/cluster-names.ts';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
 import { isDoorKind } from '../../faults/vocabulary/kinds.ts';
 import type { CheckedScenario } from '../../runner/scenario/format.ts';
@@ -47,10 +48,10 @@ async function onOwnCluster(scenarios: readonly CheckedScenario[], done: (run: R
   for (const scenario of scenarios) if (!possible.includes(scenario)) done(unsupported(scenario, '--live'), 0);
   const [first] = possible;
   if (first === undefined) return;
-  const { nodes, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs } = first.cluster;
+  const { nodes, clusters = 1, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs } = first.cluster;
   const doorFaults = hasDoorFaults(first);
   const starting = startLiveProcess({
-    environment: testVariables({ nodes, partialTimeoutMs, nodesWaitMs, doorFaults }),
+    environment: testVariables({ nodes, clusters, partialTimeoutMs, nodesWaitMs, doorFaults }),
   });
   // Ctrl-C leaves nothing behind; a second one is not waited for.
   const interrupt = () =>
@@ -102,14 +103,20 @@ function ownToken(url: string): string {
 
 /** Runs one scenario on a sandbox, and leaves that healed. */
 export async function runOn(api: SandboxApi, scenario: CheckedScenario, flags: string): Promise<Run> {
-  const nodes = (await api.processes()).filter(({ process }) => process.startsWith('node/')).length;
+  const found = (await api.processes()).filter(({ process }) => isNode(process)).map(({ process }) => process);
+  const clusters = new Set(found.map((process) => splitName(process).cluster)).size;
+  const nodes = found.length / clusters;
   if (!scenario.worlds.includes('live')) return unsupported(scenario, flags);
   if (nodes !== scenario.cluster.nodes) {
     return unsupported(scenario, flags, `it wants ${scenario.cluster.nodes} nodes, and the cluster has ${nodes}`);
   }
+  const { clusters: wanted = 1 } = scenario.cluster;
+  if (clusters !== wanted) {
+    return unsupported(scenario, flags, `it wants ${counted(wanted)}, and the sandbox has ${counted(clusters)}`);
+  }
   const world = await LiveWorld.open({
     api,
-    nodes,
+    nodes: found.length,
     receiver: wantsReceiver(scenario),
     checkers: liveCheckers(scenario),
   });
@@ -127,6 +134,10 @@ export async function runOn(api: SandboxApi, scenario: CheckedScenario, flags: s
   }
 }
 
+function counted(clusters: number): string {
+  return clusters === 1 ? 'one cluster' : `${clusters} clusters`;
+}
+
 /** Checks every event of the run again: a violated invariant outranks failed expectations. */
 function withEvents(world: LiveWorld, verdict: Verdict): Promise<Verdict> {
   return new Promise((resolve) => {
@@ -139,7 +150,8 @@ function withEvents(world: LiveWorld, verdict: Verdict): Promise<Verdict> {
 
 function describe({ scenario, about, cluster, file }: CheckedScenario & Partial<FoundScenario>, flags: string) {
   const replay = `${commandName()} scenario run ${file ?? `scenarios/${scenario}.yaml`} ${flags}`;
-  return { scenario, about, world: 'live', seed: '', nodes: cluster.nodes, replay } as const;
+  const { nodes, clusters } = cluster;
+  return { scenario, about, world: 'live', seed: '', nodes, ...(clusters && { clusters }), replay } as const;
 }
 
 function unsupported(scenario: CheckedScenario, flags: string, cause = 'it is for the simulated world alone'): Run {
@@ -164,10 +176,11 @@ function faultsOf({ clients, faults }: CheckedScenario): readonly Fault[] {
   return [...faults, ...steps.flatMap((step) => ('inject' in step ? [step.inject] : []))];
 }
 
-/** What healing does not undo: clocks that are off, and stores that are lost. */
+/** What healing does not undo: clocks that are off, stores that are lost, and in which cluster the next key is made. */
 export function leavesTraces(scenario: CheckedScenario): boolean {
   const steps = Object.values(scenario.clients).flat();
   return (
+    (scenario.cluster.clusters ?? 1) > 1 ||
     steps.some((step) => 'advance_ms' in step) ||
     faultsOf(scenario).some(
       (fault) => fault.fault === 'clock_jump' || (fault.fault === 'crash' && fault.lose_state === true),
@@ -179,8 +192,8 @@ export function leavesTraces(scenario: CheckedScenario): boolean {
 function grouped(scenarios: readonly CheckedScenario[]): readonly (readonly CheckedScenario[])[] {
   const groups = new Map<string, CheckedScenario[]>();
   for (const scenario of scenarios) {
-    const { nodes, partial_timeout_ms, nodes_wait_ms } = scenario.cluster;
-    const key = `${nodes} ${partial_timeout_ms} ${nodes_wait_ms} ${hasDoorFaults(scenario)}`;
+    const { nodes, clusters = 1, partial_timeout_ms, nodes_wait_ms } = scenario.cluster;
+    const key = `${clusters} ${nodes} ${partial_timeout_ms} ${nodes_wait_ms} ${hasDoorFaults(scenario)}`;
     groups.set(key, [...(groups.get(key) ?? []), scenario]);
   }
   return [...groups.values()];

@@ -6,7 +6,7 @@
  * workers finish their deliveries, the coordinator finishes what it has, the nodes close their stores, and Redis writes everything out last.
  */
 import { join } from 'node:path';
-import { processIn } from '../../plane/names.ts';
+import { processIn } from '../../faults/cluster-names.ts';
 import { firstCluster } from '../../redis/clusters.ts';
 import { builtFile } from '../common/built.ts';
 import { errorText, Failure } from '../common/failure.ts';

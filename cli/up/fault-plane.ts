@@ -5,12 +5,12 @@
 import { randomUUID } from 'node:crypto';
 import { identityFromSeed } from '../../actors/live/handshake-crypto.ts';
 import { systemRandom } from '../../actors/live/ports.ts';
+import { isNode } from '../../faults/cluster-names.ts';
 import { faultEngine } from '../../faults/engine.ts';
 import type { VendorConduct } from '../../faults/vocabulary/engine-contract.ts';
 import { isControlRequest, PlaneControl } from '../../plane/control.ts';
 import { FaultPlane, type FaultPlaneOptions } from '../../plane/fault-plane.ts';
 import { ManyPlanes, type Plane, processesIn } from '../../plane/many-planes.ts';
-import { isNode } from '../../plane/names.ts';
 import type { ProcessControl, QueueControl, SnapshotControl } from '../../plane/ports.ts';
 import { nowMs } from '../../plane/real-time.ts';
 import { Recorder } from '../../plane/recorder.ts';

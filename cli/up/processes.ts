@@ -5,7 +5,7 @@
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { isNode, splitName } from '../../plane/names.ts';
+import { isNode, splitName } from '../../faults/cluster-names.ts';
 import type { Crash, ProcessControl, ProcessStatus } from '../../plane/ports.ts';
 import { clusterFolder } from '../cluster-files/cluster-material.ts';
 import { clockOffsetVariable, type Order } from '../common/channel.ts';

@@ -2,7 +2,7 @@
  * `signmesh up`: a whole cluster on this machine, from nothing to a banner, and down again with nothing left behind.
  */
 import { join } from 'node:path';
-import { processIn } from '../../plane/names.ts';
+import { processIn } from '../../faults/cluster-names.ts';
 import type { Roster } from '../../proto/roster.ts';
 import { redisHosts } from '../../redis/address.ts';
 import { firstCluster } from '../../redis/clusters.ts';

@@ -13,11 +13,11 @@ import { LRUCache } from 'lru-cache';
 import type { Cancel, Clock, RandomBytes, Timers } from '../../actors/contract.ts';
 import { type Log, silentLog } from '../../actors/live/ports.ts';
 import { internalError, ServiceError } from '../../api/errors/service-error.ts';
+import { namedBy, sessionOf, unreachableAnswer, unreachableText } from '../../proto/cluster-named.ts';
+import { chooseCluster } from '../../redis/choose-cluster.ts';
 import { type ClusterEntry, type ClusterRegistry, firstCluster } from '../../redis/clusters.ts';
-import { chooseCluster } from './choose-cluster.ts';
-import { namedBy, sessionOf, unreachableAnswer } from './cluster-named.ts';
 import type { ClusterView } from './cluster-view.ts';
-import { type CallOutcome, Calls, type Done, type SigningCall, type SigningCalls } from './signing-calls.ts';
+import { Calls, type Done, type SigningCall, type SigningCalls } from './signing-calls.ts';
 
 export interface ClusterCallsOptions {
   /** By the cluster's number; two or more. */
@@ -119,7 +119,7 @@ export class ClusterCalls extends Calls {
     const calls = clusters.get(cluster);
     if (calls === undefined || !view.isConnected(cluster)) return this.#unreachable(cluster, call, done);
     return calls.start(call, (outcome) => {
-      const sessionId = sessionOf(outcome);
+      const sessionId = sessionOf(outcome.response);
       if (sessionId !== '') this.#known.set(cacheKey(call.tenant, sessionId), cluster);
       done(outcome);
     });
@@ -134,8 +134,9 @@ export class ClusterCalls extends Calls {
     (begins ? Promise.resolve(undefined) : registry.session(call.tenant, id))
       .catch(() => undefined)
       .then((session) => {
-        const outcome: CallOutcome = unreachableAnswer(cluster, call, session, { nowMs: clock.nowMs(), random });
-        if (!cancelled) done(outcome);
+        const response = unreachableAnswer(cluster, call.request, session, { nowMs: clock.nowMs(), random });
+        const text = `${unreachableText(cluster)}: repeat the call when it is back`;
+        if (!cancelled) done(response ? { response } : { failure: new ServiceError('unavailable', text) });
       })
       .catch((error: unknown) => {
         this.#bug(error);

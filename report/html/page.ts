@@ -27,7 +27,7 @@ function headerOf(run: Run): string {
   const facts = [
     `${run.world} run`,
     `seed ${run.seed}`,
-    run.nodes === 1 ? '1 node' : `${run.nodes} nodes`,
+    `${run.nodes === 1 ? '1 node' : `${run.nodes} nodes`}${run.clusters === undefined ? '' : ` in each of ${run.clusters} clusters`}`,
     `${run.tookMs.toFixed(1)} ms of scenario time`,
     `${run.events.length} events`,
   ];

@@ -9,6 +9,7 @@ import Type, { type Static } from 'typebox';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
 import { faultSchemas } from '../../faults/vocabulary/fault.ts';
 import { Closed, OneOf } from '../../faults/vocabulary/schema-kit.ts';
+import { clustersMax } from '../../proto/limits.ts';
 
 const Name = (description: string) => Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$', description });
 const Ms = (description: string) => Type.Integer({ minimum: 0, maximum: 604_800_000, description });
@@ -151,7 +152,7 @@ export const stepSchemas = {
       session: Type.Optional(Name('until this session …')),
       state: Type.Optional(OneOf(receiptStates, '… is in this state')),
       nodes_ready: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: 100, description: 'until this many nodes are linked' }),
+        Type.Integer({ minimum: 0, maximum: 10_000, description: 'until this many nodes are linked, in all clusters' }),
       ),
       fired: Type.Optional(Name('until the fault of this id has triggered')),
       delivered: Type.Optional(
@@ -204,7 +205,14 @@ const constant = (what: string) =>
   );
 
 export const Cluster = Closed({
-  nodes: Type.Optional(Type.Integer({ minimum: 2, maximum: 100, description: '5 by default' })),
+  nodes: Type.Optional(Type.Integer({ minimum: 2, maximum: 100, description: 'of each cluster; 5 by default' })),
+  clusters: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: clustersMax,
+      description: 'clusters under the same gateways and Redis; 1 by default',
+    }),
+  ),
   seed: Type.Optional(
     Type.String({
       minLength: 1,
@@ -287,8 +295,8 @@ export interface CheckedScenario {
   readonly scenario: string;
   readonly about: string;
   readonly worlds: readonly ('simulated' | 'live')[];
-  readonly cluster: Required<Omit<Static<typeof Cluster>, ClusterConstant>> &
-    Pick<Static<typeof Cluster>, ClusterConstant>;
+  readonly cluster: Required<Omit<Static<typeof Cluster>, ClusterConstant | 'clusters'>> &
+    Pick<Static<typeof Cluster>, ClusterConstant | 'clusters'>;
   readonly faults: readonly Fault[];
   readonly clients: Readonly<Record<string, readonly Step[]>>;
   readonly expect: readonly Expectation[];

@@ -24,6 +24,7 @@ function withDefaults(file: ScenarioFile): CheckedScenario {
     worlds: worlds ?? ['simulated', 'live'],
     cluster: {
       nodes: cluster.nodes ?? 5,
+      ...((cluster.clusters ?? 1) > 1 && { clusters: cluster.clusters }),
       seed: cluster.seed ?? scenario,
       partial_timeout_ms: cluster.partial_timeout_ms ?? 300,
       nodes_wait_ms: cluster.nodes_wait_ms ?? 2000,

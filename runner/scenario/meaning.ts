@@ -2,6 +2,7 @@
  * What a scenario of the right shape may still get wrong: names that nothing has, sessions that are used before they are
  * made, faults that a world does not have.
  */
+import { ofOneCluster } from '../../faults/cluster-names.ts';
 import { checkFault } from '../../faults/engine/checks.ts';
 import { type Fault as ClusterFault, liveOnly, simulatedOnly } from '../../faults/vocabulary/fault.ts';
 import { type FaultEngineOptions, FaultError } from '../../faults/vocabulary/options.ts';
@@ -236,7 +237,7 @@ function checkFaults(
     if (lacking !== undefined && scenario.worlds.includes('simulated')) {
       report([...path, 'fault'], `${fault.fault} is of the live world alone: ${lacking}`, 'say worlds: [live]');
     }
-    const wrong = faultError(fault, scenario.cluster.nodes, lacking === undefined ? 'simulated' : 'live');
+    const wrong = faultError(fault, scenario.cluster, lacking === undefined ? 'simulated' : 'live');
     if (wrong !== undefined) report([...path, ...wrong.field.split('.')], wrong.message.slice(wrong.field.length + 2));
     const { step, session } = fault.at ?? {};
     if (step !== undefined && !names.includes(step)) {
@@ -255,7 +256,11 @@ function checkFaults(
 }
 
 /** What the engine has against a fault; undefined: it would arm it. */
-function faultError(fault: ClusterFault, nodes: number, world: 'simulated' | 'live'): FaultError | undefined {
+function faultError(
+  fault: ClusterFault,
+  { nodes, clusters = 1 }: CheckedScenario['cluster'],
+  world: 'simulated' | 'live',
+): FaultError | undefined {
   const bytes = (length: number) => new Uint8Array(length);
   const roster = { clusterId: '', coordinator: bytes(32), gateway: bytes(32), nodes: [] };
   const options: FaultEngineOptions = {
@@ -266,7 +271,7 @@ function faultError(fault: ClusterFault, nodes: number, world: 'simulated' | 'li
     world,
   };
   try {
-    checkFault(fault, options);
+    checkFault(ofOneCluster(fault, clusters).fault, options);
     return undefined;
   } catch (error) {
     if (error instanceof FaultError) return error;

@@ -11,8 +11,9 @@ import { schemeMeant, wireScheme } from '../../proto/key-schemes.ts';
 import { dkgLifetimeMs, pendingLifetimeMs, signingLifetimeMs } from '../../proto/limits.ts';
 import type { SimCall, SimCaller } from '../../sim/calls.ts';
 import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
-import { allCheckers } from '../../sim/invariants/checkers.ts';
+import { allCheckers, ofAllClusters, ownCheckers } from '../../sim/invariants/checkers.ts';
 import { releasedVerifier } from '../../sim/invariants/verifier.ts';
+import { ManyClusters, type ScenarioClusters } from '../../sim/many-clusters.ts';
 import type { LifetimesMs } from '../../sim/model/lifetimes.ts';
 import type { Checker, Observation, Violation } from '../../sim/observation.ts';
 import type { CheckedScenario } from './format.ts';
@@ -38,7 +39,7 @@ export interface SimulatedOptions extends RunOptions {
   readonly crypto?: 'real' | 'model';
   /** Whether what is seen is kept for reports; true by default. */
   readonly record?: boolean;
-  /** New ones, for this run alone. Every invariant is checked by default. */
+  /** New ones, for this run alone; of several clusters they see the first. Every invariant is checked by default. */
   readonly checkers?: readonly Checker[];
   /** The first violation ends the run; false by default: a report shows what follows. */
   readonly stopsAtViolation?: boolean;
@@ -55,20 +56,24 @@ class SimulatedRun {
   readonly #options: SimulatedOptions;
   readonly #seed: string;
   readonly #verify;
-  readonly #checkers: readonly Checker[];
+  /** Of each cluster, by its number from 1: what it sees has that cluster's own names. */
+  readonly #checkers: readonly (readonly Checker[])[];
   readonly #events: RunEvent[] = [];
   readonly #violations: Violation[] = [];
-  readonly #cluster: SimCluster;
+  readonly #cluster: ScenarioClusters;
 
   constructor(scenario: CheckedScenario, options: SimulatedOptions) {
     this.#scenario = scenario;
     this.#options = options;
     this.#seed = options.seed ?? scenario.cluster.seed;
     this.#verify = options.verify ?? releasedVerifier;
-    const { nodes } = scenario.cluster;
+    const { nodes, clusters = 1 } = scenario.cluster;
     const consents = () => scenario.cluster.client_dealers;
-    this.#checkers = options.checkers ?? allCheckers({ verify: this.#verify, delivers: true, consents });
-    this.#cluster = new SimCluster({
+    const context = { verify: this.#verify, consents, isOneOfMany: clusters > 1 };
+    const first = options.checkers ?? allCheckers({ ...context, delivers: true });
+    const further = Array.from({ length: clusters - 1 }, () => ownCheckers(context));
+    this.#checkers = [first, ...further];
+    const common = {
       seed: this.#seed,
       nodes,
       config: configOf(scenario),
@@ -79,9 +84,12 @@ class SimulatedRun {
       receiver: true,
       onBug: 'record',
       keepTrace: false,
-      observe: (observation) => this.#observe(observation),
       ...(options.record === false ? {} : { record: (event: RunEvent) => void this.#events.push(event) }),
-    });
+    } as const;
+    this.#cluster =
+      clusters === 1
+        ? new SimCluster({ ...common, observe: (observation) => this.#observe(1, observation) })
+        : new ManyClusters({ ...common, clusters, observe: (...seen) => this.#observe(...seen) });
   }
 
   run(): Run {
@@ -97,6 +105,7 @@ class SimulatedRun {
       world: 'simulated',
       seed: this.#seed,
       nodes: cluster.nodes,
+      ...(cluster.clusters !== undefined && { clusters: cluster.clusters }),
       verdict,
       tookMs,
       replay: `${command} scenario run ${shellWord(file)} --seed ${shellWord(this.#seed)}${crypto}`,
@@ -124,7 +133,8 @@ class SimulatedRun {
 
   /** The run has passed: faults end, and what should come about in the end does, or a checker says that it does not. */
   #settle(): Verdict {
-    if (this.#checkers.every(({ finish }) => finish === undefined)) return { kind: 'passed' };
+    const all = this.#checkers.flat();
+    if (all.every(({ finish }) => finish === undefined)) return { kind: 'passed' };
     const { time } = this.#cluster;
     this.#cluster.heal();
     const untilMs = time.nowMs() + settleMs;
@@ -134,7 +144,7 @@ class SimulatedRun {
     });
     time.runUntil(() => isOver || time.nowMs() >= untilMs || this.#isStopped, tasksMax);
     if (this.#firstViolation) return this.#firstViolation;
-    for (const checker of this.#checkers) {
+    for (const checker of all) {
       const text = checker.finish?.();
       if (text !== undefined) this.#violate(checker.invariant, text, this.#cluster.scenarioMs);
     }
@@ -150,11 +160,20 @@ class SimulatedRun {
     return first && { kind: 'violated', invariant: first.invariant, cause: first.text };
   }
 
-  #observe(observation: Observation): void {
-    for (const checker of this.#checkers) {
-      const text = checker.observe(observation);
-      if (text !== undefined) this.#violate(checker.invariant, text, observation.atMs);
+  /** Those of the first cluster that are about all clusters see what happens in the others too. */
+  #observe(cluster: number, observation: Observation): void {
+    const own = this.#checkers[cluster - 1]!;
+    for (const checker of own) this.#check(checker, cluster, observation);
+    if (cluster === 1) return;
+    for (const checker of this.#checkers[0]!) {
+      if (ofAllClusters.has(checker.invariant)) this.#check(checker, cluster, observation);
     }
+  }
+
+  #check(checker: Checker, cluster: number, observation: Observation): void {
+    const text = checker.observe(observation);
+    if (text === undefined) return;
+    this.#violate(checker.invariant, cluster === 1 ? text : `cluster ${cluster}: ${text}`, observation.atMs);
   }
 
   #violate(invariant: string, text: string, atMs: number): void {
@@ -198,7 +217,7 @@ interface Seen {
 
 /** A cluster as the runner sees it. */
 export function simulatedWorld(
-  cluster: SimCluster,
+  cluster: ScenarioClusters,
   { events, violations, recordsSteps }: Seen = { events: [], violations: [], recordsSteps: false },
 ): ScenarioWorld {
   const handlers: Handlers = {
@@ -262,7 +281,7 @@ const failures: Readonly<Record<CallErrorCode, CallFailure>> = {
 type Response = Extract<Questions['call']['gets'], { readonly response: unknown }>['response'];
 
 function call(
-  cluster: SimCluster,
+  cluster: ScenarioClusters,
   { name, request, keystoreType }: Questions['call']['asks'],
   gets: (answer: Questions['call']['gets']) => void,
 ): void {
@@ -277,7 +296,7 @@ function call(
 }
 
 function walletCall(
-  cluster: SimCluster,
+  cluster: ScenarioClusters,
   { name, request }: Questions['walletCall']['asks'],
   gets: (answer: Questions['walletCall']['gets']) => void,
 ): void {
@@ -289,7 +308,7 @@ function walletCall(
   });
 }
 
-function factsOf(cluster: SimCluster, sessionId: string): SessionFacts | undefined {
+function factsOf(cluster: ScenarioClusters, sessionId: string): SessionFacts | undefined {
   const record = cluster.storedSession(tenant, sessionId);
   if (record === undefined) return undefined;
   const { state, reasonCode, epoch, ceremony } = record;

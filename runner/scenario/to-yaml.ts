@@ -16,6 +16,7 @@ export function toYaml(scenario: CheckedScenario): string {
   const isOne = names.length === 1 && names[0] === oneClient;
   const settings = {
     ...(cluster.nodes === 5 ? {} : { nodes: cluster.nodes }),
+    ...(cluster.clusters === undefined ? {} : { clusters: cluster.clusters }),
     ...(cluster.seed === scenario.scenario ? {} : { seed: cluster.seed }),
     ...(cluster.partial_timeout_ms === 300 ? {} : { partial_timeout_ms: cluster.partial_timeout_ms }),
     ...(cluster.nodes_wait_ms === 2000 ? {} : { nodes_wait_ms: cluster.nodes_wait_ms }),

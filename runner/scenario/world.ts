@@ -154,7 +154,10 @@ export interface Run {
   readonly about: string;
   readonly world: 'simulated' | 'live';
   readonly seed: string;
+  /** Of each cluster. */
   readonly nodes: number;
+  /** undefined: one. */
+  readonly clusters?: number | undefined;
   readonly verdict: Verdict;
   /** Scenario time. */
   readonly tookMs: number;

@@ -46,6 +46,8 @@ export interface CheckContext {
   readonly secrets?: (() => readonly Uint8Array[]) | undefined;
   /** The run has a webhook receiver that every event reaches in the end. */
   readonly delivers?: boolean | undefined;
+  /** Other clusters share its Redis: the coordinator knows of their sessions that they hold an intent, and no more. */
+  readonly isOneOfMany?: boolean | undefined;
   /** Whether a node's own configuration takes client-supplied dealers; all do by default. */
   readonly consents?: ((nodeId: number) => boolean) | undefined;
 }
@@ -56,6 +58,7 @@ export function allCheckers({
   secrets = () => [],
   delivers = false,
   consents = () => true,
+  isOneOfMany = false,
 }: CheckContext = {}): Checker[] {
   return [
     dealersConsented(consents),
@@ -70,10 +73,18 @@ export function allCheckers({
     oneMessageAnIntent(),
     oneOrderAnIntent(),
     orderedByGateway(),
-    untilRolledBack(promisedIsDurable()),
+    untilRolledBack(promisedIsDurable(isOneOfMany)),
     quorumSigned(),
     signatureVerifies(verify),
     untilRolledBack(tokenUsedOnce()),
     untilRolledBack(transitionsOnTable()),
   ];
+}
+
+/** What holds across the clusters of one Redis: one checker sees what happens in all of them. */
+export const ofAllClusters: ReadonlySet<string> = new Set(['events-complete', 'one-intent-one-effect']);
+
+/** Of a further cluster: the others are the first cluster's. */
+export function ownCheckers(context: CheckContext): Checker[] {
+  return allCheckers(context).filter(({ invariant }) => !ofAllClusters.has(invariant));
 }

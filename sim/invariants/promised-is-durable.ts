@@ -10,7 +10,8 @@ import { proofIn, signatureIn } from './answers.ts';
 import { type DkgRecordJson, dkgRecordsIn } from './node-records.ts';
 import { DurableSessions, hexOf, isSigning, stateName } from './sessions.ts';
 
-export function promisedIsDurable(): Checker {
+/** @param isOneOfMany whether answers may name another cluster's session, as holder of an intent: they say nothing else of it */
+export function promisedIsDurable(isOneOfMany: boolean): Checker {
   const sessions = new DurableSessions();
   /** Every epoch of every session that became durable: "tenant/session/epoch", to checkpoint and state. */
   const durable = new Map<string, string>();
@@ -20,8 +21,9 @@ export function promisedIsDurable(): Checker {
   function promised(tenant: string, response: unknown): string | undefined {
     const { receipt, checkpoint } = proofIn(response) ?? {};
     if (!receipt || !checkpoint || receipt.sessionId === '') return undefined;
-    const { sessionId } = receipt;
+    const { sessionId, reasonCode } = receipt;
     const { epoch, checkpointId, state } = checkpoint;
+    if (isOneOfMany && reasonCode === 'DUPLICATE_INTENT' && epoch === 0n) return undefined;
     const stored = durable.get(`${tenant}/${sessionId}/${epoch}`);
     if (stored !== `${checkpointId} ${state}`) {
       return `an answer leaves with session ${sessionId} at epoch ${epoch} (${stateName(state)}), and that is not in the store`;

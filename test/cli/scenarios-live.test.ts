@@ -23,7 +23,8 @@ const folder = join(root, 'scenarios');
 const scenarios = readdirSync(folder)
   .filter((file) => file.endsWith('.yaml'))
   .map((file) => loadScenario(readFileSync(join(folder, file), 'utf8'), { file }));
-const live = scenarios.filter(({ worlds }) => worlds.includes('live'));
+/** Those of several clusters run in test/integration/clusters.test.ts. */
+const live = scenarios.filter(({ worlds, cluster }) => worlds.includes('live') && cluster.clusters === undefined);
 /** They wait for a vendor that is slow or gone: live in a thorough run alone, simulated always. */
 const waiting = ['vendor-callbacks-astray', 'vendor-lies', 'vendor-slow-crashes', 'vendor-unavailable'];
 const tried = live.filter(({ scenario }) => isThorough || !waiting.includes(scenario));

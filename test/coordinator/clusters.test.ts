@@ -2,13 +2,21 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type CoordinatorWrite, keyKey, overdueKey, sessionKey } from '../../coordinator/contract/messages.ts';
+import type { Store } from '../../actors/contract.ts';
+import {
+  type CoordinatorRecord,
+  type CoordinatorWrite,
+  keyKey,
+  overdueKey,
+  sessionKey,
+} from '../../coordinator/contract/messages.ts';
 import { advance, type KeyRecord, openRecord, type SigningRecord } from '../../coordinator/contract/record.ts';
 import { changeEvent } from '../../coordinator/session/events.ts';
 import type { SigningSession } from '../../coordinator/signing/state.ts';
 import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../../coordinator/store/redis-store.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { RedisClusters } from '../../redis/redis-clusters.ts';
+import { asStore, memoryCoordinatorStore } from '../../sim/memory-stores.ts';
 import { randomStream } from '../../sim/random.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 
@@ -102,11 +110,26 @@ const step = fc.record({
 });
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-/** Performs a history as coordinators would; returns how many sessions of an intent completed. `plant` may break a rule. */
-async function completions(steps: readonly Step[], plant?: () => Promise<unknown>): Promise<Map<string, number>> {
-  await redis.flushdb();
+type ClusterStore = Store<CoordinatorWrite, CoordinatorRecord>;
+
+/** The simulated world's, as each cluster sees it. */
+function memoryStores(): (cluster: number) => ClusterStore {
+  const memory = memoryCoordinatorStore();
+  return (cluster) => asStore(memory.as(1, cluster));
+}
+
+/**
+ * Performs a history as coordinators would; returns how many sessions of an intent completed, and what the store answered to
+ * each write. `plant` may break a rule.
+ */
+async function history(
+  steps: readonly Step[],
+  of: (cluster: number) => ClusterStore,
+  plant?: () => Promise<unknown>,
+): Promise<{ readonly done: ReadonlyMap<string, number>; readonly answers: readonly string[] }> {
   const live = new Map<string, SigningSession>();
   const done = new Map<string, number>();
+  const answers: string[] = [];
   for (const { cluster, intent, what } of steps) {
     const place = `${cluster} ${intent}`;
     if (what !== 'begin') {
@@ -123,6 +146,7 @@ async function completions(steps: readonly Step[], plant?: () => Promise<unknown
     await plant?.();
     const made = session(intent);
     let outcome = await of(cluster).write(created(made));
+    answers.push(outcome.kind === 'conflict' ? outcome.code : outcome.kind);
     if (outcome.kind === 'conflict' && outcome.code === 'INTENT_HELD') {
       // The holder is this cluster's own: only it can be told to give way.
       const held = live.get(place)!;
@@ -133,13 +157,16 @@ async function completions(steps: readonly Step[], plant?: () => Promise<unknown
     }
     if (outcome.kind === 'written') live.set(place, made);
   }
-  return done;
+  return { done, answers };
 }
 
-test('an intent gets one signature, whichever clusters are asked, in any order', async () => {
+test('an intent gets one signature, whichever clusters are asked, in any order; Redis and memory answer the same', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
-      for (const signatures of (await completions(steps)).values()) expect(signatures).toBe(1);
+      await redis.flushdb();
+      const onRedis = await history(steps, of);
+      for (const signatures of onRedis.done.values()) expect(signatures).toBe(1);
+      expect(await history(steps, memoryStores())).toEqual(onRedis);
     }),
     { numRuns: 60 },
   );
@@ -152,27 +179,37 @@ test('that property fails where a guard is lost', async () => {
     { cluster: 1, intent: 'i1', what: 'completed' },
     { cluster: 2, intent: 'i1', what: 'completed' },
   ];
-  expect((await completions(steps)).get('i1')).toBe(1);
-  expect((await completions(steps, () => redis.del(`sm:{t:${tenant}}:intent:i1`))).get('i1')).toBe(2);
+  expect((await history(steps, of)).done.get('i1')).toBe(1);
+  await redis.flushdb();
+  const lost = () => redis.del(`sm:{t:${tenant}}:intent:i1`);
+  expect((await history(steps, of, lost)).done.get('i1')).toBe(2);
 });
 
-test('a session of another cluster holds its intent until that cluster has ended it, and is named', async () => {
-  const held = session('i');
-  await of(1).write(created(held));
-  const refused = {
-    kind: 'conflict',
-    code: 'INTENT_ELSEWHERE',
-    current: { kind: 'elsewhere', sessionId: held.sessionId },
-  };
-  for (const atMs of [nowMs, held.expiresMs + 1]) {
-    expect(await of(2).write({ ...created(session('i')), nowMs: atMs } as CoordinatorWrite)).toEqual(refused);
-  }
-  const failed = advance(held, ends.failed, moment);
-  await of(1).write(updated(failed));
-  expect(await of(2).write(created(session('i')))).toEqual(refused);
-  await of(1).write(updated(advance(failed, ends.expired, moment)));
-  expect(await of(2).write(created(session('i')))).toEqual({ kind: 'written' });
-});
+test.each([
+  ['Redis', () => of],
+  ['memory', memoryStores],
+])(
+  'a session of another cluster holds its intent until that cluster has ended it, and is named, on %s',
+  async (_, open) => {
+    const of = open();
+    const held = session('i');
+    await of(1).write(created(held));
+    const refused = {
+      kind: 'conflict',
+      code: 'INTENT_ELSEWHERE',
+      current: { kind: 'elsewhere', sessionId: held.sessionId },
+    };
+    for (const atMs of [nowMs, held.expiresMs + 1]) {
+      expect(await of(2).write({ ...created(session('i')), nowMs: atMs } as CoordinatorWrite)).toEqual(refused);
+    }
+    const failed = advance(held, ends.failed, moment);
+    await of(1).write(updated(failed));
+    expect(await of(2).write(created(session('i')))).toEqual(refused);
+    await of(1).write(updated(advance(failed, ends.expired, moment)));
+    expect(await of(2).write(created(session('i')))).toEqual({ kind: 'written' });
+    expect(await of(2).load(sessionKey(tenant, held.sessionId))).toEqual({ kind: 'elsewhere', sessionId: '' });
+  },
+);
 
 test('a later start of one cluster fences its earlier one, and no other cluster', async () => {
   let fenced = 0;

@@ -1,9 +1,18 @@
 /** Two clusters under one `up`, the nodes of each in one process: routing, the end of a cluster and its return. */
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runOn } from '../../cli/scenario/live.ts';
 import { freePort } from '../../cli/up/ports.ts';
+import { orderLifetimeMs } from '../../proto/limits.ts';
+import { textReport } from '../../report/text.ts';
+import { loadScenario } from '../../runner/scenario/load.ts';
+import { runSimulated } from '../../runner/scenario/simulated-world.ts';
+import { testVariables } from '../../testing/live-process.ts';
+import { SandboxApi } from '../../testing/sandbox-api.ts';
 import { type ReadyLine, UpProcess } from '../../testing/up-process.ts';
 import { keptFolder } from '../cli/support/temporary.ts';
+import { root } from '../cli/support/up-process.ts';
 import { until } from '../support/until.ts';
 
 interface Answer {
@@ -18,6 +27,7 @@ interface Node {
   readonly state: string;
   readonly linked: boolean | null;
   readonly resident_bytes: number | null;
+  readonly clock_offset_ms: number;
   readonly together: readonly string[];
 }
 
@@ -28,8 +38,8 @@ let ready: ReadyLine & { readonly bytes_per_node: number };
 beforeAll(async () => {
   const place = { dataDir, httpPort: await freePort(), grpcPort: await freePort() };
   const environment = {
-    ...{ SIGNMESH_CLUSTERS: '2', SIGNMESH_NODES: '3', SIGNMESH_THRESHOLD: '2', SIGNMESH_NODES_PER_PROCESS: '3' },
-    SIGNMESH_RATE_LIMIT: 'off',
+    ...testVariables({ nodes: 3, clusters: 2, partialTimeoutMs: 300, nodesWaitMs: 2000 }),
+    ...{ SIGNMESH_THRESHOLD: '2', SIGNMESH_NODES_PER_PROCESS: '3' },
   };
   up = new UpProcess(place, { environment });
   ready = (await up.ready()) as typeof ready;
@@ -54,7 +64,23 @@ const begin = (wallet: string, intent: string) =>
   call('/v1/signing/initiate', { transaction_intent_id: intent, wallet_id: wallet, message_hash: digest });
 const share = (session: string | undefined) => call('/v1/signing/share', { signing_session_id: session });
 const reasonOf = ({ receipt }: Answer) => receipt?.reason_code;
+const signed = async (wallet: string, intent: string) => share((await begin(wallet, intent)).signing_session_id);
 const nodes = async () => (await call<{ nodes: Node[] }>('/v1/sandbox/nodes')).nodes;
+
+const scenarioFiles = ['second-cluster-gone', 'second-cluster-culprit'];
+
+test.each(scenarioFiles)(
+  'the scenario %s has the same verdict live as simulated, and its report says which cluster',
+  async (name) => {
+    const file = `${name}.yaml`;
+    const scenario = loadScenario(readFileSync(join(root, 'scenarios', file), 'utf8'), { file });
+    const live = await runOn(new SandboxApi({ baseUrl: ready.http, token: ready.token }), scenario, '--live');
+    expect(live.verdict).toEqual(runSimulated(scenario, { crypto: 'model', record: false }).verdict);
+    const text = textReport(live);
+    expect(text).toMatch(/^nodes +3 in each of 2 clusters$/m);
+    expect(text).toMatch(/ frame +cluster\/2\/node\/1 /);
+  },
+);
 
 /** One key in each cluster: keys are spread. */
 async function keys(): Promise<void> {
@@ -102,10 +128,41 @@ test('nodes that share a process crash together; only the store of the node that
     return now.length === 3 && now[0]!.pid !== before[0]!.pid;
   }, 'the nodes of cluster 2 are back');
   // Two of three still have their shares.
-  for (const key of ['k1', 'k2']) {
-    const { signing_session_id: session } = await begin(key, `after-${key}`);
-    expect(reasonOf(await share(session))).toBe('SIGNATURE_COMPLETED');
-  }
+  for (const key of ['k1', 'k2']) expect(reasonOf(await signed(key, `after-${key}`))).toBe('SIGNATURE_COMPLETED');
   const fault = { fault: 'pause', target: ['node/1', 'cluster/2/node/1'], for_ms: 100 };
   expect(JSON.stringify(await call('/v1/sandbox/faults', fault))).toContain('a fault has targets in one cluster');
+});
+
+test('nodes that share a process pause together, and no others', async () => {
+  const stateOf = async (process: string) =>
+    (await nodes()).filter((node) => node.process.startsWith(process)).map(({ state }) => state);
+  await call('/v1/sandbox/nodes/cluster-2-node-2/pause', {});
+  expect(await stateOf('cluster/2/node/')).toEqual(['paused', 'paused', 'paused']);
+  expect(await stateOf('node/')).toEqual(['running', 'running', 'running']);
+  const answers = await Promise.all(['k1', 'k2'].map((key) => signed(key, `paused-${key}`)));
+  expect(answers.map(reasonOf).sort()).toEqual(['QUORUM_UNAVAILABLE', 'SIGNATURE_COMPLETED']);
+  // Another of them resumes it.
+  await call('/v1/sandbox/nodes/cluster-2-node-3/resume', {});
+  expect(await stateOf('cluster/2/node/')).toEqual(['running', 'running', 'running']);
+  for (const key of ['k1', 'k2']) expect(reasonOf(await signed(key, `resumed-${key}`))).toBe('SIGNATURE_COMPLETED');
+});
+
+test('nodes that share a process have one clock: the last change counts, and an advance of all adds to it', async () => {
+  const offsets = async () =>
+    (await nodes()).flatMap(({ process, clock_offset_ms: offset }) => (/(^|\/)node\//.test(process) ? [offset] : []));
+  const jump = (node: number, byMs: number) =>
+    call('/v1/sandbox/faults', { fault: 'clock_jump', target: `cluster/2/node/${node}`, by_ms: byMs });
+  const answers = async (intent: string) => {
+    const given = await Promise.all(['k1', 'k2'].map((key) => signed(key, `${intent}-${key}`)));
+    return given.map(reasonOf).sort();
+  };
+  const tooLate = orderLifetimeMs + 60_000;
+  await jump(2, tooLate);
+  expect(await offsets()).toEqual([0, 0, 0, tooLate, tooLate, tooLate]);
+  // Two of three would do: none signs, so the clock of all three is wrong.
+  expect(await answers('late')).toEqual(['ORDER_REFUSED', 'SIGNATURE_COMPLETED']);
+  await jump(3, 2_000);
+  await call('/v1/sandbox/clock', { advance_ms: 1_000 });
+  expect(await offsets()).toEqual([1_000, 1_000, 1_000, 3_000, 3_000, 3_000]);
+  expect(await answers('timely')).toEqual(['SIGNATURE_COMPLETED', 'SIGNATURE_COMPLETED']);
 });

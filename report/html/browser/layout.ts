@@ -53,36 +53,50 @@ export function makeLayout(
   const { count, startRank, arrivalStart, arrivalRank, rankTime, rankEvent } = model;
   const heightMax = 15_000_000;
   const parts = ['coordinator', 'cluster', 'signing', 'dkg', 'expiry', 'closing'];
+  const isCoordinator = (process: string) => process === `${spans.clusterOf(process)}coordinator`;
   const partOf = (address: string): string => {
     const process = spans.processOf(address);
-    if (process !== 'coordinator' || !view.apart) return process;
-    const first = address.split('/')[0]!;
-    return parts.includes(first) ? first : 'coordinator';
+    if (!isCoordinator(process) || !view.apart) return process;
+    const cluster = spans.clusterOf(address);
+    const first = address.slice(cluster.length).split('/')[0]!;
+    return `${cluster}${parts.includes(first) ? first : 'coordinator'}`;
   };
 
-  // Columns: clients, gateway, coordinator or its actors, nodes by number, and the rest.
-  const seenParts = new Set<string>(['coordinator']);
+  // Columns: clients, gateway, of each cluster the coordinator or its actors and the nodes by number, and the rest.
+  const orderOf = (cluster: string) => Number.parseInt(cluster.slice(8), 10) || 0;
+  const clusters = [...new Set(['', ...spans.processNames.map(spans.clusterOf)])];
+  clusters.sort((a, b) => orderOf(a) - orderOf(b));
+  const seenParts = new Set<string>(clusters.map((cluster) => `${cluster}coordinator`));
   if (view.apart) {
     for (let event = 0; event < count; event += 1)
       for (const name of ['from', 'to', 'address']) {
         const address = model.text(event, name);
-        if (address !== '' && spans.processOf(address) === 'coordinator') seenParts.add(partOf(address));
+        if (address !== '' && isCoordinator(spans.processOf(address))) seenParts.add(partOf(address));
       }
   }
-  const nodes = new Set(spans.processNames.filter((name) => name.startsWith('node/')));
-  for (let id = 1; id <= Math.min(model.run.nodes, 100); id += 1) nodes.add(`node/${id}`);
-  const numberOf = (name: string) => Number.parseInt(name.slice(5), 10) || 0;
+  const nodesOf = (cluster: string) => {
+    const nodes = new Set(spans.processNames.filter((name) => name.startsWith(`${cluster}node/`)));
+    for (let id = 1; id <= Math.min(model.run.nodes, 100); id += 1) nodes.add(`${cluster}node/${id}`);
+    const numberOf = (name: string) => Number.parseInt(name.slice(cluster.length + 5), 10) || 0;
+    return [...nodes].sort((a, b) => numberOf(a) - numberOf(b)).map((name) => ({ name, group: '' }));
+  };
   const columns = [
     ...(model.kind.includes(model.run.kinds.indexOf('step')) ? [{ name: 'clients', group: '' }] : []),
     { name: 'gateway', group: '' },
-    ...parts.filter((part) => seenParts.has(part)).map((name) => ({ name, group: view.apart ? 'coordinator' : '' })),
-    ...[...nodes].sort((a, b) => numberOf(a) - numberOf(b)).map((name) => ({ name, group: '' })),
+    ...clusters.flatMap((cluster) => [
+      ...parts
+        .map((part) => `${cluster}${part}`)
+        .filter((part) => seenParts.has(part))
+        .map((name) => ({ name, group: view.apart ? `${cluster}coordinator` : '' })),
+      ...nodesOf(cluster),
+    ]),
     ...['worker', 'receiver', 'redis']
       .filter((name) => spans.processNames.includes(name))
       .map((name) => ({ name, group: '' })),
   ];
   const indexOfColumn = new Map(columns.map(({ name }, index) => [name, index] as const));
-  const columnOf = (address: string) => indexOfColumn.get(partOf(address)) ?? indexOfColumn.get('coordinator')!;
+  const columnOf = (address: string) =>
+    indexOfColumn.get(partOf(address)) ?? indexOfColumn.get(`${spans.clusterOf(address)}coordinator`)!;
 
   // What the filter keeps.
   const keep = new Uint8Array(count);
@@ -207,9 +221,10 @@ export function makeLayout(
     stretches: view.ordinal ? [] : stretches,
     columnOf,
     columnsOf: (target) => {
-      if (target === 'node/*') return columns.flatMap(({ name }, index) => (name.startsWith('node/') ? [index] : []));
-      if (target === 'coordinator' && view.apart)
-        return columns.flatMap(({ group }, index) => (group === 'coordinator' ? [index] : []));
+      if (target.endsWith('node/*'))
+        return columns.flatMap(({ name }, index) => (name.startsWith(target.slice(0, -1)) ? [index] : []));
+      if (isCoordinator(target) && view.apart)
+        return columns.flatMap(({ group }, index) => (group === target ? [index] : []));
       const index = indexOfColumn.get(target);
       return index === undefined ? [] : [index];
     },

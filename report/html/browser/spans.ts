@@ -45,6 +45,8 @@ export interface Spans {
   readonly touched: Uint8Array;
   readonly families: readonly string[];
   processOf(address: string): string;
+  /** What the names of a further cluster begin with, "cluster/2/"; empty for the first, and for what is no cluster's. */
+  clusterOf(address: string): string;
   /**
    * The last `state` event of each actor up to and with `event`, by the order of `actors`; -1: none yet, or its process
    * went down since.
@@ -66,10 +68,12 @@ export function findSpans(model: Model): Spans {
     if (/^(worker_|receiver_|double_delivery|poison_job)/.test(fault)) return 'queue';
     return fault === 'force_receipt' ? 'receipt' : 'byzantine';
   };
+  const clusterOf = (address: string): string => /^cluster\/\d+\//.exec(address)?.[0] ?? '';
   const processOf = (address: string): string => {
-    const parts = address.split('/');
-    if (parts[0] === 'node' && parts.length > 1) return `node/${parts[1]}`;
-    return ['gateway', 'worker', 'receiver', 'redis'].includes(parts[0]!) ? parts[0]! : 'coordinator';
+    const cluster = clusterOf(address);
+    const parts = address.slice(cluster.length).split('/');
+    if (parts[0] === 'node' && parts.length > 1) return `${cluster}node/${parts[1]}`;
+    return ['gateway', 'worker', 'receiver', 'redis'].includes(parts[0]!) ? parts[0]! : `${cluster}coordinator`;
   };
 
   const processes: ProcessSpan[] = [];
@@ -158,7 +162,8 @@ export function findSpans(model: Model): Spans {
     span.lastRank = Math.max(span.lastRank, rank);
     for (let arrival = model.arrivalStart[event]!; arrival < model.arrivalStart[event + 1]!; arrival += 1)
       span.lastRank = Math.max(span.lastRank, model.arrivalRank[arrival]!);
-    if (model.kindName(event) !== 'state' || !/^(signing|dkg)\//.test(model.text(event, 'address'))) return;
+    if (model.kindName(event) !== 'state' || !/^(cluster\/\d+\/)?(signing|dkg)\//.test(model.text(event, 'address')))
+      return;
     const epoch = model.fields(event).find(([name]) => name === 'epoch')?.[1] ?? '';
     const state = model.text(event, 'state');
     const last = span.segments.at(-1);
@@ -232,6 +237,7 @@ export function findSpans(model: Model): Spans {
     touched,
     families,
     processOf,
+    clusterOf,
     statesAt: (event) => {
       const downs = new Map([...downEvents].map(([process, events]) => [process, lastUpTo(events, event)] as const));
       return Int32Array.from(stateEvents, (events, actor) => {

@@ -1,8 +1,7 @@
 /** What a call says of its cluster, and the answer to it while that cluster is unreachable. */
 import { create } from '@bufbuild/protobuf';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { contractVersion } from '../../proto/contract-version.ts';
-import { MakeKeyResponseSchema, SignResponseSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { contractVersion } from './contract-version.ts';
+import { MakeKeyResponseSchema, SignResponseSchema } from './gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   ApprovalMode,
   type DiagnosticReceipt,
@@ -17,12 +16,10 @@ import {
   type SessionCheckpoint,
   SessionCheckpointSchema,
   SignatureShareResponseSchema,
-} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { newId } from '../../proto/ids.ts';
-import { reasonCodes } from '../../proto/reason-codes.ts';
-import type { CallRequest, CallResponse } from '../../proto/wire.ts';
-import type { SessionFacts } from '../../redis/clusters.ts';
-import type { CallOutcome, SigningCall } from './signing-calls.ts';
+} from './gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { newId } from './ids.ts';
+import { reasonCodes } from './reason-codes.ts';
+import type { CallRequest, CallResponse } from './wire.ts';
 
 export interface Named {
   /** Of the session or key that the call is about; empty: a new one without a name. */
@@ -49,7 +46,7 @@ export function namedBy(request: CallRequest): Named {
 }
 
 /** The session that an answer is of; empty: none, or it names a session that may be another cluster's. */
-export function sessionOf({ response }: CallOutcome): string {
+export function sessionOf(response: CallResponse | undefined): string {
   if (response === undefined || !('receipt' in response.value)) return '';
   const { receipt } = response.value;
   return receipt === undefined || receipt.reasonCode === 'DUPLICATE_INTENT' ? '' : receipt.sessionId;
@@ -62,22 +59,36 @@ const openStates: readonly number[] = [
   ReceiptState.BACKEND_FAILED,
 ];
 
+export function unreachableText(cluster: number): string {
+  return `cluster ${cluster} is unreachable`;
+}
+
+/** What the record of a session says. Numbers of the contract's enums. */
+export interface SessionSeen {
+  readonly epoch: number;
+  readonly state: number;
+  readonly checkpointId: string;
+  readonly checkpointMs: number;
+  readonly approvalMode: number;
+  readonly keystoreType: number;
+  readonly correlationId: string;
+}
+
 /**
  * A client's call is answered with a receipt, as its cluster would answer it without nodes. The checkpoint is that of the
  * session as far as its record says; its token only the cluster can make. `session` undefined: there is none, and the call
- * has changed nothing.
+ * has changed nothing. Answers undefined for a call whose answer has no receipt.
  */
 export function unreachableAnswer(
   cluster: number,
-  call: SigningCall,
-  session: SessionFacts | undefined,
+  request: CallRequest,
+  session: SessionSeen | undefined,
   moment: { readonly nowMs: number; readonly random: (length: number) => Uint8Array },
-): CallOutcome {
-  const { request } = call;
-  const text = `cluster ${cluster} is unreachable`;
+): CallResponse | undefined {
   if (request.case === 'closeKey' || request.case === 'inspectSession' || request.case === 'previewPartial') {
-    return { failure: new ServiceError('unavailable', `${text}: repeat the call when it is back`) };
+    return undefined;
   }
+  const text = unreachableText(cluster);
   const { nowMs, random } = moment;
   const { id } = namedBy(request);
   const epoch = BigInt(session?.epoch ?? 0);
@@ -114,7 +125,7 @@ export function unreachableAnswer(
   });
   const { state } = receipt;
   const proof = { receipt, checkpoint };
-  return { response: responseOf(request.case, sessionId, { state, epoch }, proof) };
+  return responseOf(request.case, sessionId, { state, epoch }, proof);
 }
 
 type Answered = Exclude<CallRequest['case'], 'closeKey' | 'inspectSession' | 'previewPartial'>;

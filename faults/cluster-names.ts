@@ -1,0 +1,68 @@
+/**
+ * The names of processes where there are several clusters: those of cluster 2 begin with "cluster/2/". Those of cluster 1 have
+ * no such beginning, as where there is one; "cluster/1/" means the same. Gateways, workers and Redis belong to no cluster.
+ */
+
+import type { Fault } from './vocabulary/fault.ts';
+import { FaultError } from './vocabulary/options.ts';
+
+const ofCluster = /^cluster\/([1-9]\d{0,2})\/(.+)$/;
+/** Known in every cluster by the same name. */
+const shared: ReadonlySet<string> = new Set(['gateway', 'worker', 'redis', 'receiver']);
+
+/** The full name of what a cluster calls `name`. */
+export function processIn(cluster: number, name: string): string {
+  return cluster === 1 || shared.has(name) || name.startsWith('gateway/') ? name : `cluster/${cluster}/${name}`;
+}
+
+/** A full name apart. */
+export function splitName(name: string): { readonly cluster: number; readonly name: string } {
+  const found = ofCluster.exec(name);
+  return found === null ? { cluster: 1, name } : { cluster: Number(found[1]), name: found[2]! };
+}
+
+/** Whether it is a node, of any cluster. */
+export function isNode(name: string): boolean {
+  return splitName(name).name.startsWith('node/');
+}
+
+/** A fault with the names that its own cluster has for its processes. */
+export interface ClusterFault {
+  readonly cluster: number;
+  readonly fault: Fault;
+}
+
+/** Throws FaultError where the targets are in several clusters, or in none of the `clusters` that there are. */
+export function ofOneCluster(fault: Fault, clusters: number): ClusterFault {
+  const found = new Set<number>();
+  const own = withNames(fault, (full) => {
+    const { cluster, name } = splitName(full);
+    found.add(cluster);
+    return name;
+  });
+  const [cluster = 1, ...others] = found;
+  if (others.length > 0) {
+    throw new FaultError('target', 'a fault has targets in one cluster: arm one fault for each cluster');
+  }
+  if (cluster > clusters) {
+    const there = clusters === 1 ? 'there is one cluster' : `there are clusters 1 to ${clusters}`;
+    throw new FaultError('target', `there is no cluster ${cluster}: ${there}`);
+  }
+  return { cluster, fault: own };
+}
+
+/** As a person writes it: the link of a gateway to this cluster is `cluster/2/gateway`. */
+export function asSeen(cluster: number, fault: Fault): Fault {
+  return cluster === 1 ? fault : withNames(fault, (name) => `cluster/${cluster}/${name}`);
+}
+
+/** The fault with other names of its processes. */
+function withNames(fault: Fault, named: (name: string) => string): Fault {
+  const { target, about, at } = fault as { target?: string | string[]; about?: string; at?: Fault['at'] };
+  return {
+    ...fault,
+    ...(target !== undefined && { target: typeof target === 'string' ? named(target) : target.map(named) }),
+    ...(about !== undefined && { about: named(about) }),
+    ...(at !== undefined && { at: { ...at, ...(at.of !== undefined && { of: named(at.of) }) } }),
+  } as Fault;
+}

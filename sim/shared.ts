@@ -1,0 +1,47 @@
+/**
+ * What the clusters of one simulated world share: virtual time, Redis with what is in it, and the processes that belong to no
+ * cluster (Redis, gateways, the worker, the receiver). A world of one cluster has it for itself.
+ */
+import type { LoggedEvent } from '../redis/event-log.ts';
+import { type MemoryCoordinatorStore, memoryCoordinatorStore } from './memory-stores.ts';
+import type { ProcessTable } from './processes.ts';
+import { Redis } from './store-side.ts';
+import { VirtualTime } from './virtual-time.ts';
+
+/** A cluster of the world, as the others' deeds reach it. */
+export interface ClusterMember {
+  /** Its coordinator wrote an event. */
+  logged(tenant: string, event: LoggedEvent, sequence: number): void;
+  /** The log of all clusters has grown. */
+  logGrew(): void;
+  /** Redis answers, or no longer does. */
+  redisAnswers(isUp: boolean): void;
+}
+
+export class SharedWorld {
+  readonly time: VirtualTime;
+  readonly redis = new Redis();
+  readonly processes: ProcessTable = new Map();
+  readonly store: MemoryCoordinatorStore;
+  /** Of the identity that all gateways share; the first cluster's chance makes it. */
+  gatewaySeed: Uint8Array | undefined;
+  /** By number, from 1. */
+  readonly #members: ClusterMember[] = [];
+
+  constructor(time = new VirtualTime()) {
+    this.time = time;
+    this.store = memoryCoordinatorStore((tenant, event, sequence, cluster) => {
+      this.#members[cluster - 1]!.logged(tenant, event, sequence);
+      for (const member of this.#members) member.logGrew();
+    });
+  }
+
+  /** Clusters join in the order of their numbers. */
+  join(member: ClusterMember): void {
+    this.#members.push(member);
+  }
+
+  redisIs(isUp: boolean): void {
+    if (this.redis.set(isUp)) for (const member of this.#members) member.redisAnswers(isUp);
+  }
+}
