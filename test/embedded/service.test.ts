@@ -1,8 +1,10 @@
 /** The embedded service over its real doors: real signatures, a wallet that pays, webhooks out, faults and resets. */
 import { createHash } from 'node:crypto';
-import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { status as grpcStatus } from '@grpc/grpc-js';
+import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebhookReceiver } from '../../testing/webhook-receiver.ts';
+import { type CallFailed, grpcApi } from '../support/client.ts';
 import { until } from '../support/until.ts';
 import { type Running, signature, startService } from './support/service.ts';
 
@@ -67,6 +69,57 @@ describe('an embedded service', () => {
     await must(202, 'POST', '/v1/sandbox/nodes/gateway/crash', { restart_after_ms: 50 });
     await until(async () => !(await call('GET', '/v1/health').catch(() => false)), 'the gateway is down');
     await until(async () => (await call('GET', '/v1/health')).status === 200, 'the gateway is back');
+  });
+
+  it('serves gRPC, refuses while its gateway is down, and serves again', async () => {
+    const { must, service, token } = running;
+    const client = grpcApi(service.grpcAddress, token);
+    const sign = async (intent: string) => {
+      const asked = { transactionIntentId: intent, walletId: 'sandbox-bip340', messageHash: digest };
+      const { signingSessionId } = await client.initiateSigning(asked);
+      return client.submitSignatureShare({ signingSessionId });
+    };
+    const { isComplete, fullSignature } = await sign('grpc-1');
+    expect(isComplete).toBe(true);
+    const key = running.keys.find(({ scheme }) => scheme === 'frost_bip340')!;
+    expect(schnorr.verify(fullSignature, digest, Buffer.from(key.publicKey, 'hex').subarray(1))).toBe(true);
+    await must(202, 'POST', '/v1/sandbox/nodes/gateway/crash', { restart_after_ms: 200 });
+    const isRefused = () =>
+      sign('down').then(
+        () => false,
+        ({ status }: CallFailed) => status === grpcStatus.UNAVAILABLE,
+      );
+    await until(isRefused, 'the door refuses');
+    await until(async () => (await client.initiateSigning({})).receipt !== undefined, 'it answers again');
+    expect((await sign('grpc-2')).isComplete).toBe(true);
+    client.close();
+  });
+
+  it('has every fault, also those of the simulated world alone', async () => {
+    const { must } = running;
+    const liar = { id: 'liar', fault: 'bad_partial', target: 'node/2' };
+    await must(201, 'POST', '/v1/sandbox/faults', liar);
+    await must(201, 'POST', '/v1/sandbox/faults', { id: 'slow', fault: 'store_slow', target: 'node/4', by_ms: 5 });
+    const { signing_session_id: id, ...made } = await signature(running, 'sandbox-secp256k1', digest, 'with-a-liar');
+    expect(made.is_complete).toBe(true);
+    expect(await must(200, 'GET', '/v1/sandbox/faults/liar')).toMatchObject({ id: 'liar', state: 'holding' });
+    const session = await must(200, 'GET', `/v1/sandbox/sessions/${id ?? made.receipt.session_id}`);
+    expect(session.transcript.length).toBeGreaterThan(4);
+    expect((await must(200, 'POST', '/v1/sandbox/faults/reset')).removed).toBe(2);
+  });
+
+  it('advances its clock, and goes back to a snapshot', async () => {
+    const { must, call } = running;
+    const { id: snapshot } = await must(201, 'POST', '/v1/sandbox/snapshots', { name: 'before' });
+    const { id } = await makeWallet();
+    const begun = Date.parse((await must(200, 'GET', '/v1/sandbox/clock')).now);
+    const { now, offset_ms: offsetMs } = await must(200, 'POST', '/v1/sandbox/clock', { advance_s: 3_600 });
+    expect([offsetMs, Date.parse(now) - begun >= 3_600_000]).toEqual([3_600_000, true]);
+    expect((await must(200, 'GET', `/v1/wallets/${id}`)).id).toBe(id);
+    await must(200, 'POST', `/v1/sandbox/snapshots/${snapshot}/restore`);
+    expect((await call('GET', `/v1/wallets/${id}`)).status).toBe(404);
+    expect((await must(200, 'GET', '/v1/sandbox/clock')).offset_ms).toBe(0);
+    expect((await signature(running, 'sandbox-secp256k1', digest, 'after-restore')).is_complete).toBe(true);
   });
 
   it('resets in less than 100 ms, and keeps its tokens and ready-made keys', async () => {

@@ -1,0 +1,59 @@
+/** The state of an embedded service as a file: what a later run finds, and what is refused. */
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { loadState, StateFileError, saveState } from '../../embedded/state-file.ts';
+import { signature, startService } from './support/service.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'signmesh-state-'));
+const path = join(folder, 'my.state');
+const format = 6;
+const isReadable = (found: number) => found === format;
+const digest = createHash('sha256').update('state').digest();
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+it('is there again in a later run: keys that sign, wallets, what was signed', async () => {
+  expect(loadState(path, isReadable)).toBeUndefined();
+  const first = await startService();
+  const connection = { provider: 'self_hosted', name: 'cluster', credentials: {} };
+  const { id } = await first.must(201, 'POST', '/v1/provider-connections', connection);
+  const asked = { name: 'one', provider_connection_id: id, network: 'eip155:11155111' };
+  const wallet = await first.must(201, 'POST', '/v1/wallets', asked);
+  const signed = await signature(first, 'sandbox-secp256k1', digest, 'once');
+  await first.service.stop();
+  saveState(path, format, first.service.state());
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+
+  const second = await startService({ stored: loadState(path, isReadable) });
+  expect(second.keys).toEqual(first.keys);
+  expect((await second.must(200, 'GET', `/v1/wallets/${wallet.id}`)).addresses).toEqual(wallet.addresses);
+  const repeated = await second.must(200, 'POST', '/v1/signing/initiate', {
+    transaction_intent_id: 'once',
+    wallet_id: 'sandbox-secp256k1',
+    message_hash: digest.toString('base64'),
+  });
+  expect(repeated.receipt.reason_code).toBe('DUPLICATE_INTENT');
+  const next = await signature(second, 'sandbox-secp256k1', digest, 'twice');
+  expect(next.is_complete).toBe(true);
+  expect(next.full_signature).not.toBe(signed.full_signature);
+  // A reset goes back to the beginning of the first run.
+  await second.must(200, 'POST', '/v1/sandbox/reset');
+  expect((await second.call('GET', `/v1/wallets/${wallet.id}`)).status).toBe(404);
+  await second.service.stop();
+});
+
+it('refuses what is no state, another format, and a damaged file', () => {
+  const bytes = readFileSync(path);
+  const written = (name: string, content: Uint8Array) => {
+    writeFileSync(join(folder, name), content);
+    return join(folder, name);
+  };
+  const damaged = Buffer.from(bytes);
+  damaged[damaged.length - 9]! ^= 1;
+  expect(() => loadState(written('text', Buffer.from('hello')), isReadable)).toThrow(StateFileError);
+  expect(() => loadState(written('damaged', damaged), isReadable)).toThrow(/damaged/);
+  expect(() => loadState(path, (found) => found === format + 1)).toThrow(/data format 6/);
+});
