@@ -26,6 +26,7 @@ interface UpFlags extends ClusterFlags {
   readonly outlive?: boolean;
   readonly embedded?: boolean;
   readonly state?: string;
+  readonly record?: string;
 }
 
 interface LogsFlags {
@@ -70,6 +71,7 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
     .addOption(new Option('--outlive').hideHelp())
     .option('--embedded', 'all in this one process: no Redis, no data directory')
     .option('--state <file>', 'of --embedded: load the state from this file, and save it there at the end')
+    .option('--record <file.yaml>', 'of --embedded: write a scenario of what clients did and what went wrong')
     .option('--port <port>', 'of the REST API (SIGNMESH_HTTP_PORT)')
     .option('--grpc-port <port>', 'of the gRPC API (SIGNMESH_GRPC_PORT)')
     .option('--door-faults', 'a proxy before the gateway, for faults of its door (SIGNMESH_DOOR_FAULTS)')
@@ -87,14 +89,15 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
         outlive: detached = false,
         embedded = false,
         state,
+        record,
       } = flags;
       if (embedded) {
         needNone(flags, ['detach', 'dataDir']);
         const { upEmbedded } = await import('./embedded/public.ts');
-        end(await upEmbedded({ settings, seed, nodes, json, verbose, state }));
+        end(await upEmbedded({ settings, seed, nodes, json, verbose, state, record }));
         return;
       }
-      needNone(flags, ['state']);
+      needNone(flags, ['state', 'record']);
       const { detach, up } = await import('./up/public.ts');
       if (isDetached) {
         const place = { dataDir: settings.SIGNMESH_DATA_DIR, colour: isColoured(settings) };
@@ -195,12 +198,12 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
 }
 
 /** Flags that the other way of `up` has, and this one has not. */
-function needNone(flags: UpFlags, names: readonly ('detach' | 'dataDir' | 'state')[]): void {
+function needNone(flags: UpFlags, names: readonly ('detach' | 'dataDir' | 'state' | 'record')[]): void {
   const given = names.find((name) => flags[name] !== undefined);
   if (given === undefined) return;
   const flag = given === 'dataDir' ? '--data-dir' : `--${given}`;
   throw new Failure(
-    given === 'state'
+    given === 'state' || given === 'record'
       ? `${flag} is for "up --embedded" alone.`
       : `"up --embedded" has no ${flag}: leave one of them out.`,
     exitCodes.usage,

@@ -22,6 +22,7 @@ import { RealEgress } from './egress.ts';
 import { HealthThrough, serveThrough } from './gateway-proxy.ts';
 import { PacedTime } from './paced-time.ts';
 import { randomnessOf } from './randomness.ts';
+import type { ServiceRecorder } from './service-recorder.ts';
 import type { StoredSandbox, StoredState } from './state-file.ts';
 import { States } from './states.ts';
 import { WorldPlane, WorldProcesses } from './world-plane.ts';
@@ -44,8 +45,7 @@ export interface EmbeddedOptions
   readonly stored?: StoredState | undefined;
   readonly logOf?: (process: ProcessName) => Log;
   readonly requests?: RequestWatcher | undefined;
-  /** Between the door and the gateway, for what is to be recorded. */
-  readonly through?: (serve: Serve) => Serve;
+  readonly recorder?: ServiceRecorder | undefined;
 }
 
 /** A request of the service's own, with the sandbox's token. */
@@ -70,7 +70,7 @@ const nonceBatchFirst = 4;
 
 /** Resolves when everything serves. Rejects with DoorError when a port is not available. */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedService> {
-  const { sandbox, readyMade, stored, nodes, logOf = () => silentLog, through = (serve) => serve } = options;
+  const { sandbox, readyMade, stored, nodes, logOf = () => silentLog, recorder } = options;
   const clusterSecret = stored?.clusterSecret ?? systemRandom(32);
   const randomOf = randomnessOf(clusterSecret, systemRandom);
   const time = new PacedTime();
@@ -88,6 +88,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     receipt: randomOf('embedded/receipt')(32),
     seal: randomOf('embedded/seal')(32),
   };
+  const control = new PlaneControl({ plane, processes, snapshots: states });
   let doors: Doors | undefined;
   const world = new CustodyWorld({
     ...{ time, randomOf, nodes, secrets, logOf },
@@ -110,7 +111,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
       ...page,
       docsPage: docsPage(page),
       readyMadeKeys: readyMade,
-      control: new PlaneControl({ plane, processes, snapshots: states }),
+      control: recorder?.control(control) ?? control,
+      ...(recorder && { through: (calls) => recorder.calls(calls) }),
       acceptAnyTestToken: options.acceptAnyTestToken,
       ...(options.corsOrigins !== undefined && { corsOrigins: options.corsOrigins }),
     },
@@ -143,10 +145,11 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   await registerTokens(world, secrets.token, sandbox, tenant);
   const serve = serveThrough(world);
   await options.makeKeys((path, request) => ask(serve, sandbox.token, path, request));
+  recorder?.begin();
   const first = states.begin(stored?.first);
   try {
     doors = await openDoors({
-      ...{ world, health, readyMadeKeys: readyMade, serve: through(serve) },
+      ...{ world, health, readyMadeKeys: readyMade, serve },
       ...{ http: options.http, grpc: options.grpc, requests: options.requests, log: logOf('gateway') },
     });
   } catch (error) {

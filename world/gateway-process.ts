@@ -16,6 +16,7 @@ import type { CoordinatorLink, LinkListener } from '../gateway/signing/coordinat
 import { makeClusterSigner } from '../gateway/signing/live-cluster-signer.ts';
 import { makeVaultCluster } from '../gateway/signing/live-vault-cluster.ts';
 import { orderOffice } from '../gateway/signing/orders.ts';
+import type { Calls } from '../gateway/signing/signing-calls.ts';
 import { composeWalletApi, type WalletApiConfig, type WalletPorts } from '../gateway/wallet-api.ts';
 import type { ReconQueue } from '../modules/recon/public.ts';
 import type { WireMessage } from '../proto/wire.ts';
@@ -28,6 +29,8 @@ import type { ProcessLife } from './process-life.ts';
 export interface ServedGateway
   extends Pick<ServeDeps, 'version' | 'publicToken' | 'docsPage' | 'corsOrigins' | 'readyMadeKeys'> {
   readonly control: SandboxControl;
+  /** Stands between its clients' calls and the coordinator. */
+  readonly through?: (calls: Calls) => Calls;
   readonly acceptAnyTestToken: boolean;
 }
 
@@ -85,8 +88,9 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
       ...(environment === 'sandbox' && { sandbox: { control: served?.control, sessions: sandboxSessions({ calls }) } }),
     },
   );
+  const clientCalls = served?.through?.(calls) ?? calls;
   const serve = makeServe({
-    ...{ environment, admission, calls, cluster, timers, log, version },
+    ...{ environment, admission, calls: clientCalls, cluster, timers, log, version },
     ...served,
     requestIds: new RequestIds(ports),
     wallets: api.store,
@@ -94,7 +98,7 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
   });
   api.start();
   return {
-    ...{ serve, admission, calls, cluster, store: api.store },
+    ...{ serve, admission, calls: clientCalls, cluster, store: api.store },
     restored: () => {
       authenticator.clearCache();
       return api.restored();

@@ -2,12 +2,14 @@
  * `signmesh up --embedded`: the whole service in this process, with nothing else installed or started (embedded/service.ts),
  * from its banner to its last word.
  */
+import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Log } from '../../actors/live/ports.ts';
 import { packageVersion } from '../../api/version.ts';
 import { DoorError } from '../../embedded/doors.ts';
 import type { EmbeddedService } from '../../embedded/service.ts';
 import { startEmbedded } from '../../embedded/service.ts';
+import { ServiceRecorder } from '../../embedded/service-recorder.ts';
 import { loadState, StateFileError, type StoredState, saveState } from '../../embedded/state-file.ts';
 import { logRequests } from '../../gateway/access-log/access-log.ts';
 import { dataFormat, isReadable } from '../cluster-files/data-format.ts';
@@ -29,6 +31,8 @@ export interface EmbeddedUp {
   readonly verbose: boolean;
   /** A file that is loaded if there is one, and saved at the end; undefined: the state is gone then. */
   readonly state: string | undefined;
+  /** A file that gets a scenario of what clients did and what went wrong, at the end. */
+  readonly record: string | undefined;
 }
 
 /** npm passes a Ctrl-C on that the terminal has sent us already: a second one within this time is the same one. */
@@ -46,7 +50,8 @@ export async function upEmbedded(options: EmbeddedUp): Promise<number> {
   const asked = whenAskedToStop();
   const stateFile = options.state === undefined ? undefined : resolve(options.state);
   const stored = stateFile === undefined ? undefined : stateIn(stateFile);
-  const { service, ready } = await start(options, screen, stored, stateFile);
+  const recording = options.record === undefined ? undefined : recordingTo(options.record);
+  const { service, ready } = await start(options, screen, stored, stateFile, recording?.recorder);
   for (const line of bannerLines(ready, 'Ctrl-C', screen)) screen.line(line);
   if (json) process.stdout.write(`${JSON.stringify(ready)}\n`);
   screen.line(`\nStopping: ${await asked}.`);
@@ -54,6 +59,10 @@ export async function upEmbedded(options: EmbeddedUp): Promise<number> {
   // What is answered must be in the file: nothing is asked any more.
   await service.stop();
   if (stateFile !== undefined) saveState(stateFile, dataFormat, service.state());
+  if (recording !== undefined) {
+    await writeScenario(recording, ready.clusters[0]!.nodes, settings);
+    screen.line(`What was recorded is in ${recording.path}: signmesh scenario run ${recording.path}`);
+  }
   screen.line(
     `It has stopped${stateFile === undefined ? '' : `; its state is in ${stateFile}`} (${duration(performance.now() - beganMs)}).`,
   );
@@ -65,6 +74,7 @@ async function start(
   screen: Screen,
   stored: StoredState | undefined,
   stateFile: string | undefined,
+  recorder: ServiceRecorder | undefined,
 ) {
   const { settings, seed = settings.SIGNMESH_SEED, verbose } = options;
   const nodes = options.nodes ?? stored?.nodes ?? settings.SIGNMESH_NODES;
@@ -86,7 +96,7 @@ async function start(
   const service = await startEmbedded({
     http: { host: settings.SIGNMESH_HTTP_HOST, port: settings.SIGNMESH_HTTP_PORT },
     grpc: { host: settings.SIGNMESH_GRPC_HOST, port: settings.SIGNMESH_GRPC_PORT },
-    ...{ nodes, sandbox, stored, logOf },
+    ...{ nodes, sandbox, stored, logOf, recorder },
     readyMade: { tenant: sandboxTenant, schemes: sandboxSchemes },
     version: packageVersion(),
     acceptAnyTestToken: settings.SIGNMESH_ACCEPT_ANY_TEST_TOKEN,
@@ -136,6 +146,37 @@ function readyOf(
     pids: { up: process.pid },
   };
   return readyLine(ready);
+}
+
+interface Recording {
+  readonly path: string;
+  /** Of the scenario, by its file. */
+  readonly name: string;
+  readonly recorder: ServiceRecorder;
+}
+
+/** Throws a Failure when the file's name is that of no scenario. */
+function recordingTo(file: string): Recording {
+  const path = resolve(file);
+  const name = /(?:^|[/\\])([a-z0-9][a-z0-9-]{0,79})\.yaml$/.exec(path)?.[1];
+  if (name === undefined) {
+    throw new Failure('--record takes a file such as my-session.yaml: lower case, digits and dashes.', exitCodes.usage);
+  }
+  return { path, name, recorder: new ServiceRecorder(() => performance.now()) };
+}
+
+async function writeScenario({ path, name, recorder }: Recording, nodes: number, settings: Settings): Promise<void> {
+  const [{ recordedScenario }, { toYaml }] = await Promise.all([
+    import('../../embedded/recorded-scenario.ts'),
+    import('../../runner/scenario/to-yaml.ts'),
+  ]);
+  const { recorded, left } = recorder;
+  const times = {
+    partialTimeoutMs: settings.SIGNMESH_PARTIAL_TIMEOUT_MS,
+    nodesWaitMs: settings.SIGNMESH_NODES_WAIT_MS,
+  };
+  const scenario = recordedScenario({ ...{ recorded, left, name, nodes, readyMade: sandboxSchemes }, ...times });
+  writeFileSync(path, toYaml(scenario), { mode: 0o600 });
 }
 
 /** Settings that ask for what one process does not have. */
