@@ -5,6 +5,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { createHash } from 'node:crypto';
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
+import type { ClientPorts } from '../client/contract.ts';
+import type { Intent } from '../client/generated-api.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import type { Fault, FaultOf } from '../faults/vocabulary/fault.ts';
 import {
@@ -29,9 +31,20 @@ import type {
   SessionFacts,
 } from '../runner/scenario/world.ts';
 import type { Violation } from '../sim/observation.ts';
+import type { EventMatch, EventOf } from './event-reader.ts';
 import { CallFailed } from './sandbox-api.ts';
+import {
+  type ApproveOptions,
+  type IntentRef,
+  type NextOptions,
+  type RejectOptions,
+  type WaitForOptions,
+  WalletSide,
+  type WalletWorld,
+} from './wallet-side.ts';
+import { type OpenReceiver, Webhook, type WebhookOptions } from './webhooks.ts';
 
-/** Where a live cluster is reached from outside. */
+/** Where its API is, and what to show it. */
 export interface ClusterAddress {
   /** e.g. http://127.0.0.1:8080 */
   readonly url: string;
@@ -43,13 +56,25 @@ export interface ClusterAddress {
   readonly approverToken?: string;
 }
 
+/** A token of a simulated cluster. */
+export interface TokenOptions {
+  /** Of its principal: two tokens are two people, whatever their names. */
+  readonly name?: string;
+  /** Every scope by default. */
+  readonly scopes?: readonly string[];
+  /** The cluster's own by default; another sees nothing of it. */
+  readonly tenant?: string;
+}
+
 /** What a kind of cluster adds to its world. */
-export interface ClusterPorts {
+export interface ClusterPorts extends Pick<WalletWorld, 'ports' | 'since' | 'drive' | 'obstacles'> {
   readonly nodes: number;
-  /** undefined: it is simulated. */
-  readonly address?: ClusterAddress;
-  /** Something was asked: let the world go on until it is answered. */
-  readonly drive: () => void;
+  readonly address: ClusterAddress;
+  /** For `signmesh/client`: time passes while it waits. */
+  readonly userPorts: Partial<ClientPorts> & Pick<ClientPorts, 'fetch'>;
+  readonly openReceiver: OpenReceiver;
+  /** undefined: its tokens are issued by a command. */
+  readonly issueToken?: (options: TokenOptions) => Promise<string>;
   readonly takeSnapshot: () => Promise<unknown>;
   readonly restoreSnapshot: (snapshot: unknown) => Promise<void>;
   readonly reset: () => Promise<void>;
@@ -111,14 +136,44 @@ function checkMs(name: string, ms: number): void {
     throw new RangeError(`${name} must be a whole number of milliseconds, 0 or more`);
 }
 
+export interface ClusterEvents {
+  /** The whole log since the cluster was taken, oldest first. */
+  (): Promise<readonly LoggedEvent[]>;
+  /**
+   * The oldest event that matches and was not given by `next` before; time passes until it happens. Rejects with
+   * StillPending, which says what is pending, when it does not happen in time.
+   */
+  next<M extends EventMatch>(match: M, options?: NextOptions): Promise<EventOf<M>>;
+  /** What happened so far is not given by `next` any more. */
+  skip(): Promise<void>;
+}
+
+export interface ClusterWebhooks {
+  /** Registers a webhook, whose receiver is in this process. */
+  open(options?: WebhookOptions): Promise<Webhook>;
+}
+
 export class TestCluster {
   readonly #world: ScenarioWorld;
   readonly #ports: ClusterPorts;
+  readonly #wallets: WalletSide;
   #names = 0;
+
+  /** The event log: called, all of it; `next` and `skip` await it. */
+  readonly events: ClusterEvents;
+  readonly webhooks: ClusterWebhooks;
 
   constructor(world: ScenarioWorld, ports: ClusterPorts) {
     this.#world = world;
     this.#ports = ports;
+    const { url, token } = ports.address;
+    const wallets = new WalletSide({ ...ports, url, token, approverToken: () => this.approverToken });
+    this.#wallets = wallets;
+    this.events = Object.assign(() => this.#ask('events', {}), {
+      next: <M extends EventMatch>(match: M, options: NextOptions = {}) => wallets.next(match, options),
+      skip: () => wallets.skip(),
+    });
+    this.webhooks = { open: (options = {}) => Webhook.open(wallets, ports.openReceiver, options) };
   }
 
   get world(): 'simulated' | 'live' {
@@ -129,24 +184,62 @@ export class TestCluster {
     return this.#ports.nodes;
   }
 
-  /** The base URL of a live cluster's REST API, e.g. http://127.0.0.1:8080. Throws an Error where there is none. */
+  /** The base URL of its REST API, e.g. http://127.0.0.1:8080; that of a simulated cluster is known to its `fetch` alone. */
   get url(): string {
-    return this.#address('url');
+    return this.#ports.address.url;
   }
 
-  /** host:port of a live cluster's gRPC API. Throws likewise. */
+  /** host:port of its gRPC API. Throws an Error where there is none. */
   get grpc(): string {
     return this.#address('grpc');
   }
 
-  /** A bearer token of a live cluster with every scope. Throws likewise. */
+  /** A bearer token with every scope. */
   get token(): string {
-    return this.#address('token');
+    return this.#ports.address.token;
   }
 
   /** Another principal's, of the same tenant: its approvals count for what the first has initiated. Throws likewise. */
   get approverToken(): string {
     return this.#address('approverToken');
+  }
+
+  /**
+   * `fetch` (https://fetch.spec.whatwg.org/) of this cluster, for an HTTP client of your own. A relative URL begins at `url`.
+   * Simulated, virtual time passes until the answer is there.
+   */
+  get fetch(): typeof globalThis.fetch {
+    return this.#ports.userPorts.fetch;
+  }
+
+  /** `ports` of `createClient` (signmesh/client): its pauses and deadlines are in the cluster's time. */
+  get clientPorts(): Partial<ClientPorts> {
+    return this.#ports.userPorts;
+  }
+
+  /** A vote of the second principal for an intent that awaits approval. Rejects with ApiError. */
+  approve(intent: IntentRef, options: ApproveOptions = {}): Promise<Intent> {
+    return this.#wallets.approve(intent, options);
+  }
+
+  /** Its vote against; one ends the intent. Rejects likewise. */
+  reject(intent: IntentRef, options: RejectOptions = {}): Promise<Intent> {
+    return this.#wallets.reject(intent, options);
+  }
+
+  /**
+   * The intent when it is completed, or in a status of `until`; time passes until then. Rejects with a ClientError of code
+   * `intent_ended` when it has ended otherwise, with StillPending when it has not ended in time, and with ApiError.
+   */
+  waitFor(intent: IntentRef, options: WaitForOptions = {}): Promise<Intent> {
+    return this.#wallets.waitFor(intent, options);
+  }
+
+  /** A token of another principal. Rejects with an Error where only a command issues tokens. */
+  async issueToken(options: TokenOptions = {}): Promise<string> {
+    const { issueToken } = this.#ports;
+    if (issueToken !== undefined) return issueToken(options);
+    throw new Error('a live cluster issues tokens by command alone: `signmesh tokens`; or take a simulated one');
   }
 
   /** Milliseconds since the cluster began: virtual, or real. */
@@ -266,11 +359,6 @@ export class TestCluster {
     return this.#ask('nodesReady', {});
   }
 
-  /** The event log since the cluster was taken, oldest first. */
-  events(): Promise<readonly LoggedEvent[]> {
-    return this.#ask('events', {});
-  }
-
   /** Types of the events that the webhook receiver has acknowledged; empty without one. */
   delivered(): Promise<readonly string[]> {
     return this.#ask('delivered', {});
@@ -282,13 +370,15 @@ export class TestCluster {
   }
 
   /** Everything durable as it was then; every nonce is void. */
-  restoreSnapshot(snapshot: unknown): Promise<void> {
-    return this.#ports.restoreSnapshot(snapshot);
+  async restoreSnapshot(snapshot: unknown): Promise<void> {
+    await this.#ports.restoreSnapshot(snapshot);
+    this.#wallets.restored();
   }
 
   /** As a fresh cluster. */
-  reset(): Promise<void> {
-    return this.#ports.reset();
+  async reset(): Promise<void> {
+    await this.#ports.reset();
+    this.#wallets.restored();
   }
 
   /** What is seen of the run so far, for reports. */
@@ -306,6 +396,7 @@ export class TestCluster {
 
   /** Ends what was started for this cluster. Repeatable. */
   stop(): Promise<void> {
+    this.#wallets.stop();
     return this.#ports.stop();
   }
 
@@ -313,13 +404,12 @@ export class TestCluster {
     return this.stop();
   }
 
-  #address(what: keyof ClusterAddress): string {
-    const { address } = this.#ports;
-    if (address === undefined) {
+  #address(what: 'grpc' | 'approverToken'): string {
+    const found = this.#ports.address[what];
+    if (found !== undefined) return found;
+    if (this.world === 'simulated') {
       throw new Error(`a simulated cluster has no ${what}: take a live one, cluster({ live: true })`);
     }
-    const found = address[what];
-    if (found !== undefined) return found;
     throw new Error(`the ${what} of a sandbox that runs already is known to its banner alone (signmesh up)`);
   }
 
@@ -331,7 +421,6 @@ export class TestCluster {
   #ask<Q extends QuestionName>(question: Q, asks: Questions[Q]['asks']): Promise<Questions[Q]['gets']> {
     return new Promise((resolve, reject) => {
       this.#world.ask(question, asks, resolve, reject);
-      this.#ports.drive();
     });
   }
 

@@ -8,13 +8,21 @@ export type { Fault } from '../faults/vocabulary/fault.ts';
 export { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 export {
   CeremonyFailed,
+  type ClusterEvents,
+  type ClusterWebhooks,
   type InjectedFault,
   type Key,
   type Signature,
   type SignOptions,
   TestCluster,
+  type TokenOptions,
 } from './cluster.ts';
+export type { EventMatch, EventOf, EventPattern } from './event-reader.ts';
 export { ApiError, CallFailed } from './sandbox-api.ts';
+export { StillPending } from './still-pending.ts';
+export { ClusterStopped } from './stopped.ts';
+export type { ApproveOptions, IntentRef, NextOptions, RejectOptions, WaitForOptions } from './wallet-side.ts';
+export type { ReceivedRequest, Respond, Webhook, WebhookDelivery, WebhookOptions } from './webhooks.ts';
 
 export interface ClusterOptions {
   /**

@@ -8,13 +8,22 @@
 import { randomBytes } from 'node:crypto';
 import { faultEngine } from '../faults/engine.ts';
 import type { RunEvent } from '../faults/recording.ts';
-import type { FaultEngine, Order } from '../faults/vocabulary/engine-contract.ts';
+import type { FaultEngine, Order, ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../faults/vocabulary/fault.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import type { CallName, CallTypes, QuestionName, Questions, ScenarioWorld } from '../runner/scenario/world.ts';
 import type { Checker, Observation, Violation } from '../sim/observation.ts';
-import { ApiError, CallFailed, type EventView, type FaultView, type SandboxApi } from './sandbox-api.ts';
+import {
+  ApiError,
+  CallFailed,
+  type EventView,
+  type FaultView,
+  loggedEvent,
+  type SandboxApi,
+  sessionFacts,
+} from './sandbox-api.ts';
 import { WebhookReceiver } from './webhook-receiver.ts';
+import type { OpenReceiver } from './webhooks.ts';
 
 export interface LiveWorldOptions {
   readonly api: SandboxApi;
@@ -37,6 +46,9 @@ export class LiveWorld implements ScenarioWorld {
   readonly #options: LiveWorldOptions;
   readonly #run = randomBytes(4).toString('hex');
   readonly #receiver: WebhookReceiver | undefined;
+  /** All that faults of receivers concern. */
+  readonly #receivers = new Set<WebhookReceiver>();
+  #behaviour: ReceiverBehaviour | undefined;
   /** Decides about the receiver alone. */
   readonly #receiverFaults: FaultEngine;
   readonly #receiverFaultIds = new Set<string>();
@@ -57,6 +69,7 @@ export class LiveWorld implements ScenarioWorld {
     this.#options = options;
     this.#api = options.api;
     this.#receiver = receiver;
+    if (receiver !== undefined) this.#receivers.add(receiver);
     this.#receiverFaults = faultEngine({
       nodesTotal: options.nodes,
       random: randomBytes,
@@ -93,13 +106,47 @@ export class LiveWorld implements ScenarioWorld {
     await this.#heal();
     if (this.#webhook !== undefined)
       await this.#insist(() => this.#api.request('DELETE', `/v1/webhooks/${this.#webhook}`));
-    await this.#receiver?.stop();
+    await this.#stopReceivers();
   }
 
   /** The sandbox itself ends: nothing in it needs to be mended. */
   async abandon(): Promise<void> {
     clearTimeout(this.#waking);
-    await this.#receiver?.stop();
+    await this.#stopReceivers();
+  }
+
+  readonly openReceiver: OpenReceiver = async (hears, respond) => {
+    const receiver = await WebhookReceiver.start(hears, respond);
+    receiver.behave(this.#behaviour);
+    this.#receivers.add(receiver);
+    return {
+      url: receiver.url,
+      close: async () => {
+        if (this.#receivers.delete(receiver)) await receiver.stop();
+      },
+    };
+  };
+
+  async #stopReceivers(): Promise<void> {
+    const receivers = [...this.#receivers];
+    this.#receivers.clear();
+    await Promise.all(receivers.map((receiver) => receiver.stop()));
+  }
+
+  /** What may stand in a test's way, in words. */
+  async obstacles(): Promise<readonly string[]> {
+    const processes = await this.#api.processes();
+    const away = processes.filter(({ state, linked }) => state !== 'running' || linked === false);
+    const faults = (await this.#api.faults()).filter(({ state }) => state !== 'over');
+    return [
+      ...away.map(({ process, state }) => `${process} is ${state}: custody.heal() brings it up`),
+      ...faults.map(({ id }) => `the fault ${id} is in force`),
+    ];
+  }
+
+  /** Since when it belongs to this cluster, by the clock of the sandbox, RFC 3339. */
+  get since(): string {
+    return this.#since;
   }
 
   nowMs(): number {
@@ -183,17 +230,7 @@ export class LiveWorld implements ScenarioWorld {
     },
     session: async ({ sessionId }) => {
       const found = await this.#insist(() => this.#api.session(sessionId));
-      if (!found) return undefined;
-      return {
-        sessionId: found.id,
-        state: found.state.replace('RECEIPT_STATE_', ''),
-        reasonCode: found.reason_code,
-        epoch: found.epoch,
-        attempt: found.attempt,
-        culprits: found.culprits,
-        publicKey: found.public_key ?? '',
-        chainCode: found.chain_code ?? '',
-      };
+      return found && sessionFacts(found);
     },
     nodesReady: async () => {
       const { nodes_ready } = await this.#insist(() => this.#api.health());
@@ -268,7 +305,11 @@ export class LiveWorld implements ScenarioWorld {
   }
 
   #perform(orders: readonly Order[]): void {
-    for (const order of orders) if (order.kind === 'receiver') this.#receiver?.behave(order.behaviour);
+    for (const order of orders) {
+      if (order.kind !== 'receiver') continue;
+      this.#behaviour = order.behaviour;
+      for (const receiver of this.#receivers) receiver.behave(order.behaviour);
+    }
     clearTimeout(this.#waking);
     const wakeMs = this.#receiverFaults.nextWakeMs();
     if (wakeMs === Number.POSITIVE_INFINITY) return;
@@ -315,16 +356,7 @@ export class LiveWorld implements ScenarioWorld {
   }
 
   #logged(view: EventView): LoggedEvent {
-    const event: LoggedEvent = {
-      id: view.id,
-      type: view.type,
-      atMs: Date.parse(view.timestamp),
-      resource: view.resource,
-      correlationId: view.correlation_id,
-      provider: null,
-      connectionId: null,
-      object: view.data.object,
-    };
+    const event = loggedEvent(view);
     if (!this.#seenEvents.has(event.id)) {
       this.#seenEvents.add(event.id);
       this.#observe({ kind: 'logged', atMs: this.nowMs(), tenant: '', event, sequence: view.sequence });

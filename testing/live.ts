@@ -1,4 +1,5 @@
 /** A live cluster for a test: a sandbox of its own, or one that runs already. */
+import { ambientPorts } from '../client/ambient.ts';
 import { TestCluster } from './cluster.ts';
 import { type LiveProcess, startLiveProcess, testVariables } from './live-process.ts';
 import { LiveWorld } from './live-world.ts';
@@ -15,6 +16,11 @@ export interface LiveClusterOptions {
   readonly running?: { readonly baseUrl: string; readonly token: string };
 }
 
+/** Relative URLs begin at the cluster. */
+function fetchAt(baseUrl: string): typeof globalThis.fetch {
+  return async (input, init) => globalThis.fetch(typeof input === 'string' ? new URL(input, baseUrl) : input, init);
+}
+
 export async function liveCluster(options: LiveClusterOptions): Promise<TestCluster> {
   const { running, receiver, environment, nodes, partialTimeoutMs, nodesWaitMs } = options;
   let own: LiveProcess | undefined;
@@ -24,14 +30,20 @@ export async function liveCluster(options: LiveClusterOptions): Promise<TestClus
   }
   const { baseUrl, token } = running ?? { baseUrl: own!.ready.http, token: own!.ready.token };
   const api = new SandboxApi({ baseUrl, token });
+  const fetch = fetchAt(baseUrl);
   try {
     const count = (await api.processes()).filter(({ process }) => process.startsWith('node/')).length;
     const world = await LiveWorld.open({ api, nodes: count, receiver });
     let stopping: Promise<void> | undefined;
     return new TestCluster(world, {
       nodes: count,
+      ports: { ...ambientPorts, fetch },
+      userPorts: { fetch },
+      since: world.since,
+      drive: (work) => work,
+      obstacles: () => world.obstacles(),
+      openReceiver: world.openReceiver,
       address: { url: baseUrl, token, ...(own && { grpc: own.ready.grpc, approverToken: own.ready.approver_token }) },
-      drive: () => undefined,
       takeSnapshot: () => api.takeSnapshot('test'),
       restoreSnapshot: (snapshot) => api.restoreSnapshot(snapshot as string),
       reset: () => api.reset(),

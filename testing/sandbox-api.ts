@@ -28,7 +28,8 @@ import {
   SignatureShareRequestSchema,
   SignatureShareResponseSchema,
 } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { CallFailure } from '../runner/scenario/world.ts';
+import type { LoggedEvent } from '../redis/event-log.ts';
+import type { CallFailure, SessionFacts } from '../runner/scenario/world.ts';
 
 /** A call of the signing API without a response message. */
 export class CallFailed extends Error {
@@ -59,6 +60,8 @@ export interface SandboxApiOptions {
   readonly token: string;
   /** How long a call may take. 35,000. */
   readonly timeoutMs?: number;
+  /** Instead of the global one. */
+  readonly fetch?: typeof globalThis.fetch;
 }
 
 export interface FaultView {
@@ -152,6 +155,10 @@ export class SandboxApi {
 
   deleteFault(id: string): Promise<FaultView> {
     return this.request('DELETE', `/v1/sandbox/faults/${encodeURIComponent(id)}`);
+  }
+
+  async faults(): Promise<readonly FaultView[]> {
+    return (await this.request<{ faults: readonly FaultView[] }>('GET', '/v1/sandbox/faults')).faults;
   }
 
   async clearFaults(): Promise<void> {
@@ -265,7 +272,7 @@ export class SandboxApi {
 
   /** The answer may also be cut short, by the death of the gateway: then there was none. */
   async #fetch(method: string, path: string, body: string | undefined): Promise<Answer> {
-    const { baseUrl, token, timeoutMs = 35_000 } = this.#options;
+    const { baseUrl, token, timeoutMs = 35_000, fetch = globalThis.fetch } = this.#options;
     try {
       const response = await fetch(`${baseUrl}${path}`, {
         method,
@@ -313,3 +320,31 @@ const failures: Readonly<Record<number, CallFailure>> = {
   503: 'UNAVAILABLE',
   504: 'DEADLINE_EXCEEDED',
 };
+
+/** As scenarios and tests see a session. */
+export function sessionFacts(found: SessionView): SessionFacts {
+  return {
+    sessionId: found.id,
+    state: found.state.replace('RECEIPT_STATE_', ''),
+    reasonCode: found.reason_code,
+    epoch: found.epoch,
+    attempt: found.attempt,
+    culprits: found.culprits,
+    publicKey: found.public_key ?? '',
+    chainCode: found.chain_code ?? '',
+  };
+}
+
+/** As scenarios and tests see an event. */
+export function loggedEvent(view: EventView): LoggedEvent {
+  return {
+    id: view.id,
+    type: view.type,
+    atMs: Date.parse(view.timestamp),
+    resource: view.resource,
+    correlationId: view.correlation_id,
+    provider: null,
+    connectionId: null,
+    object: view.data.object,
+  };
+}

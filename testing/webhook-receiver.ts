@@ -2,6 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
+import { type ReceivedRequest, type Respond, respondWith } from './webhooks.ts';
 
 export interface ReceivedEvent {
   readonly id: string;
@@ -15,25 +16,38 @@ export class WebhookReceiver {
   readonly #server: Server;
   #behaviour: ReceiverBehaviour = {};
 
-  private constructor() {
+  private constructor(hears: (request: ReceivedRequest, failure?: unknown) => void, respond: Respond | undefined) {
     this.#server = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('error', () => undefined);
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
-        const { status = 204, slowMs = 0, reset = false } = this.#behaviour;
-        const event = JSON.parse(Buffer.concat(chunks).toString()) as { id: string; type: string };
+      request.on('end', async () => {
+        const atMs = Date.now();
+        const body = Buffer.concat(chunks).toString();
+        const headers = Object.fromEntries(
+          Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+        );
+        const { status: told, slowMs = 0, reset = false } = this.#behaviour;
+        const made = () => new Request(this.url, { method: 'POST', headers, body });
+        const { status, retryAfter, failure } = await respondWith(told === undefined ? respond : () => told, made);
+        const event = JSON.parse(body) as { id: string; type: string };
         setTimeout(() => {
-          this.received.push({ id: event.id, type: event.type, status: reset ? 0 : status });
+          const given = reset ? 0 : status;
+          this.received.push({ id: event.id, type: event.type, status: given });
+          hears({ body, headers, status: given, atMs }, failure);
           if (reset) request.socket.resetAndDestroy();
-          else response.writeHead(status).end();
+          else response.writeHead(status, retryAfter === undefined ? {} : { 'retry-after': retryAfter }).end();
         }, slowMs);
       });
     });
   }
 
-  static async start(): Promise<WebhookReceiver> {
-    const receiver = new WebhookReceiver();
+  /** `hears` is called with each request, once it was answered; `respond` answers while no behaviour is set. */
+  static async start(
+    hears: (request: ReceivedRequest, failure?: unknown) => void = () => undefined,
+    respond?: Respond,
+  ): Promise<WebhookReceiver> {
+    const receiver = new WebhookReceiver(hears, respond);
     await new Promise<void>((resolve) => receiver.#server.listen(0, '127.0.0.1', resolve));
     return receiver;
   }

@@ -4,14 +4,15 @@
  * clients. Deterministic: the same seed and the same calls give the same trace, byte for byte.
  */
 import type { Log } from '../actors/live/ports.ts';
+import { allScopes, isScope } from '../api/scopes.ts';
 import type { Cryptography } from '../crypto/backend.ts';
 import { holdCryptography } from '../crypto/model/switch.ts';
 import type { RelayOptions, WebhookJob } from '../delivery/deliveries/public.ts';
 import type { Send } from '../delivery/egress/public.ts';
-import type { DoorVerdict, ProcessName } from '../faults/vocabulary/engine-contract.ts';
+import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import { type TokenRequest, TokenStore } from '../gateway/auth/token-store.ts';
 import type { ServeRequest, ServeResponse } from '../gateway/serve/contract.ts';
-import { type PlainRequest, plainRequest } from '../gateway/serve/plain-request.ts';
+import type { PlainRequest } from '../gateway/serve/plain-request.ts';
 import type { WalletApiConfig } from '../gateway/wallet-api.ts';
 import type { ReconTask } from '../modules/recon/public.ts';
 import type { KeyspaceSnapshot } from '../redis/memory/keyspace.ts';
@@ -65,6 +66,10 @@ export interface WorldSnapshot {
   readonly recon: readonly ReconTask[];
 }
 
+/** With every scope, where it names none. */
+export type WorldToken = Partial<Omit<TokenRequest, 'scopes'>> &
+  Pick<TokenRequest, 'tenant'> & { readonly scopes?: readonly string[] };
+
 /** What the processes of an installation keep secret. */
 export interface WorldSecrets {
   readonly token: Uint8Array;
@@ -85,7 +90,6 @@ interface Member {
 }
 
 const defaultWay: WayMs = { minMs: 0, maxMs: 1 };
-const clientWayMs = 1;
 const receiverWayMs = 5;
 
 export class CustodyWorld {
@@ -220,13 +224,16 @@ export class CustodyWorld {
     await Promise.all(staying.map(({ gateway }) => gateway?.restored()));
   }
 
-  /** Issues a token outside of the world: it takes no time and meets no fault. */
-  async token(request: TokenRequest): Promise<string> {
+  /** Issues a token outside of the world: it takes no time and meets no fault. Rejects with TypeError for an unknown scope. */
+  async token({ scopes = allScopes, ...request }: WorldToken): Promise<string> {
+    const unknown = scopes.find((scope) => !isScope(scope));
+    if (unknown !== undefined) throw new TypeError(`scopes: there is no scope ${unknown}`);
     this.#tokens += 1;
     const random = this.#host.random(`token/${this.#tokens}`);
     const clock = { nowMs: () => this.nowMs };
     const store = new TokenStore(this.#redis.memory.client(), this.#config.tokenKey, { clock, random });
-    return (await store.issueToken(request)).token;
+    const { environment } = this.#config;
+    return (await store.issueToken({ environment, scopes: scopes.filter(isScope), ...request })).token;
   }
 
   /** A client of the API, with chance of its own. */
@@ -252,7 +259,9 @@ export class CustodyWorld {
   connect(gateway: ProcessName, request: PlainRequest): Exchange {
     const door = this.#members.find(({ name }) => name === gateway && name.startsWith('gateway'));
     if (door === undefined) throw new Error(`there is no gateway ${gateway} in this world`);
-    return new Exchange({ time: this.#host.time, loop: this.loop, note: (text) => this.#note(text) }, door, request);
+    const { time } = this.#host;
+    const verdict = (method: string, path: string) => this.#host.request({ door: 'http', method, path });
+    return new Exchange({ time, verdict, loop: this.loop, note: (text) => this.#note(text) }, door, request);
   }
 
   /** Runs the world until `work` has its result, which must come within that much virtual time. */
@@ -392,52 +401,15 @@ export class CustodyWorld {
     });
   }
 
-  /** One request to a gateway over the network of the world, by its faults; undefined: it was cut before an answer. */
-  request(name: ProcessName, request: PlainRequest): Promise<Response | undefined> {
-    const { time } = this.#host;
-    const member = this.#members.find((one) => one.name === name)!;
-    this.#note(() => `client -> ${name} ${request.method} ${request.target}`);
-    const [path = ''] = request.target.split('?');
-    // What steers the sandbox itself is no request of the API.
-    const isSteering = path.startsWith('/v1/sandbox/');
-    const door = isSteering ? undefined : this.#host.request({ door: 'http', method: request.method, path });
-    return new Promise((resolve) => {
-      const answer = (given: Response | undefined): void => {
-        member.callers.delete(lost);
-        const response = door?.fate === 'lost' || door?.fate === 'cut' ? undefined : given;
-        time.after(clientWayMs + (door?.delayMs ?? 0), () => {
-          this.#note(
-            () => `client <- ${name} ${response === undefined ? 'lost' : `${response.status} ${response.body}`}`,
-          );
-          this.loop.woken();
-          resolve(response);
-        });
-      };
-      const lost = (): void => answer(undefined);
-      time.after(clientWayMs, () => {
-        const { life, gateway } = member;
-        if (life === undefined || gateway === undefined) {
-          lost();
-          return;
-        }
-        if (door?.fate === 'refused') {
-          answer(refusal(door));
-          return;
-        }
-        member.callers.add(lost);
-        life.enter(() => {
-          const plain = plainRequest(request);
-          gateway.serve(plain).then(
-            ({ status, headers, body = '' }) => {
-              if (!life.isAlive) return;
-              plain.leave();
-              answer({ status, headers, body: typeof body === 'string' ? body : Buffer.from(body).toString('utf8') });
-            },
-            (error: unknown) => this.loop.failed(error),
-          );
-        });
-      });
-    });
+  /** A whole answer of a gateway, over the network of the world and by its faults; undefined: it was cut before. */
+  async request(gateway: ProcessName, request: PlainRequest): Promise<Response | undefined> {
+    const exchange = this.connect(gateway, request);
+    const answer = await exchange.answer;
+    if (answer === undefined) return undefined;
+    // A client of a scenario reads whole answers: it leaves a stream at its beginning.
+    if (answer.pieces !== undefined) exchange.leave();
+    const { status, headers, body } = answer;
+    return { status, headers, body: typeof body === 'string' ? body : Buffer.from(body).toString('utf8') };
   }
 
   // --- the trace ---------------------------------------------------------------------------------------------------
@@ -453,14 +425,4 @@ export class CustodyWorld {
       this.#note(() => `${name} log ${level} ${message} ${JSON.stringify(fields)}`);
     return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
   }
-}
-
-/** As the fault proxy of the live world answers (plane/http-door.ts). */
-function refusal({ status = 503, retryAfterS }: DoorVerdict): Response {
-  const error = { code: 'fault', message: 'refused by a fault', details: [] };
-  const headers = {
-    'content-type': 'application/json',
-    ...(retryAfterS !== undefined && { 'retry-after': `${retryAfterS}` }),
-  };
-  return { status, headers, body: JSON.stringify({ error }) };
 }

@@ -2,7 +2,7 @@
  * One request of a client on a connection of its own: on its way to a gateway, while it is served, and its answer on the
  * way back, in pieces where it is a stream. A gateway that dies cuts the connection; a client may leave at any time.
  */
-import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
+import type { DoorVerdict, ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import type { ServeResponse } from '../gateway/serve/contract.ts';
 import { type LeavingRequest, type PlainRequest, plainRequest } from '../gateway/serve/plain-request.ts';
 import type { VirtualTime } from '../sim/virtual-time.ts';
@@ -22,6 +22,8 @@ export interface Door {
 export interface ExchangeHost {
   readonly time: VirtualTime;
   readonly loop: RunLoop;
+  /** The faults of the door; undefined: nothing is armed. */
+  verdict(method: string, path: string): DoorVerdict | undefined;
   /** A line of the trace. */
   note(text: () => string): void;
 }
@@ -45,6 +47,7 @@ export class Exchange {
   readonly #host: ExchangeHost;
   readonly #door: Door;
   readonly #request: LeavingRequest;
+  readonly #verdict: DoorVerdict | undefined;
   #resolve!: (answer: Answered | undefined) => void;
   #pieces: Pieces | undefined;
   #stream: AsyncIterableIterator<string> | undefined;
@@ -58,6 +61,9 @@ export class Exchange {
     this.answer = new Promise((resolve) => {
       this.#resolve = resolve;
     });
+    const [path = ''] = request.target.split('?');
+    // What steers the sandbox itself is no request of the API.
+    if (!path.startsWith('/v1/sandbox/')) this.#verdict = host.verdict(request.method, path);
     host.note(() => `client -> ${door.name} ${request.method} ${request.target}`);
     host.time.after(wayMs, () => this.#arrive());
   }
@@ -87,6 +93,10 @@ export class Exchange {
     if (life === undefined || gateway === undefined) {
       this.#wasRefused = true;
       this.#back(undefined);
+      return;
+    }
+    if (this.#verdict?.fate === 'refused') {
+      this.#back(refusal(this.#verdict));
       return;
     }
     callers.add(this.#cut);
@@ -140,20 +150,32 @@ export class Exchange {
     else this.#toClient(() => pieces.end(new Error('the connection was lost')));
   };
 
-  #back(answer: Answered | undefined): void {
+  #back(given: Answered | undefined): void {
     const { name } = this.#door;
+    const { fate, delayMs = 0 } = this.#verdict ?? {};
+    const answer = fate === 'lost' || fate === 'cut' ? undefined : given;
     this.#toClient(() => {
       this.#host.note(() => `client <- ${name} ${answer === undefined ? 'lost' : `${answer.status} ${answer.body}`}`);
       this.#host.loop.woken();
       this.#resolve(answer);
-    });
+    }, delayMs);
   }
 
-  #toClient(arrive: () => void): void {
-    this.#host.time.after(wayMs, () => {
+  #toClient(arrive: () => void, delayMs = 0): void {
+    this.#host.time.after(wayMs + delayMs, () => {
       if (!this.#hasLeft) arrive();
     });
   }
+}
+
+/** As the fault proxy of the live world answers (plane/http-door.ts). */
+function refusal({ status = 503, retryAfterS }: DoorVerdict): Answered {
+  const error = { code: 'fault', message: 'refused by a fault', details: [] };
+  const headers = {
+    'content-type': 'application/json',
+    ...(retryAfterS !== undefined && { 'retry-after': `${retryAfterS}` }),
+  };
+  return { status, headers, body: JSON.stringify({ error }), pieces: undefined };
 }
 
 /** What has arrived of a stream and was not read yet. */

@@ -15,10 +15,21 @@ export interface Received {
   readonly status: number;
 }
 
+/** What answers in the place of a receiver; the world's time may stand still meanwhile, or pass. */
+export type Attendant = (request: Omit<Received, 'status'>) => Promise<AttendantAnswer>;
+
+export interface AttendantAnswer {
+  readonly status: number;
+  /** The header of that name. */
+  readonly retryAfter?: string | undefined;
+}
+
 export class Receivers {
   readonly #time: VirtualTime;
   readonly #wayMs: number;
   readonly #received: Received[] = [];
+  readonly #attendants = new Map<string, Attendant>();
+  #hears: (received: Received) => void = () => undefined;
   #behaviour: ReceiverBehaviour | undefined;
 
   constructor(time: VirtualTime, wayMs: number) {
@@ -34,6 +45,17 @@ export class Receivers {
   /** undefined: well. */
   get behaviour(): ReceiverBehaviour | undefined {
     return this.#behaviour;
+  }
+
+  /** `hears` gets every request with its status; one listener. */
+  listen(hears: (received: Received) => void): void {
+    this.#hears = hears;
+  }
+
+  /** From now on it answers at that address while receivers are well; undefined: no longer. */
+  attend(url: string, attendant: Attendant | undefined): void {
+    if (attendant === undefined) this.#attendants.delete(url);
+    else this.#attendants.set(url, attendant);
   }
 
   /** From now on; undefined: well. */
@@ -60,8 +82,20 @@ export class Receivers {
           return;
         }
         this.#time.after(this.#wayMs + delayMs, () => {
+          const request = { atMs: this.#time.nowMs(), url, headers, body: body.toString('utf8') };
+          const attendant = this.#behaviour === undefined ? this.#attendants.get(url) : undefined;
+          if (attendant !== undefined) {
+            void attendant(request).then(({ status, retryAfter }) => {
+              this.#note({ ...request, status });
+              const tookMs = this.#time.nowMs() - beganMs + this.#wayMs;
+              if (fate === 'unanswered' || tookMs >= timeoutMs) timedOut();
+              else
+                this.#time.after(this.#wayMs, () => answer(() => ({ kind: 'answered', status, retryAfter, tookMs })));
+            });
+            return;
+          }
           const { status = 200, slowMs = 0, reset = false } = this.#behaviour ?? {};
-          this.#received.push({ atMs: this.#time.nowMs(), url, headers, body: body.toString('utf8'), status });
+          this.#note({ ...request, status: reset ? 0 : status });
           if (reset) fail('connection_reset', 'the receiver closed the connection', this.#wayMs);
           else if (fate === 'unanswered' || this.#wayMs + delayMs + slowMs >= timeoutMs) timedOut();
           else {
@@ -77,5 +111,10 @@ export class Receivers {
         });
       });
     };
+  }
+
+  #note(received: Received): void {
+    this.#received.push(received);
+    this.#hears(received);
   }
 }

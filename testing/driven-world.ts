@@ -1,0 +1,116 @@
+/**
+ * A simulated world whose time passes while its answers are awaited. The signing cluster's questions go to it; what the
+ * control plane stores is asked for at its door.
+ */
+import type { RunEvent } from '../faults/recording.ts';
+import type { QuestionName, Questions, ScenarioWorld } from '../runner/scenario/world.ts';
+import type { CustodyWorld } from '../world/custody-world.ts';
+import type { TestCluster } from './cluster.ts';
+import { ApiError, loggedEvent, type SandboxApi, sessionFacts } from './sandbox-api.ts';
+import type { VirtualDriver } from './virtual-driver.ts';
+import type { Webhook } from './webhooks.ts';
+
+export interface DrivenParts {
+  readonly world: CustodyWorld;
+  readonly driver: VirtualDriver;
+  readonly api: SandboxApi;
+  readonly signing: ScenarioWorld;
+}
+
+type Handlers = { readonly [Q in QuestionName]?: (asks: Questions[Q]['asks']) => Promise<Questions[Q]['gets']> };
+
+/** A gateway that is down is asked again after so long. */
+const repeatMs = 25;
+const patienceMs = 60_000;
+const lookMs = 5;
+
+export class DrivenWorld implements ScenarioWorld {
+  readonly kind = 'simulated';
+  readonly #parts: DrivenParts;
+  #webhook: Webhook | undefined;
+
+  constructor(parts: DrivenParts) {
+    this.#parts = parts;
+  }
+
+  nowMs(): number {
+    return this.#parts.signing.nowMs();
+  }
+
+  idOf(name: string): string {
+    return this.#parts.signing.idOf(name);
+  }
+
+  recording(): readonly RunEvent[] {
+    return this.#parts.signing.recording();
+  }
+
+  violations() {
+    return this.#parts.signing.violations();
+  }
+
+  ask: ScenarioWorld['ask'] = (question, asks, gets, fails) => {
+    const { signing, world, driver } = this.#parts;
+    type Gets = Parameters<typeof gets>[0];
+    const handler = this.#handlers[question] as ((asked: typeof asks) => Promise<Gets>) | undefined;
+    const work =
+      handler?.(asks) ??
+      new Promise<Gets>((resolve) => {
+        signing.ask(question, asks, (answer) => {
+          world.loop.woken();
+          resolve(answer);
+        });
+      });
+    driver.run(work).then(gets, (error: unknown) => fails?.(error instanceof Error ? error : new Error(String(error))));
+  };
+
+  readonly #handlers: Handlers = {
+    session: async ({ sessionId }) => {
+      const found = await this.#insist(() => this.#parts.api.session(sessionId));
+      return found && sessionFacts(found);
+    },
+    events: async () => (await this.#insist(() => this.#parts.api.events(0))).map(loggedEvent),
+    delivered: async () =>
+      (this.#webhook?.received ?? [])
+        .filter(({ status }) => status >= 200 && status < 300)
+        .map(({ event: { type } }) => type),
+  };
+
+  /** From now on `delivered` tells what a webhook for every event has acknowledged. */
+  async deliverTo(test: TestCluster): Promise<void> {
+    this.#webhook = await test.webhooks.open();
+  }
+
+  /** Lets time pass until every node is linked. */
+  settle(): Promise<void> {
+    const { driver, world } = this.#parts;
+    const { cluster } = world;
+    return driver.run(
+      (async () => {
+        while (cluster.nodesReady() < cluster.roster.nodes.length) await this.#pause(lookMs);
+      })(),
+    );
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { world } = this.#parts;
+    return new Promise((resolve) => {
+      world.cluster.time.after(ms, () => {
+        world.loop.woken();
+        resolve();
+      });
+    });
+  }
+
+  async #insist<T>(ask: () => Promise<T>): Promise<T> {
+    for (let leftMs = patienceMs; ; leftMs -= repeatMs) {
+      try {
+        return await ask();
+      } catch (error) {
+        const mayRepeat = error instanceof ApiError && (error.status === 0 || error.status >= 500);
+        if (!mayRepeat || leftMs <= 0) throw error;
+      }
+      await this.#pause(repeatMs);
+    }
+  }
+}

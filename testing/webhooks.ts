@@ -1,0 +1,157 @@
+/** Webhooks in the hands of a test: a receiver that checks signatures, and whose answers the test may choose. */
+import type { Event } from '../client/generated-api.ts';
+import { verifyWebhook } from '../client/webhooks.ts';
+import { type EventMatch, type EventOf, type EventPattern, matcher } from './event-reader.ts';
+import { Feed } from './feed.ts';
+import { ApiError } from './sandbox-api.ts';
+import type { NextOptions, WalletSide } from './wallet-side.ts';
+
+/** A request that came, and its answer. */
+export interface ReceivedRequest {
+  /** As it came: what the signature covers. */
+  readonly body: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Of the answer; 0: the connection was cut. */
+  readonly status: number;
+  /** When it came, by the clock of the receiver: milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+export interface WebhookDelivery<E extends Event = Event> extends ReceivedRequest {
+  readonly event: E;
+}
+
+/** A status, or a whole answer. */
+export type Respond = (request: Request) => number | Response | Promise<number | Response>;
+
+/** Where a world receives. */
+export interface ReceiverPlace {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** `hears` is called with each request, once it was answered; `respond` undefined: 204. */
+export type OpenReceiver = (
+  hears: (request: ReceivedRequest, failure?: unknown) => void,
+  respond: Respond | undefined,
+) => Promise<ReceiverPlace>;
+
+export interface WebhookOptions {
+  /** Event types that it wants; ["*"] by default. */
+  readonly events?: readonly EventPattern[];
+  /** Answers each request; 204 by default. What it throws is a 500, and rejects the next `next`. */
+  readonly respond?: Respond;
+}
+
+const withinMsDefault = 60_000;
+
+/** A registered webhook and its receiver. */
+export class Webhook {
+  readonly id: string;
+  readonly url: string;
+  /** whsec_… */
+  readonly secret: string;
+  readonly #side: WalletSide;
+  readonly #feed: Feed<WebhookDelivery>;
+  readonly #failures: unknown[];
+  readonly #place: ReceiverPlace;
+
+  private constructor(
+    side: WalletSide,
+    made: Made,
+    place: ReceiverPlace,
+    feed: Feed<WebhookDelivery>,
+    failures: unknown[],
+  ) {
+    this.#side = side;
+    this.id = made.id;
+    this.secret = made.secret;
+    this.url = place.url;
+    this.#place = place;
+    this.#feed = feed;
+    this.#failures = failures;
+  }
+
+  static async open(
+    side: WalletSide,
+    open: OpenReceiver,
+    { events = ['*'], respond }: WebhookOptions,
+  ): Promise<Webhook> {
+    if (respond !== undefined && typeof respond !== 'function')
+      throw new TypeError('respond must be a function that gives a status or a Response');
+    const feed = new Feed<WebhookDelivery>();
+    const failures: unknown[] = [];
+    const place = await open((request, failure) => {
+      if (failure !== undefined) failures.push(failure);
+      feed.push({ ...request, event: JSON.parse(request.body) as Event });
+    }, respond);
+    try {
+      const made = await side.call<Made>('POST', '/v1/webhooks', { url: place.url, events });
+      return new Webhook(side, made, place, feed, failures);
+    } catch (error) {
+      await place.close();
+      throw error;
+    }
+  }
+
+  /** Every request so far, oldest first; an event comes again when its answer was no 2xx. */
+  get received(): readonly WebhookDelivery[] {
+    return this.#feed.all;
+  }
+
+  /**
+   * The next request that was not given yet, of an event that matches; time passes until it comes. Its signature is checked
+   * under the secret. Rejects with WebhookVerificationError, and with StillPending when none comes in time.
+   */
+  async next<M extends EventMatch = '*'>(
+    match: M = '*' as M,
+    { of, withinMs = withinMsDefault }: NextOptions = {},
+  ): Promise<WebhookDelivery<EventOf<M>>> {
+    const resource = typeof of === 'object' ? of.id : of;
+    const wanted = matcher(match);
+    const matches = ({ event }: WebhookDelivery) =>
+      (resource === undefined || event.resource.id === resource) && wanted(event);
+    const name = typeof match === 'function' ? 'an event that matches the function' : match;
+    const what = `webhook ${this.id} got no request of ${name}${resource === undefined ? '' : ` of ${resource}`}`;
+    const found = await this.#side.within(what, withinMs, (signal) => this.#feed.first(matches, true, signal));
+    const failure = this.#failures.shift();
+    if (failure !== undefined) throw failure;
+    await verifyWebhook(found.body, found.headers, this.secret, { nowMs: found.atMs });
+    return found as WebhookDelivery<EventOf<M>>;
+  }
+
+  /** Removes the webhook and its receiver. Repeatable. */
+  async close(): Promise<void> {
+    try {
+      await this.#side.call('DELETE', `/v1/webhooks/${this.id}`);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    } finally {
+      await this.#place.close();
+    }
+  }
+}
+
+interface Made {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** What a test's own `respond` gives. Never rejects. */
+export async function respondWith(
+  respond: Respond | undefined,
+  request: () => Request,
+): Promise<{ readonly status: number; readonly retryAfter?: string; readonly failure?: unknown }> {
+  if (respond === undefined) return { status: 204 };
+  try {
+    const given = await respond(request());
+    const status = typeof given === 'number' ? given : given?.status;
+    if (!Number.isInteger(status) || status < 200 || status > 599)
+      throw new TypeError('respond must give a status from 200 to 599, or a Response');
+    const retryAfter = typeof given === 'number' ? null : given.headers.get('retry-after');
+    return { status, ...(retryAfter !== null && { retryAfter }) };
+  } catch (failure) {
+    return { status: 500, failure };
+  }
+}
