@@ -11,7 +11,6 @@ import type { RunEvent } from '../faults/recording.ts';
 import type { Fault, FaultOf } from '../faults/vocabulary/fault.ts';
 import {
   ApprovalMode,
-  type DiagnosticReceipt,
   DkgShareExchangeRequestSchema,
   InitiateDkgRequestSchema,
   InitiateSigningRequestSchema,
@@ -20,7 +19,6 @@ import {
   ResumeSessionRequestSchema,
   SignatureShareRequestSchema,
 } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { LoggedEvent } from '../redis/event-log.ts';
 import { faultFaults } from '../runner/scenario/shape.ts';
 import type {
   CallName,
@@ -31,7 +29,9 @@ import type {
   SessionFacts,
 } from '../runner/scenario/world.ts';
 import type { Violation } from '../sim/observation.ts';
-import type { EventMatch, EventOf } from './event-reader.ts';
+import { CeremonyFailed, type Key, type Signature, type SignOptions } from './ceremonies.ts';
+import type { ClusterEvents, ClusterPorts, ClusterWebhooks, TokenOptions } from './cluster-ports.ts';
+import type { EventMatch } from './event-reader.ts';
 import { CallFailed } from './sandbox-api.ts';
 import {
   type ApproveOptions,
@@ -40,87 +40,8 @@ import {
   type RejectOptions,
   type WaitForOptions,
   WalletSide,
-  type WalletWorld,
 } from './wallet-side.ts';
-import { type OpenReceiver, Webhook, type WebhookOptions } from './webhooks.ts';
-
-/** Where its API is, and what to show it. */
-export interface ClusterAddress {
-  /** e.g. http://127.0.0.1:8080 */
-  readonly url: string;
-  /** With every scope. */
-  readonly token: string;
-  /** host:port; undefined: of a sandbox that runs already its banner alone tells it. */
-  readonly grpc?: string;
-  /** Likewise. */
-  readonly approverToken?: string;
-}
-
-/** A token of a simulated cluster. */
-export interface TokenOptions {
-  /** Of its principal: two tokens are two people, whatever their names. */
-  readonly name?: string;
-  /** Every scope by default. */
-  readonly scopes?: readonly string[];
-  /** The cluster's own by default; another sees nothing of it. */
-  readonly tenant?: string;
-}
-
-/** What a kind of cluster adds to its world. */
-export interface ClusterPorts extends Pick<WalletWorld, 'ports' | 'since' | 'drive' | 'obstacles'> {
-  readonly nodes: number;
-  readonly address: ClusterAddress;
-  /** For `signmesh/client`: time passes while it waits. */
-  readonly userPorts: Partial<ClientPorts> & Pick<ClientPorts, 'fetch'>;
-  readonly openReceiver: OpenReceiver;
-  /** undefined: its tokens are issued by a command. */
-  readonly issueToken?: (options: TokenOptions) => Promise<string>;
-  readonly takeSnapshot: () => Promise<unknown>;
-  readonly restoreSnapshot: (snapshot: unknown) => Promise<void>;
-  readonly reset: () => Promise<void>;
-  readonly recording: () => Promise<readonly RunEvent[]>;
-  readonly stop: () => Promise<void>;
-}
-
-export interface Key {
-  /** The DKG session; wallet_id of signing calls. */
-  readonly id: string;
-  readonly curve: 'secp256k1' | 'ed25519';
-  /** Compressed: 33 bytes, or 32 for ed25519. */
-  readonly publicKey: Uint8Array;
-}
-
-export interface Signature {
-  /** 64 bytes: r and s, or R and z. */
-  readonly signature: Uint8Array;
-  /** Mock ECDSA: one byte; else empty. */
-  readonly recoveryId: Uint8Array;
-  /** What was signed: for secp256k1 the SHA-256 digest of the message, for ed25519 the message. */
-  readonly signed: Uint8Array;
-  readonly sessionId: string;
-}
-
-export interface SignOptions {
-  /** The transaction intent; one of its own by default. */
-  readonly intent?: string;
-  /**
-   * With secp256k1 keys `MOCK_THRESHOLD` gives ECDSA signatures, `MPC_FROST` BIP-340 ones. A key has one: that of its first
-   * signature, and mock ECDSA if that names none.
-   */
-  readonly keystore?: 'MOCK_THRESHOLD' | 'MPC_FROST';
-  /** BIP-32 path below the key. */
-  readonly path?: string;
-}
-
-/** A ceremony that did not come to its end: why, by its receipt. */
-export class CeremonyFailed extends Error {
-  override readonly name = 'CeremonyFailed';
-  readonly receipt: DiagnosticReceipt;
-  constructor(receipt: DiagnosticReceipt) {
-    super(`${ReceiptState[receipt.state]} ${receipt.reasonCode}: ${receipt.message}`);
-    this.receipt = receipt;
-  }
-}
+import { Webhook } from './webhooks.ts';
 
 /** A fault that was injected. */
 export interface InjectedFault {
@@ -134,23 +55,6 @@ export interface InjectedFault {
 function checkMs(name: string, ms: number): void {
   if (!Number.isSafeInteger(ms) || ms < 0)
     throw new RangeError(`${name} must be a whole number of milliseconds, 0 or more`);
-}
-
-export interface ClusterEvents {
-  /** The whole log since the cluster was taken, oldest first. */
-  (): Promise<readonly LoggedEvent[]>;
-  /**
-   * The oldest event that matches and was not given by `next` before; time passes until it happens. Rejects with
-   * StillPending, which says what is pending, when it does not happen in time.
-   */
-  next<M extends EventMatch>(match: M, options?: NextOptions): Promise<EventOf<M>>;
-  /** What happened so far is not given by `next` any more. */
-  skip(): Promise<void>;
-}
-
-export interface ClusterWebhooks {
-  /** Registers a webhook, whose receiver is in this process. */
-  open(options?: WebhookOptions): Promise<Webhook>;
 }
 
 export class TestCluster {

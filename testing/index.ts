@@ -6,17 +6,9 @@ import type { TestCluster } from './cluster.ts';
 
 export type { Fault } from '../faults/vocabulary/fault.ts';
 export { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-export {
-  CeremonyFailed,
-  type ClusterEvents,
-  type ClusterWebhooks,
-  type InjectedFault,
-  type Key,
-  type Signature,
-  type SignOptions,
-  TestCluster,
-  type TokenOptions,
-} from './cluster.ts';
+export { CeremonyFailed, type Key, type Signature, type SignOptions } from './ceremonies.ts';
+export { type InjectedFault, TestCluster } from './cluster.ts';
+export type { ClusterEvents, ClusterWebhooks, TokenOptions } from './cluster-ports.ts';
 export type { EventMatch, EventOf, EventPattern } from './event-reader.ts';
 export { ApiError, CallFailed } from './sandbox-api.ts';
 export { StillPending } from './still-pending.ts';

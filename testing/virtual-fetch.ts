@@ -3,8 +3,9 @@
  * answers are Node's own `Request` and `Response`, and what has no answer rejects as Node's `fetch` does. A call lets
  * virtual time pass until its answer is there.
  *
- * - A client that polls comes forward: the same GET again, with nothing sent in between, leaves 250 ms later, then 1 s, then
- *   3 s. So a loop that really sleeps between two reads needs a few of them.
+ * - A client that polls or repeats comes forward: the same GET again, with nothing sent in between, and what follows a
+ *   failure (no answer, 429, 5xx) leaves 250 ms later, then 1 s, then 3 s. So a loop that really sleeps between two
+ *   attempts needs a few of them.
  * - A stream that is read lets 15 s pass without news; then it waits until something else lets time pass. So a stream that
  *   is read in the background does not run the world away from its test.
  */
@@ -27,6 +28,8 @@ export class VirtualFetch {
   readonly #isPassive: boolean;
   /** How often a path was read since something else was sent. */
   readonly #reads = new Map<string, number>();
+  /** In a row. */
+  #failures = 0;
   readonly #open = new Set<(reason: unknown) => void>();
   #isStopped = false;
 
@@ -58,7 +61,13 @@ export class VirtualFetch {
     const pauseMs = this.#pauseMs(request.method, target);
     const headers = { host, accept: '*/*', 'user-agent': 'node', ...Object.fromEntries(request.headers) };
     const call = new VirtualCall(this.#world, this.#driver, signal, this.#open);
-    const answer = await call.send({ method: request.method, target, headers, body }, pauseMs);
+    const answer = await call
+      .send({ method: request.method, target, headers, body }, pauseMs)
+      .catch((error: unknown) => {
+        if (!signal.aborted) this.#failures += 1;
+        throw error;
+      });
+    this.#failures = answer.status === 429 || answer.status >= 500 ? this.#failures + 1 : 0;
     return this.#response(request, answer, call);
   };
 
@@ -89,13 +98,11 @@ export class VirtualFetch {
 
   #pauseMs(method: string, target: string): number {
     if (this.#isPassive) return 0;
-    if (method !== 'GET') {
-      this.#reads.clear();
-      return 0;
-    }
-    const times = this.#reads.get(target) ?? 0;
-    this.#reads.set(target, times + 1);
-    return times === 0 ? 0 : repeatPausesMs[Math.min(times, repeatPausesMs.length) - 1]!;
+    const reads = this.#reads.get(target) ?? 0;
+    if (method === 'GET') this.#reads.set(target, reads + 1);
+    else this.#reads.clear();
+    const repeats = Math.max(this.#failures, method === 'GET' ? reads : 0);
+    return repeats === 0 ? 0 : repeatPausesMs[Math.min(repeats, repeatPausesMs.length) - 1]!;
   }
 
   #response(request: Request, { status, headers, body, pieces }: Answered, call: VirtualCall): Response {

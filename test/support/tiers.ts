@@ -48,7 +48,7 @@ export function tierOf(file: string, read: (path: string) => string): Tier {
     }
     const text = read(path);
     if (/^vi\.mock\(/m.test(text)) return 'alone';
-    if (launchers.has(path)) tier = 'system';
+    if (launchers.has(path) || (path.startsWith('examples/') && /\blive: /.test(text))) tier = 'system';
     for (const [, typeOnly, from] of text.matchAll(/^(?:import|export) (type )?(?:[^;']*? from )?'([^']+)';$/gm)) {
       if (typeOnly !== undefined) continue;
       if (processModules.has(from!)) tier = 'system';

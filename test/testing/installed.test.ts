@@ -114,14 +114,13 @@ describe('npx signmesh', { timeout: 150_000 }, () => {
 });
 
 describe('signmesh/testing, installed', { timeout: 150_000 }, () => {
-  test('serves a vitest file', async () => {
-    cpSync(join(root, 'examples/testing/survives-a-crash.test.ts'), join(project, 'survives-a-crash.test.ts'));
-    const { exitCode, stdout, stderr } = await run(project, process.execPath, [
-      'node_modules/vitest/vitest.mjs',
-      'run',
-    ]);
+  test('serves vitest files: signatures, and the HTTP client of a user', async () => {
+    for (const file of ['survives-a-crash.test.ts', 'payouts.test.ts', 'payout-client.ts'])
+      cpSync(join(root, 'examples/testing', file), join(project, file));
+    const vitest = ['node_modules/vitest/vitest.mjs', 'run'];
+    const { exitCode, stdout, stderr } = await run(project, process.execPath, vitest, { PAYOUTS_IN: 'simulated' });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    expect(stdout).toMatch(/Tests .*4 passed/);
+    expect(stdout).toMatch(/Tests .*7 passed/);
   });
 
   test('serves a node:test file', async () => {

@@ -138,15 +138,21 @@ describe('custody.fetch', () => {
   test('fails as over a network when the gateway is down or dies; the next call meets the next gateway', async () => {
     const custody = await made('network');
     const { fetch } = custody;
-    await custody.inject({ fault: 'crash', target: 'gateway', at: { point: 'call' } });
+    await custody.crash('gateway', { at: { point: 'call' }, restart_after_ms: null });
     const post = { method: 'POST', headers: { ...authorized(custody), 'content-type': 'application/json' } };
     const lost = fetch('/v1/dkg/initiate', { ...post, body: JSON.stringify({ session_id: 'lost' }) });
     await expect(lost).rejects.toMatchObject({ message: 'fetch failed', cause: { code: 'UND_ERR_SOCKET' } });
     await expect(fetch('/v1/health')).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
-    await custody.wait(1_000);
+    await custody.heal();
     expect((await fetch('/v1/health')).status).toBe(200);
-    // A client that repeats notices nothing.
-    await custody.crash('gateway');
+    // Clients that repeat come forward: with pauses in the cluster's time, and with none at all.
+    await custody.crash('gateway', { restart_after_ms: 2_000 });
+    for (let isUp = false; !isUp; )
+      isUp = await fetch('/v1/health').then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    await custody.crash('gateway', { restart_after_ms: 2_000 });
     expect(await clientOf(custody).wallets.list().first()).toMatchObject({ wallets: [] });
   });
 

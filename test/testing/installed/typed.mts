@@ -1,6 +1,15 @@
 /** Compiled, not run: what TypeScript must know of the installed package. */
 import { createClient, type Intent } from 'signmesh/client';
-import { CeremonyFailed, type ClusterOptions, cluster, type Fault, type Key, type TestCluster } from 'signmesh/testing';
+import {
+  CeremonyFailed,
+  type ClusterOptions,
+  cluster,
+  type Fault,
+  type Key,
+  StillPending,
+  type TestCluster,
+  type Webhook,
+} from 'signmesh/testing';
 
 const options: ClusterOptions = { nodes: 3 };
 const custody: TestCluster = await cluster(options);
@@ -21,3 +30,19 @@ const destination = { address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' };
 export const intent: Intent = await client.intents.create('wal_1', { asset: 'ETH', amount: '1', destination });
 // @ts-expect-error An amount is a string.
 await client.intents.create('wal_1', { asset: 'ETH', amount: 1, destination });
+
+export const simulated = createClient({ baseUrl: custody.url, token: custody.token, ports: custody.clientPorts });
+export const own: typeof fetch = custody.fetch;
+const hook: Webhook = await custody.webhooks.open({
+  events: ['transaction_intent.*'],
+  respond: async (request) => ((await request.text()) === '' ? 400 : new Response(null, { status: 204 })),
+});
+const approved: Intent = await custody.approve(intent, { comment: 'checked' });
+const completed = await custody.events.next('transaction_intent.completed', { of: approved });
+export const amount: string = completed.data.object.amount;
+export const told: string = (await hook.next('transaction_intent.completed')).event.data.object.status;
+export const pending = (error: unknown): readonly string[] => (error instanceof StillPending ? error.pending : []);
+// @ts-expect-error There is no such event type.
+await custody.events.next('transaction_intent.complete');
+// @ts-expect-error There is no such status.
+await custody.waitFor(intent, { until: 'paid' });

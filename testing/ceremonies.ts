@@ -1,0 +1,42 @@
+/** Keys and signatures as a test has them. */
+import { type DiagnosticReceipt, ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+
+export interface Key {
+  /** The DKG session; wallet_id of signing calls. */
+  readonly id: string;
+  readonly curve: 'secp256k1' | 'ed25519';
+  /** Compressed: 33 bytes, or 32 for ed25519. */
+  readonly publicKey: Uint8Array;
+}
+
+export interface Signature {
+  /** 64 bytes: r and s, or R and z. */
+  readonly signature: Uint8Array;
+  /** Mock ECDSA: one byte; else empty. */
+  readonly recoveryId: Uint8Array;
+  /** What was signed: for secp256k1 the SHA-256 digest of the message, for ed25519 the message. */
+  readonly signed: Uint8Array;
+  readonly sessionId: string;
+}
+
+export interface SignOptions {
+  /** The transaction intent; one of its own by default. */
+  readonly intent?: string;
+  /**
+   * With secp256k1 keys `MOCK_THRESHOLD` gives ECDSA signatures, `MPC_FROST` BIP-340 ones. A key has one: that of its first
+   * signature, and mock ECDSA if that names none.
+   */
+  readonly keystore?: 'MOCK_THRESHOLD' | 'MPC_FROST';
+  /** BIP-32 path below the key. */
+  readonly path?: string;
+}
+
+/** A ceremony that did not come to its end: why, by its receipt. */
+export class CeremonyFailed extends Error {
+  override readonly name = 'CeremonyFailed';
+  readonly receipt: DiagnosticReceipt;
+  constructor(receipt: DiagnosticReceipt) {
+    super(`${ReceiptState[receipt.state]} ${receipt.reasonCode}: ${receipt.message}`);
+    this.receipt = receipt;
+  }
+}

@@ -1,0 +1,62 @@
+/** What a kind of cluster gives `TestCluster`, and what a test sees of events and webhooks. */
+import type { ClientPorts } from '../client/contract.ts';
+import type { RunEvent } from '../faults/recording.ts';
+import type { LoggedEvent } from '../redis/event-log.ts';
+import type { EventMatch, EventOf } from './event-reader.ts';
+import type { NextOptions, WalletWorld } from './wallet-side.ts';
+import type { OpenReceiver, Webhook, WebhookOptions } from './webhooks.ts';
+
+/** Where its API is, and what to show it. */
+export interface ClusterAddress {
+  /** e.g. http://127.0.0.1:8080 */
+  readonly url: string;
+  /** With every scope. */
+  readonly token: string;
+  /** host:port; undefined: of a sandbox that runs already its banner alone tells it. */
+  readonly grpc?: string;
+  /** Likewise. */
+  readonly approverToken?: string;
+}
+
+/** A token of a simulated cluster. */
+export interface TokenOptions {
+  /** Of its principal: two tokens are two people, whatever their names. */
+  readonly name?: string;
+  /** Every scope by default. */
+  readonly scopes?: readonly string[];
+  /** The cluster's own by default; another sees nothing of it. */
+  readonly tenant?: string;
+}
+
+/** What a kind of cluster adds to its world. */
+export interface ClusterPorts extends Pick<WalletWorld, 'ports' | 'since' | 'drive' | 'obstacles'> {
+  readonly nodes: number;
+  readonly address: ClusterAddress;
+  /** For `signmesh/client`: time passes while it waits. */
+  readonly userPorts: Partial<ClientPorts> & Pick<ClientPorts, 'fetch'>;
+  readonly openReceiver: OpenReceiver;
+  /** undefined: its tokens are issued by a command. */
+  readonly issueToken?: (options: TokenOptions) => Promise<string>;
+  readonly takeSnapshot: () => Promise<unknown>;
+  readonly restoreSnapshot: (snapshot: unknown) => Promise<void>;
+  readonly reset: () => Promise<void>;
+  readonly recording: () => Promise<readonly RunEvent[]>;
+  readonly stop: () => Promise<void>;
+}
+
+export interface ClusterEvents {
+  /** The whole log since the cluster was taken, oldest first. */
+  (): Promise<readonly LoggedEvent[]>;
+  /**
+   * The oldest event that matches and was not given by `next` before; time passes until it happens. Rejects with
+   * StillPending, which says what is pending, when it does not happen in time.
+   */
+  next<M extends EventMatch>(match: M, options?: NextOptions): Promise<EventOf<M>>;
+  /** What happened so far is not given by `next` any more. */
+  skip(): Promise<void>;
+}
+
+export interface ClusterWebhooks {
+  /** Registers a webhook, whose receiver is in this process. */
+  open(options?: WebhookOptions): Promise<Webhook>;
+}
