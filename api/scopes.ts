@@ -6,6 +6,7 @@ export type Scope =
   | `${ScopedModule}:write`
   | `preview:${PreviewModule}`
   | 'intents:approve'
+  | 'signing:read'
   | 'signing:dkg'
   | 'signing:initiate'
   | 'signing:share'
@@ -16,6 +17,7 @@ export type Scope =
 export const allScopes: readonly Scope[] = [
   ...scopedModules.flatMap((module): Scope[] => [`${module}:read`, `${module}:write`]),
   'intents:approve',
+  'signing:read',
   'signing:dkg',
   'signing:initiate',
   'signing:share',
@@ -39,6 +41,7 @@ const beyondProviders: ReadonlySet<Scope> = new Set<Scope>([
   'vaults:read',
   'vaults:write',
   'intents:approve',
+  'signing:read',
   'signing:dkg',
   'signing:initiate',
   'signing:share',

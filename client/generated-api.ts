@@ -3707,6 +3707,48 @@ export interface SecondProcessFaultRequest {
   readonly expires_in_s?: number;
 }
 
+export interface Session {
+  /** of a signature `sig_…`, of a wallet’s key the wallet’s id */
+  readonly id: string;
+  readonly kind: 'dkg' | 'signing';
+  /** `wallet_service`: for a wallet’s transaction intent, or a vault */
+  readonly requested_by: 'client' | 'wallet_service';
+  /** as in receipts */
+  readonly state: 'RECEIPT_STATE_UNSPECIFIED' | 'RECEIPT_STATE_ACCEPTED' | 'RECEIPT_STATE_DENIED' | 'RECEIPT_STATE_PENDING_HUMAN_APPROVAL' | 'RECEIPT_STATE_RESUMED' | 'RECEIPT_STATE_EXPIRED' | 'RECEIPT_STATE_REPLAY_REJECTED' | 'RECEIPT_STATE_REVOKED' | 'RECEIPT_STATE_BACKEND_COMPLETED' | 'RECEIPT_STATE_BACKEND_FAILED' | 'RECEIPT_STATE_UNSUPPORTED_CLIENT_CONTRACT_VERSION';
+  /** why it is in this state: docs/reason-codes.md */
+  readonly reason_code: string;
+  readonly message: string;
+  readonly resumable: boolean;
+  readonly epoch: number;
+  readonly checkpoint_id: string;
+  readonly approval_mode: 'APPROVAL_MODE_APPROVAL_MODE_UNSPECIFIED' | 'APPROVAL_MODE_DIRECT_ALLOWED' | 'APPROVAL_MODE_HUMAN_REQUIRED';
+  readonly keystore_type: 'KEYSTORE_TYPE_UNSPECIFIED' | 'KEYSTORE_TYPE_MOCK_THRESHOLD' | 'KEYSTORE_TYPE_MULTISIG_EVM_WALLET' | 'KEYSTORE_TYPE_MPC_VENDOR' | 'KEYSTORE_TYPE_MPC_FROST' | 'KEYSTORE_TYPE_HSM_PKCS11';
+  /** docs/keystores.md lists them */
+  readonly backend_route: string;
+  readonly correlation_id: string;
+  readonly curve: string | null;
+  readonly network_id: string | null;
+  /** nodes that it blames; of a signature all that were excluded */
+  readonly culprits: readonly number[];
+  readonly intent_id: string | null;
+  readonly key_id: string | null;
+  readonly derivation_path: string | null;
+  readonly message_sha256: string | null;
+  /** of a signature: nodes whose partial is in */
+  readonly submitted: readonly number[];
+  readonly signature: string | null;
+  readonly recovery_id: number | null;
+  readonly threshold: number | null;
+  readonly total_nodes: number | null;
+  readonly public_key: string | null;
+  /** RFC 3339, UTC */
+  readonly created_at: string;
+  /** RFC 3339, UTC */
+  readonly changed_at: string;
+  /** RFC 3339, UTC */
+  readonly expires_at: string;
+}
+
 export interface SessionCheckpoint {
   readonly checkpoint_id: string;
   /** 64-bit integer as a string */
@@ -3715,6 +3757,12 @@ export interface SessionCheckpoint {
   readonly created_at_epoch_ms: string;
   readonly state: 'RECEIPT_STATE_UNSPECIFIED' | 'RECEIPT_STATE_ACCEPTED' | 'RECEIPT_STATE_DENIED' | 'RECEIPT_STATE_PENDING_HUMAN_APPROVAL' | 'RECEIPT_STATE_RESUMED' | 'RECEIPT_STATE_EXPIRED' | 'RECEIPT_STATE_REPLAY_REJECTED' | 'RECEIPT_STATE_REVOKED' | 'RECEIPT_STATE_BACKEND_COMPLETED' | 'RECEIPT_STATE_BACKEND_FAILED' | 'RECEIPT_STATE_UNSUPPORTED_CLIENT_CONTRACT_VERSION';
   readonly resume_token: string;
+}
+
+export interface SessionPage {
+  readonly sessions: readonly Session[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
 }
 
 export interface SetMarket {
@@ -5406,6 +5454,13 @@ export interface IntentsApi {
   cancel(id: string, txId: string, body?: CancelTransactionIntent, options?: CallOptions): Promise<Intent>;
 }
 
+export interface SessionsApi {
+  /** List sessions: keys and signatures, newest first: `GET /v1/sessions`, scope `signing:read`. */
+  list(query?: { kind?: 'dkg' | 'signing'; state?: 'RECEIPT_STATE_UNSPECIFIED' | 'RECEIPT_STATE_ACCEPTED' | 'RECEIPT_STATE_DENIED' | 'RECEIPT_STATE_PENDING_HUMAN_APPROVAL' | 'RECEIPT_STATE_RESUMED' | 'RECEIPT_STATE_EXPIRED' | 'RECEIPT_STATE_REPLAY_REJECTED' | 'RECEIPT_STATE_REVOKED' | 'RECEIPT_STATE_BACKEND_COMPLETED' | 'RECEIPT_STATE_BACKEND_FAILED' | 'RECEIPT_STATE_UNSUPPORTED_CLIENT_CONTRACT_VERSION'; limit?: number; cursor?: string }, options?: CallOptions): Pages<Session, SessionPage>;
+  /** Read a session: its state, and its signature or public key: `GET /v1/sessions/:id`, scope `signing:read`. */
+  get(id: string, options?: CallOptions): Promise<Session>;
+}
+
 export interface EventsApi {
   /** List events, oldest first: `GET /v1/events`, scope `events:read`. */
   list(query?: { type?: string; resource_id?: string; after_sequence?: number; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Event, EventPage>;
@@ -5652,6 +5707,7 @@ export interface Api {
   readonly connections: ConnectionsApi;
   readonly wallets: WalletsApi;
   readonly intents: IntentsApi;
+  readonly sessions: SessionsApi;
   readonly events: EventsApi;
   readonly webhooks: WebhooksApi;
   readonly policies: PoliciesApi;
@@ -5695,6 +5751,10 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     get: { id: 'getTransactionIntent', method: 'GET', path: '/v1/wallets/:id/transaction-intents/:txId', repeat: 'always' },
     approve: { id: 'approveTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents/:txId/approve', repeat: 'keyed', input: 'body' },
     cancel: { id: 'cancelTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents/:txId/cancel', repeat: 'keyed', input: 'body' },
+  },
+  sessions: {
+    list: { id: 'listSessions', method: 'GET', path: '/v1/sessions', repeat: 'always', input: 'query', list: 'sessions' },
+    get: { id: 'getSession', method: 'GET', path: '/v1/sessions/:id', repeat: 'always' },
   },
   events: {
     list: { id: 'listEvents', method: 'GET', path: '/v1/events', repeat: 'always', input: 'query', list: 'events' },

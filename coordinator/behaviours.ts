@@ -8,6 +8,7 @@ import { dkgBehaviour } from './dkg/public.ts';
 import { expiryBehaviour } from './expiry.ts';
 import { finalizingBehaviour } from './finalizing.ts';
 import { frontBehaviour } from './front.ts';
+import { readingBehaviour } from './reading.ts';
 import { signingBehaviour } from './signing/public.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of behaviours, each with a state of its own that only it reads
@@ -25,5 +26,6 @@ export function coordinatorBehaviours(config: SessionConfig, cryptoBackend: stri
     finalizingBehaviour('closing', nodesTotal),
     finalizingBehaviour('revoking', nodesTotal),
     expiryBehaviour(),
+    readingBehaviour(),
   ];
 }

@@ -34,6 +34,7 @@ import {
   sessionAddress,
   signingAddress,
 } from './contract/messages.ts';
+import { routeRead } from './reading.ts';
 import { routeSandboxCall } from './sandbox-calls.ts';
 import { proofOf } from './session/receipts.ts';
 import { errorEffect, replyEffect } from './session/replies.ts';
@@ -109,6 +110,8 @@ function route(
       );
     case 'closeKey':
       return closeKey(facts, request.value, frame.deletionMacs);
+    case 'readSessions':
+      return routeRead(facts, request.value);
     case 'inspectSession':
     case 'previewPartial':
       return routeSandboxCall(facts, request, config.sandbox);

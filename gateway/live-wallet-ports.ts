@@ -7,6 +7,7 @@ import type { VaultCluster } from '../modules/vaults/public.ts';
 import type { ClusterSigner } from '../providers/self-hosted/public.ts';
 import { fileKeyRing } from '../store/secrets/file-key-ring.ts';
 import { redisWalletPorts } from './redis-wallet-ports.ts';
+import type { SessionReads } from './signing/session-reads.ts';
 import type { WalletPorts } from './wallet-api.ts';
 
 export interface LiveWalletOptions extends Partial<Ports> {
@@ -17,16 +18,17 @@ export interface LiveWalletOptions extends Partial<Ports> {
   readonly tenantBytesMax?: number | undefined;
   readonly signer: ClusterSigner;
   readonly vaultCluster: VaultCluster;
+  readonly sessions: SessionReads;
   readonly log: Log;
 }
 
 /** Throws an Error when the credential keys cannot be read. */
 export function liveWalletPorts(options: LiveWalletOptions): WalletPorts {
-  const { redis, credentialKeysDir, signer, vaultCluster, log } = options;
+  const { redis, credentialKeysDir, signer, vaultCluster, sessions, log } = options;
   const { clock, timers, random }: Ports = { ...systemPorts, ...options };
   return {
     ...redisWalletPorts(redis, { clock, timers, random }, options.tenantBytesMax),
-    ...{ signer, vaultCluster, log },
+    ...{ signer, vaultCluster, sessions, log },
     ring: fileKeyRing(credentialKeysDir, { clock, random }),
     reconQueue: new BullReconQueue({ redis, log }),
   };

@@ -36,6 +36,7 @@ import type { ClusterView } from './signing/cluster-view.ts';
 import { connectClusters } from './signing/connect.ts';
 import { makeClusterSigner } from './signing/live-cluster-signer.ts';
 import { makeVaultCluster } from './signing/live-vault-cluster.ts';
+import { sessionReads } from './signing/session-reads.ts';
 import { measureGateway } from './telemetry/gateway.ts';
 import { measureRequests } from './telemetry/requests.ts';
 import { composeWalletApi } from './wallet-api.ts';
@@ -92,6 +93,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const clusters = {
     signer: makeClusterSigner({ calls }),
     vaultCluster: makeVaultCluster({ calls, sharing: config.roster.sharing }),
+    sessions: sessionReads(calls, cluster),
   };
   const walletPorts = liveWalletPorts({
     ...{ redis, credentialKeysDir, log, tenantBytesMax: config.tenantBytesMax },

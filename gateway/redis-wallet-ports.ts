@@ -19,7 +19,7 @@ export function redisWalletPorts(
   redis: Redis,
   { clock, timers, random }: Ports,
   tenantBytesMax?: number,
-): Omit<WalletPorts, 'ring' | 'reconQueue' | 'signer' | 'vaultCluster' | 'log'> {
+): Omit<WalletPorts, 'ring' | 'reconQueue' | 'signer' | 'vaultCluster' | 'sessions' | 'log'> {
   const store = new RedisTenantStore(redis, { clock, timers, random }, tenantBytesMax);
   return {
     ...{ clock, timers, random, store },

@@ -59,6 +59,8 @@ import type { LoadControl } from './limits/load-control.ts';
 import type { SandboxDeps } from './sandbox/deps.ts';
 import { sandboxRoutes } from './sandbox/routes.ts';
 import type { RestDeps } from './serve/rest.ts';
+import type { SessionReads } from './signing/session-reads.ts';
+import { sessionReadRoutes } from './signing/session-routes.ts';
 
 export type WalletApiConfig = Pick<
   GatewayConfig,
@@ -93,6 +95,8 @@ export interface WalletPorts extends Ports {
   readonly signer: ClusterSigner;
   /** The same cluster, for the keys of vaults. */
   readonly vaultCluster: VaultCluster;
+  /** What is stored of its sessions. */
+  readonly sessions: SessionReads;
   readonly log: Log;
   /** What is stored was put back to an earlier state: the adapters forget what they remember of it. */
   restored(): void;
@@ -201,6 +205,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
       wake,
     }),
     ...intentRoutes(intents, driver),
+    ...sessionReadRoutes(ports.sessions),
     ...eventRoutes(),
     ...eventStreamRoutes({ feed, store, timers, log, ...(options.streams?.times && { times: options.streams.times }) }),
     ...webhookRoutes({ environment, seal, random, webhookService }),

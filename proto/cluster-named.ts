@@ -85,7 +85,7 @@ export function unreachableAnswer(
   session: SessionSeen | undefined,
   moment: { readonly nowMs: number; readonly random: (length: number) => Uint8Array },
 ): CallResponse | undefined {
-  if (request.case === 'closeKey' || request.case === 'inspectSession' || request.case === 'previewPartial') {
+  if (isPlain(request)) {
     return undefined;
   }
   const text = unreachableText(cluster);
@@ -128,7 +128,17 @@ export function unreachableAnswer(
   return responseOf(request.case, sessionId, { state, epoch }, proof);
 }
 
-type Answered = Exclude<CallRequest['case'], 'closeKey' | 'inspectSession' | 'previewPartial'>;
+/** Calls whose answer has no receipt. */
+type Plain = Extract<CallRequest, { case: 'closeKey' | 'readSessions' | 'inspectSession' | 'previewPartial' }>;
+const plain: ReadonlySet<string> = new Set<Plain['case']>([
+  ...(['closeKey', 'readSessions', 'inspectSession', 'previewPartial'] as const),
+]);
+
+function isPlain(request: CallRequest): request is Plain {
+  return plain.has(request.case);
+}
+
+type Answered = Exclude<CallRequest['case'], Plain['case']>;
 
 function responseOf(
   asked: Answered,

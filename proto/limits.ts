@@ -54,6 +54,8 @@ export const pendingLifetimeMs = 24 * 3_600_000;
 export const dkgLifetimeMs = 10 * 60_000;
 /** Terminal sessions and intent guards are kept as long as events are. */
 export const retentionMs = 30 * 24 * 3_600_000;
+/** Sessions in a page of their list, at most. */
+export const sessionsPageMax = 100;
 /** How long an order of a gateway counts: as long as the guard of its intent may stand. */
 export const orderLifetimeMs = retentionMs + pendingLifetimeMs;
 /** How long a call waits for unreachable nodes. */

@@ -13,6 +13,7 @@ import type { Fault } from '../faults/vocabulary/fault.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records/records.ts';
 import { CloseKeyRequestSchema } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { InspectSessionRequestSchema, PreviewPartialRequestSchema } from '../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
+import { ReadSessionsRequestSchema } from '../proto/gen/signmesh/wire/v1/sessions_pb.ts';
 import {
   DkgShareExchangeRequestSchema,
   InitiateDkgRequestSchema,
@@ -325,6 +326,7 @@ export class SimCluster {
   makeKey = this.#method('makeKey', InitiateDkgRequestSchema);
   sign = this.#method('sign', InitiateSigningRequestSchema);
   closeKey = this.#method('closeKey', CloseKeyRequestSchema);
+  readSessions = this.#method('readSessions', ReadSessionsRequestSchema);
   /** What a sandbox's gateway alone asks for. */
   inspectSession = this.#method('inspectSession', InspectSessionRequestSchema);
   previewPartial = this.#method('previewPartial', PreviewPartialRequestSchema);

@@ -8,6 +8,8 @@ import {
   type CoordinatorWrite,
   keyKey,
   openSessionsKey,
+  readSessionPageKey,
+  type SessionPageQuery,
   sessionKey,
 } from '../coordinator/contract/messages.ts';
 import type { KeyRecord, SessionRecord } from '../coordinator/contract/record.ts';
@@ -254,8 +256,26 @@ export function memoryCoordinatorStore(
     return { kind: 'overdue', sessions };
   }
 
+  function page(tenant: string, query: SessionPageQuery, cluster: number): CoordinatorRecord {
+    const { kind, states, limit, after } = query;
+    const isAfter = ({ createdMs, sessionId }: SessionRecord): boolean =>
+      after === undefined || createdMs < after.atMs || (createdMs === after.atMs && sessionId < after.id);
+    const found = [...records]
+      .flatMap(([key, record]) => (record.kind === 'session' && clusterOf(key) === cluster ? [record.session] : []))
+      .filter((found) => found.tenant === tenant)
+      .filter((found) => (kind === '' || found.ceremony.kind === kind) && isAfter(found))
+      .filter(({ state }) => states.length === 0 || states.includes(state))
+      .sort((a, b) => b.createdMs - a.createdMs || (a.sessionId < b.sessionId ? 1 : -1));
+    const sessions = found.slice(0, limit);
+    const last = sessions.at(-1);
+    const next = found.length > limit && last ? { atMs: last.createdMs, id: last.sessionId } : undefined;
+    return { kind: 'page', sessions: sessions.map(copyOf), next };
+  }
+
   function load(key: string, cluster: number): CoordinatorRecord | undefined {
     if (key.startsWith('overdue/')) return overdue(Number(key.slice('overdue/'.length)), cluster);
+    const [, tenant, query] = /^page\/([^/]*)\/(.*)$/s.exec(key) ?? [];
+    if (tenant !== undefined) return page(tenant, readSessionPageKey(query!), cluster);
     if (key.startsWith('open/')) return { kind: 'openSessions', sessionIds: [...(open.get(key)?.keys() ?? [])] };
     return seen(key, cluster);
   }

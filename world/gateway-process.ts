@@ -16,6 +16,7 @@ import type { CoordinatorLink, LinkListener } from '../gateway/signing/coordinat
 import { makeClusterSigner } from '../gateway/signing/live-cluster-signer.ts';
 import { makeVaultCluster } from '../gateway/signing/live-vault-cluster.ts';
 import { orderOffice } from '../gateway/signing/orders.ts';
+import { sessionReads } from '../gateway/signing/session-reads.ts';
 import type { Calls } from '../gateway/signing/signing-calls.ts';
 import { composeWalletApi, type WalletApiConfig, type WalletPorts } from '../gateway/wallet-api.ts';
 import type { ReconQueue } from '../modules/recon/public.ts';
@@ -80,6 +81,7 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
       ...{ ring, reconQueue, log },
       signer: makeClusterSigner({ calls }),
       vaultCluster: makeVaultCluster({ calls, sharing: host.roster.sharing }),
+      sessions: sessionReads(calls, cluster),
     },
     {
       config,

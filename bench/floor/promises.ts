@@ -37,7 +37,7 @@ export function sessionWrite(rung: Rung, redisUrl: string): SessionWrite {
     };
   }
   const script = luaCommand(redis, writeSessions);
-  const keys = { fenceKey: `${prefix}fence`, endingKey: `${prefix}ending` };
+  const keys = { fenceKey: `${prefix}fence`, endingKey: `${prefix}ending`, listKey: `${prefix}sessions` };
   const batches = new WriteBatches(setImmediate, (_tenant, writes) =>
     script(keys, { fence: 1, retentionMs, prefix, bytesMax: '', writes }),
   );

@@ -4,6 +4,7 @@
 import type { Address, Effect, Input } from '../../actors/contract.ts';
 import type { SigningOrder, WalletTerms } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { KeyBinding } from '../../proto/key-schemes.ts';
 import type { CallCase, RequestOf, WireBody, WireBodyInit, WireMessage } from '../../proto/wire.ts';
 import type { LoggedEvent } from '../../redis/event-log.ts';
@@ -75,6 +76,28 @@ export interface PreviewCall extends CallFacts {
   readonly nodeId: number;
 }
 
+/** What is stored of sessions is asked for: of one, or a page of them. */
+export interface ReadCall extends CallFacts {
+  readonly reads: { readonly sessionId: string } | { readonly page: SessionPageQuery };
+}
+
+/** Sessions of a tenant in this cluster, newest first. */
+export interface SessionPageQuery {
+  /** Empty: both. */
+  readonly kind: 'dkg' | 'signing' | '';
+  /** Empty: all. */
+  readonly states: readonly ReceiptState[];
+  readonly limit: number;
+  /** The place after which it begins; undefined: the newest comes first. */
+  readonly after: SessionPlace | undefined;
+}
+
+/** Of a session in the list: when it began, milliseconds since the Unix epoch. */
+export interface SessionPlace {
+  readonly atMs: number;
+  readonly id: string;
+}
+
 /** One nonce that a node dealt ahead. */
 export interface DrawnNonce {
   readonly nodeId: number;
@@ -94,6 +117,7 @@ export type LocalMessage =
   | { readonly kind: 'closeCall'; readonly call: CloseCall }
   | { readonly kind: 'inspectCall'; readonly call: InspectCall }
   | { readonly kind: 'previewCall'; readonly call: PreviewCall }
+  | { readonly kind: 'readCall'; readonly call: ReadCall }
   /** A closed key to a session of it: end. With `clientsOnly`, a wallet that became stricter: end if a client began you. */
   | { readonly kind: 'revoke'; readonly clientsOnly: boolean }
   /** Starts a scan for expired sessions. */
@@ -164,7 +188,9 @@ export type CoordinatorRecord =
   /** Sessions of a wallet's key that had not ended at their last change. Some may have since, by their lifetime. */
   | { readonly kind: 'openSessions'; readonly sessionIds: readonly string[] }
   /** Sessions past their lifetime that do not say so yet: some of them, if there are many. */
-  | { readonly kind: 'overdue'; readonly sessions: readonly SessionName[] };
+  | { readonly kind: 'overdue'; readonly sessions: readonly SessionName[] }
+  /** A page of sessions, without those that no coordinator of this cluster wrote. `next`: there may be more after this place. */
+  | { readonly kind: 'page'; readonly sessions: readonly SessionRecord[]; readonly next: SessionPlace | undefined };
 
 export interface SessionName {
   readonly tenant: string;
@@ -256,6 +282,11 @@ export function sessionAddress(tenant: string, sessionId: string): Address {
   return sessionId.startsWith('sig_') ? signingAddress(tenant, sessionId) : dkgAddress(tenant, sessionId);
 }
 
+/** Who answers one read. */
+export function readingAddress({ gateway, callId }: CallFacts): Address {
+  return `reading/${gateway}/${callId}`;
+}
+
 /** Who closes a key; or, with `revokeOnly`, ends its clients' sessions. */
 export function finalizingAddress(tenant: string, keyId: string, revokeOnly: boolean): Address {
   return `${revokeOnly ? 'revoking' : 'closing'}/${tenant}/${keyId}`;
@@ -292,6 +323,15 @@ export function openSessionsKey(tenant: string, keyId: string): string {
 /** What is past its lifetime at that time. */
 export function overdueKey(nowMs: number): string {
   return `overdue/${nowMs}`;
+}
+
+export function sessionPageKey(tenant: string, query: SessionPageQuery): string {
+  return `page/${tenant}/${JSON.stringify(query)}`;
+}
+
+/** What `sessionPageKey` has written behind the tenant. */
+export function readSessionPageKey(text: string): SessionPageQuery {
+  return JSON.parse(text) as SessionPageQuery;
 }
 
 export function keyKey(tenant: string, keyId: string): string {

@@ -77,7 +77,7 @@ export function proofOf(
 }
 
 /** Which backend a session runs on: mode, ceremony, curve. docs/keystores.md lists them. */
-function backendRoute(record: SessionRecord): string {
+export function backendRoute(record: SessionRecord): string {
   const { ceremony } = record;
   const { keystoreType } = record;
   if (ceremony.kind === 'dkg') {

@@ -74,9 +74,10 @@ function responseTo(asked: CallFacts['asked'], proof: Proof, result: StepResult)
     }
     case 'closeKey':
       throw new Error('a closed key has no session to report');
+    case 'readSessions':
     case 'inspectSession':
     case 'previewPartial':
-      throw new Error('the calls of a sandbox have their own answers');
+      throw new Error('reads have their own answers');
   }
 }
 

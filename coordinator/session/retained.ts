@@ -48,6 +48,7 @@ export function verifiedPairsOf(ceremony: DkgRecord): readonly string[] {
   return ids.flatMap((dealer) => ids.map((recipient) => `${dealer}>${recipient}`));
 }
 
-function messageSha256(message: Uint8Array): string {
+/** Lowercase hex. */
+export function messageSha256(message: Uint8Array): string {
   return Buffer.from(realSha256(message)).toString('hex');
 }

@@ -22,6 +22,8 @@ export const redisKeys = {
   closed: (tenant: string, keyId: string) => `${tenantPrefix(tenant)}${closedKeyName(keyId)}`,
   /** Sorted set: all sessions of the tenant in this cluster that have not ended, by the end of their lifetime. */
   ending: (tenant: string, cluster: number = firstCluster) => tenantPrefix(tenant) + ofCluster('ending', cluster),
+  /** Sorted set: all sessions of the tenant in this cluster, by the time they began. */
+  list: (tenant: string, cluster: number = firstCluster) => tenantPrefix(tenant) + ofCluster('sessions', cluster),
   key: keyRecordKey,
   /** The highest fence of this cluster that wrote for this tenant. */
   fence: (tenant: string, cluster: number = firstCluster) => tenantPrefix(tenant) + ofCluster('fence', cluster),

@@ -7,14 +7,14 @@
  * any more. First every check, then every write: what is refused has changed nothing.
  */
 import { luaScript } from '../../redis/lua.ts';
-import type { ConflictCode } from '../contract/messages.ts';
+import type { ConflictCode, SessionPageQuery } from '../contract/messages.ts';
 import type { SessionWriteArguments } from './layout.ts';
 
 /** `current`: the record that stands against the write, as flat fields. */
 export type WriteReply = readonly [code: 'OK' | ConflictCode, current?: readonly string[]];
 
 interface WriteSessions {
-  readonly keys: Readonly<Record<'fenceKey' | 'endingKey', string>>;
+  readonly keys: Readonly<Record<'fenceKey' | 'endingKey' | 'listKey', string>>;
   readonly args: {
     readonly fence: number;
     readonly retentionMs: number;
@@ -38,8 +38,26 @@ interface OverdueSessions {
   readonly args: { readonly prefix: string; readonly nowMs: number; readonly limit: number };
 }
 
+interface ListSessions {
+  readonly keys: Readonly<Record<'listKey', string>>;
+  readonly args: {
+    readonly prefix: string;
+    readonly kind: SessionPageQuery['kind'];
+    /** As ",1,8,"; empty: all. */
+    readonly states: string;
+    readonly afterMs: number | '+inf';
+    readonly afterId: string;
+    readonly limit: number;
+    readonly scanMax: number;
+  };
+}
+
+/** Records as flat fields, and the place after which the next page begins; empty: this is the last. */
+type ListReply = readonly [records: readonly (readonly string[])[], nextMs: string, nextId: string];
+
 export const writeSessions = luaScript<WriteSessions, BatchReply>('coordinator/store/write-sessions.lua');
 export const closeKey = luaScript<CloseKey, WriteReply>('coordinator/store/close-key.lua');
 export const overdueSessions = luaScript<OverdueSessions, readonly [ids: readonly string[], nextAtMs: string]>(
   'coordinator/store/overdue-sessions.lua',
 );
+export const listSessions = luaScript<ListSessions, ListReply>('coordinator/store/list-sessions.lua');

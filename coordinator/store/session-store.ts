@@ -17,7 +17,9 @@ import {
   type CoordinatorRecord,
   type CoordinatorWrite,
   keyKey,
+  readSessionPageKey,
   type SessionName,
+  type SessionPageQuery,
   sessionKey,
 } from '../contract/messages.ts';
 import type { KeyRecord, SessionRecord } from '../contract/record.ts';
@@ -33,12 +35,14 @@ import {
   writeArguments,
 } from './layout.ts';
 import { RecordMacs } from './record-macs.ts';
-import { closeKey, overdueSessions, type WriteReply, writeSessions } from './scripts.ts';
+import { closeKey, listSessions, overdueSessions, type WriteReply, writeSessions } from './scripts.ts';
 
 const keyCacheMax = 10_000;
 const sessionTtlMs = retentionMs + pendingLifetimeMs;
 /** Overdue sessions that one look names, over all tenants; each gets its part. */
 const overdueMax = 512;
+/** Sessions that are looked at for one page; with a rare filter the page may then be short. */
+const listScanMax = 1_000;
 
 type SessionWrite = Exclude<CoordinatorWrite, { kind: 'closeKey' }>;
 type Create = SessionWrite & { kind: 'create' };
@@ -71,6 +75,7 @@ export function sessionStore(
     writeSessions: luaCommand(redis, writeSessions),
     closeKey: luaCommand(redis, closeKey),
     overdueSessions: luaCommand(redis, overdueSessions),
+    listSessions: luaCommand(redis, listSessions),
   };
   const { cluster = firstCluster } = options;
   const expiring = new RedisDueWork(redis, ofCluster('sessions', cluster) as DueKind, options);
@@ -80,7 +85,11 @@ export function sessionStore(
   const bytesMax = options.tenantBytesMax ?? '';
   const batches = new WriteBatches(options.soon, (tenant, writes) =>
     scripts.writeSessions(
-      { fenceKey: redisKeys.fence(tenant, cluster), endingKey: redisKeys.ending(tenant, cluster) },
+      {
+        fenceKey: redisKeys.fence(tenant, cluster),
+        endingKey: redisKeys.ending(tenant, cluster),
+        listKey: redisKeys.list(tenant, cluster),
+      },
       { fence, retentionMs: sessionTtlMs, prefix: tenantPrefix(tenant), bytesMax, writes },
     ),
   );
@@ -94,6 +103,7 @@ export function sessionStore(
       return sessionRecord(key, record, (found) => found.tenant === tenant && found.sessionId === sessionId);
     }
     if (kind === 'overdue') return { kind: 'overdue', sessions: await overdue(Number(tenant)) };
+    if (kind === 'page') return page(tenant, readSessionPageKey(id.join('/')));
     if (kind === 'open') {
       const sessionIds = await redis.zrange(redisKeys.open(tenant, id.join('/')), '0', '-1');
       return { kind: 'openSessions', sessionIds };
@@ -103,6 +113,24 @@ export function sessionStore(
     const record = keyRecord(key, await redis.get(redisKeys.key(tenant, id.join('/'))));
     if (record?.kind === 'key') cache(key, record);
     return record;
+  }
+
+  async function page(tenant: string, query: SessionPageQuery): Promise<CoordinatorRecord> {
+    const { kind, states, limit, after } = query;
+    const [rows, nextMs, nextId] = await scripts.listSessions(
+      { listKey: redisKeys.list(tenant, cluster) },
+      {
+        ...{ prefix: tenantPrefix(tenant), kind, limit, scanMax: listScanMax },
+        states: states.length === 0 ? '' : `,${states.join(',')},`,
+        ...{ afterMs: after?.atMs ?? '+inf', afterId: after?.id ?? '' },
+      },
+    );
+    const sessions = rows.flatMap((row): SessionRecord[] => {
+      const found = readSession(pairsOf(row), macs, cluster);
+      if (found === 'tampered') options.onTampered(`page/${tenant}`);
+      return typeof found === 'object' && found.tenant === tenant ? [found] : [];
+    });
+    return { kind: 'page', sessions, next: nextId === '' ? undefined : { atMs: Number(nextMs), id: nextId } };
   }
 
   /** Some of the sessions past their lifetime; those that go on being so are named again, after others. */

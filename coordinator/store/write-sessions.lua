@@ -9,14 +9,14 @@
 -- "ends", or empty; with "checked", "goesOn" and "completes" the key must not be closed. endsAtMs: end of the session's
 -- lifetime, or empty. counted: "1" if the tenant's quota `bytesMax` counts. keyId, keyRecord: the key's record as it is written,
 -- or empty. boundScheme: the scheme in it, if the session binds a key that exists; empty: it made the key. id: empty for no event.
--- endingKey: the cluster's sessions that have not ended.
+-- endingKey: the cluster's sessions that have not ended. listKey: all its sessions, by the time they began.
 -- @include redis/append-event.lua
 -- @include coordinator/store/session-record.lua
 -- @shape sessionWrite = kind, sessionId, nowMs, guard, walletKey, change, endsAtMs, counted, keyId, keyRecord, boundScheme, ...session, ...event
--- @keys fenceKey, endingKey
+-- @keys fenceKey, endingKey, listKey
 -- @args fence, retentionMs, prefix, bytesMax, writes: sessionWrite[]
 
-local replies, events, deltas = {}, {}, {}
+local replies, events, deltas, listed = {}, {}, {}, false
 local now_ms, fence_broken = clock_ms(), fenced(fenceKey, fence)
 
 local function session_key(id) return prefix .. 'session:' .. id end
@@ -90,6 +90,8 @@ local function create(write, held)
     redis.call('PEXPIRE', open_key, retentionMs)
   end
   if write.endsAtMs ~= '' then redis.call('ZADD', endingKey, write.endsAtMs, write.sessionId) end
+  redis.call('ZADD', listKey, write.checkpointMs, write.sessionId)
+  listed = true
   put(deltas, key, write, retentionMs, now_ms)
   events[#events + 1] = write
   return {'OK'}
@@ -136,5 +138,11 @@ for i, write in ipairs(writes) do
   held = write.kind == 'held' and write or nil
 end
 if #deltas > 0 then usage_write(prefix, deltas) end
+if listed then
+  -- A session is kept for this long after its last change. What it has left in the list then, readers pass over.
+  local listed_ms = 2 * tonumber(retentionMs)
+  redis.call('ZREMRANGEBYSCORE', listKey, '-inf', now_ms - listed_ms)
+  redis.call('PEXPIRE', listKey, listed_ms)
+end
 append_events(prefix, events)
 return replies

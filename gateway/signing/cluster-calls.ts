@@ -83,6 +83,7 @@ export class ClusterCalls extends Calls {
   }
 
   start(call: SigningCall, done: Done): () => void {
+    if (call.cluster !== undefined) return this.#send(call.cluster, call, done);
     const { id, makesKey } = namedBy(call.request);
     const fixed = this.#fixed(call.tenant, id) ?? (id === '' ? undefined : this.#known.get(cacheKey(call.tenant, id)));
     if (fixed !== undefined) return this.#send(fixed, call, done);

@@ -58,6 +58,8 @@ export interface SigningCall {
   readonly walletTerms?: WalletTerms | undefined;
   /** Of an InitiateDkg: the only scheme that the key will sign with. */
   readonly keyScheme?: Scheme | undefined;
+  /** The cluster that is asked, whatever the call names: its list of sessions is. */
+  readonly cluster?: number | undefined;
 }
 
 export type CallOutcome =

@@ -541,6 +541,8 @@ const commands: Readonly<Record<string, Command>> = {
     range(space.find(key!, 'zset')?.set, low!, high!, { ...rangeOptions(options), reverse: true }),
   ZRANGEBYSCORE: (space, [key, low, high, ...options]) =>
     range(space.find(key!, 'zset')?.set, low!, high!, { ...rangeOptions(options), by: 'score' }),
+  ZREVRANGEBYSCORE: (space, [key, high, low, ...options]) =>
+    range(space.find(key!, 'zset')?.set, high!, low!, { ...rangeOptions(options), by: 'score', reverse: true }),
   ZCOUNT: (space, [key, low, high]) => {
     const set = space.find(key!, 'zset')?.set;
     const [from, to] = span(set, low!, high!, 'score');

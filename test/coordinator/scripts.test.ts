@@ -6,7 +6,7 @@ import { describeScript, type ScriptUnderTest } from '../support/redis-script.ts
 const { ACCEPTED, PENDING_HUMAN_APPROVAL, RESUMED, BACKEND_COMPLETED, BACKEND_FAILED } = ReceiptState;
 const at = 1_800_000_000_000;
 const prefix = 'sm:{t:a}:';
-const keys = { fenceKey: `${prefix}fence`, endingKey: `${prefix}ending` };
+const keys = { fenceKey: `${prefix}fence`, endingKey: `${prefix}ending`, listKey: `${prefix}sessions` };
 const sessionKey = `${prefix}session:s1`;
 const guardKey = `${prefix}intent:i`;
 const openKey = `${prefix}open:k`;
@@ -56,7 +56,11 @@ describeScript('coordinator/store/write-sessions.lua', (script) => {
   describe('a new session', () => {
     test('with guard, open sessions, lifetime and event is written in one step; to repeat it writes nothing', async () => {
       await script.redis.zadd(openKey, at - 1, 'over');
+      // The list forgets what began long before the time for which a session is kept.
+      await script.redis.zadd(keys.listKey, 1, 'forgotten');
       expect(await write(create())).toEqual([['OK']]);
+      expect(await script.redis.zrange(keys.listKey, '0', '-1', 'WITHSCORES')).toEqual(['s1', String(at)]);
+      expect(await script.redis.pttl(keys.listKey)).toBeGreaterThan(100_000);
       expect(await script.redis.hmget(sessionKey, 'epoch', 'state', 'mac')).toEqual(['1', String(ACCEPTED), 'm']);
       expect(await script.redis.get(guardKey)).toBe('s1');
       expect(await script.redis.zrange(openKey, '0', '-1', 'WITHSCORES')).toEqual(['s1', String(at + 1_000)]);
@@ -233,6 +237,51 @@ describeScript('coordinator/store/overdue-sessions.lua', (script) => {
     expect(await find(2)).toEqual([['accepted', 'pending'], String(at - 3)]);
     expect(await find(99)).toEqual([['accepted', 'pending', 'resumed', 'failed'], String(at - 3)]);
     expect((await script.redis.zrange(ending, '0', '-1')).slice(4)).toEqual(['extended', 'later']);
+  });
+});
+
+describeScript('coordinator/store/list-sessions.lua', (script) => {
+  const { listKey } = keys;
+  const args = (more: object = {}) => {
+    return { prefix, kind: '', states: '', afterMs: '+inf', afterId: '', limit: 2, scanMax: 9, ...more };
+  };
+  const list = async (more?: object): Promise<unknown> => {
+    const [records, ...next] = (await script.call({ listKey }, args(more))) as [string[][], string, string];
+    return [records.map((fields) => fields[fields.indexOf('checkpointId') + 1]), ...next];
+  };
+  const stand = async (id: string, atMs: number, state: number = ACCEPTED) => {
+    await script.redis.zadd(listKey, atMs, id);
+    await script.redis.hset(`${prefix}session:${id}`, { state, checkpointId: id });
+  };
+
+  test('pages go from the newest on, by ids where times are equal', async () => {
+    expect(await list()).toEqual([[], '', '']);
+    await Promise.all(['a', 'sig_b', 'sig_c', 'd'].map((id) => stand(id, 5)));
+    await stand('new', 7);
+    expect(await list()).toEqual([['new', 'sig_c'], '5', 'sig_c']);
+    expect(await list({ afterMs: 5, afterId: 'sig_c' })).toEqual([['sig_b', 'd'], '5', 'd']);
+    expect(await list({ afterMs: 5, afterId: 'd' })).toEqual([['a'], '', '']);
+    // The session of the place is gone; the next ones are there all the same.
+    await script.redis.zrem(listKey, 'sig_b');
+    expect(await list({ afterMs: 5, afterId: 'sig_b' })).toEqual([['d', 'a'], '', '']);
+  });
+
+  test('kinds, states and what has left the store are passed over; a page that scanned enough says where it stands', async () => {
+    await Promise.all([
+      ...['a', 'b', 'sig_c'].map((id, index) => stand(id, 10 - index, RESUMED)),
+      ...['sig_d', 'e'].map((id, index) => stand(id, 5 - index)),
+      script.redis.zadd(listKey, 3, 'gone'),
+    ]);
+    expect(await list({ kind: 'signing' })).toEqual([['sig_c', 'sig_d'], '', '']);
+    expect(await list({ kind: 'dkg' })).toEqual([['a', 'b'], '9', 'b']);
+    expect(await list({ states: `,${ACCEPTED},` })).toEqual([['sig_d', 'e'], '', '']);
+    expect(await list({ kind: 'signing', states: `,${ACCEPTED},`, limit: 1 })).toEqual([['sig_d'], '', '']);
+    expect(await list({ states: `,${BACKEND_COMPLETED},`, scanMax: 2 })).toEqual([[], '9', 'b']);
+  });
+
+  test('more sessions of one time than Redis gives at once', async () => {
+    await Promise.all(Array.from({ length: 250 }, (_, index) => stand(`s${1_000 + index}`, 5)));
+    expect(await list({ afterMs: 5, afterId: 's1002' })).toEqual([['s1001', 's1000'], '', '']);
   });
 });
 

@@ -10,7 +10,9 @@ import {
   keyKey,
   openSessionsKey,
   overdueKey,
+  type SessionPageQuery,
   sessionKey,
+  sessionPageKey,
 } from '../../coordinator/contract/messages.ts';
 import {
   advance,
@@ -194,6 +196,33 @@ describe.each([
     expect(await store.load(sessionKey(tenant, 'none'))).toBeUndefined();
     expect(await store.load(sessionKey('tn_other', one.sessionId))).toBeUndefined();
     expect(await store.load(keyKey(tenant, one.sessionId))).toBeUndefined();
+  });
+
+  test('lists sessions page by page, newest first, with their last change', async () => {
+    const of = 'tn_listed';
+    const begin = async (sessionId: string, createdMs: number) => {
+      const one = { ...session('', ReceiptState.ACCEPTED, sessionId), tenant: of, createdMs, checkpointMs: createdMs };
+      expect(await store.write({ ...create(one, createdMs), session: one })).toEqual(written);
+      return one;
+    };
+    const page = async (query: Partial<SessionPageQuery>) => {
+      const key = sessionPageKey(of, { kind: '', states: [], limit: 2, after: undefined, ...query });
+      const record = await store.load(key);
+      if (record?.kind !== 'page') throw new Error('no page');
+      return { ids: record.sessions.map(({ sessionId }) => sessionId), ...record };
+    };
+    expect(await page({})).toMatchObject({ ids: [], next: undefined });
+    const [a, b, c] = [await begin('sig_a', nowMs), await begin('sig_b', nowMs), await begin('sig_c', nowMs + 1)];
+    const ended = advance(b!, completed, moment, {});
+    await store.write({ kind: 'update', session: ended, event: changeEvent(ended, moment) });
+    const first = await page({});
+    expect(first.sessions).toEqual([c, ended]);
+    expect(first.next).toEqual({ atMs: nowMs, id: 'sig_b' });
+    expect(await page({ after: first.next })).toMatchObject({ ids: ['sig_a'], next: undefined });
+    expect((await page({ after: first.next })).sessions).toEqual([a]);
+    expect(await page({ states: [ReceiptState.BACKEND_COMPLETED] })).toMatchObject({ ids: ['sig_b'], next: undefined });
+    expect(await page({ kind: 'dkg' })).toMatchObject({ ids: [], next: undefined });
+    expect(await page({ kind: 'signing', limit: 3 })).toMatchObject({ ids: ['sig_c', 'sig_b', 'sig_a'] });
   });
 
   test('takes a repeated write as done, and a second session of the same id as a conflict', async () => {

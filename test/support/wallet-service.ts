@@ -16,6 +16,7 @@ import type { SandboxControl } from '../../faults/control.ts';
 import { liveWalletPorts } from '../../gateway/live-wallet-ports.ts';
 import { openRedis } from '../../gateway/redis.ts';
 import type { SandboxSessions } from '../../gateway/sandbox/sessions.ts';
+import type { SessionReads } from '../../gateway/signing/session-reads.ts';
 import { composeWalletApi, type WalletApi } from '../../gateway/wallet-api.ts';
 import type { KeyOrder, MadeKey, MessageOrder, MessageSignature, VaultCluster } from '../../modules/vaults/cluster.ts';
 import { DiagnosticReceiptSchema, SessionCheckpointSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -30,6 +31,12 @@ import { openDatabase, type RedisDatabase } from './redis-database.ts';
 import { until } from './until.ts';
 
 /** A cluster as the control plane sees it, with whole keys made from wallet ids. */
+/** A coordinator that knows no sessions. */
+export const noSessions: SessionReads = {
+  one: async () => undefined,
+  page: async () => ({ sessions: [], next: undefined }),
+};
+
 export class LocalSigner implements ClusterSigner {
   readonly #curves = new Map<string, Curve>();
   readonly closed = new Set<string>();
@@ -257,6 +264,7 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
         credentialKeysDir: join(folder, 'keys'),
         signer,
         vaultCluster,
+        sessions: noSessions,
         log,
         clock: time,
       });

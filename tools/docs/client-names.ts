@@ -28,6 +28,9 @@ export const clientNames: Readonly<Record<string, string>> = {
   approveTransactionIntent: 'intents.approve',
   cancelTransactionIntent: 'intents.cancel',
 
+  listSessions: 'sessions.list',
+  getSession: 'sessions.get',
+
   listEvents: 'events.list',
 
   createWebhook: 'webhooks.create',

@@ -15,6 +15,7 @@ import { eventRoutes } from '../../delivery/events/routes.ts';
 import { eventStreamRoutes } from '../../delivery/events/stream-routes.ts';
 import { webhookRoutes } from '../../delivery/webhooks/routes.ts';
 import { sandboxRoutes as allSandboxRoutes } from '../../gateway/sandbox/routes.ts';
+import { sessionReadRoutes } from '../../gateway/signing/session-routes.ts';
 import { accessRoutes } from '../../modules/access/routes.ts';
 import { driftRoutes, reconRoutes } from '../../modules/recon/public.ts';
 import { tokenRoutes } from '../../modules/tokens/public.ts';
@@ -31,6 +32,7 @@ export function restRoutes(): readonly Route[] {
     ...connectionRoutes(absent()),
     ...walletRoutes(absent()),
     ...intentRoutes(absent(), absent()),
+    ...sessionReadRoutes(absent()),
     ...eventRoutes(),
     ...eventStreamRoutes(absent()),
     ...webhookRoutes(absent()),

@@ -6,6 +6,7 @@ import { type DescField, type DescFile, type DescMessage, ScalarType } from '@bu
 import { signingMethods } from '../../api/signing-methods.ts';
 import { initialStates, isResumable, type SessionState, transitions } from '../../coordinator/contract/transitions.ts';
 import { eventTypes } from '../../delivery/events/types.ts';
+import { Session } from '../../gateway/signing/session-routes.ts';
 import { contractVersion } from '../../proto/contract-version.ts';
 import {
   file_svc_mesh_v1_mpc_wallet as contract,
@@ -17,12 +18,16 @@ import * as limits from '../../proto/limits.ts';
 import { type ReasonEntry, reasonCodes } from '../../proto/reason-codes.ts';
 import { fieldRules } from './fields.ts';
 import { codesOf } from './reason-codes.ts';
+import { restRoutes } from './rest-routes.ts';
+import { answerTable } from './schemas.ts';
 import { code, table, withSections } from './sections.ts';
 
 /** The page as it must be, from the page as it is: what is written by hand stays. */
 export function signingApiPage(page: string): string {
   const parts = new Map([
     ['calls', callsTable()],
+    ['reads', readsTable()],
+    ['fields of a session', answerTable(Session)],
     ['states', statesTable()],
     ['diagram', stateDiagram()],
     ['lifetimes', lifetimesTable()],
@@ -50,6 +55,13 @@ function callsTable(): string {
     code(response.name),
   ]);
   return table(['RPC', 'HTTP', 'Scope', 'Request', 'Response'], rows);
+}
+
+function readsTable(): string {
+  const rows = restRoutes()
+    .filter(({ tag }) => tag === 'Signing')
+    .map(({ method, path, summary, scope = '' }) => [code(`${method} ${path}`), summary, code(scope)]);
+  return table(['Endpoint', 'What it does', 'Scope'], rows);
 }
 
 function fieldsTable(message: DescMessage): string {

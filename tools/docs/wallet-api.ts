@@ -75,8 +75,9 @@ export function walletApiPage(page: string): string {
   );
 }
 
+/** Those of the signing API are in its own page. */
 function endpointTables(routes: readonly Route[]): string {
-  const tags = [...new Set(routes.map(({ tag }) => tag))];
+  const tags = [...new Set(routes.map(({ tag }) => tag))].filter((tag) => tag !== 'Signing');
   return tags
     .map((tag) => {
       const rows = routes

@@ -97,6 +97,7 @@ const commands = fc.oneof(
   command('ZRANGE', lexKey, lexBound, lexBound, fc.constant(['BYLEX', 'REV']), limit),
   command('ZREVRANGE', zset!, whole, whole, scores),
   command('ZRANGEBYSCORE', zset!, scoreBound, scoreBound, scores, limit),
+  command('ZREVRANGEBYSCORE', zset!, scoreBound, scoreBound, scores, limit),
   command('ZCOUNT', zset!, scoreBound, scoreBound),
   command('ZLEXCOUNT', lexKey, lexBound, lexBound),
   command('ZPOPMIN', zset!),
