@@ -16,7 +16,7 @@
 -- @keys fenceKey, endingKey, listKey
 -- @args fence, retentionMs, prefix, bytesMax, writes: sessionWrite[]
 
-local replies, events, deltas, listed = {}, {}, {}, false
+local replies, events, deltas, listed_at_ms = {}, {}, {}, nil
 local now_ms, fence_broken = clock_ms(), fenced(fenceKey, fence)
 
 local function session_key(id) return prefix .. 'session:' .. id end
@@ -91,7 +91,7 @@ local function create(write, held)
   end
   if write.endsAtMs ~= '' then redis.call('ZADD', endingKey, write.endsAtMs, write.sessionId) end
   redis.call('ZADD', listKey, write.checkpointMs, write.sessionId)
-  listed = true
+  listed_at_ms = tonumber(write.nowMs)
   put(deltas, key, write, retentionMs, now_ms)
   events[#events + 1] = write
   return {'OK'}
@@ -138,10 +138,10 @@ for i, write in ipairs(writes) do
   held = write.kind == 'held' and write or nil
 end
 if #deltas > 0 then usage_write(prefix, deltas) end
-if listed then
+if listed_at_ms then
   -- A session is kept for this long after its last change. What it has left in the list then, readers pass over.
   local listed_ms = 2 * tonumber(retentionMs)
-  redis.call('ZREMRANGEBYSCORE', listKey, '-inf', now_ms - listed_ms)
+  redis.call('ZREMRANGEBYSCORE', listKey, '-inf', listed_at_ms - listed_ms)
   redis.call('PEXPIRE', listKey, listed_ms)
 end
 append_events(prefix, events)
