@@ -60,7 +60,7 @@ async function made(url: string, body: object): Promise<Record<string, string>> 
 }
 
 beforeAll(async () => {
-  service = await startWalletService({ sessions });
+  service = await startWalletService({ sessions, reads: sessions });
   sessions.put(tenant, ids.session);
   service.tokens.put(owner.authorization.slice(7), { tenant, id: 'tok_owner' });
   document = (await service.http.inject({ url: '/v1/openapi.json' })).json();
@@ -170,6 +170,7 @@ function idsOf({ path }: Operation): Record<string, string> | undefined {
     ['/v1/recon/jobs/', ids.job],
     ['/v1/recon/exceptions/', ids.exception],
     ['/v1/sandbox/provider-connections/', ids.connection],
+    ['/v1/sessions/', ids.session],
   ];
   if (path.startsWith('/v1/sandbox/sessions/')) {
     return { id: ids.session, ...(path.includes('{node}') ? { node: '2' } : {}) };

@@ -61,7 +61,22 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   report: [...withRedis, 'faults', 'runner'],
   plane: [...floor0, 'faults'],
   load: ['proto', 'faults', 'runner', 'report'],
-  testing: [...withRedis, 'faults', 'sim', 'runner', 'report'],
+  testing: [...withRedis, 'faults', 'sim', 'world', 'runner', 'report', 'client'],
+  embedded: [
+    ...withRedis,
+    'telemetry',
+    'faults',
+    ...underModules,
+    'custody',
+    'controls',
+    'delivery',
+    'modules',
+    'gateway',
+    'sim',
+    'world',
+    'plane',
+    'runner',
+  ],
   client: [],
 };
 const product = [...Object.keys(mayImport), 'cli'];

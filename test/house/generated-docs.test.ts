@@ -73,7 +73,10 @@ describe('docs/wallet-api.md', () => {
     const modules = (text: string) =>
       [...text.matchAll(/\.\.\.(?!sandboxRoutes)(\w+Routes)\(/g)].map(([, name]) => name!).sort();
     expect(modules(shown)).toEqual(modules(served));
-    for (const { method, path } of restRoutes()) expect(walletApi).toContain(`| \`${method} ${path}\` |`);
+    const signingApi = readFileSync(join(root, 'docs/signing-api.md'), 'utf8');
+    for (const { method, path, tag } of restRoutes()) {
+      expect(tag === 'Signing' ? signingApi : walletApi).toContain(`| \`${method} ${path}\` |`);
+    }
   });
 
   test('explains every issue that the code names, and no other', () => {

@@ -16,12 +16,19 @@ import {
 import type { RunEvent } from '../../faults/recording.ts';
 import { simulatedOnly } from '../../faults/vocabulary/fault.ts';
 import type { SandboxSessions } from '../../gateway/sandbox/sessions.ts';
+import type { Reader, SessionReads } from '../../gateway/signing/session-reads.ts';
 import {
   type InspectSessionResponse,
   InspectSessionResponseSchema,
   PreviewPartialResponseSchema,
 } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
-import { InitiateDkgResponseSchema, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { type SessionView, SessionViewSchema } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
+import {
+  ApprovalMode,
+  InitiateDkgResponseSchema,
+  KeystoreType,
+  ReceiptState,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
 type Answers = { [M in ControlMethod]: (takes: ControlTakes<M>) => ControlMethods[M]['gives'] };
 
@@ -133,7 +140,7 @@ function found<T>(one: T | undefined): T {
 }
 
 /** Sessions by "tenant/id". */
-export class FakeSessions implements SandboxSessions {
+export class FakeSessions implements SandboxSessions, SessionReads {
   readonly known = new Map<string, InspectSessionResponse>();
 
   put(tenant: string, sessionId: string): void {
@@ -152,6 +159,16 @@ export class FakeSessions implements SandboxSessions {
       expiresAtEpochMs: 1_700_000_900_000n,
     });
     this.known.set(`${tenant}/${sessionId}`, session);
+  }
+
+  async one({ tenant }: Reader, sessionId: string) {
+    const found = this.known.get(`${tenant}/${sessionId}`);
+    return found && viewOf(sessionId, found);
+  }
+
+  async page({ tenant }: Reader) {
+    const own = [...this.known].filter(([name]) => name.startsWith(`${tenant}/`));
+    return { sessions: own.map(([name, found]) => viewOf(name.slice(tenant.length + 1), found)), next: undefined };
   }
 
   async inspect({ tenant }: { readonly tenant: string }, sessionId: string) {
@@ -175,4 +192,12 @@ export class FakeSessions implements SandboxSessions {
     const noncePoint = new Uint8Array(33).fill(2);
     return create(PreviewPartialResponseSchema, { partial: new Uint8Array(32).fill(nodeId), noncePoint, attempt: 1 });
   }
+}
+
+function viewOf(sessionId: string, found: InspectSessionResponse): SessionView {
+  const { kind, state, reasonCode, message, epoch, curve, createdAtEpochMs, expiresAtEpochMs } = found;
+  const times = { createdAtEpochMs, expiresAtEpochMs, changedAtEpochMs: createdAtEpochMs };
+  const kinds = { approvalMode: ApprovalMode.DIRECT_ALLOWED, keystoreType: KeystoreType.MOCK_THRESHOLD };
+  const about = { sessionId, kind, state, reasonCode, message, epoch, curve, checkpointId: 'ckp_1', keyId: 'k' };
+  return create(SessionViewSchema, { ...about, ...kinds, ...times });
 }

@@ -207,6 +207,7 @@ export interface WalletServiceOptions {
   /** The control of the processes; false: none. */
   readonly control?: SandboxControl | false;
   readonly sessions?: SandboxSessions;
+  readonly reads?: SessionReads;
   /** Access to modules that are PLANNED: by hand, not automatic. */
   readonly modulesByOperator?: boolean;
 }
@@ -264,7 +265,7 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
         credentialKeysDir: join(folder, 'keys'),
         signer,
         vaultCluster,
-        sessions: noSessions,
+        sessions: options.reads ?? noSessions,
         log,
         clock: time,
       });

@@ -28,6 +28,7 @@ export const issueTexts: Readonly<Record<string, string>> = {
   malformed: 'The body is no JSON, or the text cannot be read.',
   version_conflict: 'The resource has another version by now: read it and decide again.',
   state_conflict: 'The resource is not in a state that allows this.',
+  store_tampered: 'What is stored of the session was not written by its coordinator: an operator must investigate.',
   tenant_quota_exceeded:
     'The tenant stores as many bytes as `SIGNMESH_TENANT_BYTES` allows; `message` says what to do.',
   outcome_unknown:
