@@ -26,12 +26,15 @@ export interface Counted {
   readonly signatures: number;
 }
 
-/** @throws Error when anything is not as it should be */
-export function countCeremonies({ n, t }: Sharing, kind: ReleasedKind, signatures = 1): Counted {
+/**
+ * @param label makes a world of its own: proofs that a process has found good once it does not check again
+ * @throws Error when anything is not as it should be
+ */
+export function countCeremonies({ n, t }: Sharing, kind: ReleasedKind, signatures = 1, label = ''): Counted {
   let cost = noCost();
   let dealt = 0;
   const cluster = new SimCluster({
-    ...{ seed: `costs ${kind} ${n} ${t}`, nodes: n, keepTrace: false, config: { nonceBatchFirst: 32 } },
+    ...worldOf(`costs ${kind} ${n} ${t}${label}`, n),
     observe: (seen) => {
       if (seen.kind !== 'frame') return;
       const { envelope } = seen;
@@ -73,6 +76,11 @@ export function countCeremonies({ n, t }: Sharing, kind: ReleasedKind, signature
     signing = cost;
   }
   return { dkg, signing, dealingFrames: dealt, signatures };
+}
+
+/** Options of a world of n nodes. */
+export function worldOf(seed: string, n: number) {
+  return { seed, nodes: n, keepTrace: false, config: { nonceBatchFirst: 32 } } as const;
 }
 
 function noCost() {

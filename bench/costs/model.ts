@@ -54,3 +54,59 @@ export function signingCost({ n, t }: Sharing, kind: ReleasedKind): CeremonyCost
 export function dealingFrames(t: number, batch: number): number {
   return (2 * t) / batch;
 }
+
+/** Operations on curve points, over all nodes and the coordinator: CPU time grows with them. */
+export interface PointOperations {
+  /** Multiplications of the generator. */
+  readonly base: number;
+  /** Multiplications of other points, terms of linear combinations among them. */
+  readonly point: number;
+  /** Points of a polynomial that is evaluated in the exponent at a node's number: small multiplications. */
+  readonly evaluated: number;
+  /** Points whose validity is checked one by one. */
+  readonly checked: number;
+}
+
+/** A process checks each dealer's proof of possession once; in the simulated world all nodes are one process. */
+export function dkgPoints({ n, t }: Sharing): PointOperations {
+  return {
+    base: n ** 2 + n * t + 3 * n,
+    point: n,
+    evaluated: n * t * (2 * n - 1),
+    checked: n * t * (3 * n - 1) + n * (t + 1),
+  };
+}
+
+/** With nonces dealt before; the verification of the whole signature, by the native library, is not in it. */
+export function signingPoints({ t }: Sharing, kind: ReleasedKind): PointOperations {
+  if (kind === 'ecdsa') return { base: 1, point: 0, evaluated: 0, checked: 1 };
+  const even = kind === 'bip340' ? 1 : 0;
+  return { base: t + even, point: t * (t - 1) + even, evaluated: 0, checked: t + 1 + 2 * even };
+}
+
+/** What a transfer asks of Redis and others beside what runs by the clock, by process; a tenant with one policy and one webhook. */
+export function transferCost(kind: TransferKind, { t }: Sharing): Readonly<Record<string, number>> {
+  const events = transferEvents[kind];
+  const decided = { 'gateway store/begin-idempotent.lua': 1, 'gateway store/count.lua': 2 };
+  const read = { 'gateway get': 1, 'gateway hmget': 3, 'gateway store/with-balances.lua': 2 };
+  const delivered = {
+    'worker delivery/deliveries/move.lua': events,
+    'worker egress': events,
+    'worker hmget': 2 * events,
+  };
+  const common = { ...decided, ...read, ...delivered };
+  if (kind === 'custodian')
+    return { ...common, 'gateway hgetall': 1, 'gateway store/commit.lua': 10, 'gateway provider': 9 };
+  const signed = { 'frame call': 1, 'frame callReply': 1, 'frame partialRequest': t, 'frame partialReply': t };
+  const written = { 'coordinator writes': 2, 'node writes': t };
+  const sent = { 'gateway hgetall': 2, 'gateway store/commit.lua': 5, 'gateway providers/chains/submit-evm.lua': 1 };
+  return { ...common, ...sent, ...signed, ...written };
+}
+
+export type TransferKind = 'self_hosted' | 'custodian';
+
+/** Each is delivered to each webhook that wants it. */
+export const transferEvents: Readonly<Record<TransferKind, number>> = { self_hosted: 10, custodian: 12 };
+
+/** Events are taken from the log and put into the queue together, those of a moment: so often a transfer, at most. */
+export const batchesMax: Readonly<Record<TransferKind, number>> = { self_hosted: 2, custodian: 4 };

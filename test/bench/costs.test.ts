@@ -4,7 +4,19 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { redisUse, useEach } from '../../bench/cluster/redis-use.ts';
 import { countCeremonies } from '../../bench/costs/count.ts';
-import { type CeremonyCost, dealingFrames, dkgCost, signingCost } from '../../bench/costs/model.ts';
+import { countKeyPoints, countSignaturePoints } from '../../bench/costs/count-crypto.ts';
+import { countTransfers } from '../../bench/costs/count-wallet.ts';
+import {
+  batchesMax,
+  type CeremonyCost,
+  dealingFrames,
+  dkgCost,
+  dkgPoints,
+  signingCost,
+  signingPoints,
+  transferCost,
+  transferEvents,
+} from '../../bench/costs/model.ts';
 import { root } from '../cli/support/up-process.ts';
 
 /** Bytes depend on the lengths of names. */
@@ -64,6 +76,69 @@ describe('the cost model', () => {
       const frames = Object.values(cost.frames).reduce((sum, count) => sum + count, 0);
       expect(page).toContain(
         `| ${what}, 3 of 5 | ${frames} | ${number(cost.bytes)} | ${cost.coordinatorWrites} | ${cost.nodeWrites} |`,
+      );
+    }
+  });
+});
+
+describe('operations on points', () => {
+  test.each([
+    [2, 2],
+    [3, 2],
+    [5, 3],
+  ])('of a key, n = %i, t = %i', (n, t) => {
+    expect(countKeyPoints({ n, t })).toEqual(dkgPoints({ n, t }));
+  });
+
+  test.each([
+    ['ecdsa', 3, 2],
+    ['ed25519', 3, 2],
+    ['ed25519', 5, 4],
+    ['bip340', 5, 3],
+  ] as const)('of a signature, %s, n = %i, t = %i', (kind, n, t) => {
+    expect(countSignaturePoints({ n, t }, kind)).toEqual(signingPoints({ n, t }, kind));
+  });
+
+  test('one check or multiplication more is noticed', () => {
+    const counted = countSignaturePoints({ n: 2, t: 2 }, 'ed25519');
+    for (const what of ['base', 'point', 'checked'] as const) {
+      expect({ ...counted, [what]: counted[what] + 1 }).not.toEqual(signingPoints({ n: 2, t: 2 }, 'ed25519'));
+    }
+  });
+});
+
+describe('a transfer and its deliveries', () => {
+  const batches = ['worker delivery/deliveries/dispatch.lua', 'worker queue'];
+  const apart = (counts: Readonly<Record<string, number>>) => ({
+    each: Object.fromEntries(Object.entries(counts).filter(([what]) => !batches.includes(what))),
+    together: batches.map((what) => counts[what] ?? 0),
+  });
+
+  test.each(['self_hosted', 'custodian'] as const)(
+    '%s: every call of Redis, frame and write is the model’s',
+    async (kind) => {
+      const { each, together } = apart(await countTransfers(kind, 2));
+      expect(each).toEqual(transferCost(kind, { n: 5, t: 3 }));
+      for (const count of together) {
+        expect(count).toBeGreaterThan(0);
+        expect(count).toBeLessThanOrEqual(batchesMax[kind]);
+      }
+      expect(each['worker egress']).toBe(transferEvents[kind]);
+      expect({ ...each, 'gateway store/commit.lua': each['gateway store/commit.lua']! + 1 }).not.toEqual(
+        transferCost(kind, { n: 5, t: 3 }),
+      );
+    },
+  );
+
+  test('are those of the page', () => {
+    const page = readFileSync(join(root, 'docs/scale.md'), 'utf8');
+    for (const kind of ['self_hosted', 'custodian'] as const) {
+      const cost = transferCost(kind, { n: 5, t: 3 });
+      const scripts = Object.entries(cost).filter(([what]) => what.startsWith('gateway ') && what.endsWith('.lua'));
+      const ofGateway = scripts.reduce((sum, [, count]) => sum + count, 0);
+      const reads = cost['gateway get']! + cost['gateway hmget']! + cost['gateway hgetall']!;
+      expect(page).toContain(
+        `| a ${kind} transfer | ${ofGateway} | ${reads} | ${cost['coordinator writes'] ?? 0} | ${transferEvents[kind]} |`,
       );
     }
   });
