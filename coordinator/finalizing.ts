@@ -96,6 +96,8 @@ function message(state: FinalizingState, said: LocalMessage, context: Context, n
   switch (said.kind) {
     case 'closeCall': {
       const next = { ...state, calls: [...state.calls, said.call] };
+      // Since it confirmed, a node may have made the share: for this call all are asked again.
+      if (state.calls.length > 0 && state.deleting) return sessionsEnded(next, context.self, nodesTotal);
       if (state.calls.length > 0) return { state: next, effects: [] };
       // The write comes with the next input, so that a refused one finds the call in the state.
       return { state: next, effects: [{ kind: 'send', to: context.self, message: { kind: 'continue' } }] };

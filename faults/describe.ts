@@ -86,6 +86,10 @@ function whatHappens(fault: Fault): string {
       return `${who} supplies the shares of every dealer itself${forWhom(fault)}`;
     case 'split_confirm':
       return `${who} confirms the key with other results${forWhom(fault)}`;
+    case 'altered_answer':
+      return `${who} answers with an altered ${fault.field} (${fault.change})`;
+    case 'altered_request':
+      return `${who} asks with an altered ${fault.field} (${fault.change})${forWhom(fault)}`;
     case 'second_process':
       return `a second process has the identity of ${who}`;
     case 'clock_skew':
@@ -106,6 +110,10 @@ function whatHappens(fault: Fault): string {
       return `reads and writes of ${who} fail`;
     case 'provider_fails':
       return `${fault.provider ?? 'every simulated custodian'} behaves badly (${fault.by})`;
+    case 'store_tampered':
+      return `what the store of ${who} gives is not as it was written`;
+    case 'store_full':
+      return 'the tenant stores as much as it may';
     case 'rollback':
       return `the store of ${who} goes back to what it was`;
     case 'redis_gone':

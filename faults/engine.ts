@@ -186,6 +186,13 @@ class Engine implements FaultEngine {
     return failing.some((armed) => this.#triggersOnUse(armed, name, nowMs));
   }
 
+  storeShows(what: 'store_tampered' | 'store_full', nowMs: number): boolean {
+    this.#latestMs = nowMs;
+    return this.#active.live.some(
+      ({ phase, fault, endsMs }) => phase === 'holding' && fault.fault === what && endsMs > nowMs,
+    );
+  }
+
   hsmFails(name: ProcessName, nowMs: number): HsmFailure | undefined {
     this.#latestMs = nowMs;
     for (const armed of this.#active.live) {

@@ -24,6 +24,7 @@ export interface SimCaller extends Pick<MessageInitShape<typeof CallSchema>, 'wa
     readonly intentsOnly?: boolean;
     readonly approvalMode?: ApprovalMode;
     readonly archived?: boolean;
+    readonly custodian?: string;
   };
   /** Changes the orders that the gateway made, on their way to the coordinator. */
   readonly orders?: (made: CallOrders) => CallOrders;
@@ -36,6 +37,10 @@ export interface CallUnderWay {
   readonly request: CallRequest;
   /** The wallet service asks, not a client. */
   readonly walletService: boolean;
+  /** What the wallet that a client's call names asks for. */
+  readonly walletTerms?: SimCaller['walletTerms'];
+  /** Of a key’s making: the only scheme that it will sign with. */
+  readonly keyScheme?: SimCaller['keyScheme'];
 }
 
 /** What a refusal at the door takes: the way to the gateway and back. */
@@ -96,6 +101,8 @@ export class Calls {
       callId,
       request,
       walletService: caller.walletService ?? false,
+      walletTerms: caller.walletTerms,
+      keyScheme: caller.keyScheme,
       done: (answer) => call.answered(answer as ResponseOf<K>),
       fail: (error) => call.failed(error),
       cancelTimeout:

@@ -120,6 +120,11 @@ export class FaultService {
     return !engine.idle && engine.readsFail(process, time.nowMs());
   }
 
+  storeShows(what: 'store_tampered' | 'store_full'): boolean {
+    const { engine, time } = this.#ports;
+    return !engine.idle && engine.storeShows(what, time.nowMs());
+  }
+
   hsmFails(process: ProcessName): HsmFailure | undefined {
     const { engine, time } = this.#ports;
     if (engine.idle) return undefined;

@@ -15,7 +15,7 @@ import type { Fault } from '../faults/vocabulary/fault.ts';
 import { namedBy, type SessionSeen, sessionOf, unreachableAnswer, unreachableText } from '../proto/cluster-named.ts';
 import { complete } from '../proto/complete.ts';
 import { CallErrorCode, CallErrorSchema, CloseKeyRequestSchema } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { PreviewPartialRequestSchema } from '../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
+import { InspectSessionRequestSchema, PreviewPartialRequestSchema } from '../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
 import {
   DkgShareExchangeRequestSchema,
   InitiateDkgRequestSchema,
@@ -53,6 +53,7 @@ export type ScenarioClusters = Pick<
   | 'heal'
   | 'initiateDkg'
   | 'initiateSigning'
+  | 'inspectSession'
   | 'makeKey'
   | 'nodesReady'
   | 'previewPartial'
@@ -155,6 +156,7 @@ export class ManyClusters implements ScenarioClusters {
   makeKey = this.#routed('makeKey', InitiateDkgRequestSchema);
   sign = this.#routed('sign', InitiateSigningRequestSchema);
   closeKey = this.#routed('closeKey', CloseKeyRequestSchema);
+  inspectSession = this.#routed('inspectSession', InspectSessionRequestSchema);
   previewPartial = this.#routed('previewPartial', PreviewPartialRequestSchema);
 
   #routed<K extends CallCase & keyof SimCluster, Q extends DescMessage>(asked: K, schema: Q) {

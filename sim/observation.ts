@@ -11,50 +11,30 @@ import type { CallError } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { CallCase, WireEnvelope } from '../proto/wire.ts';
 import type { VendorOrder } from '../providers/vendor/public.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
+import type { SimCaller } from './calls.ts';
+
+/** A call of a gateway. `request`: decoded. */
+interface ObservedCall {
+  readonly atMs: number;
+  readonly tenant: string;
+  readonly callId: bigint;
+  readonly method: CallCase;
+  readonly walletService: boolean;
+  /** What the wallet that a client's call names asks for. */
+  readonly walletTerms?: SimCaller['walletTerms'];
+  /** Of a key's making: the only scheme that it will sign with. */
+  readonly keyScheme?: SimCaller['keyScheme'];
+  readonly request: unknown;
+}
 
 export type Observation =
-  /** A client's call left the gateway. `request`: the decoded request message. */
-  | {
-      readonly kind: 'called';
-      readonly atMs: number;
-      readonly tenant: string;
-      readonly callId: bigint;
-      readonly method: CallCase;
-      readonly walletService: boolean;
-      readonly request: unknown;
-    }
+  /** A client's call left the gateway. */
+  | (ObservedCall & { readonly kind: 'called' })
   /** Its answer is in a frame that leaves the coordinator. It may still be lost. `response`: decoded. */
-  | {
-      readonly kind: 'promised';
-      readonly atMs: number;
-      readonly tenant: string;
-      readonly callId: bigint;
-      readonly method: CallCase;
-      readonly walletService: boolean;
-      readonly request: unknown;
-      readonly response: unknown;
-    }
+  | (ObservedCall & { readonly kind: 'promised'; readonly response: unknown })
   /** The client has its answer. */
-  | {
-      readonly kind: 'answered';
-      readonly atMs: number;
-      readonly tenant: string;
-      readonly callId: bigint;
-      readonly method: CallCase;
-      readonly walletService: boolean;
-      readonly request: unknown;
-      readonly response: unknown;
-    }
-  | {
-      readonly kind: 'failed';
-      readonly atMs: number;
-      readonly tenant: string;
-      readonly callId: bigint;
-      readonly method: CallCase;
-      readonly walletService: boolean;
-      readonly request: unknown;
-      readonly error: CallError;
-    }
+  | (ObservedCall & { readonly kind: 'answered'; readonly response: unknown })
+  | (ObservedCall & { readonly kind: 'failed'; readonly error: CallError })
   /** A frame leaves its sender. `touched`: a fault changed it; what it says is then not its sender's word. */
   | { readonly kind: 'frame'; readonly atMs: number; readonly envelope: WireEnvelope; readonly touched: boolean }
   | {

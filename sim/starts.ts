@@ -28,6 +28,7 @@ import type { Processes } from './processes.ts';
 import { randomStream } from './random.ts';
 import type { Recorder } from './recorder.ts';
 import { called, type Redis } from './store-side.ts';
+import { strangeStore } from './strange-store.ts';
 import type { SimToken } from './token.ts';
 import type { SimVendor } from './vendor.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -81,7 +82,9 @@ export class Starts {
     };
     const { observe, onCoordinatorWrite = () => 'answered' } = this.#options;
     const fence = this.#parts.processes.startsOf('coordinator');
-    const store = this.#parts.coordinatorStore.as(fence, this.#options.number);
+    const { faultService } = this.#parts;
+    const own = this.#parts.coordinatorStore.as(fence, this.#options.number);
+    const store = strangeStore(own, (what) => faultService.storeShows(what));
     const { clusterId } = this.#parts.roster;
     const ports = this.#ports('coordinator', boot, {
       store:

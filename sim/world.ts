@@ -344,8 +344,18 @@ export class SimWorld implements ClusterMember {
 
   // --- calls, webhooks, faults -------------------------------------------------------------------------------------
 
-  #about({ tenant, callId, request: { case: method, value: request }, walletService }: CallUnderWay) {
-    return { atMs: this.recorder.atMs, tenant, callId, method, request, walletService } as const;
+  #about({ request: { case: method, value: request }, ...call }: CallUnderWay) {
+    const { tenant, callId, walletService, walletTerms, keyScheme } = call;
+    return {
+      atMs: this.recorder.atMs,
+      tenant,
+      callId,
+      method,
+      request,
+      walletService,
+      walletTerms,
+      keyScheme,
+    } as const;
   }
 
   #gatewayCalls(secretKey: Uint8Array): Calls {

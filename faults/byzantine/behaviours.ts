@@ -16,6 +16,7 @@
  * | false_refusal | a refusal in place of its answer | another signer takes its place; a DKG stops, and can be resumed |
  * | early_confirm | that its key is final, before its answer | nothing: a confirmation counts when it was asked for |
  * | bad_nonces | nonce commitments that are no points, the identity, or one of them many times | the batch is not used, and the node is named |
+ * | altered_answer | one field of its answer is another; it is not signed anew | the answer is ignored or refused, or the node is named |
  *
  * A malicious coordinator (coordinator.ts) is never named: nodes refuse what it asks, or its own process finds that the
  * answers do not fit, and may then blame the node to which it lied.
@@ -30,6 +31,7 @@ import type { FrameInTransit } from '../vocabulary/engine-contract.ts';
 import { type CoordinatorLie, isCoordinatorLie, type Lie } from '../vocabulary/kinds.ts';
 import type { FaultEngineOptions } from '../vocabulary/options.ts';
 import { nodeIdOf } from '../vocabulary/targets.ts';
+import { alteredFrame } from './altered.ts';
 import { coordinatorLie } from './coordinator.ts';
 import { type Dealer, falseOpening, wrongShares } from './dealing.ts';
 import { Memory } from './memory.ts';
@@ -39,7 +41,10 @@ import { confirmation, falseRefusal } from './refusals.ts';
 import { equivocalResult, falseReport } from './reports.ts';
 import { type Said, saidBefore, saidInstead, withBody } from './said.ts';
 
-type NodeLie = Exclude<Lie, CoordinatorLie | { readonly fault: 'withhold' | 'stale_replay' | 'early_confirm' }>;
+type NodeLie = Exclude<
+  Lie,
+  CoordinatorLie | { readonly fault: 'withhold' | 'stale_replay' | 'early_confirm' | 'altered_answer' }
+>;
 type SignedLie = Exclude<NodeLie, { readonly fault: 'bad_partial' | 'bad_nonces' | 'false_refusal' }>;
 
 export class ByzantineBehaviours {
@@ -73,6 +78,10 @@ export class ByzantineBehaviours {
         const stale = memory.earlier(frame);
         // A frame of its own: the one that it repeats may still be held.
         return stale && saidBefore({ ...stale }, envelope);
+      }
+      case 'altered_answer': {
+        const changed = alteredFrame(envelope, fault);
+        return changed && saidInstead(changed);
       }
       case 'early_confirm':
         return saidBefore(

@@ -13,6 +13,7 @@ import { type PartialRequest, Scheme, type SignerCommitment } from '../../proto/
 import type { WireBody, WireBodyInit, WireEnvelope } from '../../proto/wire.ts';
 import type { FaultOf } from '../vocabulary/fault.ts';
 import type { CoordinatorLie } from '../vocabulary/kinds.ts';
+import { alteredFrame } from './altered.ts';
 import type { AttemptMemory } from './memory.ts';
 import { type Said, saidAfter, saidInstead, withBody } from './said.ts';
 
@@ -48,6 +49,10 @@ export function coordinatorLie(fault: CoordinatorLie, envelope: WireEnvelope, as
       return body.case === 'dkgVerify' ? instead(suppliedDealers(body.value, asking)) : undefined;
     case 'split_confirm':
       return body.case === 'dkgConfirm' ? instead(otherResults(body.value, asking)) : undefined;
+    case 'altered_request': {
+      const changed = alteredFrame(envelope, fault);
+      return changed && saidInstead(changed);
+    }
   }
 }
 

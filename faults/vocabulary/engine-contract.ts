@@ -179,6 +179,8 @@ export interface FaultEngine {
   request(request: DoorRequest, nowMs: number): DoorVerdict;
   /** Whether reads of this process fail now. */
   readsFail(process: ProcessName, nowMs: number): boolean;
+  /** Whether the coordinator's store shows this now. */
+  storeShows(what: 'store_tampered' | 'store_full', nowMs: number): boolean;
   /** How the PKCS#11 token of this node fails now; undefined: it works. */
   hsmFails(process: ProcessName, nowMs: number): HsmFailure | undefined;
   /** When to call `wake` next, in ms of the caller's clock. Infinity: no wake is due. */

@@ -91,6 +91,33 @@ const onCoordinator = {
     }),
   ),
 };
+/** How one field is altered: numbers to `zero`, one `above` or `below`; lists `shorter`, with one element `twice`, `reversed`. */
+export const alterations = [
+  'zero',
+  'above',
+  'below',
+  'other',
+  'empty',
+  'shorter',
+  'longer',
+  'huge',
+  'twice',
+  'reversed',
+  'missing',
+] as const;
+export type AlterationKind = (typeof alterations)[number];
+/** One field of a message, by its name in the proto file, `signers.0.node_id` for one inside another; and how it is altered. */
+export const Alteration = Closed({
+  field: Type.String({
+    pattern: '^[a-z0-9_]+([.][a-z0-9_]+){0,4}$',
+    description: 'as the proto file names it; `signers.0.node_id` for one inside another',
+  }),
+  change: OneOf(
+    alterations,
+    'a number, text, bytes, list or message: `zero`, one `above` or `below`, an`other`, `empty`, `shorter` or `longer` by one, `huge`, its first element `twice`, `reversed`, `missing`',
+  ),
+});
+export type Alteration = Static<typeof Alteration>;
 /** How a token fails; HSM_… reason codes in lower case. */
 export const hsmFailures = ['session_lost', 'pin_refused', 'timeout', 'token_absent', 'failed'] as const;
 export type HsmFailure = (typeof hsmFailures)[number];
@@ -252,6 +279,11 @@ export const faultSchemas = {
     },
     'the nonces that it deals ahead cannot be used',
   ),
+  altered_answer: kind(
+    'altered_answer',
+    { ...onNode, ...Alteration.properties },
+    'one field of what the node answers is altered; frames without the field stay as they are',
+  ),
 
   other_message: kind(
     'other_message',
@@ -322,6 +354,11 @@ export const faultSchemas = {
     onCoordinator,
     'the coordinator confirms a key to some nodes with other results than to the rest',
   ),
+  altered_request: kind(
+    'altered_request',
+    { ...onCoordinator, ...Alteration.properties },
+    'one field of what the coordinator asks a node is altered; frames without the field stay as they are',
+  ),
 
   second_process: kind(
     'second_process',
@@ -352,6 +389,16 @@ export const faultSchemas = {
   ),
   store_slow: kind('store_slow', { ...onProcess, by_ms: PositiveMs('added to every write') }, 'they take longer'),
   store_failing: kind('store_failing', onProcess, 'reads and writes fail; such a call is refused, without effect'),
+  store_tampered: kind(
+    'store_tampered',
+    { target: Type.Literal('coordinator') },
+    'what Redis gives of a session or key is not as the coordinator wrote it',
+  ),
+  store_full: kind(
+    'store_full',
+    { target: Type.Literal('coordinator') },
+    'the tenant stores as many bytes as it may: no client begins a session',
+  ),
   provider_fails: kind(
     'provider_fails',
     {
@@ -458,6 +505,7 @@ export const byzantineKinds = [
   'false_refusal',
   'early_confirm',
   'bad_nonces',
+  'altered_answer',
 ] as const satisfies readonly FaultKind[];
 
 /** Faults of a malicious coordinator. It may then blame the nodes to which it lied. */
@@ -470,6 +518,7 @@ export const coordinatorKinds = [
   'substitute_opening',
   'supply_dealers',
   'split_confirm',
+  'altered_request',
 ] as const satisfies readonly FaultKind[];
 
 /** Faults between a gateway and its callers. */
@@ -488,6 +537,8 @@ export const simulatedOnly: Readonly<Partial<Record<FaultKind, string>>> = {
   store_failing: 'a live store cannot be made to fail for one process; redis_gone can',
   hsm_fails: 'a live token is a device: remove it, or end the process of its module',
   provider_fails: 'the simulated custodians of a live cluster are asked for it by test amounts (docs/wallet-guide.md)',
+  store_tampered: 'a live Redis is not changed behind its clients',
+  store_full: 'a live tenant has a quota of bytes: SIGNMESH_TENANT_BYTES',
   rollback: 'live stores roll back together only, by a snapshot',
 };
 

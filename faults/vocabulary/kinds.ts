@@ -31,6 +31,8 @@ export const natures: Readonly<Record<FaultKind, Nature>> = {
   store_unanswered: 'window',
   store_slow: 'window',
   store_failing: 'window',
+  store_tampered: 'window',
+  store_full: 'window',
   hsm_fails: 'window',
   vendor_fails: 'window',
   provider_fails: 'window',
@@ -61,6 +63,7 @@ export const natures: Readonly<Record<FaultKind, Nature>> = {
   false_refusal: 'frames',
   early_confirm: 'frames',
   bad_nonces: 'frames',
+  altered_answer: 'frames',
   other_message: 'frames',
   false_order: 'frames',
   other_scheme: 'frames',
@@ -69,6 +72,7 @@ export const natures: Readonly<Record<FaultKind, Nature>> = {
   substitute_opening: 'frames',
   supply_dealers: 'frames',
   split_confirm: 'frames',
+  altered_request: 'frames',
   force_receipt: 'frames',
 };
 
@@ -76,9 +80,12 @@ export function isDoorKind(kind: FaultKind): boolean {
   return (doorKinds as readonly FaultKind[]).includes(kind);
 }
 
+/** What the store shows while they last; no single use is counted. */
+const standingKinds: ReadonlySet<FaultKind> = new Set(['store_tampered', 'store_full']);
+
 /** Kinds that decide the fate of single writes, or of single calls of ports. */
 export function isStoreKind(kind: FaultKind): boolean {
-  return kind.startsWith('store_');
+  return kind.startsWith('store_') && !standingKinds.has(kind);
 }
 
 /** Windows that trigger at each write, call or request that they touch. */
@@ -130,6 +137,7 @@ export const liePoints: Readonly<Record<LieKind, readonly Point[]>> = {
   false_refusal: ['partial_reply', ...dkgAnswers],
   early_confirm: ['dkg_opened', 'dkg_sealed', 'dkg_verified'],
   bad_nonces: ['nonces_dealt'],
+  altered_answer: [...nodeOutPoints, 'vendor_settled'],
   other_message: ['partial_request'],
   false_order: ['partial_request'],
   other_scheme: ['partial_request'],
@@ -138,6 +146,15 @@ export const liePoints: Readonly<Record<LieKind, readonly Point[]>> = {
   substitute_opening: ['dkg_seal', 'dkg_verify'],
   supply_dealers: ['dkg_verify'],
   split_confirm: ['dkg_confirm'],
+  altered_request: [
+    'deal_nonces',
+    'partial_request',
+    'dkg_open',
+    'dkg_seal',
+    'dkg_verify',
+    'dkg_confirm',
+    'dkg_discard',
+  ],
 };
 
 export function isLie(fault: Fault): fault is Lie {
@@ -186,6 +203,7 @@ export function victimsOfKind(kind: FaultKind): readonly string[] | undefined {
   if (kind === 'crash' || kind === 'pause') return ['node', 'coordinator', 'gateway', 'worker'];
   if (onLinks.includes(kind)) return ['node', 'coordinator', 'gateway'];
   if (kind === 'clock_skew' || kind === 'clock_jump') return ['node', 'coordinator', 'gateway', 'worker'];
+  if (standingKinds.has(kind)) return ['coordinator'];
   if (isStoreKind(kind)) return ['node', 'coordinator', 'gateway', 'worker'];
   if (kind === 'rollback') return ['node', 'coordinator'];
   return undefined;

@@ -12,7 +12,14 @@ type Call = Questions['call' | 'walletCall']['asks'];
 type CallStep =
   | DkgStep
   | SigningStep
-  | StepOf<'exchange_dkg_shares' | 'submit_signature_share' | 'resume_session' | 'close_key'>;
+  | StepOf<
+      | 'exchange_dkg_shares'
+      | 'submit_signature_share'
+      | 'resume_session'
+      | 'close_key'
+      | 'inspect_session'
+      | 'preview_partial'
+    >;
 
 /** How a step ended. `stuck`: its time is over, and what it waited for; `impossible`: this run cannot do it. */
 export type Ended =
@@ -65,6 +72,12 @@ export class Caller {
         return;
       case 'close_key':
         this.#insist(step, () => requests.closeKey(step, this.#world), end);
+        return;
+      case 'inspect_session':
+        this.#insist(step, () => requests.inspectSession(this.#book.note(step.session).id ?? ''), end);
+        return;
+      case 'preview_partial':
+        this.#insist(step, () => requests.previewPartial(this.#book.note(step.session).id ?? '', step.node), end);
         return;
       case 'submit_signature_share':
         this.#submit(step, end);
@@ -167,16 +180,27 @@ export class Caller {
     this.#call(step.session, step, requests.resumeSession(sessionId, resumeToken, witness), then);
   }
 
-  #call(session: string, step: CallStep, asks: Call, then: (outcome: Outcome) => void): void {
+  #call(session: string, step: CallStep, wanted: Call, then: (outcome: Outcome) => void): void {
+    const asks = step.alter === undefined ? wanted : requests.alteredCall(wanted, step.alter);
     const heard = (gets: Questions['call' | 'walletCall']['gets']) => {
       const outcome = outcomeOf(asks.name, gets);
       const opens = (asks.name === 'initiateSigning' || asks.name === 'sign') && 'key' in step;
-      if (outcome.answer !== undefined) this.#book.learn(session, outcome.answer, opens ? step : undefined);
+      // An altered call is about something else: what it tells is not the session's.
+      if (outcome.answer !== undefined && step.alter === undefined)
+        this.#book.learn(session, outcome.answer, opens ? step : undefined);
       this.#learned(session, () => then(outcome));
     };
-    if (asks.name === 'makeKey' || asks.name === 'sign' || asks.name === 'closeKey') {
-      this.#world.ask('walletCall', asks, heard);
-    } else this.#world.ask('call', asks, heard);
+    switch (asks.name) {
+      case 'makeKey':
+      case 'sign':
+      case 'closeKey':
+      case 'inspectSession':
+      case 'previewPartial':
+        this.#world.ask('walletCall', asks, heard);
+        return;
+      default:
+        this.#world.ask('call', asks, heard);
+    }
   }
 }
 
@@ -186,7 +210,7 @@ const opensAgain = new Set(['SESSION_RESUMED', 'RESUME_TOKEN_REUSED', 'RESUME_TO
 /** What a patient client does next. A human's approval is not for it to give. */
 function whatHelps({ call, answer, failure }: Outcome): 'done' | 'repeat' | 'resume' {
   if (failure !== undefined) return failure.kind === 'MALFORMED' ? 'done' : 'repeat';
-  if (call === 'resumeSession') return 'done';
+  if (call === 'resumeSession' || call === 'inspectSession' || call === 'previewPartial') return 'done';
   if (call === 'closeKey') return answer!.pendingNodes!.length > 0 ? 'repeat' : 'done';
   // The wallet service repeats its call, which resumes or replaces what failed.
   const isOfWallet = call === 'makeKey' || call === 'sign';

@@ -7,7 +7,7 @@
  */
 import Type, { type Static } from 'typebox';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
-import { faultSchemas } from '../../faults/vocabulary/fault.ts';
+import { Alteration, faultSchemas } from '../../faults/vocabulary/fault.ts';
 import { Closed, OneOf } from '../../faults/vocabulary/schema-kit.ts';
 import { clustersMax } from '../../proto/limits.ts';
 
@@ -55,6 +55,13 @@ const step = {
   insist: Type.Optional(
     Type.Boolean({ description: 'repeat while there is no answer; resume what pauses. false by default' }),
   ),
+  alter: Type.Optional(
+    Type.Unsafe<Alteration>({
+      ...Alteration,
+      description:
+        'one field of its request is altered; what it answers is no answer of the session; in the simulated world alone',
+    }),
+  ),
 };
 const approval = Type.Optional(OneOf(['DIRECT_ALLOWED', 'HUMAN_REQUIRED'] as const, 'approval_mode'));
 const walletService = Type.Optional(
@@ -69,7 +76,7 @@ const signing = {
   message: Type.Optional(
     Type.String({
       minLength: 1,
-      maxLength: 1000,
+      maxLength: 2000,
       description: 'what is signed, hashed for secp256k1; the intent by default',
     }),
   ),
@@ -81,6 +88,12 @@ const signing = {
     OneOf(['FORCE_DENIED', 'FORCE_REVOKED', 'FORCE_EXPIRED', 'FORCE_BACKEND_FAILED'] as const, 'mock_directive'),
   ),
   contract_version: Type.Optional(Type.String({ maxLength: 40 })),
+  wallet_terms: Type.Optional(
+    OneOf(
+      ['archived', 'intents_only', 'human_required', 'custodian'] as const,
+      'what the wallet of the key asks of clients’ calls; in the simulated world alone',
+    ),
+  ),
 };
 /** Keystore types whose keys are made for them alone. */
 export const ownKeystores = ['MULTISIG_EVM_WALLET', 'HSM_PKCS11', 'MPC_VENDOR'] as const;
@@ -137,6 +150,16 @@ export const stepSchemas = {
       clients_only: Type.Optional(Type.Boolean({ description: 'end the sessions of clients alone; the key stays' })),
     },
     { description: 'the wallet service ends the sessions of a key, and deletes it; in the simulated world alone' },
+  ),
+  inspect_session: Closed(
+    { ...step, call: Type.Literal('inspect_session'), session: Name('the session') },
+    { description: 'the gateway of a sandbox reads a session; in the simulated world alone' },
+  ),
+  preview_partial: Closed(
+    { ...step, call: Type.Literal('preview_partial'), session: Name('the signing session'), node: Type.Integer() },
+    {
+      description: 'the gateway of a sandbox asks for a partial that is not submitted; in the simulated world alone',
+    },
   ),
   resume_session: Closed({
     ...step,

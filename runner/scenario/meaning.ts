@@ -88,12 +88,19 @@ function checkNames(steps: readonly PlacedStep[], report: Report): void {
   }
 }
 
-/** No client of a live cluster is the wallet service. */
+/** No client of a live cluster is the wallet service, or its gateway. */
 function walletSteps(scenario: CheckedScenario, steps: readonly PlacedStep[], report: Report): void {
   if (!scenario.worlds.includes('live')) return;
   for (const { step, path } of steps) {
     if ('call' in step && (step.call === 'close_key' || ('wallet_service' in step && step.wallet_service))) {
       report([...path, 'call'], 'no client of a live cluster is the wallet service', 'say worlds: [simulated]');
+    }
+    if ('call' in step && (step.call === 'inspect_session' || step.call === 'preview_partial')) {
+      report([...path, 'call'], 'no client of a live cluster is its gateway', 'say worlds: [simulated]');
+    }
+    for (const field of ['alter', 'wallet_terms'] as const) {
+      if (!(field in step)) continue;
+      report([...path, field], 'a live gateway decides it itself', 'say worlds: [simulated]');
     }
   }
 }
@@ -154,6 +161,8 @@ function checkStep({ step, path, client, index }: PlacedStep, made: ReadonlyMap<
       report([...path, 'client_supplied'], 'the node of the client-supplied partial is missing', 'give node');
     }
   }
+  if (step.call === 'inspect_session') uses(['session'], step.session);
+  if (step.call === 'preview_partial') uses(['session'], step.session, 'signature');
   if (step.call === 'resume_session') uses(['session'], step.session);
   checkStepExpectation(step, path, report);
 }

@@ -44,7 +44,8 @@ export function outcomeText({ answer, failure }: Outcome): string {
 }
 
 function answerOf(response: CallTypes[CallName][1] | WalletCallTypes[WalletCallName][1]): Answer {
-  if ('pendingNodes' in response) return { ...closed, pendingNodes: response.pendingNodes };
+  if ('pendingNodes' in response) return { ...withoutReceipt, pendingNodes: response.pendingNodes };
+  if ('found' in response || 'noncePoint' in response) return withoutReceipt;
   const receipt: DiagnosticReceipt | undefined = response.receipt;
   const checkpoint: SessionCheckpoint | undefined = response.checkpoint;
   const known =
@@ -63,8 +64,7 @@ function answerOf(response: CallTypes[CallName][1] | WalletCallTypes[WalletCallN
   };
 }
 
-/** It has no receipt. */
-const closed = {
+const withoutReceipt = {
   state: 'UNSPECIFIED',
   reasonCode: '',
   message: '',

@@ -2,7 +2,13 @@
 import { create } from '@bufbuild/protobuf';
 import { groupOf } from '../../crypto/group.ts';
 import { commitTo, shareFor } from '../../crypto/vss.ts';
+import { altered } from '../../faults/byzantine/altered.ts';
+import type { Alteration } from '../../faults/vocabulary/fault.ts';
 import { CloseKeyRequestSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import {
+  InspectSessionRequestSchema,
+  PreviewPartialRequestSchema,
+} from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
 import {
   ApprovalMode,
   DkgShareExchangeRequestSchema,
@@ -10,8 +16,10 @@ import {
   InitiateSigningRequestSchema,
   KeystoreType,
   MockDirective,
+  OrchestrationContextSchema,
   ResumeSessionRequestSchema,
   SignatureShareRequestSchema,
+  ThresholdDerivationSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { StepOf } from './format.ts';
 import { type DkgStep, intentOf, type SessionBook, type SigningStep } from './sessions.ts';
@@ -51,6 +59,29 @@ export function closeKey({ session, clients_only }: StepOf<'close_key'>, world: 
   return { name: 'closeKey', request };
 }
 
+export function inspectSession(sessionId: string): WalletCall {
+  return { name: 'inspectSession', request: create(InspectSessionRequestSchema, { sessionId }) };
+}
+
+export function previewPartial(sessionId: string, nodeId: number): WalletCall {
+  return { name: 'previewPartial', request: create(PreviewPartialRequestSchema, { sessionId, nodeId }) };
+}
+
+/** The same with one field altered; a request without the field stays as it is. */
+export function alteredCall<C extends Call | WalletCall>(call: C, alteration: Alteration): C {
+  const { request } = call;
+  // Fields of messages that the step left out are there to be altered.
+  const { field } = alteration;
+  const whole = {
+    ...(field.startsWith('context.') && { context: create(OrchestrationContextSchema, { client: {} }) }),
+    ...(field.startsWith('derivation.') && { derivation: noDerivation }),
+    ...request,
+  };
+  return { ...call, request: altered(whole, alteration) ?? request };
+}
+
+const noDerivation = create(ThresholdDerivationSchema);
+
 export function exchangeDkgShares(
   step: Pick<StepOf<'exchange_dkg_shares'>, 'session' | 'sender' | 'recipient' | 'client_supplied'>,
   book: SessionBook,
@@ -78,7 +109,7 @@ export function initiateSigning(step: SigningStep, book: SessionBook, world: Sce
     ...(step.witness === true ? { humanApprovalWitness: witnessBytes } : {}),
     ...(step.contract_version === undefined ? {} : { context: { client: { contractVersion: step.contract_version } } }),
   });
-  return { name: 'initiateSigning', request };
+  return { name: 'initiateSigning', request, walletTerms: step.wallet_terms };
 }
 
 /** `given`: the client-supplied partial. */

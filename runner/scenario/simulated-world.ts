@@ -6,7 +6,7 @@ import { withCryptography } from '../../crypto/model/switch.ts';
 import type { RunEvent } from '../../faults/recording.ts';
 import { FaultError } from '../../faults/vocabulary/options.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { schemeMeant, wireScheme } from '../../proto/key-schemes.ts';
 import { dkgLifetimeMs, pendingLifetimeMs, signingLifetimeMs } from '../../proto/limits.ts';
 import type { SimCall, SimCaller } from '../../sim/calls.ts';
@@ -204,6 +204,9 @@ export function lifetimesOf(cluster: CheckedScenario['cluster']): LifetimesMs {
   };
 }
 
+/** The others are the gateway's own. */
+const ofWalletService = { makeKey: true, sign: true, closeKey: true } as const;
+
 type Handlers = {
   readonly [Q in QuestionName]: (asks: Questions[Q]['asks'], gets: (answer: Questions[Q]['gets']) => void) => void;
 };
@@ -282,18 +285,29 @@ type Response = Extract<Questions['call']['gets'], { readonly response: unknown 
 
 function call(
   cluster: ScenarioClusters,
-  { name, request, keystoreType }: Questions['call']['asks'],
+  { name, request, keystoreType, walletTerms }: Questions['call']['asks'],
   gets: (answer: Questions['call']['gets']) => void,
 ): void {
   // Name and request belong together, which the type of a lookup cannot say.
   const ask = cluster[name] as (request: unknown, tenant: string, caller: SimCaller) => SimCall<Response>;
   const curve = 'derivation' in request && request.derivation?.curve === 'ed25519' ? 'ed25519' : 'secp256k1';
   const scheme = keystoreType === undefined ? undefined : schemeMeant(KeystoreType[keystoreType], curve);
-  ask(request, tenant, scheme === undefined ? {} : { keyScheme: wireScheme(scheme) }).onDone((done) => {
+  const caller = {
+    ...(scheme !== undefined && { keyScheme: wireScheme(scheme) }),
+    ...(walletTerms !== undefined && { walletTerms: termsOf[walletTerms] }),
+  };
+  ask(request, tenant, caller).onDone((done) => {
     if ('answer' in done) gets({ response: done.answer });
     else gets({ failure: failures[done.error.code], message: done.error.message });
   });
 }
+
+const termsOf = {
+  archived: { archived: true },
+  intents_only: { intentsOnly: true },
+  human_required: { approvalMode: ApprovalMode.HUMAN_REQUIRED },
+  custodian: { custodian: 'fireblocks' },
+} as const;
 
 function walletCall(
   cluster: ScenarioClusters,
@@ -302,7 +316,7 @@ function walletCall(
 ): void {
   type Answer = Extract<Questions['walletCall']['gets'], { readonly response: unknown }>['response'];
   const ask = cluster[name] as (request: unknown, tenant: string, caller: SimCaller) => SimCall<Answer>;
-  ask(request, tenant, { walletService: true }).onDone((done) => {
+  ask(request, tenant, { walletService: name in ofWalletService }).onDone((done) => {
     if ('answer' in done) gets({ response: done.answer });
     else gets({ failure: failures[done.error.code], message: done.error.message });
   });

@@ -12,6 +12,12 @@ import type {
   SignResponse,
 } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type {
+  InspectSessionRequest,
+  InspectSessionResponse,
+  PreviewPartialRequest,
+  PreviewPartialResponse,
+} from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
+import type {
   DkgShareExchangeRequest,
   DkgShareExchangeResponse,
   InitiateDkgRequest,
@@ -25,7 +31,7 @@ import type {
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { LoggedEvent } from '../../redis/event-log.ts';
 import type { Violation } from '../../sim/observation.ts';
-import type { ownKeystores } from './format.ts';
+import type { ownKeystores, StepOf } from './format.ts';
 
 export interface CallTypes {
   initiateDkg: readonly [InitiateDkgRequest, InitiateDkgResponse];
@@ -36,11 +42,13 @@ export interface CallTypes {
 }
 export type CallName = keyof CallTypes;
 
-/** What the wallet service alone asks of the coordinator: simulated worlds alone. */
+/** What the wallet service, or the gateway of a sandbox, alone asks of the coordinator: simulated worlds alone. */
 export interface WalletCallTypes {
   makeKey: readonly [InitiateDkgRequest, MakeKeyResponse];
   sign: readonly [InitiateSigningRequest, SignResponse];
   closeKey: readonly [CloseKeyRequest, CloseKeyResponse];
+  inspectSession: readonly [InspectSessionRequest, InspectSessionResponse];
+  previewPartial: readonly [PreviewPartialRequest, PreviewPartialResponse];
 }
 export type WalletCallName = keyof WalletCallTypes;
 
@@ -71,6 +79,8 @@ export interface Questions {
         readonly request: CallTypes[N][0];
         /** Of a key that nodes do not share. */
         readonly keystoreType?: (typeof ownKeystores)[number] | undefined;
+        /** Of the key’s wallet. */
+        readonly walletTerms?: StepOf<'initiate_signing'>['wallet_terms'];
       };
     }[CallName];
     readonly gets:

@@ -5,13 +5,14 @@
  *
  * - calm: no byzantine node, few faults, those of a bad day on a network.
  * - stormy: processes crash and pause, links break, the store fails; every node is honest.
+ * - malformed: a byzantine node, or a coordinator that lies to one, alters single fields of frames; little else goes wrong.
  * - hostile: all of that, up to n − t byzantine nodes, or a coordinator that lies to as many, nodes that lose their store,
  *   clocks that jump.
  */
 import { byzantineKinds, coordinatorKinds, type FaultKind } from '../../faults/vocabulary/fault.ts';
 import type { Draw } from './draw.ts';
 
-export const profiles = ['calm', 'stormy', 'hostile'] as const;
+export const profiles = ['calm', 'stormy', 'hostile', 'malformed'] as const;
 export type Profile = (typeof profiles)[number];
 
 const network = ['delay', 'drop', 'duplicate', 'reorder', 'slow'] as const;
@@ -28,6 +29,9 @@ const storm = [
   'store_unanswered',
   'store_slow',
   'store_failing',
+  'store_tampered',
+  'store_full',
+  'second_process',
   'redis_gone',
   'worker_stalled',
   'double_delivery',
@@ -42,8 +46,9 @@ const kindsOf: Readonly<Record<Profile, readonly FaultKind[]>> = {
   calm: [...network, 'crash', 'pause', 'partition', 'store_slow'],
   stormy: storm,
   hostile: [...storm, 'clock_jump', 'force_receipt', 'rollback'],
+  malformed: [...network, 'crash', 'pause'],
 };
-const faultsMax: Readonly<Record<Profile, number>> = { calm: 3, stormy: 10, hostile: 8 };
+const faultsMax: Readonly<Record<Profile, number>> = { calm: 3, stormy: 10, hostile: 8, malformed: 1 };
 
 /** What a client does with a key, each a few steps. */
 export const stories = [
@@ -58,6 +63,9 @@ export const stories = [
   'repeats',
   'crowd',
   'wallet',
+  'changed',
+  'altered',
+  'inspected',
 ] as const;
 export type Story = (typeof stories)[number];
 
@@ -72,6 +80,8 @@ export interface Swarm {
   /** Nodes to which the coordinator lies, if it lies: no others than the byzantine ones. */
   readonly liedTo: readonly number[];
   readonly coordinatorLies: readonly (typeof coordinatorKinds)[number][];
+  /** Single fields that are altered. */
+  readonly alterations: number;
   readonly kinds: readonly FaultKind[];
   readonly faults: number;
   readonly clients: number;
@@ -84,6 +94,8 @@ export interface Swarm {
   readonly losesState: boolean;
   /** Sessions live for some hundred milliseconds, and may expire at any step. */
   readonly shortLived: boolean;
+  /** The chance that a key is of a type that nodes do not share. */
+  readonly ownKeys: number;
   /** Clocks may jump or be advanced, far enough for sessions to expire. */
   readonly clocksJump: boolean;
 }
@@ -91,19 +103,25 @@ export interface Swarm {
 export function drawSwarm(profile: Profile, draw: Draw): Swarm {
   const nodes = draw.pick([3, 3, 3, 4, 4, 5, 5, 6, 7]);
   const hostile = profile === 'hostile';
+  const malformed = profile === 'malformed';
   const ids = Array.from({ length: nodes }, (_, index) => index + 1);
   // A key of n nodes has a threshold of 2 at least.
-  const liars = hostile && draw.chance(0.85) ? draw.some(ids, draw.int(1, Math.min(2, nodes - 2))) : [];
-  const coordinatorLies = liars.length > 0 && draw.chance(0.4) ? draw.swarm(coordinatorKinds, 0.35) : [];
+  const liarsMax = malformed ? 1 : Math.min(2, nodes - 2);
+  const liars = malformed || (hostile && draw.chance(0.85)) ? draw.some(ids, draw.int(1, liarsMax)) : [];
+  const mayLie = hostile && liars.length > 0;
+  const altersRequests = malformed && draw.chance(0.6);
+  const drawnLies = mayLie && draw.chance(0.4) ? draw.swarm(coordinatorKinds, 0.35) : [];
   // Where nodes lie too, they are drawn last and seldom asked.
-  const nodesLie = liars.length > 0 && (coordinatorLies.length === 0 || draw.chance(0.3));
+  const nodesLie = mayLie && (drawnLies.length === 0 || draw.chance(0.3));
+  const nodeLies = nodesLie ? draw.swarm(byzantineKinds, 0.35) : [];
   return {
     profile,
     nodes,
     liars,
-    lies: nodesLie ? draw.swarm(byzantineKinds, 0.35) : [],
+    lies: nodeLies,
     liedTo: liars,
-    coordinatorLies,
+    coordinatorLies: altersRequests ? ['altered_request'] : drawnLies,
+    alterations: malformed ? draw.int(4, 16) : 0,
     kinds: draw.swarm(kindsOf[profile], 0.35),
     faults: draw.int(profile === 'stormy' ? 2 : 0, faultsMax[profile]),
     clients: draw.pick([1, 1, 2]),
@@ -113,5 +131,6 @@ export function drawSwarm(profile: Profile, draw: Draw): Swarm {
     losesState: hostile && draw.chance(0.15),
     clocksJump: hostile && draw.chance(0.3),
     shortLived: draw.chance(0.25),
+    ownKeys: draw.pick([0.04, 0.04, 0.9]),
   };
 }

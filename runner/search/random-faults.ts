@@ -10,6 +10,7 @@ import {
 } from '../../faults/vocabulary/fault.ts';
 import { dkgRefusalCodes, partialRefusalCodes } from '../../faults/vocabulary/refusal-codes.ts';
 import { type Point, points } from '../../faults/vocabulary/trigger-points.ts';
+import { alteredAnswers, alteredRequests } from './alterations.ts';
 import type { Draw } from './draw.ts';
 import type { Swarm } from './profiles.ts';
 
@@ -45,6 +46,7 @@ const lieAt: Readonly<Record<Lie, readonly Point[]>> = {
   false_refusal: ['partial_reply', 'dkg_opened', 'dkg_sealed', 'dkg_verified', 'dkg_confirmed'],
   early_confirm: ['dkg_opened', 'dkg_sealed', 'dkg_verified'],
   bad_nonces: ['nonces_dealt'],
+  altered_answer: [],
 };
 
 export function randomFaults(swarm: Swarm, draw: Draw): Fault[] {
@@ -55,6 +57,10 @@ export function randomFaults(swarm: Swarm, draw: Draw): Fault[] {
     for (const lie of draw.swarm(swarm.lies, 0.6)) add(lieOf(lie, liar, swarm, draw));
   }
   for (const lie of swarm.coordinatorLies) add(coordinatorLieOf(lie, swarm, draw));
+  for (let left = swarm.alterations; left > 0; left -= 1) {
+    if (swarm.coordinatorLies.includes('altered_request')) add(coordinatorLieOf('altered_request', swarm, draw));
+    else add(alteredAnswer(draw.pick(swarm.liars), draw));
+  }
   for (let left = swarm.faults; left > 0; left -= 1) {
     const kind = draw.pick(swarm.kinds);
     if (kind === 'clock_jump' && !swarm.clocksJump) continue;
@@ -80,7 +86,7 @@ export function tokenFaults(swarm: Swarm, draw: Draw): Fault[] {
 
 /** A vendor that behaves badly for a while, in one way or several. */
 export function vendorFaults(swarm: Swarm, draw: Draw): Fault[] {
-  return Array.from({ length: draw.int(0, 3) }, (_, index) => {
+  return Array.from({ length: draw.int(1, 4) }, (_, index) => {
     const by = draw.pick(vendorFailures);
     return {
       id: `vendor-${index + 1}`,
@@ -95,6 +101,7 @@ export function vendorFaults(swarm: Swarm, draw: Draw): Fault[] {
 
 function lieOf(lie: Lie, liar: number, swarm: Swarm, draw: Draw): Fault {
   const target = `node/${liar}`;
+  if (lie === 'altered_answer') return alteredAnswer(liar, draw);
   const others = Array.from({ length: swarm.nodes }, (_, index) => index + 1).filter((id) => id !== liar);
   const at: Trigger | undefined = draw.chance(0.3)
     ? { point: draw.pick(lieAt[lie]), nth: draw.int(1, 3) }
@@ -130,6 +137,13 @@ function wayOf(lie: Lie, point: Point | undefined, draw: Draw): object {
   }
 }
 
+/** One field of a few of its answers; which ones it may be is in the alteration's table. */
+function alteredAnswer(liar: number, draw: Draw): Fault {
+  const { point, ...alteration } = draw.pick(alteredAnswers);
+  const at = draw.chance(0.6) ? { point } : { point, nth: draw.int(1, 3) };
+  return { fault: 'altered_answer', target: `node/${liar}`, at, count: draw.int(1, 2), ...alteration };
+}
+
 /** Those that stop a key for as long as they last: then nothing is signed. */
 const stopsKeys: readonly CoordinatorLie[] = ['substitute_opening', 'supply_dealers', 'split_confirm'];
 
@@ -151,6 +165,11 @@ function coordinatorLieOf(lie: CoordinatorLie, swarm: Swarm, draw: Draw): Fault 
       // Of all of them, or the nodes' results differ and there is no key.
       const { for: _, ...all } = common;
       return { fault: lie, ...(draw.chance(0.7) ? all : common) };
+    }
+    case 'altered_request': {
+      const { point, ...alteration } = draw.pick(alteredRequests);
+      const at = draw.chance(0.6) ? { point } : { point, nth: draw.int(1, 4) };
+      return { fault: lie, ...common, at, count: draw.int(1, 2), ...alteration };
     }
     case 'substitute_opening':
       return { fault: lie, ...common, how: draw.pick(['sealing_key', 'commitments'] as const) };
@@ -230,10 +249,18 @@ function faultOf(kind: FaultKind, swarm: Swarm, draw: Draw): Fault {
     case 'store_lost':
     case 'store_unanswered': {
       const limit = draw.chance(0.7) ? { count: draw.int(1, 3) } : { for_ms: draw.pick([20, 200]) };
-      return { fault: kind, target: withStore(), ...limit, ...timed(swarm, draw) };
+      // Writes follow what is heard.
+      const point = draw.pick(['call', 'partial_reply', 'partial_reply', 'dkg_verified', 'dkg_confirmed'] as const);
+      const at: { at?: Trigger } = draw.chance(0.5) ? timed(swarm, draw) : { at: { point, nth: draw.int(1, 6) } };
+      return { fault: kind, target: at.at?.point ? 'coordinator' : withStore(), ...limit, ...at };
     }
     case 'store_failing':
       return { fault: kind, target: withStore(), for_ms: forMs(), ...timed(swarm, draw) };
+    case 'second_process':
+      return { fault: kind, target: node(), for_ms: forMs(), ...timed(swarm, draw) };
+    case 'store_tampered':
+    case 'store_full':
+      return { fault: kind, target: 'coordinator', for_ms: draw.pick([5, 20, 200]), ...timed(swarm, draw) };
     case 'store_slow':
       return {
         fault: kind,

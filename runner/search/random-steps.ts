@@ -3,6 +3,7 @@
  * all is well again. Step and session names are unique in the scenario.
  */
 import type { ownKeystores, Step } from '../scenario/format.ts';
+import { alterationOfCall } from './alterations.ts';
 import type { Draw } from './draw.ts';
 import type { Story, Swarm } from './profiles.ts';
 
@@ -27,7 +28,7 @@ export interface KeyPlan {
 }
 
 /** What a client asks of a key. */
-type SigningTerms = Pick<Extract<Step, { call: 'sign' }>, 'key' | 'keystore' | 'path' | 'approval'>;
+type SigningTerms = Pick<Extract<Step, { call: 'sign' }>, 'key' | 'keystore' | 'path' | 'approval' | 'message'>;
 
 /** An intent that several clients want signed. */
 export interface SharedIntent {
@@ -53,7 +54,7 @@ export function drawKeys(swarm: Swarm, draw: Draw, types: Draw): KeyPlan[] {
       closes: false,
     } as const;
   })
-    .map((key) => (types.chance(0.15) ? ownKey(key, swarm, types) : key))
+    .map((key) => (types.chance(swarm.ownKeys) ? ownKey(key, swarm, types) : key))
     .map((key) => (swarm.stories.includes('wallet') && types.chance(0.6) ? walletKey(key, types) : key));
 }
 
@@ -68,7 +69,8 @@ function ownKey(key: KeyPlan, { liars, losesState }: Swarm, draw: Draw): KeyPlan
 /** The same key, of a wallet. A client supplies none of its dealers. */
 function walletKey(key: KeyPlan, draw: Draw): KeyPlan {
   if (key.ownType !== undefined) return key;
-  return { ...key, session: `wal_${key.session}`, supplied: [], wallet: true, closes: draw.chance(0.4) };
+  const session = `${draw.chance(0.2) ? 'vky' : 'wal'}_${key.session}`;
+  return { ...key, session, supplied: [], wallet: true, closes: draw.chance(0.5) };
 }
 
 export function keyTerms({ session, threshold, totalNodes, curve, ownType }: KeyPlan) {
@@ -119,6 +121,14 @@ export class ClientPlan {
       this.#add({ call: 'exchange_dkg_shares', session, sender, recipient });
     }
     this.#add({ call: 'exchange_dkg_shares', session, insist: draw.chance(0.7) });
+    // Shares that come when the key may be complete.
+    for (const sender of supplied.slice(0, 1)) {
+      const late = { call: 'exchange_dkg_shares', session, sender, recipient: draw.int(1, totalNodes) } as const;
+      if (draw.chance(0.6)) this.#add({ ...late, client_supplied: 'right' });
+      if (draw.chance(0.6)) this.#add({ ...late, client_supplied: 'wrong' });
+      const real = draw.int(1, totalNodes);
+      if (draw.chance(0.3)) this.#add({ ...late, sender: real, client_supplied: 'wrong' });
+    }
     if (draw.chance(0.3)) this.#add({ call: 'exchange_dkg_shares', session });
     if (draw.chance(0.3))
       this.#add({ call: 'resume_session', session, token: draw.pick(['first', 'latest', 'wrong']) });
@@ -128,9 +138,10 @@ export class ClientPlan {
   tell(drawn: Story, key: KeyPlan, intents: SharedIntent[]): void {
     const draw = this.#draw;
     // A client knows no node's own key.
-    const story = key.ownType !== undefined && drawn === 'client_supplied' ? 'steps' : drawn;
+    const isOut = key.ownType !== undefined && (drawn === 'client_supplied' || drawn === 'changed');
+    const story = isOut ? 'steps' : key.wallet && draw.chance(0.5) ? 'wallet' : drawn;
     const terms: SigningTerms = this.#terms(key);
-    const session = this.#session(story === 'client_supplied' || draw.chance(0.8));
+    const session = this.#session(story !== 'changed' && (story === 'client_supplied' || draw.chance(0.8)));
     const submit = (more: Partial<Wish<Extract<Step, { call: 'submit_signature_share' }>>> = {}) =>
       this.#add({ call: 'submit_signature_share', session, ...more });
     const resume = (token: 'latest' | 'first' | 'wrong', witness: boolean) =>
@@ -246,8 +257,64 @@ export class ClientPlan {
         if (draw.chance(0.3)) this.#add({ call: 'close_key', session: key.session, clients_only: true });
         if (key.closes && draw.chance(0.5)) this.#add({ call: 'close_key', session: key.session });
         this.#add({ call: 'submit_signature_share', session: other });
+        if (draw.chance(0.4)) {
+          // Another message under the intent that the wallet service has signed for.
+          const intent = `${this.name}-own-${this.#steps.length}`;
+          this.#add({
+            call: 'sign',
+            session: this.#session(false),
+            ...terms,
+            wallet_service: true,
+            intent,
+            message: 'one',
+          });
+          const message = draw.pick(['one', 'another']);
+          this.#add({ call: 'sign', session: this.#session(false), ...terms, wallet_service: true, intent, message });
+        }
+        if (key.closes && draw.chance(0.3)) this.#add({ call: 'close_key', session: key.session });
         break;
       }
+      case 'changed': {
+        // Another message for an intent that nodes have signed something for: they refuse it.
+        const intent = `${this.name}-changed-${this.#steps.length}`;
+        this.#add({ call: 'initiate_signing', session, ...terms, intent, message: 'one' });
+        for (let left = draw.int(1, key.threshold); left > 0; left -= 1) submit({ node: node() });
+        if (this.#swarm.clocksJump) this.#add({ advance_ms: 1_000_000 });
+        else this.#add({ wait: { ms: 1_600 } });
+        const other = this.#session(false);
+        this.#add({ call: 'initiate_signing', session: other, ...terms, intent, message: 'another' });
+        this.#add({ call: 'submit_signature_share', session: other, node: node() });
+        this.#add({ call: 'submit_signature_share', session: other });
+        this.#add({ call: 'resume_session', session: other, token: 'latest' });
+        break;
+      }
+      case 'altered': {
+        // Calls with one field out of its range, about a session that is, and about none.
+        const terms = this.#terms(key);
+        this.#add({ call: 'initiate_signing', session, ...terms });
+        if (draw.chance(0.3))
+          this.#add({ call: 'initiate_signing', session: this.#session(false), ...terms, approval: 'HUMAN_REQUIRED' });
+        for (let left = draw.int(2, 6); left > 0; left -= 1) this.#altered(key, session, terms);
+        submit();
+        break;
+      }
+      case 'inspected':
+        this.#add({ call: 'initiate_signing', session, ...terms });
+        for (let left = draw.int(2, 5); left > 0; left -= 1) {
+          if (draw.chance(0.4)) this.#add({ call: 'inspect_session', session: draw.pick([session, key.session]) });
+          else
+            this.#add({
+              call: 'preview_partial',
+              session,
+              node: draw.pick([node(), node(), node(), 0, key.totalNodes + 1]),
+            });
+          if (draw.chance(0.3)) submit({ node: node() });
+          this.#mayWait();
+        }
+        submit();
+        if (draw.chance(0.5)) this.#add({ call: 'inspect_session', session });
+        if (draw.chance(0.5)) this.#add({ call: 'preview_partial', session, node: node() });
+        break;
       case 'wrongCalls':
         if (draw.chance(0.4)) {
           this.#add({ call: 'initiate_signing', session, ...terms, contract_version: draw.pick(['9.0', 'x', '1.0']) });
@@ -282,6 +349,83 @@ export class ClientPlan {
     this.#mayWait();
   }
 
+  /** One call with one field altered. */
+  #altered(key: KeyPlan, session: string, terms: SigningTerms): void {
+    const draw = this.#draw;
+    const { session: key_session, totalNodes } = key;
+    const kind = draw.pick([
+      'initiate_signing',
+      'initiate_signing',
+      'initiate_signing',
+      'submit_signature_share',
+      'submit_signature_share',
+      'resume_session',
+      'initiate_dkg',
+      'initiate_dkg',
+      'exchange_dkg_shares',
+      'exchange_dkg_shares',
+      'inspect_session',
+      'preview_partial',
+    ] as const);
+    const alter = alterationOfCall(kind, draw)!;
+    const node = draw.int(1, totalNodes);
+    switch (kind) {
+      case 'initiate_signing': {
+        const asked = draw.pick([
+          undefined,
+          undefined,
+          'archived',
+          'intents_only',
+          'human_required',
+          'custodian',
+        ] as const);
+        // Of the wallet alone, or of the field alone: either must be enough.
+        const about = asked === undefined ? { alter } : { wallet_terms: asked };
+        const more = { ...(draw.chance(0.2) && { path: "m/44'/0" }), ...(draw.chance(0.2) && { witness: true }) };
+        this.#add({ call: kind, session: this.#session(false), ...terms, ...more, ...about });
+        return;
+      }
+      case 'submit_signature_share':
+        this.#add({
+          call: kind,
+          session,
+          ...(draw.chance(0.7) && {
+            node,
+            ...(key.ownType === undefined && draw.chance(0.5) && { client_supplied: 'right' as const }),
+          }),
+          alter,
+        });
+        return;
+      case 'resume_session':
+        this.#add({ call: kind, session, token: draw.pick(['latest', 'wrong']), witness: draw.chance(0.5), alter });
+        return;
+      case 'initiate_dkg':
+        // What is not refused begins a session that nothing else uses.
+        this.#add({
+          call: kind,
+          ...keyTerms(key),
+          session: alter.change === 'huge' ? key_session : `${this.name}-key-${this.#steps.length}`,
+          alter,
+        });
+        return;
+      case 'exchange_dkg_shares': {
+        // A right one would make its dealer client-supplied, if the key is not made yet: only what is refused by its form.
+        const isForm = key.ownType === undefined && !/^(session_id|context)/.test(alter.field);
+        const isRefused = isForm && alter.field !== 'commitments.0' && alter.field !== 'sender_node_id';
+        const given = isRefused
+          ? { sender: node, recipient: draw.int(1, totalNodes), client_supplied: 'wrong' as const }
+          : {};
+        this.#add({ call: kind, session: key_session, ...given, alter });
+        return;
+      }
+      case 'inspect_session':
+        this.#add({ call: kind, session, alter });
+        return;
+      case 'preview_partial':
+        this.#add({ call: kind, session, node, alter });
+    }
+  }
+
   /** When all is healed: the client sees every session of its own through. */
   finish(healedMs: number): void {
     this.#add({ wait: { ms: healedMs } });
@@ -313,6 +457,8 @@ export class ClientPlan {
       ...(named && { keystore }),
       ...(draw.chance(0.3) && { path: draw.pick(['m', 'm/0', 'm/7/2', "m/44'/0'/0'/1"]) }),
       ...(draw.chance(0.1) && { approval: 'DIRECT_ALLOWED' as const }),
+      // Longer than a digest, or than what stays in memory.
+      ...(draw.chance(0.08) && { message: `${this.name} ${'long '.repeat(draw.pick([10, 300]))}` }),
     };
   }
 

@@ -22,6 +22,7 @@ const optional: ReadonlySet<string> = new Set([
   'sender',
   'recipient',
   'contract_version',
+  'wallet_terms',
 ]);
 /** Numbers, and the least that makes sense. */
 const numbers: Readonly<Record<string, number>> = {

@@ -6,12 +6,15 @@ import { untilRolledBack } from '../invariants/checkers.ts';
 import type { Checker } from '../observation.ts';
 import { worldBeganMs } from '../virtual-time.ts';
 import { answersAsModelled } from './answers.ts';
+import { statusTold } from './cluster-status.ts';
 import { History } from './history.ts';
 import { type LifetimesMs, lifetimes } from './lifetimes.ts';
 import { answeredInTime } from './liveness.ts';
+import { requestsFollowed } from './node-requests.ts';
 import { honestNodes } from './nodes.ts';
 import { recordRules } from './record-rules.ts';
 import { requestsAsRecorded } from './requests.ts';
+import { sandboxAnswers } from './sandbox-answers.ts';
 
 export interface ModelOptions {
   /** Of the roster. */
@@ -35,9 +38,12 @@ export function modelCheckers(options: ModelOptions): Checker[] {
     replay,
     recordRules(history),
     lifetimes(options.lifetimesMs, history, worldBeganMs),
-    requestsAsRecorded(history),
+    requestsAsRecorded(history, options),
     answersAsModelled(history, options.nodesTotal),
+    sandboxAnswers(history),
     honestNodes(),
+    requestsFollowed(options.nodesTotal),
     answeredInTime(options),
+    statusTold(),
   ].map(untilRolledBack);
 }

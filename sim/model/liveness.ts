@@ -15,6 +15,9 @@ export interface LivenessOptions {
   readonly partialTimeoutMs: number;
 }
 
+/** A write is given up after 5 s; the next one waits for it. */
+const storeSettleMs = 12_000;
+
 const missing: ReadonlySet<string> = new Set(['QUORUM_UNAVAILABLE', 'NODES_UNAVAILABLE']);
 
 export function answeredInTime({ nodesTotal, nodesWaitMs, partialTimeoutMs }: LivenessOptions): Checker {
@@ -27,6 +30,9 @@ export function answeredInTime({ nodesTotal, nodesWaitMs, partialTimeoutMs }: Li
   const silencing = new Set<string>();
   let calmSinceMs = 0;
   let silencedMs = 0;
+  /** What keeps the coordinator from its store. A write whose answer is lost fails after 5 s. */
+  const withoutStore = new Set<string>();
+  let storelessMs = Number.NEGATIVE_INFINITY;
   let wasRolledBack = false;
   /** A call may reach the coordinator twice. */
   let mayRepeat = false;
@@ -46,6 +52,12 @@ export function answeredInTime({ nodesTotal, nodesWaitMs, partialTimeoutMs }: Li
     silencedMs = atMs;
     if (is) silencing.add(name);
     else silencing.delete(name);
+  }
+
+  function noteStore(name: string, is: boolean, atMs: number): void {
+    storelessMs = atMs;
+    if (is) withoutStore.add(name);
+    else withoutStore.delete(name);
   }
 
   function answered(callId: bigint, response: unknown): string | undefined {
@@ -76,6 +88,7 @@ export function answeredInTime({ nodesTotal, nodesWaitMs, partialTimeoutMs }: Li
           if (process !== 'worker' && process !== 'receiver') note(process, isAway, atMs);
           if (process === 'gateway' || process === 'coordinator' || process === 'redis')
             noteSilencing(process, isAway, atMs);
+          if (process === 'redis') noteStore(process, isAway, atMs);
           if (observation.storeLost) wasRolledBack = true;
           return undefined;
         }
@@ -83,6 +96,8 @@ export function answeredInTime({ nodesTotal, nodesWaitMs, partialTimeoutMs }: Li
           const { id, what, fault, targets } = observation;
           if (fault === 'rollback') wasRolledBack = true;
           if (fault === 'duplicate') mayRepeat = true;
+          if (/^(store_(lost|unanswered|slow|failing)|redis_|rollback)/.test(fault))
+            noteStore(id, what !== 'ended', atMs);
           if (/^(receiver_|worker_|double_|poison_)/.test(fault)) return undefined;
           note(id, what !== 'ended', atMs);
           const isFar = targets.length > 0 && targets.every((target) => target.startsWith('node/'));
@@ -95,6 +110,7 @@ export function answeredInTime({ nodesTotal, nodesWaitMs, partialTimeoutMs }: Li
         case 'healed':
           trouble.clear();
           silencing.clear();
+          withoutStore.clear();
           if (linked.size < nodesTotal + 1) trouble.add('links');
           calmSinceMs = atMs;
           silencedMs = atMs;
@@ -122,6 +138,9 @@ export function answeredInTime({ nodesTotal, nodesWaitMs, partialTimeoutMs }: Li
           calls.delete(callId);
           if (call === undefined) return undefined;
           if (isCalm(call.atMs)) return `${method} fails (${CallErrorCode[error.code]}), and nothing is wrong`;
+          const hasStore = withoutStore.size === 0 && atMs - storelessMs > storeSettleMs;
+          if (/session store/.test(error.message) && hasStore)
+            return `${method} hears that the store does not answer, and it does`;
           const isLost = error.code === CallErrorCode.DEADLINE_EXCEEDED && !replied.has(callId);
           const isClear = silencing.size === 0 && silencedMs < call.atMs;
           return isLost && isClear

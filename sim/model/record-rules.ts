@@ -12,7 +12,7 @@ import type { DkgRefused, DkgVerified } from '../../proto/gen/signmesh/wire/v1/d
 import type { PartialReply, VendorSettled } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState, type SignatureShareRequest } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireEnvelope } from '../../proto/wire.ts';
-import { isSigning, type SessionChange, type SigningSessionRecord, stateName } from '../invariants/sessions.ts';
+import { hexOf, isSigning, type SessionChange, type SigningSessionRecord, stateName } from '../invariants/sessions.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { type History, holdersOf } from './history.ts';
 
@@ -241,7 +241,12 @@ function pairsOf(ceremony: DkgRecord): readonly string[] {
 }
 
 /** One that has ended keeps the SHA-256 of a message that is longer. */
-function messageOf({ facts: { messageHash, messageSha256 } }: SigningRecord): string {
+export function messageOf({ facts: { messageHash, messageSha256 } }: SigningRecord): string {
   if (messageSha256 !== undefined) return messageSha256;
-  return messageHash.length <= 64 ? messageHash : createHash('sha256').update(messageHash, 'hex').digest('hex');
+  return shortText(Buffer.from(messageHash, 'hex'));
+}
+
+/** A message as hex, or the SHA-256 of a longer one than 32 bytes. */
+export function shortText(message: Uint8Array): string {
+  return message.length <= 32 ? hexOf(message) : createHash('sha256').update(message).digest('hex');
 }

@@ -2,6 +2,7 @@
  * What the coordinator asks of nodes follows from what is durable: the message, key and path of the session, of its nodes,
  * with its gateway's order; nonces that the node dealt to this start of the coordinator, and since the link of the session's time.
  */
+import type { DkgVerify } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { DealNonces, NoncesDealt, PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -11,9 +12,19 @@ import type { Checker, Observation } from '../observation.ts';
 import { type History, holdersOf } from './history.ts';
 
 const open: ReadonlySet<ReceiptState> = new Set([ReceiptState.ACCEPTED, ReceiptState.RESUMED]);
+const repeating: ReadonlySet<string> = new Set(['dkgOpen', 'dkgSeal', 'dkgVerify', 'dkgConfirm']);
 const dealt: ReadonlySet<Scheme> = new Set([Scheme.MOCK_ECDSA, Scheme.FROST_ED25519, Scheme.FROST_BIP340]);
 
-export function requestsAsRecorded(history: History): Checker {
+/** Requests for nonces of one scheme that may be under way to one node. */
+const dealsMax = 3;
+/** How often a node may be asked the same within the time that it has for its answer. */
+const repeatsMax = 6;
+
+export function requestsAsRecorded(
+  history: History,
+  { partialTimeoutMs, nodesWaitMs }: { readonly partialTimeoutMs: number; readonly nodesWaitMs: number },
+): Checker {
+  const recheckMs = Math.min(1_000, nodesWaitMs / 2) - 1;
   let coordinatorBoot = '';
   /** By node: the boot behind its link, and since when. */
   const linked = new Map<number, { readonly boot: string; readonly sinceMs: number }>();
@@ -21,6 +32,10 @@ export function requestsAsRecorded(history: History): Checker {
   let nonces = new Set<string>();
   /** By "node scheme": the number of the latest request. */
   let deals = new Map<string, bigint>();
+  /** By "node scheme": when it was asked for nonces, as long as it has dealt none. */
+  const unanswered = new Map<string, number[]>();
+  /** By what is asked of whom: when it was, as long as no answer came from there. */
+  const pending = new Map<string, number[]>();
 
   function partialRequested({ to, message }: WireEnvelope): string | undefined {
     const { tenant, session, attempt } = message;
@@ -68,6 +83,30 @@ export function requestsAsRecorded(history: History): Checker {
     return request > before ? undefined : `${to} is asked for nonces by a number that was used`;
   }
 
+  /** Nonces that are on their way are asked for again at most as often as they may be lost. */
+  function askedAgain({ to, message: { body } }: WireEnvelope, atMs: number): string | undefined {
+    const name = `${to} ${(body.value as DealNonces).scheme}`;
+    const recent = (unanswered.get(name) ?? []).filter((ms) => atMs - ms < recheckMs);
+    recent.push(atMs);
+    unanswered.set(name, recent);
+    return recent.length > dealsMax ? `${to} is asked for nonces ${recent.length} times in ${recheckMs} ms` : undefined;
+  }
+
+  /** What a node was asked is repeated once it had its time to answer; a new link or a resume may repeat it at once. */
+  function repeated({ to, message }: WireEnvelope, atMs: number): string | undefined {
+    const { session, attempt, body } = message;
+    const tag = body.case === 'partialRequest' ? (body.value as PartialRequest).attemptTag : '';
+    // Two verifications may be about two dealers.
+    const about = body.case === 'dkgVerify' ? verified(body.value as DkgVerify) : '';
+    const name = `${to} ${session} ${attempt} ${body.case} ${tag} ${about}`;
+    const recent = (pending.get(name) ?? []).filter((ms) => atMs - ms < partialTimeoutMs);
+    recent.push(atMs);
+    pending.set(name, recent);
+    return recent.length > repeatsMax
+      ? `${to} is asked ${recent.length} times (${body.case}) for session ${session} in ${partialTimeoutMs} ms`
+      : undefined;
+  }
+
   return {
     invariant: 'request-as-recorded',
     observe(observation: Observation) {
@@ -77,29 +116,45 @@ export function requestsAsRecorded(history: History): Checker {
           coordinatorBoot = observation.boot;
           nonces = new Set();
           deals = new Map();
+          unanswered.clear();
+          pending.clear();
           linked.clear();
           return undefined;
         case 'link':
           if (observation.what === 'linkUp' && observation.peer.startsWith('node/')) {
+            for (const name of unanswered.keys()) if (name.startsWith(`${observation.peer} `)) unanswered.delete(name);
             linked.set(Number(observation.peer.split('/')[1]), { boot: observation.boot, sinceMs: observation.atMs });
           }
           return undefined;
         case 'frame': {
           const { envelope, touched } = observation;
           const { body } = envelope.message;
+          if (envelope.from.startsWith('node/')) {
+            const from = envelope.from.split('/').slice(0, 2).join('/');
+            for (const name of pending.keys()) if (name.startsWith(from)) pending.delete(name);
+          }
           if (body.case === 'noncesDealt' && envelope.from.startsWith('node/')) {
+            unanswered.delete(
+              `${envelope.from.split('/').slice(0, 2).join('/')} ${(body.value as NoncesDealt).scheme}`,
+            );
             const node = envelope.from.split('/')[1];
             const { scheme, nodeBoot, nonces: batch } = body.value as NoncesDealt;
             for (const { number } of batch) nonces.add(`${node} ${nodeBoot} ${scheme} ${number}`);
             return undefined;
           }
           if (touched || !envelope.to.startsWith('node/')) return undefined;
-          if (body.case === 'partialRequest') return partialRequested(envelope);
-          return body.case === 'dealNonces' ? asked(envelope) : undefined;
+          const { atMs } = observation;
+          if (body.case === 'partialRequest') return partialRequested(envelope) ?? repeated(envelope, atMs);
+          if (body.case === 'dealNonces') return asked(envelope) ?? askedAgain(envelope, atMs);
+          return repeating.has(body.case ?? '') ? repeated(envelope, atMs) : undefined;
         }
         default:
           return undefined;
       }
     },
   };
+}
+
+function verified({ dealers, clientSupplied }: DkgVerify): string {
+  return [...dealers, ...clientSupplied].map(({ dealer }) => dealer).join();
 }

@@ -14,6 +14,14 @@ const hows: Readonly<Partial<Record<(typeof byzantineKinds)[number], readonly st
   bad_nonces: ['identity', 'invalid', 'duplicate', 'malformed'],
 };
 
+const alteredFields = [
+  'opening.signature',
+  'shares.0.box',
+  'finished.public_key',
+  'outcome.partial',
+  'nonces.0.hiding',
+];
+
 /** The fields that its kind has. */
 function sensible<T extends { fault: (typeof byzantineKinds)[number]; code: string; how: number }>(drawn: T) {
   const { code, how, ...fault } = drawn;
@@ -22,6 +30,7 @@ function sensible<T extends { fault: (typeof byzantineKinds)[number]; code: stri
     ...fault,
     ...(fault.fault === 'false_refusal' && { code }),
     ...(ways && { how: ways[how % ways.length] }),
+    ...(fault.fault === 'altered_answer' && { field: alteredFields[how % alteredFields.length]!, change: 'other' }),
   };
 }
 

@@ -228,7 +228,7 @@ describe('of a run, the reference model', () => {
     expect(hears('submitSignatureShare', 'NODE_NOT_PARTICIPANT')).toContain('it hears NODE_NOT_PARTICIPANT');
     expect(hears('resumeSession', 'RESUME_TOKEN_INVALID')).toContain('it hears RESUME_TOKEN_INVALID in state RESUMED');
     expect(hears('exchangeDkgShares', 'NODE_REFUSED')).toContain('it hears NODE_REFUSED');
-    expect(hears('initiateDkg', 'INVALID_THRESHOLD')).toContain('2 of 3 hear INVALID_THRESHOLD');
+    expect(hears('initiateDkg', 'INVALID_THRESHOLD')).toContain('it hears INVALID_THRESHOLD');
     expect(
       answered('submitSignatureShare', ({ receipt }) => {
         receipt.resumable = true;
@@ -259,6 +259,46 @@ describe('of a run, the reference model', () => {
     expect(refuses(PartialRefusalCode.NONCE_UNKNOWN)).toContain('does not know a nonce that it dealt');
     expect(refuses(PartialRefusalCode.INTENT_MESSAGE_CHANGED)).toContain('an intent that is new to it');
     expect(refuses(PartialRefusalCode.ORDER_EXPIRED)).toContain('says that an order is over');
+  });
+
+  test('finds a node that follows what it must refuse, or refuses what is right', () => {
+    const asked = (name: string, change: (value: Changed) => void) =>
+      framed(name, (value: Changed) => {
+        change(value);
+      });
+    expect(asked('dkgOpen', (value) => (value.threshold = 1))).toContain(
+      'request-followed: node/1 was asked (dkgOpen)',
+    );
+    expect(asked('dkgOpen', (value) => (value.participants = [1, 1]))).toContain('must refuse (REQUEST_INVALID)');
+    expect(asked('dkgSeal', (value) => value.recipients[0].sealingKey.fill(7))).toContain('(OPENING_INVALID)');
+    expect(asked('dkgVerify', (value) => (value.sealed = []))).toContain('asked (dkgVerify) what it must refuse');
+    expect(asked('dkgConfirm', (value) => value.results.pop())).toContain('asked (dkgConfirm) what it must refuse');
+    const opened = copy().find((one) => one.kind === 'frame' && one.envelope.message.body.case === 'dkgOpened');
+    const refuses = structuredClone(opened) as Changed;
+    const { request } = refuses.envelope.message.body.value;
+    const value = { nodeId: 1, code: 'REQUEST_INVALID', message: '', culprits: [], request, results: [] };
+    refuses.envelope.message.body = { case: 'dkgRefused', value };
+    const before = copy().slice(
+      0,
+      seen.findIndex((one) => one.kind === 'frame' && one.envelope.message.body.case === 'dkgOpened'),
+    );
+    expect(verdicts([...before, refuses])).toContainEqual(expect.stringContaining('a request that is right'));
+  });
+
+  test('finds a gateway that is told of other nodes than are linked, or of none', () => {
+    expect(
+      framed('clusterStatus', (value: Changed) => {
+        value.nodesReady = [];
+      }),
+    ).toContain('status-told: the gateway was told that nodes none are ready');
+    const silent = copy().filter((one) => one.kind !== 'frame' || one.envelope.message.body.case !== 'clusterStatus');
+    expect(verdicts(silent)[0]).toContain('was told nothing of the cluster');
+  });
+
+  test('finds a node that is asked the same over and over', () => {
+    const frames = copy().filter((one) => one.kind === 'frame' && one.envelope.message.body.case === 'dkgOpen');
+    const repeated = [1, 2, 3, 4, 5, 6, 7].map((ms) => ({ ...frames[0]!, atMs: ms }) as Changed);
+    expect(verdicts(repeated)).toContainEqual(expect.stringMatching(/is asked \d times \(dkgOpen\)/));
   });
 
   test('finds a call that is lost, late, answered twice, or told in calm that nodes are missing', () => {

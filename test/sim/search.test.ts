@@ -38,16 +38,18 @@ describe('random scenarios', () => {
     }
   });
 
-  test('keep to their profile: byzantine nodes in hostile alone, and never more than a key can do without', () => {
+  test('keep to their profile: byzantine nodes in hostile, altered frames in malformed too, and never more than a key can do without', () => {
     for (const profile of profiles) {
       const kinds = new Set(
         seeds(150).flatMap((seed) => randomScenario(seed, profile).faults.map(({ fault }) => fault)),
       );
       for (const lie of [...byzantineKinds, ...coordinatorKinds]) {
-        expect(kinds.has(lie), `${lie} in ${profile}`).toBe(profile === 'hostile');
+        const isAltered = lie === 'altered_answer' || lie === 'altered_request';
+        const isDrawn = profile === 'hostile' || (profile === 'malformed' && isAltered);
+        expect(kinds.has(lie), `${lie} in ${profile}`).toBe(isDrawn);
       }
       expect(kinds.has('clock_jump')).toBe(profile === 'hostile');
-      expect(kinds.has('redis_gone')).toBe(profile !== 'calm');
+      expect(kinds.has('redis_gone')).toBe(profile === 'stormy' || profile === 'hostile');
     }
     for (const seed of seeds(150)) {
       const { faults, clients } = randomScenario(seed, 'hostile');
@@ -208,7 +210,7 @@ describe('signmesh sim', () => {
 
   test('refuses what makes no sense, by the option', async () => {
     await expect(command('--seeds', 'many')).rejects.toThrow(/--seeds.*number/);
-    await expect(command('--profile', 'sunny')).rejects.toThrow(/calm, stormy, hostile, all/);
+    await expect(command('--profile', 'sunny')).rejects.toThrow(/calm, stormy, hostile, malformed, all/);
     await expect(command('--trace')).rejects.toThrow('--seed');
     await expect(command('--seed', '1', '--seeds', '2')).rejects.toThrow('either');
   });

@@ -17,23 +17,72 @@ export interface Result {
   readonly text: string;
 }
 
-export interface SearchAllOptions {
+export interface GuardSearchOptions {
   readonly shape: Shape;
-  /** CPU time for one guard. */
+  /** CPU time for one guard, and runs. */
   readonly cpuMsMax: number;
-  readonly told: (result: Result) => void;
+  readonly runsMax: number;
 }
 
-/** Throws if a seed fails without any mutant. */
-export function searchAll(
-  { board, runSeed }: PlantedSearch,
-  guards: readonly Guard[],
-  tasks: readonly Task[],
-  { shape, cpuMsMax, told }: SearchAllOptions,
-): Result[] {
-  const runOne = ({ seed, profile }: Task, on: number) => {
+export class GuardSearch {
+  readonly #planted: PlantedSearch;
+  readonly #tasks: readonly Task[];
+  readonly #options: GuardSearchOptions;
+  /** By task: what each guard's test said (Switchboard.seen). */
+  readonly #seenBy: readonly Uint8Array[];
+
+  /** Runs every task once. Throws if one fails without any mutant. */
+  constructor(planted: PlantedSearch, tasks: readonly Task[], options: GuardSearchOptions) {
+    this.#planted = planted;
+    this.#tasks = tasks;
+    this.#options = options;
+    this.#seenBy = tasks.map((task) => {
+      const verdict = this.#run(task, -1);
+      if (verdict.kind !== 'passed') {
+        throw new Error(
+          `seed ${task.seed}, profile ${task.profile} fails without a mutant: ${JSON.stringify(verdict)}`,
+        );
+      }
+      return planted.board.seen.slice();
+    });
+  }
+
+  /** How many of these guards any task evaluates, and of how many a mutant changes a run. */
+  coverage(guards: readonly Guard[]): { readonly run: number; readonly held: number } {
+    const some = (bits: number) => guards.filter(({ id }) => this.#seenBy.some((seen) => (seen[id]! & bits) !== 0));
+    return { run: some(3).length, held: some(this.#changing).length };
+  }
+
+  search(guard: Guard): Result {
+    const { cpuMsMax, runsMax } = this.#options;
+    const reached = this.#tasks.filter((_, index) => this.#seenBy[index]![guard.id]! !== 0);
+    const changed = this.#tasks.filter((_, index) => (this.#seenBy[index]![guard.id]! & this.#changing) !== 0);
+    if (reached.length === 0) return { guard, kind: 'never run', text: '' };
+    if (changed.length === 0) return { guard, kind: 'never held', text: `evaluated in ${reached.length} seeds` };
+    const began = process.cpuUsage();
+    let runs = 0;
+    for (const task of changed.slice(0, runsMax)) {
+      runs += 1;
+      const verdict = this.#run(task, guard.id);
+      if (verdict.kind !== 'passed') {
+        const how = verdict.kind === 'violated' ? verdict.invariant : verdict.kind;
+        return { guard, kind: 'found', text: `seed ${task.seed} ${task.profile}, run ${runs}: ${how}` };
+      }
+      const { user, system } = process.cpuUsage(began);
+      if ((user + system) / 1000 > cpuMsMax) break;
+    }
+    return { guard, kind: 'survived', text: `${runs} runs of ${changed.length} that it changes` };
+  }
+
+  /** What the mutant changes: tests that held, or that did not. */
+  get #changing(): number {
+    return this.#options.shape === 'never' ? 2 : 1;
+  }
+
+  #run({ seed, profile }: Task, on: number) {
+    const { board, runSeed } = this.#planted;
     board.on = on;
-    board.shape = shape;
+    board.shape = this.#options.shape;
     board.calls = 0;
     board.seen.fill(0);
     try {
@@ -44,39 +93,5 @@ export function searchAll(
     } finally {
       board.on = -1;
     }
-  };
-  // What the mutant changes: tests that held, or that did not.
-  const changing = shape === 'never' ? 2 : 1;
-  const seenBy = tasks.map((task) => {
-    const verdict = runOne(task, -1);
-    if (verdict.kind !== 'passed') {
-      throw new Error(`seed ${task.seed}, profile ${task.profile} fails without a mutant: ${JSON.stringify(verdict)}`);
-    }
-    return board.seen.slice();
-  });
-  return guards.map((guard) => {
-    const result = searchOne(guard);
-    told(result);
-    return result;
-  });
-
-  function searchOne(guard: Guard): Result {
-    const reached = tasks.filter((_, index) => seenBy[index]![guard.id]! !== 0).length;
-    const changed = tasks.filter((_, index) => (seenBy[index]![guard.id]! & changing) !== 0);
-    if (reached === 0) return { guard, kind: 'never run', text: '' };
-    if (changed.length === 0) return { guard, kind: 'never held', text: `evaluated in ${reached} seeds` };
-    const began = process.cpuUsage();
-    let runs = 0;
-    for (const task of changed) {
-      runs += 1;
-      const verdict = runOne(task, guard.id);
-      if (verdict.kind !== 'passed') {
-        const how = verdict.kind === 'violated' ? verdict.invariant : verdict.kind;
-        return { guard, kind: 'found', text: `seed ${task.seed} ${task.profile}, run ${runs}: ${how}` };
-      }
-      const { user, system } = process.cpuUsage(began);
-      if ((user + system) / 1000 > cpuMsMax) break;
-    }
-    return { guard, kind: 'survived', text: `${runs} runs of ${changed.length} that it changes` };
   }
 }

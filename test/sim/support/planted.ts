@@ -58,7 +58,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     ],
     invariants: ['honest-never-blamed'],
     profile: 'hostile',
-    seeds: 60,
+    seeds: 160,
   },
   {
     name: 'persist-after-send',
@@ -117,7 +117,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     ],
     invariants: ['group-key-agreed'],
     profile: 'hostile',
-    seeds: 30,
+    seeds: 50,
   },
   {
     name: 'token-not-consumed',
@@ -150,7 +150,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     ],
     invariants: ['no-bugs', 'quorum-signed'],
     profile: 'calm',
-    seeds: 30,
+    seeds: 40,
   },
   {
     name: 'epoch-not-raised',
