@@ -1,6 +1,6 @@
 /** How far a search is: a bar on a terminal, a line now and then elsewhere. */
 import type { WriteStream } from 'node:tty';
-import { type Landmark, landmarks } from '../../sim/model/landmarks.ts';
+import { type Landmark, landmarks } from '../../model/landmarks.ts';
 import type { Finished } from './runs.ts';
 
 const barChars = 24;

@@ -1,9 +1,9 @@
 /** Many seeds, one after the other or in several threads. The results do not depend on the number of threads. */
 import { Worker } from 'node:worker_threads';
+import type { Landmark } from '../../model/landmarks.ts';
 import type { Verdict } from '../../runner/scenario/world.ts';
 import { runSeed } from '../../runner/search/campaign.ts';
 import type { Profile } from '../../runner/search/profiles.ts';
-import type { Landmark } from '../../sim/model/landmarks.ts';
 import { builtFile } from '../common/built.ts';
 
 export interface SeedTask {
@@ -16,7 +16,7 @@ export interface Finished extends SeedTask {
   readonly verdict: Verdict;
   /** Virtual time. */
   readonly tookMs: number;
-  /** Those that the run reached (sim/model/landmarks.ts). */
+  /** Those that the run reached (model/landmarks.ts). */
   readonly landmarks: readonly Landmark[];
 }
 

@@ -5,6 +5,7 @@
 import { withCryptography } from '../../crypto/model/switch.ts';
 import type { RunEvent } from '../../faults/recording.ts';
 import { FaultError } from '../../faults/vocabulary/options.ts';
+import type { LifetimesMs } from '../../model/lifetimes.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { schemeMeant, wireScheme } from '../../proto/key-schemes.ts';
@@ -14,7 +15,6 @@ import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
 import { allCheckers, ofAllClusters, ownCheckers } from '../../sim/invariants/checkers.ts';
 import { releasedVerifier } from '../../sim/invariants/verifier.ts';
 import { ManyClusters, type ScenarioClusters } from '../../sim/many-clusters.ts';
-import type { LifetimesMs } from '../../sim/model/lifetimes.ts';
 import type { Checker, Observation, Violation } from '../../sim/observation.ts';
 import type { CheckedScenario } from './format.ts';
 import { type RunOptions, runScenario } from './run.ts';

@@ -4,9 +4,9 @@
  * The same seed, profile and cryptography give the same run, byte for byte, whatever ran before it.
  */
 import { withCryptography } from '../../crypto/model/switch.ts';
+import { modelCheckers } from '../../model/checkers.ts';
+import { type Landmark, watchLandmarks } from '../../model/landmarks.ts';
 import { allCheckers } from '../../sim/invariants/checkers.ts';
-import { modelCheckers } from '../../sim/model/checkers.ts';
-import { type Landmark, watchLandmarks } from '../../sim/model/landmarks.ts';
 import type { CheckedScenario } from '../scenario/format.ts';
 import { lifetimesOf, runSimulated } from '../scenario/simulated-world.ts';
 import type { Run, Verdict } from '../scenario/world.ts';
@@ -18,7 +18,7 @@ export interface SearchOptions {
   readonly crypto: 'model' | 'real';
   /** Whether the run's events are kept. */
   readonly record: boolean;
-  /** Called with each landmark (sim/model/landmarks.ts) that the run reaches. */
+  /** Called with each landmark (model/landmarks.ts) that the run reaches. */
   readonly reached?: ((landmark: Landmark) => void) | undefined;
 }
 

@@ -1,14 +1,14 @@
 /** The reference model: a run of the product keeps to it, and each planted contradiction of that run is named. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { withCryptography } from '../../crypto/model/switch.ts';
+import { modelCheckers } from '../../model/checkers.ts';
+import { landmarks } from '../../model/landmarks.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { NoncesDealt, PartialReply, PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { runSeed } from '../../runner/search/campaign.ts';
 import { SimCluster } from '../../sim/cluster.ts';
-import { modelCheckers } from '../../sim/model/checkers.ts';
-import { landmarks } from '../../sim/model/landmarks.ts';
 import type { Observation } from '../../sim/observation.ts';
 import { digest } from '../coordinator/support/world.ts';
 

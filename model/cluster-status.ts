@@ -2,8 +2,8 @@
  * What gateways are told of the cluster: a status when their link comes up, and another at each change, so that the latest names
  * the nodes whose links stand.
  */
-import type { ClusterStatus } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import type { Checker, Observation } from '../observation.ts';
+import type { ClusterStatus } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { Checker, Observation } from '../sim/observation.ts';
 
 /** The coordinator says it in the step in which it learns of the link. */
 const settleMs = 50;

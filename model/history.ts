@@ -1,10 +1,10 @@
 /**
- * What a run has made durable so far: every version of every session and key, in order. The checkers of sim/model/ share one,
+ * What a run has made durable so far: every version of every session and key, in order. The checkers of model/ share one,
  * so that a write is replayed once.
  */
-import type { KeyRecord, SessionRecord } from '../../coordinator/contract/record.ts';
-import { DurableSessions, type SessionChange } from '../invariants/sessions.ts';
-import type { Observation } from '../observation.ts';
+import type { KeyRecord, SessionRecord } from '../coordinator/contract/record.ts';
+import { DurableSessions, type SessionChange } from '../sim/invariants/sessions.ts';
+import type { Observation } from '../sim/observation.ts';
 
 /** One version of a session, and how long it was the newest. */
 export interface Version {

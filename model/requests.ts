@@ -2,13 +2,13 @@
  * What the coordinator asks of nodes follows from what is durable: the message, key and path of the session, of its nodes,
  * with its gateway's order; nonces that the node dealt to this start of the coordinator, and since the link of the session's time.
  */
-import type { DkgVerify } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import type { DealNonces, NoncesDealt, PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { WireEnvelope } from '../../proto/wire.ts';
-import { hexOf, isSigning } from '../invariants/sessions.ts';
-import type { Checker, Observation } from '../observation.ts';
+import type { DkgVerify } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { DealNonces, NoncesDealt, PartialRequest } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { Scheme } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { WireEnvelope } from '../proto/wire.ts';
+import { hexOf, isSigning } from '../sim/invariants/sessions.ts';
+import type { Checker, Observation } from '../sim/observation.ts';
 import { type History, holdersOf } from './history.ts';
 
 const open: ReadonlySet<ReceiptState> = new Set([ReceiptState.ACCEPTED, ReceiptState.RESUMED]);

@@ -2,9 +2,9 @@
  * The reference model of sessions, keys and nodes: its own rules for every record, answer and request, which share nothing with
  * the product's code. A flaw that changes a rule in one place contradicts it in the other.
  */
-import { untilRolledBack } from '../invariants/checkers.ts';
-import type { Checker } from '../observation.ts';
-import { worldBeganMs } from '../virtual-time.ts';
+import { untilRolledBack } from '../sim/invariants/checkers.ts';
+import type { Checker } from '../sim/observation.ts';
+import { worldBeganMs } from '../sim/virtual-time.ts';
 import { answersAsModelled } from './answers.ts';
 import { statusTold } from './cluster-status.ts';
 import { History } from './history.ts';

@@ -3,10 +3,10 @@
  * began: each call gets its answer within a bound, and no call hears that nodes are missing. Whatever goes wrong, a call is
  * answered once, and one whose gateway and coordinator run gets an answer or an error: none is lost.
  */
-import type { CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { proofIn } from '../invariants/answers.ts';
-import type { Checker, Observation } from '../observation.ts';
+import type { CallReply } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { proofIn } from '../sim/invariants/answers.ts';
+import type { Checker, Observation } from '../sim/observation.ts';
 
 export interface LivenessOptions {
   readonly nodesTotal: number;

@@ -3,10 +3,10 @@
  * it a session does one thing alone, to expire; before it, it does not. Nodes are asked for nothing in its name any more. The
  * scan finds it when nothing else calls it.
  */
-import type { SessionRecord } from '../../coordinator/contract/record.ts';
-import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { isSigning, type SessionChange, stateName } from '../invariants/sessions.ts';
-import type { Checker, Observation } from '../observation.ts';
+import type { SessionRecord } from '../coordinator/contract/record.ts';
+import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { isSigning, type SessionChange, stateName } from '../sim/invariants/sessions.ts';
+import type { Checker, Observation } from '../sim/observation.ts';
 import type { History } from './history.ts';
 
 export interface LifetimesMs {

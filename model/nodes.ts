@@ -3,14 +3,14 @@
  * words in one attempt of a DKG stay the same, also after a crash; it refuses a partial signature only for a reason that holds.
  */
 
-import type { DkgOpened, DkgSealed, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import type { NoncesDealt, PartialReply, PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { keyBinding } from '../../proto/key-schemes.ts';
-import type { WireEnvelope } from '../../proto/wire.ts';
-import { keyRecordsIn } from '../invariants/node-records.ts';
-import { hexOf } from '../invariants/sessions.ts';
-import type { Checker, Observation } from '../observation.ts';
+import type { DkgOpened, DkgSealed, DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { NoncesDealt, PartialReply, PartialRequest } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { PartialRefusalCode } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { keyBinding } from '../proto/key-schemes.ts';
+import type { WireEnvelope } from '../proto/wire.ts';
+import { keyRecordsIn } from '../sim/invariants/node-records.ts';
+import { hexOf } from '../sim/invariants/sessions.ts';
+import type { Checker, Observation } from '../sim/observation.ts';
 
 const { KEY_UNKNOWN, NONCE_UNKNOWN, KEYSTORE_MISMATCH, INTENT_MESSAGE_CHANGED, ORDER_EXPIRED } = PartialRefusalCode;
 

@@ -5,11 +5,11 @@
  * The checkpoint of an answer says by which version of its session the coordinator answered. What another session or key may
  * change between a call and its answer, the model allows either way.
  */
-import type { DkgRecord, SessionOf, SessionRecord } from '../../coordinator/contract/record.ts';
-import { decodeShare } from '../../crypto/dkg-transcripts.ts';
-import { verifyShare } from '../../crypto/vss.ts';
-import { isSupportedContractVersion } from '../../proto/contract-version.ts';
-import type { Call, CloseKeyRequest, CloseKeyResponse } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { DkgRecord, SessionOf, SessionRecord } from '../coordinator/contract/record.ts';
+import { decodeShare } from '../crypto/dkg-transcripts.ts';
+import { verifyShare } from '../crypto/vss.ts';
+import { isSupportedContractVersion } from '../proto/contract-version.ts';
+import type { Call, CloseKeyRequest, CloseKeyResponse } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   ApprovalMode,
   type DkgShareExchangeRequest,
@@ -21,11 +21,11 @@ import {
   ReceiptState,
   type ResumeSessionRequest,
   type SignatureShareRequest,
-} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { proofIn, signatureIn } from '../invariants/answers.ts';
-import { keyRecordsIn } from '../invariants/node-records.ts';
-import { hexOf, isSigning, type SigningSessionRecord, stateName } from '../invariants/sessions.ts';
-import type { Checker, Observation } from '../observation.ts';
+} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { proofIn, signatureIn } from '../sim/invariants/answers.ts';
+import { keyRecordsIn } from '../sim/invariants/node-records.ts';
+import { hexOf, isSigning, type SigningSessionRecord, stateName } from '../sim/invariants/sessions.ts';
+import type { Checker, Observation } from '../sim/observation.ts';
 import { type History, holdersOf } from './history.ts';
 import { messageOf, shortText } from './record-rules.ts';
 import {
