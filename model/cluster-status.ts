@@ -1,5 +1,5 @@
 /**
- * What gateways are told of the cluster: a status when their link comes up, and another at each change, so that the latest names
+ * The status of the cluster that gateways get: one when their link comes up, and another at each change, so that the latest names
  * the nodes whose links stand.
  */
 import type { ClusterStatus } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';

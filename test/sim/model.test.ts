@@ -285,7 +285,7 @@ describe('of a run, the reference model', () => {
     expect(verdicts([...before, refuses])).toContainEqual(expect.stringContaining('a request that is right'));
   });
 
-  test('finds a gateway that is told of other nodes than are linked, or of none', () => {
+  test('finds a gateway whose status names other nodes than are linked, or that gets none', () => {
     expect(
       framed('clusterStatus', (value: Changed) => {
         value.nodesReady = [];

@@ -1,9 +1,9 @@
 /**
  * Guards that a search does not find when they are disabled, and why.
  *
- * - equivalent: the program behaves the same without it: a type is narrowed, or what it saves is work.
+ * - equivalent: clients, nodes and stores see the same without it: a type is narrowed, a bug is asserted, work is saved.
  * - behind another: another guard holds whenever this one would; both would have to fail.
- * - out of reach: nothing in the simulated world makes its test hold; the reason names what shows it instead, if anything does.
+ * - out of reach: nothing in the simulated world makes its test hold; the reason names what tries it instead, if anything does.
  */
 import type { Guard } from './plant.ts';
 
@@ -13,8 +13,407 @@ export interface Explanation {
 }
 
 export function explanationOf({ file, text }: Pick<Guard, 'file' | 'text'>): Explanation | undefined {
-  return explained[`${file}: ${text}`];
+  const found = explained[`${file}: ${text}`];
+  return found && { kind: found[0], why: found[1] };
 }
 
-/** By "file: test". */
-export const explained: Readonly<Record<string, Explanation>> = {};
+/** By "file: test": the kind, and why. */
+export const explained: Readonly<Record<string, readonly [kind: Explanation['kind'], why: string]>> = {
+  "coordinator/cluster/cluster.ts: input.kind !== 'message'": [
+    'equivalent',
+    'what comes back undelivered is of a kind that the switch ignores',
+  ],
+  'coordinator/cluster/cluster.ts: state.storeReady === message.ready': [
+    'equivalent',
+    'without it gateways hear the same status again',
+  ],
+  'coordinator/cluster/cluster.ts: untilMs === undefined': [
+    'equivalent',
+    'the event node.suspected is emitted again, for logs alone',
+  ],
+  'coordinator/cluster/nonce-commitments.ts: isFirst': [
+    'equivalent',
+    'a batch that begins at each of its nonces only forgets fewer of them',
+  ],
+  'coordinator/cluster/suspects.ts: before !== undefined && nowMs < before.untilMs': [
+    'equivalent',
+    'a suspicion only orders draws; it then lasts longer',
+  ],
+  "coordinator/cluster/suspects.ts: suspects.get(nodeId)?.reason === 'silent'": [
+    'equivalent',
+    'a suspicion only orders draws',
+  ],
+  'coordinator/contract/record.ts: !initialStates.includes(fresh.state)': [
+    'behind another',
+    'an assertion: no code begins a session in another state, and transitions-on-table finds one that does',
+  ],
+  'coordinator/contract/record.ts: !mayFollow(record.state, outcome.state)': [
+    'behind another',
+    'an assertion: no code asks for another change, and transitions-on-table finds one that does',
+  ],
+  'coordinator/dkg/blame.ts: error instanceof CryptoError': [
+    'equivalent',
+    'the exception of another kind is a bug: nothing throws one',
+  ],
+  'coordinator/dkg/calls.ts: !(error instanceof CryptoError)': [
+    'equivalent',
+    'the exception of another kind is a bug: nothing throws one',
+  ],
+  'coordinator/signing/advance.ts: !(error instanceof CryptoError)': [
+    'equivalent',
+    'the exception of another kind is a bug: nothing throws one',
+  ],
+  'coordinator/signing/validation.ts: !(error instanceof CryptoError)': [
+    'equivalent',
+    'the exception of another kind is a bug: nothing throws one',
+  ],
+  'coordinator/dkg/blame.ts: turn.persisted || !isOpen(record.state)': [
+    'behind another',
+    'takeNodeMessage acts in an open session alone, and stops after its first write',
+  ],
+  'coordinator/dkg/blame.ts: !dealerOpening || !recipientOpening': [
+    'out of reach',
+    'a verdict comes after both openings of the attempt, unless the coordinator restarted in it',
+  ],
+  'coordinator/dkg/blame.ts: openings.some((opening) => opening === undefined)': [
+    'behind another',
+    'isComplete: results are compared when every opening is in',
+  ],
+  'coordinator/dkg/calls.ts: expireDkg(turn)': [
+    'behind another',
+    'advanceDkg, which follows, expires the session too; the calls in hand are answered by either',
+  ],
+  'coordinator/dkg/calls.ts: isWalletKey(record.sessionId)': [
+    'behind another',
+    'front.ts hides keys of wallets from clients, and no gateway gives a share for the wallet service',
+  ],
+  "coordinator/dkg/calls.ts: 'fault' in checked": [
+    'behind another',
+    'the wallet service makes one key by one set of terms: front.ts and the session’s beginning checked them',
+  ],
+  'coordinator/dkg/finalize.ts: work.jobs.length === 0 || expireDkg(turn)': [
+    'behind another',
+    'the timer is cancelled when the last job is answered; the scan expires the session',
+  ],
+  "coordinator/dkg/initiation.ts: input.kind !== 'message'": [
+    'equivalent',
+    'narrows a type: the actors send no such input here',
+  ],
+  'coordinator/dkg/initiation.ts: fixed && (threshold !== fixed.threshold || totalNodes !== fixed.totalNodes)': [
+    'behind another',
+    'the next guard refuses the same with another sentence, unless a token’s key has several nodes, which the nodes refuse',
+  ],
+  'coordinator/dkg/node-answers.ts: !nodeIds(record).includes(nodeId)': [
+    'behind another',
+    'takeAsked: a stranger was asked for nothing',
+  ],
+  'coordinator/dkg/node-answers.ts: work.watching': [
+    'equivalent',
+    'the timer of a round that is over has nothing to do when it fires',
+  ],
+  'coordinator/dkg/node-answers.ts: known(work) > before && !turn.persisted': [
+    'equivalent',
+    'what is asked for again is answered again, from what stands',
+  ],
+  'coordinator/dkg/own-shares.ts: work.verified.size < totalNodes * (totalNodes - 1)': [
+    'equivalent',
+    'saves the list of missing pairs, which says the same',
+  ],
+  'coordinator/dkg/own-shares.ts: missing.length === 0': ['equivalent', 'the wording of a message'],
+  'coordinator/dkg/replacing.ts: !owing.has(id)': ['equivalent', 'what an answer clears in node-answers.ts'],
+  'coordinator/dkg/requests.ts: work.asked.size > askedMax': [
+    'out of reach',
+    '4,096 unanswered requests of one session: a bound of memory',
+  ],
+  "coordinator/dkg/requests.ts: !('request' in body.value) || typeof body.value.request !== 'number'": [
+    'behind another',
+    'what has no number answers no request: the next line finds none',
+  ],
+  'coordinator/dkg/requests.ts: work.lastRequest === 0': [
+    'out of reach',
+    'that two actors of one session number alike takes a restart and an answer to the first; the seeds do not meet it',
+  ],
+  'coordinator/dkg/round.ts: turn.persisted || !isOpen(record.state)': [
+    'behind another',
+    'jobs are in open sessions alone; a second write throws, and every caller returns after one',
+  ],
+  'coordinator/dkg/round.ts: expireDkg(turn)': [
+    'behind another',
+    'takeNodeMessage and takeDkgCalls expire the session first',
+  ],
+  'coordinator/dkg/round.ts: done.length > 0': [
+    'behind another',
+    'jobs whose pairs are all in are answered when the round ends',
+  ],
+  'coordinator/dkg/round.ts: recipient !== dealer': [
+    'equivalent',
+    'the share of a dealer for itself is kept and never read',
+  ],
+  'coordinator/dkg/round.ts: turn.state.work.jobs.length === 0': [
+    'equivalent',
+    'advanceDkg leaves the round at the next input',
+  ],
+  'coordinator/dkg/session.ts: !work.watching': [
+    'equivalent',
+    'a word about the nodes that comes late is followed by unwatch',
+  ],
+  'coordinator/dkg/session.ts: record.state !== ReceiptState.BACKEND_COMPLETED': [
+    'equivalent',
+    'the key’s record is then read for nothing',
+  ],
+  'coordinator/dkg/session.ts: work.jobs.length === 0 || expireDkg(turn)': [
+    'behind another',
+    'the timer is cancelled when the last job is answered',
+  ],
+  'coordinator/dkg/state.ts: !work.watching': ['equivalent', 'withdraws interest that is not registered'],
+  'coordinator/dkg/state.ts: !waits && work.inspections.length === 0 && !isOpen(record.state)': [
+    'equivalent',
+    'the actor leaves memory when it is idle',
+  ],
+  'coordinator/dkg/state.ts: !(dealer >= 0 && dealer <= nodesMax && recipient >= 0 && recipient <= nodesMax)': [
+    'behind another',
+    'an assertion: ids are checked where they come in',
+  ],
+  "coordinator/expiry.ts: input.kind === 'message'": [
+    'out of reach',
+    'without it no scan is made; the search’s short lifetimes end by calls, and lifetime-kept finds it in a quiet run',
+  ],
+  "coordinator/expiry.ts: input.kind !== 'loaded' || input.record?.kind !== 'overdue'": [
+    'equivalent',
+    'narrows a type: the actors send no such input here',
+  ],
+  "coordinator/front.ts: input.kind !== 'message' || isLocal(input.message)": [
+    'equivalent',
+    'narrows a type: the actors send no such input here',
+  ],
+  "coordinator/front.ts: input.kind === 'undelivered'": [
+    'out of reach',
+    'a session’s mailbox takes 256 messages: test/coordinator fills one',
+  ],
+  "coordinator/front.ts: !isLocal(message) || !('call' in message)": [
+    'out of reach',
+    'a session’s mailbox takes 256 messages: test/coordinator fills one',
+  ],
+  "coordinator/front.ts: body.case !== 'call' || !input.from.startsWith('gateway/')": [
+    'behind another',
+    'the link refuses frames in another’s name (actors/live, sim/network.ts)',
+  ],
+  "coordinator/front.ts: call.method === 'makeKey' && !isWalletKey(sessionId)": [
+    'out of reach',
+    'the wallet service names its keys itself: test/coordinator tries it',
+  ],
+  'coordinator/front.ts: !facts.walletService || !isWalletKey(keyId) || !sessionIdPattern.test(keyId)': [
+    'out of reach',
+    'gateways alone send it, for themselves: test/coordinator tries it',
+  ],
+  'coordinator/keystores/frost.ts: !nonces.some((nonce) => nonce.nodeId === nodeId)': [
+    'behind another',
+    'isSigner of signing/partials.ts',
+  ],
+  'coordinator/keystores/registry.ts: !name': ['equivalent', 'an assertion: every scheme has a keystore'],
+  'coordinator/sandbox-calls.ts: !isSandbox': [
+    'out of reach',
+    'simulated coordinators are those of a sandbox: test/coordinator tries another',
+  ],
+  'coordinator/sandbox-calls.ts: !sessionIdPattern.test(sessionId)': [
+    'behind another',
+    'no session has such an id: the actor finds none',
+  ],
+  'coordinator/sandbox-calls.ts: !isSigning': ['behind another', 'no session has such an id: the actor finds none'],
+  "coordinator/session/replies.ts: record?.ceremony.kind !== 'dkg'": [
+    'equivalent',
+    'narrows a type: the actors send no such input here',
+  ],
+  'coordinator/session/resume-token.ts: token.length > resumeTokenCharsMax || !token.startsWith(prefix)': [
+    'behind another',
+    'the length and the MAC of the next lines',
+  ],
+  "coordinator/session/resume-token.ts: bytes.length !== tokenBytes || bytes.toString('base64url') !== body": [
+    'behind another',
+    'the MAC of the next lines',
+  ],
+  'coordinator/session/turn.ts: turn.persisted': ['behind another', 'an assertion: every step stops after its write'],
+  'coordinator/session/wording.ts: areFirstNodes(sharing)': ['equivalent', 'the wording of a message'],
+  'coordinator/signing/advance.ts: wanted.size === 0': [
+    'equivalent',
+    'the timer of silence begins anew, as after a request',
+  ],
+  'coordinator/signing/advance.ts: work.nodes.watch': ['equivalent', 'leaves a round that was left'],
+  'coordinator/signing/advance.ts: !awaitsDraw(round, ticket) || !task': [
+    'out of reach',
+    'nonces of a draw that was withdrawn meet a session that draws anew within one message',
+  ],
+  'coordinator/signing/advance.ts: !attempt || !bindsSigners(attempt)': [
+    'behind another',
+    'isSigner holds for every node of an attempt that binds none when it was drawn with them',
+  ],
+  'coordinator/signing/calls.ts: call.fault': [
+    'behind another',
+    'front.ts refuses calls that begin; of others every field that can be too long is cut',
+  ],
+  'coordinator/signing/initiation.ts: !isForced(call)': [
+    'equivalent',
+    'narrows a type: the actors send no such input here',
+  ],
+  "coordinator/signing/initiation.ts: refusal.kind === 'conflict' && refusal.code === 'INTENT_ELSEWHERE' && refusal.current?.kind === 'elsewhere'":
+    ['out of reach', 'runs have one cluster: scenarios with several clusters have it'],
+  "coordinator/signing/initiation.ts: ceremony.kind !== 'signing'": [
+    'equivalent',
+    'narrows a type: the actors send no such input here',
+  ],
+  "coordinator/signing/initiation.ts: call.method === 'initiateSigning' && facts.messageHash.length > residentMessageBytesMax":
+    ['equivalent', 'saves memory: a session with a long message is read again'],
+  'coordinator/signing/initiation.ts: ended': ['equivalent', 'an observation for logs'],
+  'coordinator/signing/key-scheme.ts: known === undefined': [
+    'equivalent',
+    'an assertion: a session was opened under the scheme',
+  ],
+  'coordinator/signing/nodes-seen.ts: !nodes.silent.has(nodeId)': ['equivalent', 'saves a copy'],
+  'coordinator/signing/orders.ts: !order': [
+    'out of reach',
+    'the simulated gateway orders every session: scenarios of false_order and test/coordinator do not',
+  ],
+  'coordinator/signing/orders.ts: refusers.size === 0': ['equivalent', 'the wording of a message'],
+  'coordinator/signing/partials.ts: culprits.length === 0': [
+    'behind another',
+    'an assertion: right partials make a right signature',
+  ],
+  'coordinator/signing/partials.ts: !isBusy(work)': ['equivalent', 'advanceRound leaves the round at the next input'],
+  'coordinator/signing/previews.ts: sandbox.previews.length === 0': ['equivalent', 'saves work'],
+  'coordinator/signing/previews.ts: sandbox.previews.length > 0': ['equivalent', 'saves a copy'],
+  'coordinator/signing/previews.ts: work.nodes.watch && !isBusy(work)': [
+    'equivalent',
+    'advanceRound leaves the round at the next input',
+  ],
+  'coordinator/signing/queue.ts: !nodeIds.some((id) => queue.steps.has(id))': ['equivalent', 'saves a copy'],
+  'coordinator/signing/sandbox-work.ts: nodeIds.length === 0': ['equivalent', 'saves a copy'],
+  'coordinator/signing/round.ts: left.length === round.asked.size': ['equivalent', 'saves a copy'],
+  'coordinator/signing/round.ts: !roundTransitions[round.phase][event]?.includes(next.phase)': [
+    'behind another',
+    'an assertion: no code asks for another transition',
+  ],
+  'coordinator/signing/round.ts: !attempt': ['behind another', 'an assertion: callers have an attempt'],
+  "coordinator/signing/round.ts: round.phase !== 'asking' && round.phase !== 'collecting'": [
+    'behind another',
+    'a refusal comes in an attempt alone (partialReply)',
+  ],
+  "coordinator/signing/session.ts: input.kind !== 'message' || !isLocal(input.message)": [
+    'equivalent',
+    'narrows a type: the actors send no such input here',
+  ],
+  "coordinator/signing/session.ts: input.message.kind !== 'clientCall'": [
+    'equivalent',
+    'narrows a type: the actors send no such input here',
+  ],
+  'coordinator/signing/session.ts: isLoading(work)': ['equivalent', 'the key is read twice'],
+  'coordinator/store/layout.ts: Object.keys(fields).length === 0': [
+    'out of reach',
+    'reads what stands in Redis: test/coordinator/store',
+  ],
+  'coordinator/store/layout.ts: isElsewhere(cluster, own)': [
+    'out of reach',
+    'reads what stands in Redis: test/coordinator/store',
+  ],
+  'coordinator/store/layout.ts: cluster !== undefined': [
+    'out of reach',
+    'reads what stands in Redis: test/coordinator/store',
+  ],
+  "coordinator/store/layout.ts: !parts.every((part) => part !== undefined) || !macs.holds(['session', ...parts], fields.mac)":
+    ['out of reach', 'reads what stands in Redis: test/coordinator/store'],
+  'coordinator/store/layout.ts: text === null': ['out of reach', 'reads what stands in Redis: test/coordinator/store'],
+  "coordinator/store/layout.ts: !macs.holds(['key', json], text.slice(0, macChars))": [
+    'out of reach',
+    'reads what stands in Redis: test/coordinator/store',
+  ],
+  'coordinator/finalizing.ts: state.rounds >= roundsMax': [
+    'out of reach',
+    'a session that does not end within 5 s: test/coordinator/finalizing',
+  ],
+  'nodes/dkg/dealing.ts: error instanceof CryptoError': [
+    'equivalent',
+    'the exception of another kind is a bug: nothing throws one',
+  ],
+  'nodes/dkg/verifying.ts: error instanceof CryptoError': [
+    'equivalent',
+    'the exception of another kind is a bug: nothing throws one',
+  ],
+  'nodes/signer/partials.ts: error instanceof CryptoError': [
+    'equivalent',
+    'the exception of another kind is a bug: nothing throws one',
+  ],
+  'nodes/signer/signer-actor.ts: !(error instanceof CryptoError)': [
+    'equivalent',
+    'the exception of another kind is a bug: nothing throws one',
+  ],
+  'nodes/dkg/dealing.ts: box === undefined': [
+    'behind another',
+    'the coordinator checks sealing keys when openings come, and so does isSignedOpening’s dealer',
+  ],
+  "nodes/dkg/dkg-actor.ts: message.kind !== 'hsmAnswered'": [
+    'equivalent',
+    'narrows a type: the actors send no such input here',
+  ],
+  'nodes/dkg/dkg-actor.ts: !allowed?.includes(next.phase)': [
+    'behind another',
+    'an assertion: no request leads elsewhere',
+  ],
+  'nodes/dkg/dkg-actor.ts: tenant === undefined || session === undefined || more.length > 0': [
+    'out of reach',
+    'the simulated coordinator addresses sessions alone: test/nodes/dkg',
+  ],
+  "nodes/dkg/dkg-actor.ts: body.case !== 'dkgSeal' && body.case !== 'dkgVerify' && body.case !== 'dkgConfirm'": [
+    'out of reach',
+    'the coordinator sends no other frame to such an address: test/nodes/dkg',
+  ],
+  'nodes/dkg/dkg-actor.ts: name !== undefined': ['equivalent', 'fields of an event'],
+  'nodes/dkg/party.ts: key === undefined': ['equivalent', 'an assertion: ids were checked'],
+  'nodes/dkg/record.ts: json.opening === undefined': [
+    'out of reach',
+    'a record of an earlier version: test/nodes/dkg/record',
+  ],
+  "nodes/dkg/verifying.ts: state.phase !== 'dealing'": ['equivalent', 'an assertion'],
+  "nodes/records/key-record.ts: typeof json !== 'object' || json === null || (json as { v?: unknown }).v !== 1": [
+    'out of reach',
+    'the store authenticates records: test/nodes/records',
+  ],
+  'nodes/signer/intent-memory.ts: entries === undefined': ['equivalent', 'an assertion'],
+  'nodes/signer/intent-memory.ts: intents === undefined': [
+    'out of reach',
+    'the store authenticates records: test/nodes/signer/intent-memory',
+  ],
+  'nodes/signer/intent-memory.ts: fromHex(digest).length !== 32': [
+    'out of reach',
+    'the store authenticates records: test/nodes/signer/intent-memory',
+  ],
+  'nodes/signer/nonce-secrets.ts: pool.size > poolNoncesMax': [
+    'out of reach',
+    '4,096 nonces that wait: test/nodes/signer/nonce-secrets',
+  ],
+  'nodes/signer/nonce-secrets.ts: !oldest.done': [
+    'out of reach',
+    '4,096 nonces that wait: test/nodes/signer/nonce-secrets',
+  ],
+  'nodes/signer/signer-actor.ts: state.pending.isEmpty': ['equivalent', 'writes nothing'],
+  'nodes/signer/signing-keys.ts: keyPackage === undefined': [
+    'equivalent',
+    'an assertion: the caller has the key at hand',
+  ],
+  'nodes/signer/signing-keys.ts: parent === undefined': ['equivalent', 'an assertion: the caller has the key at hand'],
+  'nodes/signer/signing-keys.ts: known !== undefined': ['equivalent', 'the child is derived again'],
+  'nodes/signer/waiting-requests.ts: this.#count >= waitingRequestsMax || this.#bytes + bytes > waitingBytesMax': [
+    'out of reach',
+    '1,024 requests that wait: test/nodes/signer',
+  ],
+  'nodes/signer/waiting-requests.ts: waiting === undefined': [
+    'equivalent',
+    'nothing waits: nothing is counted down twice',
+  ],
+  "nodes/vendor/routing.ts: to !== vendorAddress || !('kind' in message)": [
+    'equivalent',
+    'narrows a type: the actors send no such input here',
+  ],
+  "nodes/vendor/routing.ts: message.kind !== 'vendorAsked'": [
+    'equivalent',
+    'narrows a type: the actors send no such input here',
+  ],
+};
