@@ -9,7 +9,18 @@ import { verdictExitCodes } from '../runner/scenario/world.ts';
 import { failureOf, runSeed } from '../runner/search/campaign.ts';
 import { type Profile, profiles } from '../runner/search/profiles.ts';
 import { exitCodes, Failure } from './common/failure.ts';
-import { explainFailure, type Finished, runAll, type SeedTask, SimProgress, verdictLine } from './sim/public.ts';
+import {
+  explainFailure,
+  type Finished,
+  runAll,
+  type SeedTask,
+  SimProgress,
+  verdictLine,
+  type WorldName,
+  walletProfile,
+  walletProfiles,
+  worlds,
+} from './sim/public.ts';
 
 interface Flags {
   readonly seeds?: number;
@@ -17,6 +28,7 @@ interface Flags {
   readonly firstSeed: number;
   readonly profile: Profile | 'all';
   readonly crypto: 'model' | 'real';
+  readonly world: WorldName;
   readonly jobs: number;
   readonly out: string;
   readonly trace?: boolean;
@@ -47,6 +59,9 @@ export async function run(args: readonly string[]): Promise<number> {
   if (flags.seed !== undefined && flags.seeds !== undefined) {
     throw new Failure('Say either --seed or --seeds.', exitCodes.usage);
   }
+  if (flags.world === 'wallets' && flags.profile !== 'all' && !walletProfiles.some((one) => one === flags.profile)) {
+    throw new Failure(`--world wallets has the profiles ${walletProfiles.join(', ')}.`, exitCodes.usage);
+  }
   return flags.trace === true ? trace(flags) : search(flags);
 }
 
@@ -72,6 +87,14 @@ function makeCommand(): Command {
         .choices(['model', 'real'])
         .default('model'),
     )
+    .addOption(
+      new Option(
+        '--world <name>',
+        'signing: the signing cluster and its calls; wallets: the wallet API over it, with gateways, workers, custodians and webhooks',
+      )
+        .choices(worlds)
+        .default('signing'),
+    )
     .option('--jobs <count>', 'runs at the same time', number(1, 64), 1)
     .option('--keep-going', 'continue after a failure, and report each kind of failure once')
     .option('--shrink-runs <count>', 'runs that shrinking a failure may take; 0: no shrinking', number(0, 100_000), 600)
@@ -93,9 +116,16 @@ function number(min: number, max: number): (text: string) => number {
 }
 
 /** One run, told event by event. */
-function trace({ seed = 0, profile, crypto }: Flags): number {
+async function trace({ seed = 0, profile, crypto, world }: Flags): Promise<number> {
   // A trace is of one run.
   const one = profile === 'all' ? 'stormy' : profile;
+  if (world === 'wallets') {
+    const { runWorldSeed } = await import('../world/search/campaign.ts');
+    const run = await runWorldSeed(seed, walletProfile(one), { crypto, record: true });
+    process.stdout.write(run.trace.map((line) => `${line}\n`).join(''));
+    process.stderr.write(`${verdictLine(run.verdict)}\n`);
+    return verdictExitCodes[run.verdict.kind];
+  }
   const { verdict, events } = runSeed(seed, one, { crypto, record: true });
   // One write: a pipe takes what a terminal could not.
   process.stdout.write(events.map((event) => `${eventLine(event)}\n`).join(''));
@@ -125,14 +155,15 @@ async function search(flags: Flags): Promise<number> {
   await runAll(tasks, { crypto, jobs, finished });
   progress.clear();
   process.stdout.write(`${progress.summary()}\n`);
-  if (tasks.length >= landmarkRunsMin) process.stdout.write(`${progress.coverage()}\n`);
+  if (flags.world === 'signing' && tasks.length >= landmarkRunsMin) process.stdout.write(`${progress.coverage()}\n`);
   return exitCode;
 }
 
-function tasksOf({ seed, seeds = seedsDefault, firstSeed, profile }: Flags): SeedTask[] {
-  const chosen = profile === 'all' ? profiles : [profile];
+function tasksOf({ world, seed, seeds = seedsDefault, firstSeed, profile }: Flags): SeedTask[] {
+  const all = world === 'wallets' ? walletProfiles : profiles;
+  const chosen = profile === 'all' ? all : [profile];
   const first = seed ?? firstSeed;
   const count = seed === undefined ? seeds : 1;
   const numbers = Array.from({ length: count }, (_, index) => first + index);
-  return numbers.flatMap((one) => chosen.map((name) => ({ seed: one, profile: name })));
+  return numbers.flatMap((one) => chosen.map((name) => ({ world, seed: one, profile: name })));
 }

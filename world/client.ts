@@ -14,6 +14,8 @@ export interface Response {
 export interface ClientOptions {
   /** Tries of one call, in all; 50 by default. */
   readonly triesMax?: number;
+  /** Hears of every answer, also of those that it repeats after. */
+  readonly heard?: (target: string, answer: Omit<Answer, 'tries'>) => void;
 }
 
 export interface Answer {
@@ -70,7 +72,9 @@ export class Client {
     const response = await this.#deps.send(gateway, { method, target, headers, body: text });
     if (response === undefined) return undefined;
     const { status, body: given } = response;
-    return { status, headers: response.headers, body: given === '' ? undefined : JSON.parse(given) };
+    const answer = { status, headers: response.headers, body: given === '' ? undefined : JSON.parse(given) };
+    this.#deps.options.heard?.(target, answer);
+    return answer;
   }
 
   /** Repeats until there is an answer. Throws when there is none after all its tries. */

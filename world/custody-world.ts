@@ -3,6 +3,7 @@
  * very code of the control plane over one Redis in memory, simulated custodians and chains, receivers of webhooks, and
  * clients. Deterministic: the same seed and the same calls give the same trace, byte for byte.
  */
+import type { RandomBytes } from '../actors/contract.ts';
 import type { Log } from '../actors/live/ports.ts';
 import { allScopes, isScope } from '../api/scopes.ts';
 import type { Cryptography } from '../crypto/backend.ts';
@@ -10,7 +11,7 @@ import { holdCryptography } from '../crypto/model/switch.ts';
 import type { RelayOptions, WebhookJob } from '../delivery/deliveries/public.ts';
 import type { Send } from '../delivery/egress/public.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
-import { type TokenRequest, TokenStore } from '../gateway/auth/token-store.ts';
+import { type IssuedToken, type TokenRequest, TokenStore } from '../gateway/auth/token-store.ts';
 import type { ServeRequest, ServeResponse } from '../gateway/serve/contract.ts';
 import type { PlainRequest } from '../gateway/serve/plain-request.ts';
 import type { WalletApiConfig } from '../gateway/wallet-api.ts';
@@ -42,6 +43,8 @@ export interface WorldOptions extends Omit<SimOptions, 'guests' | 'receiver' | '
   /** Pauses after the first, second, … failed try of a webhook; the product's own by default. */
   readonly retryScheduleMs?: readonly number[];
   readonly relay?: Partial<RelayOptions>;
+  /** Whether `logged` is kept; false by default. */
+  readonly keepLog?: boolean;
   /** Decides the fate of every call of a port. */
   readonly plan?: PortPlan;
   /** How its workers reach receivers; by default `receivers` answer. */
@@ -99,6 +102,8 @@ export class CustodyWorld {
   receivers!: Receivers;
   /** Every call of a port, log line, request and answer, one line each; empty without `keepTrace`. */
   readonly trace: string[] = [];
+  /** What the processes have logged, one line each; with `keepLog`. */
+  readonly logged: string[] = [];
   readonly #options: WorldOptions;
   readonly #members: readonly Member[];
   readonly #config: WalletApiConfig;
@@ -192,6 +197,11 @@ export class CustodyWorld {
     return this.#members.map(({ name }) => name);
   }
 
+  /** Chance for a run of this world, by a label of its own. */
+  random(label: string): RandomBytes {
+    return this.#host.random(`run/${label}`);
+  }
+
   /** What Redis holds. */
   get redis() {
     return this.#redis.memory;
@@ -225,7 +235,12 @@ export class CustodyWorld {
   }
 
   /** Issues a token outside of the world: it takes no time and meets no fault. Rejects with TypeError for an unknown scope. */
-  async token({ scopes = allScopes, ...request }: WorldToken): Promise<string> {
+  async token(request: WorldToken): Promise<string> {
+    return (await this.issue(request)).token;
+  }
+
+  /** The same with its record, which names its actor. */
+  async issue({ scopes = allScopes, ...request }: WorldToken): Promise<IssuedToken> {
     const unknown = scopes.find((scope) => !isScope(scope));
     if (unknown !== undefined) throw new TypeError(`scopes: there is no scope ${unknown}`);
     this.#tokens += 1;
@@ -233,7 +248,7 @@ export class CustodyWorld {
     const clock = { nowMs: () => this.nowMs };
     const store = new TokenStore(this.#redis.memory.client(), this.#config.tokenKey, { clock, random });
     const { environment } = this.#config;
-    return (await store.issueToken({ environment, scopes: scopes.filter(isScope), ...request })).token;
+    return store.issueToken({ environment, scopes: scopes.filter(isScope), ...request });
   }
 
   /** A client of the API, with chance of its own. */
@@ -421,8 +436,11 @@ export class CustodyWorld {
   }
 
   #log(name: ProcessName): Log {
-    const say = (level: string) => (fields: object, message: string) =>
-      this.#note(() => `${name} log ${level} ${message} ${JSON.stringify(fields)}`);
+    const say = (level: string) => (fields: object, message: string) => {
+      const line = () => `${name} log ${level} ${message} ${JSON.stringify(fields)}`;
+      if (this.#options.keepLog === true) this.logged.push(line());
+      this.#note(line);
+    };
     return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
   }
 }

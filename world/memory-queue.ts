@@ -183,7 +183,7 @@ export class MemoryQueue<J> {
     this.#locks.get(id)?.();
     this.#locks.delete(id);
     // Given out twice, it is another's still.
-    if (this.#consumers.some(({ running }) => running.has(id))) return;
+    if (this.#consumers.some(({ running, way }) => running.has(id) && way.isAlive())) return;
     this.#waiting.delete(id);
     this.#jobs.delete(id);
     this.#hand();

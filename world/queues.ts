@@ -11,6 +11,8 @@ import type { SimRedis } from './redis-side.ts';
 const webhookPlaces = 1_024;
 const reconPlaces = 8;
 const wayMs = 1;
+/** A command whose answer is lost breaks its connection; the client of BullMQ sends it again on the next one. */
+const reconnectMs = 1_000;
 
 export class Queues {
   readonly webhooks: MemoryQueue<WebhookJob>;
@@ -48,7 +50,15 @@ function wayOf(life: ProcessLife) {
 function added(life: ProcessLife, redis: SimRedis, queue: string, add: () => void): Promise<void> {
   return life.call('queue', queue, ({ fate, delayMs = 0 }, answer) => {
     const answered = () => answer(() => undefined);
-    if (fate === 'lost') return;
+    const again = () =>
+      redis.after(reconnectMs, () => {
+        add();
+        redis.after(wayMs, answered);
+      });
+    if (fate === 'lost') {
+      again();
+      return;
+    }
     redis.after(wayMs + delayMs, () => {
       if (fate === 'refused') {
         answer(() => {
@@ -57,7 +67,8 @@ function added(life: ProcessLife, redis: SimRedis, queue: string, add: () => voi
         return;
       }
       add();
-      if (fate !== 'unanswered') redis.after(wayMs, answered);
+      if (fate === 'unanswered') again();
+      else redis.after(wayMs, answered);
     });
   });
 }

@@ -7,6 +7,8 @@ import type { ProcessLife } from './process-life.ts';
 
 /** A request that reached a receiver. */
 export interface Received {
+  /** When it left its worker. */
+  readonly sentMs: number;
   readonly atMs: number;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -31,6 +33,8 @@ export class Receivers {
   readonly #attendants = new Map<string, Attendant>();
   #hears: (received: Received) => void = () => undefined;
   #behaviour: ReceiverBehaviour | undefined;
+  /** Of single receivers, by URL. */
+  readonly #behaviours = new Map<string, ReceiverBehaviour>();
 
   constructor(time: VirtualTime, wayMs: number) {
     this.#time = time;
@@ -63,14 +67,19 @@ export class Receivers {
     this.#behaviour = behaviour;
   }
 
+  /** From now on the receiver of this URL alone behaves so, whatever the others do. */
+  behaveAt(url: string, behaviour: ReceiverBehaviour): void {
+    this.#behaviours.set(url, behaviour);
+  }
+
   /** The egress port of a process. */
   sender(life: ProcessLife): Send {
     return ({ url, headers, body, timeoutMs }) => {
-      const beganMs = this.#time.nowMs();
+      const sentMs = this.#time.nowMs();
       return life.call<SendOutcome>('egress', url, ({ fate, delayMs = 0 }, answer) => {
         const fail = (code: string, message: string, afterMs: number) =>
           this.#time.after(afterMs, () =>
-            answer(() => ({ kind: 'failed', code, message, tookMs: this.#time.nowMs() - beganMs })),
+            answer(() => ({ kind: 'failed', code, message, tookMs: this.#time.nowMs() - sentMs })),
           );
         const timedOut = () => fail('timeout', 'the receiver did not answer in time', timeoutMs);
         if (fate === 'lost') {
@@ -82,19 +91,19 @@ export class Receivers {
           return;
         }
         this.#time.after(this.#wayMs + delayMs, () => {
-          const request = { atMs: this.#time.nowMs(), url, headers, body: body.toString('utf8') };
+          const request = { sentMs, atMs: this.#time.nowMs(), url, headers, body: body.toString('utf8') };
           const attendant = this.#behaviour === undefined ? this.#attendants.get(url) : undefined;
           if (attendant !== undefined) {
             void attendant(request).then(({ status, retryAfter }) => {
               this.#note({ ...request, status });
-              const tookMs = this.#time.nowMs() - beganMs + this.#wayMs;
+              const tookMs = this.#time.nowMs() - sentMs + this.#wayMs;
               if (fate === 'unanswered' || tookMs >= timeoutMs) timedOut();
               else
                 this.#time.after(this.#wayMs, () => answer(() => ({ kind: 'answered', status, retryAfter, tookMs })));
             });
             return;
           }
-          const { status = 200, slowMs = 0, reset = false } = this.#behaviour ?? {};
+          const { status = 200, slowMs = 0, reset = false } = this.#behaviours.get(url) ?? this.#behaviour ?? {};
           this.#note({ ...request, status: reset ? 0 : status });
           if (reset) fail('connection_reset', 'the receiver closed the connection', this.#wayMs);
           else if (fate === 'unanswered' || this.#wayMs + delayMs + slowMs >= timeoutMs) timedOut();
@@ -104,7 +113,7 @@ export class Receivers {
                 kind: 'answered',
                 status,
                 retryAfter: undefined,
-                tookMs: this.#time.nowMs() - beganMs,
+                tookMs: this.#time.nowMs() - sentMs,
               })),
             );
           }

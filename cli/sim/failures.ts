@@ -23,11 +23,14 @@ export interface ExplainOptions {
 }
 
 /** Prints a failure to standard output, and writes its scenario. */
-export function explainFailure({ seed, profile, verdict }: Finished, options: ExplainOptions): void {
+export function explainFailure({ world, seed, profile, verdict }: Finished, options: ExplainOptions): void {
   const { crypto, shrinkRuns, out, note } = options;
   const line = (label: string, text: string) => process.stdout.write(`  ${label.padEnd(8)} ${text}\n`);
   process.stdout.write(`seed ${seed}, profile ${profile}: ${verdictLine(verdict)}\n`);
-  line('replay', `${commandName()} sim --seed ${seed} --profile ${profile} --crypto ${crypto} --trace`);
+  const which = world === 'signing' ? '' : ` --world ${world}`;
+  line('replay', `${commandName()} sim${which} --seed ${seed} --profile ${profile} --crypto ${crypto} --trace`);
+  // Its runs are made of clients' calls, which no scenario file has.
+  if (world !== 'signing') return;
   const whole = randomScenario(seed, profile);
   let smallest = whole;
   if (shrinkRuns > 0) {

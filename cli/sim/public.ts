@@ -1,4 +1,4 @@
 /** What the command `sim` uses of its parts. */
 export { explainFailure, verdictLine } from './failures.ts';
 export { SimProgress } from './progress.ts';
-export { type Finished, runAll, type SeedTask } from './runs.ts';
+export { type Finished, runAll, type SeedTask, type WorldName, walletProfile, walletProfiles, worlds } from './runs.ts';

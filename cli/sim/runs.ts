@@ -6,7 +6,22 @@ import { runSeed } from '../../runner/search/campaign.ts';
 import type { Profile } from '../../runner/search/profiles.ts';
 import { builtFile } from '../common/built.ts';
 
+/** `signing`: the signing cluster and its five calls. `wallets`: the control plane over it. */
+export const worlds = ['signing', 'wallets'] as const;
+export type WorldName = (typeof worlds)[number];
+
+/** Profiles that the search of the control plane has. */
+export const walletProfiles = ['calm', 'stormy', 'hostile'] as const;
+
+/** Throws for a profile that it has not. */
+export function walletProfile(profile: Profile): (typeof walletProfiles)[number] {
+  const found = walletProfiles.find((one) => one === profile);
+  if (found === undefined) throw new Error(`the search of the control plane has no profile ${profile}`);
+  return found;
+}
+
 export interface SeedTask {
+  readonly world: WorldName;
   readonly seed: number;
   readonly profile: Profile;
 }
@@ -31,11 +46,17 @@ export interface RunAllOptions {
 /** Tasks that a thread is given at once. */
 const batchTasks = 8;
 
-export function runOne({ seed, profile }: SeedTask, crypto: 'model' | 'real'): Finished {
+export async function runOne({ world, seed, profile }: SeedTask, crypto: 'model' | 'real'): Promise<Finished> {
+  if (world === 'wallets') {
+    // Only who asks for it loads the control plane.
+    const { runWorldSeed } = await import('../../world/search/campaign.ts');
+    const { verdict, tookMs } = await runWorldSeed(seed, walletProfile(profile), { crypto, record: false });
+    return { world, seed, profile, verdict, tookMs, landmarks: [] };
+  }
   const landmarks: Landmark[] = [];
   const reached = (landmark: Landmark) => void landmarks.push(landmark);
   const { verdict, tookMs } = runSeed(seed, profile, { crypto, record: false, reached });
-  return { seed, profile, verdict, tookMs, landmarks };
+  return { world, seed, profile, verdict, tookMs, landmarks };
 }
 
 /** Resolves when all are over, or no more are wanted. */
@@ -45,7 +66,7 @@ export async function runAll(tasks: readonly SeedTask[], options: RunAllOptions)
     return;
   }
   for (const task of tasks) {
-    if (!options.finished(runOne(task, options.crypto))) return;
+    if (!options.finished(await runOne(task, options.crypto))) return;
     // What a terminal shows, and an interruption, get their turn.
     await new Promise(setImmediate);
   }

@@ -1,10 +1,17 @@
 /** A thread of `signmesh sim --jobs`: runs the seeds that it is given, until it is given none. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { runOne, type SeedTask } from './runs.ts';
+import { type Finished, runOne, type SeedTask } from './runs.ts';
 
 const { crypto } = workerData as { readonly crypto: 'model' | 'real' };
 
 parentPort?.on('message', (tasks: readonly SeedTask[] | undefined) => {
   if (tasks === undefined) parentPort?.close();
-  else parentPort?.postMessage(tasks.map((task) => runOne(task, crypto)));
+  else void batch(tasks);
 });
+
+/** One after the other: two runs at a time would share the choice of cryptography. */
+async function batch(tasks: readonly SeedTask[]): Promise<void> {
+  const done: Finished[] = [];
+  for (const task of tasks) done.push(await runOne(task, crypto));
+  parentPort?.postMessage(done);
+}

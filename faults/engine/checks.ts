@@ -4,6 +4,7 @@
  */
 import { type Fault, liveOnly, simulatedOnly } from '../vocabulary/fault.ts';
 import {
+  beginsAtTrigger,
   countsUses,
   gatewayPoints,
   isDoorKind,
@@ -185,13 +186,16 @@ export function isFrameless(name: string): boolean {
 function checkLength(fault: Fault): void {
   const nature = natures[fault.fault];
   const count = fault.count ?? 1;
-  const byPoint = fault.at?.point !== undefined;
+  const byPoint = beginsAtTrigger(fault);
   if (nature === 'momentary' && fault.for_ms !== undefined) {
     const remedy = fault.fault === 'crash' ? ': restart_after_ms says how long it stays down' : '';
     throw new FaultError('for_ms', `${fault.fault} is momentary and has no duration${remedy}`);
   }
   if (count > 1 && (nature === 'momentary' || nature === 'spell') && !byPoint) {
-    throw new FaultError('count', `${fault.fault} triggers once unless at.point says at which frames`);
+    throw new FaultError(
+      'count',
+      `${fault.fault} triggers once unless at.point or at.port says at which frames or calls`,
+    );
   }
   if (fault.count !== undefined && nature === 'window' && !countsUses(fault.fault)) {
     throw new FaultError('count', `${fault.fault} holds until it ends: for_ms says how long`);

@@ -60,6 +60,8 @@ export interface CopperOrder {
 }
 
 interface StoredOrder extends WithdrawRequest {
+  /** Missing in orders of before: theirs is a number that counts the tenant's. */
+  readonly orderId?: string;
   readonly environment: ClusterEnvironment;
   readonly createdAt: number;
 }
@@ -82,8 +84,9 @@ export function copperTimeline(outcome: TestOutcome | undefined): Timeline<Order
 
 /** Finished orders are forgotten after this long. */
 const ttlMs = 31 * 24 * 3_600_000;
-/** Order ids are numbers; the first of a tenant is the one after this. */
+/** Order ids are numbers, no two alike: a wallet that two tenants pay knows their transfers by them. */
 const orderIdBase = 7_000_000;
+const orderIdBytes = 6;
 
 export class SimulatedCopper {
   readonly #records: CustodianRecords;
@@ -140,10 +143,12 @@ export class SimulatedCopper {
     if (trigger === 'submit_rejected') {
       throw new CopperError(403, 'rejected-compliance', 'the order was rejected by the compliance checks');
     }
-    const fresh: StoredOrder = { ...request, environment, createdAt: nowMs };
+    const hash = simulatedHash('copper/order', tenant, externalOrderId).subarray(0, orderIdBytes);
+    const orderId = String(orderIdBase + Number.parseInt(toHex(hash), 16));
+    const fresh: StoredOrder = { ...request, orderId, environment, createdAt: nowMs };
     const { value, number } = await this.#records.putOnce(tenant, 'order', externalOrderId, fresh, ttlMs);
     await this.#book.take(tenant, {
-      ...{ id: orderIdOf(number), wallet: value.portfolioId, reference: externalOrderId },
+      ...{ id: orderIdOf(value, number), wallet: value.portfolioId, reference: externalOrderId },
       ...{ assetId: value.baseCurrency, amount: value.amount, toAddress: value.toAddress },
       ...{ environment: value.environment, takenAtMs: value.createdAt },
     });
@@ -158,13 +163,14 @@ export class SimulatedCopper {
   }
 }
 
-function orderAt({ environment, amount, createdAt }: StoredOrder, number: number, nowMs: number): CopperOrder {
+function orderAt(order: StoredOrder, number: number, nowMs: number): CopperOrder {
+  const { environment, amount, createdAt } = order;
   const timeline = copperTimeline(testOutcome(environment, amount));
-  return { orderId: orderIdOf(number), standing: standing(timeline, createdAt, nowMs) };
+  return { orderId: orderIdOf(order, number), standing: standing(timeline, createdAt, nowMs) };
 }
 
-function orderIdOf(number: number): string {
-  return String(orderIdBase + number);
+function orderIdOf({ orderId }: StoredOrder, number: number): string {
+  return orderId ?? String(orderIdBase + number);
 }
 
 function maintenance(): CopperError {

@@ -6,6 +6,7 @@ import { type Arrival, arrivals } from '../../providers/arrivals.ts';
 import { type BooksOf, custodianBooks } from '../../providers/books.ts';
 import { openChains } from '../../providers/chains/chains.ts';
 import { redisLedgers } from '../../providers/chains/redis-ledgers.ts';
+import { SimulatedCopper } from '../../providers/copper/custodian.ts';
 import { type ProviderKind, providerKinds } from '../../providers/port/kinds.ts';
 import { type ProviderAdapter, ProviderUnavailable } from '../../providers/port/port.ts';
 import type { StatementsByKind } from '../../providers/port/statement.ts';
@@ -14,6 +15,7 @@ import { latencyMs } from '../../providers/simulated/latency.ts';
 import { RedisCustodianBooks } from '../../providers/simulated/redis-custodian-books.ts';
 import { RedisCustodianRecords } from '../../providers/simulated/redis-custodian-records.ts';
 import { providerStatements } from '../../providers/statements.ts';
+import { MemoryRedis } from '../../redis/memory/memory-redis.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 import { dumpRedis } from '../support/redis-dump.ts';
 import { providerConformance } from './conformance.ts';
@@ -126,4 +128,21 @@ it('spreads the latencies over the whole range', () => {
   const all = Array.from({ length: 2_000 }, (_, index) => latencyMs('call', `id${index}`));
   expect(Math.min(...all)).toBe(5);
   expect(Math.max(...all)).toBe(60);
+});
+
+it('has order ids of Copper that are unique among tenants: a wallet that two of them paid tells their transfers apart', async () => {
+  const records = new RedisCustodianRecords(new MemoryRedis({ nowMs: () => 0 }).client(), 'copper');
+  const book = { take: async () => undefined } as unknown as ConstructorParameters<typeof SimulatedCopper>[1];
+  const copper = new SimulatedCopper(records, book, async () => undefined);
+  const request = { baseCurrency: 'ETH_TEST', amount: '0.1', portfolioId: 'pf', toAddress: '0x1' };
+  const ids: string[] = [];
+  for (const tenant of ['tn_one', 'tn_two']) {
+    for (const externalOrderId of ['first', 'second', 'first']) {
+      const order = { ...request, externalOrderId } as Parameters<SimulatedCopper['createOrder']>[2];
+      ids.push((await copper.createOrder(tenant, 'sandbox', order, 0, 1)).orderId);
+    }
+  }
+  expect(new Set(ids).size).toBe(4);
+  expect(ids[2]).toBe(ids[0]);
+  for (const id of ids) expect(id).toMatch(/^\d{7,15}$/);
 });

@@ -224,7 +224,7 @@ describe('signmesh sim', () => {
     });
     const verdict: Verdict = { kind: 'violated', invariant: 'no-bugs', cause: 'it threw' };
     explainFailure(
-      { seed: 9, profile: 'calm', verdict, tookMs: 1, landmarks: [] },
+      { world: 'signing' as const, seed: 9, profile: 'calm', verdict, tookMs: 1, landmarks: [] },
       { crypto: 'model', shrinkRuns: 3, out: folder, note: () => undefined },
     );
     spy.mockRestore();

@@ -1,0 +1,145 @@
+/**
+ * What must be true of every answer, checked when it comes: no internal error, one answer for a key, no id of another tenant,
+ * reads that never go back in time, and versions that never change. It knows no routes: a resource is what has an `id` and a
+ * `version`. With the versions as witnesses, "never back in time" is the linearizability of each resource's history.
+ */
+import type { Answer } from '../client.ts';
+import { found } from './finding.ts';
+
+export interface Asked {
+  readonly tenant: string;
+  readonly actor: string;
+  readonly method: string;
+  readonly target: string;
+  readonly body: unknown;
+  readonly key: string | undefined;
+}
+
+interface KeyAnswer {
+  readonly request: string;
+  readonly actor: string;
+  readonly status: number;
+  readonly text: string;
+}
+
+const idPattern =
+  /\b(?:pcn|wal|txi|evt|whk|dlv|tkn|ord|pol|dec|scr|rep|lst|rul|rsk|vlt|vky|vsg|stg|pln|rcj|rcx)_[0-9a-f-]{36}\b/g;
+/** Fields that move without a new version. */
+const volatile = new Set([
+  'assets',
+  'queue',
+  'failing_since',
+  'secret',
+  'supply',
+  'stale',
+  'positions',
+  'trades',
+  'progress',
+  'last_checked_at',
+  'deposit',
+  'keys',
+  'previous_secret_expires_at',
+]);
+/** They are written while the record is read by its own id alone. */
+const versioned = /^(?:txi|wal|pol|lst|pcn|tkn|ord|vlt|rul)_/;
+const again = new Set([400, 401, 403, 429, 500, 502, 503, 504]);
+
+export class Answers {
+  readonly #owner = new Map<string, string>();
+  readonly #newest = new Map<string, number>();
+  readonly #shown = new Map<string, string>();
+  readonly #keys = new Map<string, KeyAnswer>();
+  /** The highest version of each resource that was shown before now; for `answered`. */
+  asking(): ReadonlyMap<string, number> {
+    return new Map(this.#newest);
+  }
+
+  /** Every answer as it comes, also one that is repeated after. */
+  heard(tenant: string, target: string, { status, body }: Pick<Answer, 'status' | 'body'>): void {
+    if (status === 500) found('no-internal-error', `${target} answers 500 ${JSON.stringify(body)}`);
+    for (const id of JSON.stringify(body ?? null).match(idPattern) ?? []) {
+      if (target.includes(id)) continue;
+      const owner = this.#owner.get(id);
+      if (owner === undefined) this.#owner.set(id, tenant);
+      else if (owner !== tenant) found('tenants-apart', `${target} shows ${tenant} ${id}, which is of ${owner}`);
+    }
+  }
+
+  /** A whole call is over. `before`: what `asking` gave when it began. */
+  answered(asked: Asked, { status, body, headers }: Answer, before: ReadonlyMap<string, number>): void {
+    const { tenant, method, target, key } = asked;
+    const isReplay = headers['idempotent-replayed'] === 'true';
+    if (key !== undefined && !again.has(status)) this.#key(asked, status, storedText(body), isReplay);
+    if (isReplay || status > 299) return;
+    for (const [id, version, resource] of resources(body)) {
+      // A version of a policy or list is read by its number, too.
+      const isNewest = !target.includes('version=');
+      const floor = before.get(id) ?? 0;
+      if (isNewest && version < floor) {
+        found(
+          'reads-are-fresh',
+          `${method} ${target} shows ${tenant} ${id} at ${version}, after it was shown at ${floor}`,
+        );
+      }
+      if (version > (this.#newest.get(id) ?? 0)) this.#newest.set(id, version);
+      if (!versioned.test(id)) continue;
+      const text = textOf(resource);
+      const name = `${id}@${version}#${Object.keys(resource).sort().join()}`;
+      const shown = this.#shown.get(name);
+      if (shown === undefined) this.#shown.set(name, text);
+      else if (shown !== text)
+        found('versions-never-change', `${method} ${target} shows ${id} at ${version} as ${text}, before ${shown}`);
+    }
+  }
+
+  #key({ tenant, actor, method, target, key, body }: Asked, status: number, text: string, isReplay: boolean): void {
+    const [path] = target.split('?');
+    const name = `${tenant} ${method} ${path} ${key}`;
+    const request = JSON.stringify(body ?? null);
+    const known = this.#keys.get(name);
+    if (status === 409 && text.includes('idempotency_key_reused')) {
+      if (known?.request === request && known.actor === actor)
+        found('one-answer-a-key', `${name} is refused to its own request`);
+      return;
+    }
+    if (known === undefined) {
+      this.#keys.set(name, { request, actor, status, text });
+      return;
+    }
+    if (known.request !== request || known.actor !== actor) {
+      found('one-answer-a-key', `${name} answers another request with ${status} ${text}`);
+    }
+    if (known.status !== status || known.text !== text) {
+      found('one-answer-a-key', `${name} answers ${status} ${text}, before ${known.status} ${known.text}`);
+    }
+    if (!isReplay && status < 300) found('one-answer-a-key', `${name} answers again, and does not say that it replays`);
+  }
+}
+
+/** An error names the request that it answers; the rest is the same for each. */
+function storedText(body: unknown): string {
+  return JSON.stringify(body ?? null, (name, value: unknown) => (name === 'request_id' ? undefined : value));
+}
+
+type Resource = Readonly<Record<string, unknown>>;
+
+function* resources(body: unknown): Generator<readonly [string, number, Resource]> {
+  if (typeof body !== 'object' || body === null) return;
+  if (Array.isArray(body)) {
+    for (const item of body) yield* resources(item);
+    return;
+  }
+  const { id, version } = body as Resource;
+  if (typeof id === 'string' && typeof version === 'number') {
+    yield [id, version, body as Resource];
+    return;
+  }
+  for (const [name, value] of Object.entries(body)) {
+    // What happened, as it was then.
+    if (name !== 'events' && name !== 'data') yield* resources(value);
+  }
+}
+
+function textOf(resource: Resource): string {
+  return JSON.stringify(Object.entries(resource).filter(([name]) => !volatile.has(name)));
+}

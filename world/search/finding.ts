@@ -1,0 +1,38 @@
+/** A contradiction that ends a run: which invariant, and what contradicts it. */
+export class Finding extends Error {
+  override readonly name = 'Finding';
+  readonly invariant: InvariantName;
+
+  constructor(invariant: InvariantName, cause: string) {
+    super(cause);
+    this.invariant = invariant;
+  }
+}
+
+/** What must hold of every run of the control plane. docs/simulation.md says what each means. */
+export const invariantNames = [
+  'answered-in-time',
+  'no-internal-error',
+  'one-answer-a-key',
+  'one-effect-a-key',
+  'reads-are-fresh',
+  'versions-never-change',
+  'changes-take-effect',
+  'tenants-apart',
+  'books-as-documented',
+  'decided-as-written',
+  'votes-as-required',
+  'events-complete',
+  'hooks-get-events',
+  'hooks-left-alone',
+  'hooks-signed',
+  'pages-complete',
+  'providers-agree',
+  'no-secret-in-clear',
+  'orders-end',
+] as const;
+export type InvariantName = (typeof invariantNames)[number];
+
+export function found(invariant: InvariantName, cause: string): never {
+  throw new Finding(invariant, cause);
+}

@@ -1,0 +1,155 @@
+/**
+ * Webhooks: each enabled one gets each event that it subscribed to at least once, always the same bytes, validly signed; one
+ * that was deleted, or answered 410, is left alone. What it should get follows from the event log itself.
+ */
+import { createHmac } from 'node:crypto';
+import type { ToldEvent } from '../invariants/documented-ledger.ts';
+import type { Received } from '../receivers.ts';
+import { found } from './finding.ts';
+
+export interface HookFacts {
+  readonly id: string;
+  readonly url: string;
+  /** Each with the moments between which it became the newest. */
+  readonly secrets: { readonly secret: string; readonly askedMs: number; readonly madeMs: number }[];
+  /** When its deletion was answered. */
+  deletedMs: number | undefined;
+}
+
+/** What was under way when a webhook was deleted, or answered 410, may still be sent: jobs in hand, paused workers. */
+const slackMs = 60_000;
+/** Five minutes: gateways and workers may have clocks that are off, and remember a secret for a while. */
+const rotationSlackMs = 300_000;
+
+interface HookState {
+  readonly from: number;
+  /** Every subscription that it had, in order. */
+  readonly subscriptions: readonly (readonly string[])[];
+  readonly isEnabled: boolean;
+}
+
+/** Throws a Finding. `isOver`: everything that must come has had its time. */
+export function checkHook(hook: HookFacts, events: readonly ToldEvent[], received: readonly Received[]): void {
+  const mine = received.filter(({ url }) => url === hook.url);
+  const known = new Map(events.map((event) => [event.id, event]));
+  const state = stateOf(hook, events);
+  const bodies = new Map<string, string>();
+  let goneMs = Number.POSITIVE_INFINITY;
+  for (const one of mine) {
+    const event = JSON.parse(one.body) as ToldEvent;
+    if (!isSigned(hook, one))
+      found('hooks-signed', `event ${event.sequence} came to ${hook.url} with a wrong signature`);
+    if (one.headers['webhook-id'] === undefined)
+      found('hooks-signed', `event ${event.sequence} came without webhook-id`);
+    const told = known.get(event.id);
+    if (told === undefined) found('hooks-get-events', `${hook.url} got ${event.id}, which is not in the log`);
+    if (JSON.stringify(told) !== one.body) {
+      found(
+        'hooks-get-events',
+        `event ${event.sequence} came to ${hook.url} as ${one.body}, and is ${JSON.stringify(told)}`,
+      );
+    }
+    const before = bodies.get(event.id);
+    if (before !== undefined && before !== one.body)
+      found('hooks-get-events', `event ${event.sequence} came with two bodies`);
+    if (one.status >= 200 && one.status <= 299) bodies.set(event.id, one.body);
+    if (hook.deletedMs !== undefined && one.sentMs > hook.deletedMs + slackMs) {
+      found(
+        'hooks-left-alone',
+        `${hook.url} got event ${event.sequence} ${one.sentMs - hook.deletedMs} ms after its deletion`,
+      );
+    }
+    if (one.sentMs > goneMs + slackMs) {
+      found(
+        'hooks-left-alone',
+        `${hook.url} got event ${event.sequence} ${one.sentMs - goneMs} ms after it answered 410`,
+      );
+    }
+    if (one.status === 410) goneMs = Math.min(goneMs, one.atMs);
+    if (!mayGet(state, told!, hook.id)) {
+      found('hooks-get-events', `${hook.url} got event ${event.sequence} ${event.type}, to which it never subscribed`);
+    }
+  }
+  if (!state.isEnabled || goneMs < Number.POSITIVE_INFINITY) return;
+  const missing = missingOf(hook, events, bodies);
+  if (missing !== undefined)
+    found('hooks-get-events', `event ${missing.sequence} ${missing.type} never reached ${hook.url}`);
+}
+
+/** The first event that must come and has not been acknowledged. */
+export function firstMissing(
+  hook: HookFacts,
+  events: readonly ToldEvent[],
+  received: readonly Received[],
+): ToldEvent | undefined {
+  const taken = received.filter(({ url, status }) => url === hook.url && status >= 200 && status <= 299);
+  const isGone = received.some(({ url, status }) => url === hook.url && status === 410);
+  if (isGone || !stateOf(hook, events).isEnabled) return undefined;
+  const bodies = new Map(taken.map(({ body }) => [(JSON.parse(body) as ToldEvent).id, body]));
+  return missingOf(hook, events, bodies);
+}
+
+function missingOf(
+  hook: HookFacts,
+  events: readonly ToldEvent[],
+  bodies: ReadonlyMap<string, string>,
+): ToldEvent | undefined {
+  const state = stateOf(hook, events);
+  return events.find(
+    (event) =>
+      event.sequence > state.from &&
+      !bodies.has(event.id) &&
+      (isPing(event)
+        ? event.resource.id === hook.id
+        : state.subscriptions.every((names) => matches(names, event.type))),
+  );
+}
+
+function stateOf({ id }: HookFacts, events: readonly ToldEvent[]): HookState {
+  const own = events.filter(({ type, resource }) => resource.id === id && type !== 'webhook.ping');
+  const created = own.find(({ type }) => type === 'webhook.created');
+  if (created === undefined) return found('events-complete', `webhook ${id} has no event of its creation`);
+  const objects = own.flatMap(({ data }) => (data.object === null ? [] : [data.object]));
+  const last = own.at(-1)!;
+  return {
+    from: created.sequence,
+    subscriptions: objects.flatMap(({ events: names }) => (Array.isArray(names) ? [names as string[]] : [])),
+    isEnabled: last.type !== 'webhook.deleted' && last.data.object.status === 'enabled',
+  };
+}
+
+function mayGet(state: HookState, event: ToldEvent, hookId: string): boolean {
+  if (event.sequence <= state.from) return false;
+  if (isPing(event)) return event.resource.id === hookId;
+  return state.subscriptions.some((names) => matches(names, event.type));
+}
+
+function isPing({ type }: ToldEvent): boolean {
+  return type === 'webhook.ping';
+}
+
+function matches(names: readonly string[], type: string): boolean {
+  return names.some(
+    (name) => name === '*' || name === type || (name.endsWith('.*') && type.startsWith(name.slice(0, -1))),
+  );
+}
+
+function isSigned({ secrets }: HookFacts, { headers, body, sentMs }: Received): boolean {
+  const valid = secrets.filter(({ askedMs }, at) => {
+    const next = secrets[at + 1];
+    return askedMs <= sentMs && (next === undefined || sentMs <= next.madeMs + rotationSlackMs);
+  });
+  const isOwn = valid.some(({ secret }) => headers['x-svc-signature'] === hmac(secret, body, 'hex'));
+  const id = headers['webhook-id'];
+  const stamp = headers['webhook-timestamp'];
+  const standard = (headers['webhook-signature'] ?? '').split(' ');
+  const isStandard = valid.some(({ secret }) => {
+    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+    return standard.includes(`v1,${hmac(key, `${id}.${stamp}.${body}`, 'base64')}`);
+  });
+  return isOwn && isStandard;
+}
+
+function hmac(key: string | Buffer, text: string, encoding: 'hex' | 'base64'): string {
+  return createHmac('sha256', key).update(text).digest(encoding);
+}

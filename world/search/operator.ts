@@ -1,0 +1,72 @@
+/** One caller of a random run: its calls go to the gateways by turns, are repeated until they are answered, and are checked. */
+
+import type { Answer, Client } from '../client.ts';
+import type { Answers, Asked } from './answers.ts';
+import { found } from './finding.ts';
+
+/** Every call of it has its answer within so long, of virtual time, faults included. */
+const answeredWithinMs = 600_000;
+
+export interface OperatorDeps {
+  readonly tenant: string;
+  /** The id of its token. */
+  readonly actor: string;
+  readonly client: Client;
+  readonly answers: Answers;
+  readonly nowMs: () => number;
+}
+
+export class Operator {
+  readonly tenant: string;
+  readonly actor: string;
+  readonly client: Client;
+  readonly #deps: OperatorDeps;
+
+  constructor(deps: OperatorDeps) {
+    this.#deps = deps;
+    this.tenant = deps.tenant;
+    this.actor = deps.actor;
+    this.client = deps.client;
+  }
+
+  get nowMs(): number {
+    return this.#deps.nowMs();
+  }
+
+  async call(method: string, target: string, body?: unknown, key?: string): Promise<Answer> {
+    const { answers, client, tenant, actor, nowMs } = this.#deps;
+    const before = answers.asking();
+    const beganMs = nowMs();
+    const answer = await client.call(method, target, body, key).catch((error: unknown) => {
+      if (error instanceof Error && error.message.includes('no answer after')) found('answered-in-time', error.message);
+      throw error;
+    });
+    const tookMs = nowMs() - beganMs;
+    if (tookMs > answeredWithinMs) found('answered-in-time', `${method} ${target} took ${tookMs} ms`);
+    const asked: Asked = { tenant, actor, method, target, body, key };
+    answers.answered(asked, answer, before);
+    return answer;
+  }
+
+  /** Throws a Finding unless it is made; for what nothing speaks against. */
+  async made(target: string, body: unknown, key?: string): Promise<Answer['body']> {
+    const { status, body: made } = await this.call('POST', target, body, key);
+    if (status === 200 || status === 201 || status === 202) return made;
+    return found('changes-take-effect', `POST ${target} ${JSON.stringify(body)}: ${status} ${JSON.stringify(made)}`);
+  }
+
+  /** All pages of a list, each of so many. */
+  async list<T>(target: string, name: string, limit = 100): Promise<T[]> {
+    const items: T[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const joint = target.includes('?') ? '&' : '?';
+      const page = `${target}${joint}limit=${limit}${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
+      const { status, body } = await this.call('GET', page);
+      if (status !== 200) found('pages-complete', `GET ${page}: ${status} ${JSON.stringify(body)}`);
+      items.push(...(body[name] as T[]));
+      cursor = body.next_cursor as string | null;
+      if ((cursor !== null) !== body.has_more) found('pages-complete', `GET ${page}: has_more is ${body.has_more}`);
+    }
+    return items;
+  }
+}
