@@ -1,5 +1,5 @@
 /**
- * Which nodes were silent, or gave something wrong, a short while ago: draws take those nodes last, so that one bad node
+ * Which nodes were silent or much slower than others, or gave something wrong, a short while ago: draws take those nodes last, so that one bad node
  * costs one signature its timeout and not every signature.
  *
  * A suspicion ends by itself. Each further fault within `memoryMs` doubles its length, up to `longestMs`, so that a node
@@ -47,7 +47,8 @@ export function isSuspect(suspects: Suspects, nodeId: number, nowMs: number): bo
 
 /** A new process of the node answers for itself: its predecessor's silence is forgotten, wrong values are not. */
 export function restarted(suspects: Suspects, nodeId: number): void {
-  if (suspects.get(nodeId)?.reason === 'silent') suspects.delete(nodeId);
+  const reason = suspects.get(nodeId)?.reason;
+  if (reason === 'silent' || reason === 'slow') suspects.delete(nodeId);
 }
 
 /** Ascending by node id. */

@@ -110,7 +110,7 @@ export interface DrawnNonce {
 }
 
 /** What a session found of a node. */
-export type NodeFault = 'silent' | 'bad_partial' | 'bad_nonces';
+export type NodeFault = 'silent' | 'slow' | 'bad_partial' | 'bad_nonces';
 
 export type LocalMessage =
   | { readonly kind: 'clientCall'; readonly call: ClientCall }
@@ -145,7 +145,7 @@ export type LocalMessage =
       readonly nodeBoot: string;
       readonly number: bigint;
     }
-  /** Session to cluster: this node was silent for a whole timeout, or its partial or nonces are wrong. */
+  /** Session to cluster: this node was silent for a whole timeout, or slow, or its partial or nonces are wrong. */
   | { readonly kind: 'nodeFault'; readonly nodeId: number; readonly reason: NodeFault }
   /** Session to cluster: tell me who is ready, now and at every change. */
   | { readonly kind: 'watch' }

@@ -141,7 +141,7 @@ function ask(turn: Turn, attempt: Attempt): void {
   work.sandbox = askedAside(work.sandbox, attempt, aside);
   for (const id of aside) wanted.add(id);
   if (wanted.size === 0) return;
-  work.round = nodesAsked(round, wanted);
+  work.round = nodesAsked(round, wanted, turn.context.nowMs);
   const about = { tenant: record.tenant, session: record.sessionId, attempt: attempt.number };
   for (const id of wanted) {
     const value = partialRequest(work.task!, attempt, id, record.ceremony);

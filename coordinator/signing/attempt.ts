@@ -32,6 +32,9 @@ export interface Attempt {
   readonly bindsSigners: boolean;
   readonly backend: AttemptBackend;
   readonly partials: ReadonlyMap<number, HeldPartial>;
+  /** When nodes were asked last, and when a partial was taken last since then. */
+  readonly askedMs: number;
+  readonly heardMs: number | undefined;
   /** Mock ECDSA: nodes that restarted since they dealt; they sign without their part in the nonce. */
   readonly nonceless: ReadonlySet<number>;
 }
@@ -53,6 +56,8 @@ export function openAttempt(
     bindsSigners: keystore.bindsSigners,
     backend: keystore.open(task, nonces),
     partials: new Map(),
+    askedMs: 0,
+    heardMs: undefined,
     nonceless: new Set(),
   };
 }
@@ -64,6 +69,15 @@ export function bindsSigners(attempt: Attempt): boolean {
 
 export function isSigner(attempt: Attempt, nodeId: number): boolean {
   return attempt.nonces.some((nonce) => nonce.nodeId === nodeId);
+}
+
+/** The round has waited for one node alone for at least so long, and so many times as long as all others took. */
+const slowLeastMs = 500;
+const slowTimes = 4;
+
+/** Whether the last partial that was awaited came much later than those of the other nodes. */
+export function cameSlowly({ askedMs, heardMs }: Attempt, nowMs: number): boolean {
+  return heardMs !== undefined && nowMs - heardMs >= Math.max(slowLeastMs, slowTimes * (heardMs - askedMs));
 }
 
 /** What to ask a node, for a session of this ceremony. */

@@ -21,6 +21,7 @@ import {
   type Attempt,
   aggregate,
   bindsSigners,
+  cameSlowly,
   dealersAtFault,
   isSigner,
   readPartial,
@@ -39,6 +40,7 @@ import {
 import { isOrderRefusal } from './orders.ts';
 import { type Offer, withoutSteps, withStep } from './queue.ts';
 import {
+  askedOf,
   attemptAbandoned,
   attemptOf,
   nodesReleased,
@@ -95,7 +97,12 @@ export function takeOffers(turn: Turn): void {
       reply(turn, call, taken.fault);
       continue;
     }
-    work.round = partialTaken(work.round, nodeId, { value: taken.value, origin: 'caller', verified: true });
+    work.round = partialTaken(
+      work.round,
+      nodeId,
+      { value: taken.value, origin: 'caller', verified: true },
+      turn.context.nowMs,
+    );
     work.queue = withStep(work.queue, nodeId, call, true);
   }
 }
@@ -170,8 +177,12 @@ function count(turn: Turn, attempt: Attempt, nodeId: number, bytes: Uint8Array, 
   // A step is told the truth about its node at once; a gathering checks the whole signature, and parts only if it fails.
   const verified = work.queue.steps.has(nodeId);
   if (value === undefined || (verified && !verifyPartial(attempt, nodeId, value))) excludeNodes(turn, [nodeId]);
-  else
-    work.round = partialTaken(work.round, nodeId, { value, noncePoint: noncePoint?.slice(), origin: 'node', verified });
+  else {
+    const { nowMs } = turn.context;
+    if (askedOf(work.round).size === 0 && cameSlowly(attempt, nowMs)) turn.effects.push(nodeFault(nodeId, 'slow'));
+    const taken = { value, noncePoint: noncePoint?.slice(), origin: 'node', verified } as const;
+    work.round = partialTaken(work.round, nodeId, taken, nowMs);
+  }
 }
 
 function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: PartialReply): void {

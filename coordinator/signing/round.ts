@@ -202,9 +202,10 @@ export function noncesRejected(round: Round): Round {
 }
 
 /** `ids`: at least one. */
-export function nodesAsked(round: Round, ids: Iterable<number>): Round {
+export function nodesAsked(round: Round, ids: Iterable<number>, nowMs: number): Round {
   const { history } = round;
-  const attempt = heldAttempt(round);
+  const held = heldAttempt(round);
+  const attempt = { ...held, askedMs: nowMs, heardMs: undefined };
   return moved(round, 'ask', { phase: 'collecting', history, attempt, asked: new Set([...askedOf(round), ...ids]) });
 }
 
@@ -216,9 +217,9 @@ export function nodesReleased(round: Round, isReleased: (id: number) => boolean)
   return moved(round, 'release', withAsked(round.history, round.attempt, left));
 }
 
-export function partialTaken(round: Round, nodeId: number, partial: HeldPartial): Round {
+export function partialTaken(round: Round, nodeId: number, partial: HeldPartial, nowMs: number): Round {
   const held = heldAttempt(round);
-  const attempt = { ...held, partials: new Map(held.partials).set(nodeId, partial) };
+  const attempt = { ...held, partials: new Map(held.partials).set(nodeId, partial), heardMs: nowMs };
   const { askAgain, voided } = round.history;
   const history = {
     ...round.history,

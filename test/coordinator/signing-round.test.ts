@@ -42,7 +42,7 @@ const ofCaller = { ...ofNode, origin: 'caller' } as const;
 const idle = newRound(ReceiptState.ACCEPTED, record());
 const drawing = drawRequested(idle);
 const asking = noncesDrawn(drawing, attempt(4));
-const collecting = nodesAsked(asking, [2, 1]);
+const collecting = nodesAsked(asking, [2, 1], 0);
 const done = roundEnded(idle);
 const rounds: Readonly<Record<RoundPhase, Round>> = { idle, drawing, asking, collecting, done };
 
@@ -50,9 +50,9 @@ const events: Readonly<Record<RoundEvent, (round: Round) => Round>> = {
   draw: drawRequested,
   drawn: (round) => noncesDrawn(round, attempt(5)),
   reject: noncesRejected,
-  ask: (round) => nodesAsked(round, [3]),
+  ask: (round) => nodesAsked(round, [3], 0),
   release: (round) => nodesReleased(round, () => true),
-  take: (round) => partialTaken(round, 1, ofNode),
+  take: (round) => partialTaken(round, 1, ofNode, 0),
   drop: (round) => partialsDropped(round, [1]),
   abandon: attemptAbandoned,
   leave: roundLeft,
@@ -84,7 +84,7 @@ describe('a signing round', () => {
     expect(nodesReleased(one, (id) => id === 1).phase).toBe('asking');
     expect(nodesReleased(one, (id) => id === 9)).toBe(one);
     // A client gave the partial of a node that was asked.
-    expect(partialTaken(one, 1, ofCaller).phase).toBe('asking');
+    expect(partialTaken(one, 1, ofCaller, 0).phase).toBe('asking');
   });
 
   test('takes nonces of its latest draw alone', () => {
@@ -95,12 +95,12 @@ describe('a signing round', () => {
   });
 
   test('asks nodes again for partials of an abandoned attempt, and voids those that clients gave', () => {
-    const full = partialTaken(partialTaken(collecting, 2, ofNode), 1, ofCaller);
+    const full = partialTaken(partialTaken(collecting, 2, ofNode, 0), 1, ofCaller, 0);
     expect(partialsOf(full)).toEqual({ submitted: [1, 2], given: [1] });
     const { history, phase } = attemptAbandoned(full);
     expect(phase).toBe('idle');
     expect([[...history.askAgain], [...history.voided]]).toEqual([[2], [1]]);
-    const next = partialTaken(noncesDrawn(drawRequested(attemptAbandoned(full)), attempt(5)), 2, ofNode);
+    const next = partialTaken(noncesDrawn(drawRequested(attemptAbandoned(full)), attempt(5)), 2, ofNode, 0);
     expect([[...next.history.askAgain], [...next.history.voided]]).toEqual([[], [1]]);
     expect([...attemptOf(next)!.partials.keys()]).toEqual([2]);
   });

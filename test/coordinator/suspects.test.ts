@@ -23,10 +23,14 @@ describe.each([
   /** Five nodes, of which three sign; node 2 gives no partial while `silent.on`. */
   function cluster(seed: string) {
     const silent = { on: false, asked: 0 };
+    const slow = { byMs: 0, all: false };
     const world = new SimCluster({
       seed: `${seed} ${name}`,
       onFrame: (frame) => {
         if (frame.message.body.case === 'partialRequest' && frame.to === 'node/2') silent.asked += 1;
+        if (slow.byMs > 0 && (isReplyOf(2, frame) || (slow.all && frame.message.body.case === 'partialReply'))) {
+          return [{ envelope: frame, afterMs: slow.byMs }];
+        }
         return !(silent.on && isReplyOf(2, frame));
       },
     });
@@ -38,7 +42,7 @@ describe.each([
       expect(world.submitSignatureShare({ signingSessionId }).result().isComplete).toBe(true);
       return world.time.nowMs() - before;
     };
-    return { world, silent, open, finish };
+    return { world, silent, slow, open, finish };
   }
 
   test('of twelve signatures, one waits for a silent node', () => {
@@ -54,6 +58,20 @@ describe.each([
     silent.on = true;
     const waits = sessions.map(finish);
     expect(waits.filter((ms) => ms >= partialTimeoutMs)).toHaveLength(1);
+  });
+
+  test('of twelve signatures, one waits for a node that is slower than the others, and answers in time', () => {
+    const { world, slow, open, finish } = cluster('slow');
+    slow.byMs = 1_200;
+    const waits = Array.from({ length: 12 }, (_, index) => finish(open(`i${index}`)));
+    expect(waits.filter((ms) => ms >= slow.byMs)).toHaveLength(1);
+    expect(blamed(world)).toEqual([]);
+    // All alike are slow: none of them is.
+    world.time.advance(60_000);
+    const before = world.events.length;
+    slow.all = true;
+    for (let count = 0; count < 6; count += 1) finish(open(`all${count}`));
+    expect(world.events.slice(before).filter(({ event }) => event.type === 'node.suspected')).toEqual([]);
   });
 
   test('a node that stays silent is tried ever more rarely, and one that answers again is drawn again', () => {
