@@ -52,8 +52,8 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'coordinator/signing/partials.js',
-        from: '.map(([id]) => id);\n        if (culprits.length === 0)',
-        to: '.map(([id]) => (id % knownKey(turn.state.work).totalNodes) + 1);\n        if (culprits.length === 0)',
+        from: '.map(([id]) => id);\n        if (culprits.length === 0 &&',
+        to: '.map(([id]) => (id % knownKey(turn.state.work).totalNodes) + 1);\n        if (culprits.length === 0 &&',
       },
     ],
     invariants: ['honest-never-blamed'],
