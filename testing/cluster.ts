@@ -312,7 +312,7 @@ export class TestCluster {
     const found = this.#ports.address[what];
     if (found !== undefined) return found;
     if (this.world === 'simulated') {
-      throw new Error(`a simulated cluster has no ${what}: take a live one, cluster({ live: true })`);
+      throw new Error(`a simulated cluster has no ${what}: take one with ports, cluster({ listen: true })`);
     }
     throw new Error(`the ${what} of a sandbox that runs already is known to its banner alone (signmesh up)`);
   }

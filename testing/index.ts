@@ -23,6 +23,11 @@ export interface ClusterOptions {
    */
   readonly live?: boolean | string;
   readonly token?: string;
+  /**
+   * true: the simulated cluster on real ports, for clients that need sockets: in this process, without Redis. Its time is
+   * real then. false.
+   */
+  readonly listen?: boolean;
   /** 5. */
   readonly nodes?: number;
   /** Of the simulated world: the same seed and calls give the same run. */
@@ -40,6 +45,7 @@ export interface ClusterOptions {
 const optionNames: Readonly<Record<keyof ClusterOptions, true>> = {
   live: true,
   token: true,
+  listen: true,
   nodes: true,
   seed: true,
   partialTimeoutMs: true,
@@ -61,7 +67,7 @@ function checkNames(options: object): void {
  * @throws TypeError for options that contradict each other; Error with the last words of a sandbox that does not start
  */
 export async function cluster(options: ClusterOptions = {}): Promise<TestCluster> {
-  const { live = false, token, nodes = 5, seed = 'test', environment } = options;
+  const { live = false, listen = false, token, nodes = 5, seed = 'test', environment } = options;
   checkNames(options);
   const { partialTimeoutMs = 300, nodesWaitMs = 2000, receiver = false } = options;
   if (!Number.isInteger(nodes) || nodes < 2 || nodes > 100)
@@ -69,9 +75,14 @@ export async function cluster(options: ClusterOptions = {}): Promise<TestCluster
   if (live === false) {
     if (token !== undefined || environment !== undefined)
       throw new TypeError('token and environment are for live clusters');
+    if (listen) {
+      const { liveCluster } = await import('./live.ts');
+      return liveCluster({ nodes, seed, partialTimeoutMs, nodesWaitMs, receiver });
+    }
     const { simulatedCluster } = await import('./simulated.ts');
     return simulatedCluster({ nodes, seed, partialTimeoutMs, nodesWaitMs, receiver });
   }
+  if (listen) throw new TypeError('listen is for simulated clusters: a live one listens already');
   if (typeof live === 'string' && token === undefined) {
     throw new TypeError('token is missing: a sandbox that runs already needs one with the scope sandbox:admin');
   }

@@ -1,11 +1,14 @@
-/** A live cluster for a test: a sandbox of its own, or one that runs already. */
+/** A live cluster for a test: a sandbox of its own, of processes or in this one, or one that runs already. */
 import { ambientPorts } from '../client/ambient.ts';
 import { TestCluster } from './cluster.ts';
-import { type LiveProcess, startLiveProcess, testVariables } from './live-process.ts';
+import type { OwnSandbox } from './cluster-ports.ts';
+import { startLiveProcess, testVariables } from './live-process.ts';
 import { LiveWorld } from './live-world.ts';
 import { SandboxApi } from './sandbox-api.ts';
 
 export interface LiveClusterOptions {
+  /** Of a sandbox in this process, which listens; undefined: of processes. */
+  readonly seed?: string;
   /** Of a sandbox of its own. */
   readonly nodes: number;
   readonly partialTimeoutMs: number;
@@ -22,9 +25,12 @@ function fetchAt(baseUrl: string): typeof globalThis.fetch {
 }
 
 export async function liveCluster(options: LiveClusterOptions): Promise<TestCluster> {
-  const { running, receiver, environment, nodes, partialTimeoutMs, nodesWaitMs } = options;
-  let own: LiveProcess | undefined;
-  if (!running) {
+  const { running, receiver, seed, environment, nodes, partialTimeoutMs, nodesWaitMs } = options;
+  let own: OwnSandbox | undefined;
+  if (seed !== undefined) {
+    const { startListening } = await import('./listening.ts');
+    own = await startListening({ nodes, seed, partialTimeoutMs, nodesWaitMs });
+  } else if (!running) {
     const settings = testVariables({ nodes, partialTimeoutMs, nodesWaitMs });
     own = await startLiveProcess({ environment: { ...settings, ...environment } });
   }
@@ -43,6 +49,7 @@ export async function liveCluster(options: LiveClusterOptions): Promise<TestClus
       drive: (work) => work,
       obstacles: () => world.obstacles(),
       openReceiver: world.openReceiver,
+      ...(own?.issueToken && { issueToken: own.issueToken }),
       address: { url: baseUrl, token, ...(own && { grpc: own.ready.grpc, approverToken: own.ready.approver_token }) },
       takeSnapshot: () => api.takeSnapshot('test'),
       restoreSnapshot: (snapshot) => api.restoreSnapshot(snapshot as string),

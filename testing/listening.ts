@@ -1,0 +1,47 @@
+/** The simulated service on real ports and paced by the real clock (embedded/), in this process: a sandbox for a test. */
+import { createHash } from 'node:crypto';
+import { startEmbedded } from '../embedded/service.ts';
+import type { OwnSandbox, TokenOptions } from './cluster-ports.ts';
+
+export interface ListeningOptions {
+  readonly nodes: number;
+  readonly seed: string;
+  readonly partialTimeoutMs: number;
+  readonly nodesWaitMs: number;
+}
+
+const tenant = 'tn_test';
+const anyPort = { host: '127.0.0.1', port: 0 } as const;
+/** As a live cluster for tests has it (live-process.ts). */
+const retryScheduleMs = [200, 1_000, 5_000] as const;
+
+export async function startListening(options: ListeningOptions): Promise<OwnSandbox> {
+  const { nodes, partialTimeoutMs, nodesWaitMs } = options;
+  const drawn = (label: string) => createHash('sha256').update(`signmesh/testing/${label}/${options.seed}`).digest();
+  const tokenOf = (principal: string) => `svc_sk_test_${drawn(principal).toString('hex')}`;
+  const sandbox = {
+    kind: 'text',
+    seed: drawn('seed'),
+    token: tokenOf('owner'),
+    approverToken: tokenOf('approver'),
+  } as const;
+  const service = await startEmbedded({
+    ...{ nodes, sandbox, retryScheduleMs, http: anyPort, grpc: anyPort },
+    config: { partialTimeoutMs, nodesWaitMs },
+    version: '0.0.0-test',
+    acceptAnyTestToken: true,
+    // A test makes the keys that it needs.
+    readyMade: { tenant, schemes: {} },
+    makeKeys: async () => undefined,
+  });
+  return {
+    ready: {
+      http: `http://${service.httpAddress}`,
+      grpc: service.grpcAddress,
+      token: sandbox.token,
+      approver_token: sandbox.approverToken,
+    },
+    issueToken: (wanted: TokenOptions) => service.world.token({ tenant, ...wanted }),
+    stop: () => service.stop(),
+  };
+}
