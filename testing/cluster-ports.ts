@@ -1,5 +1,6 @@
 /** What a kind of cluster gives `TestCluster`, and what a test sees of events and webhooks. */
 import type { ClientPorts } from '../client/contract.ts';
+import type { Event } from '../client/generated-api.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import type { EventMatch, EventOf } from './event-reader.ts';
@@ -53,6 +54,8 @@ export interface ClusterEvents {
    * StillPending, which says what is pending, when it does not happen in time.
    */
   next<M extends EventMatch>(match: M, options?: NextOptions): Promise<EventOf<M>>;
+  /** Of any type. */
+  next(): Promise<Event>;
   /** What happened so far is not given by `next` any more. */
   skip(): Promise<void>;
 }

@@ -74,9 +74,9 @@ export class TestCluster {
     const wallets = new WalletSide({ ...ports, url, token, approverToken: () => this.approverToken });
     this.#wallets = wallets;
     this.events = Object.assign(() => this.#ask('events', {}), {
-      next: <M extends EventMatch>(match: M, options: NextOptions = {}) => wallets.next(match, options),
+      next: (match: EventMatch = '*', options: NextOptions = {}) => wallets.next(match, options),
       skip: () => wallets.skip(),
-    });
+    }) as ClusterEvents;
     this.webhooks = { open: (options = {}) => Webhook.open(wallets, ports.openReceiver, options) };
   }
 

@@ -3,6 +3,8 @@
  * in between (its assertions, files that it reads) takes no virtual time. What it begins in one turn of the event loop
  * begins at one moment.
  */
+// Node's own, also where a test has replaced the global ones.
+import { clearTimeout, setTimeout } from 'node:timers';
 import type { CustodyWorld } from '../world/custody-world.ts';
 import { turnOfEventLoop } from '../world/turn.ts';
 import { ClusterStopped } from './stopped.ts';
@@ -17,8 +19,6 @@ interface Held {
 const stepMs = 60_000;
 /** Of real time: the world waits no longer for code of the test. */
 const heldMsMax = 2_000;
-/** Of real time too when a test replaces the global timers. */
-const { setTimeout, clearTimeout } = globalThis;
 
 export class VirtualDriver {
   readonly #world: CustodyWorld;

@@ -66,7 +66,7 @@ export class WalletSide {
   }
 
   async next<M extends EventMatch>(match: M, { of, withinMs = withinMsDefault }: NextOptions): Promise<EventOf<M>> {
-    const resource = typeof of === 'object' ? of.id : of;
+    const resource = resourceOf(of);
     if (typeof match !== 'function') await this.#needType(match);
     const wanted = matcher(match);
     const matches = (event: Event) => (resource === undefined || event.resource.id === resource) && wanted(event);
@@ -162,6 +162,8 @@ export class WalletSide {
   }
 
   async #needType(type: string): Promise<void> {
+    if (typeof type !== 'string')
+      throw new TypeError('match must be an event type, a pattern such as "wallet.*", or a function');
     if (this.#knownTypes.has(type)) return;
     try {
       await this.call('GET', `/v1/events?limit=1&type=${encodeURIComponent(type)}`);
@@ -206,7 +208,8 @@ export class WalletSide {
   }
 }
 
-function pathOf({ id, wallet_id: walletId }: IntentRef): string {
+function pathOf(intent: IntentRef): string {
+  const { id, wallet_id: walletId } = Object(intent) as IntentRef;
   if (typeof id !== 'string' || typeof walletId !== 'string')
     throw new TypeError('intent must be a transaction intent as the API shows it: it has an id and a wallet_id');
   return `/v1/wallets/${encodeURIComponent(walletId)}/transaction-intents/${encodeURIComponent(id)}`;
@@ -214,4 +217,12 @@ function pathOf({ id, wallet_id: walletId }: IntentRef): string {
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Of the option `of`. */
+export function resourceOf(of: NextOptions['of']): string | undefined {
+  const id = typeof of === 'object' ? of?.id : of;
+  if (of !== undefined && typeof id !== 'string')
+    throw new TypeError('of must be a resource as the API shows it, with an id, or its id');
+  return id;
 }

@@ -4,7 +4,7 @@ import { verifyWebhook } from '../client/webhooks.ts';
 import { type EventMatch, type EventOf, type EventPattern, matcher } from './event-reader.ts';
 import { Feed } from './feed.ts';
 import { ApiError } from './sandbox-api.ts';
-import type { NextOptions, WalletSide } from './wallet-side.ts';
+import { type NextOptions, resourceOf, type WalletSide } from './wallet-side.ts';
 
 /** A request that came, and its answer. */
 export interface ReceivedRequest {
@@ -104,11 +104,11 @@ export class Webhook {
    * The next request that was not given yet, of an event that matches; time passes until it comes. Its signature is checked
    * under the secret. Rejects with WebhookVerificationError, and with StillPending when none comes in time.
    */
-  async next<M extends EventMatch = '*'>(
-    match: M = '*' as M,
-    { of, withinMs = withinMsDefault }: NextOptions = {},
-  ): Promise<WebhookDelivery<EventOf<M>>> {
-    const resource = typeof of === 'object' ? of.id : of;
+  next<M extends EventMatch>(match: M, options?: NextOptions): Promise<WebhookDelivery<EventOf<M>>>;
+  /** Of any event. */
+  next(): Promise<WebhookDelivery>;
+  async next(match: EventMatch = '*', { of, withinMs = withinMsDefault }: NextOptions = {}): Promise<WebhookDelivery> {
+    const resource = resourceOf(of);
     const wanted = matcher(match);
     const matches = ({ event }: WebhookDelivery) =>
       (resource === undefined || event.resource.id === resource) && wanted(event);
@@ -118,7 +118,7 @@ export class Webhook {
     const failure = this.#failures.shift();
     if (failure !== undefined) throw failure;
     await verifyWebhook(found.body, found.headers, this.secret, { nowMs: found.atMs });
-    return found as WebhookDelivery<EventOf<M>>;
+    return found;
   }
 
   /** Removes the webhook and its receiver. Repeatable. */

@@ -1,5 +1,5 @@
 /** The wallet API of a simulated cluster in the hands of a test: fetch, events, webhooks, approvals, in virtual time. */
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createClient } from '../../client/index.ts';
 import { ClusterStopped, cluster, StillPending, type TestCluster } from '../../testing/index.ts';
 
@@ -187,6 +187,20 @@ describe('custody.fetch', () => {
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
     expect(reads).toBeLessThan(8);
+    // The client of this package too, with its real pauses.
+    const { url: baseUrl, token, fetch } = custody;
+    expect((await createClient({ baseUrl, token, fetch }).waitFor(await pay())).status).toBe('completed');
+  });
+
+  test('serves many at once, and knows nothing of timers that a test has replaced', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const custody = await made('many');
+    const { pay } = await wallet(custody);
+    const intents = await Promise.all(Array.from({ length: 20 }, () => pay('0.01')));
+    const ends = await Promise.all(intents.map((intent) => custody.waitFor(intent)));
+    expect(new Set(ends.map(({ id, status }) => `${id} ${status}`)).size).toBe(20);
+    expect(new Set(ends.map(({ status }) => status))).toEqual(new Set(['completed']));
   });
 });
 
@@ -253,6 +267,9 @@ test('events are given once, in their order; wrong types are named at once', asy
   ).rejects.toThrow('of the test');
   await expect(events.next('*', { withinMs: -1 })).rejects.toThrow(/^withinMs/);
   await expect(custody.waitFor('txi_1' as never)).rejects.toThrow(/^intent must be/);
+  await expect(custody.approve(undefined as never)).rejects.toThrow(/^intent must be/);
+  await expect(events.next(7 as never)).rejects.toThrow(/^match must be/);
+  await expect(events.next('*', { of: 7 as never })).rejects.toThrow(/^of must be/);
 });
 
 describe('clusters in one process', () => {
