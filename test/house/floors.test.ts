@@ -62,7 +62,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   report: [...withRedis, 'faults', 'runner'],
   plane: [...floor0, 'faults'],
   load: ['proto', 'faults', 'runner', 'report'],
-  testing: [...withRedis, 'faults', 'sim', 'world', 'runner', 'report', 'client'],
+  testing: [...withRedis, 'faults', 'sim', 'world', 'embedded', 'runner', 'report', 'client'],
   embedded: [
     ...withRedis,
     'telemetry',
