@@ -4,7 +4,7 @@
  */
 
 import { spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -32,6 +32,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the package', () => {
   test('holds the build with its maps, the documents, no source and no test', () => {
+    console.log(packed.bytes);
     expect(packed.bytes).toBeLessThan(packedBytesMax);
     for (const path of [
       'dist/cli/main.js',
@@ -92,6 +93,31 @@ describe('npx signmesh', { timeout: 150_000 }, () => {
     expect(stderr).toMatch(
       /^signmesh: redis-server is not on this machine\. Install Redis 7 or newer .*REDIS_URL.*\n$/,
     );
+  });
+
+  test('runs the whole service in one process, without redis-server, and leaves nothing behind', async () => {
+    const empty = temporaryFolder();
+    const bin = join(empty, 'bin');
+    mkdirSync(bin);
+    symlinkSync(process.execPath, join(bin, 'node'));
+    const ports = { SIGNMESH_HTTP_PORT: String(await freePort()), SIGNMESH_GRPC_PORT: String(await freePort()) };
+    const command = join(project, 'node_modules', '.bin', 'signmesh');
+    const child = spawn(command, ['up', '--embedded', '--json'], {
+      cwd: empty,
+      env: { ...shellEnvironment(), ...ports, PATH: bin },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    let stdout = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    const exited = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
+    try {
+      await until(() => stdout.endsWith('}\n') || child.exitCode !== null, 'ready', 90_000);
+      await signOnce(JSON.parse(stdout) as ReadyLine);
+    } finally {
+      child.kill('SIGINT');
+    }
+    expect(await exited).toBe(0);
+    expect(readdirSync(empty)).toEqual(['bin']);
   });
 
   test('offers what a package can do, and refuses the rest by name', async () => {
