@@ -203,6 +203,21 @@ const replaced = {
   '@fastify/fast-json-stringify-compiler/index.js': unused('@fastify/fast-json-stringify-compiler'),
 };
 
+/**
+ * Scripts of BullMQ for what no queue here has: priorities, schedulers, parents, relays, and searches. They are a third of its
+ * size.
+ */
+const unusedScripts =
+  /^(relay\w+|addPrioritizedJob|(add|update|remove)JobScheduler|addParentJob|cleanJobsInSet|remove(UnprocessedChildren|ChildDependency|OrphanedJobs)|releaseParentIfNoPendingDependencies|reprocessJob|change(Priority|Delay)|moveToWaitingChildren|moveJobsToWait|promote|paginate|obliterate|drain)$/;
+
+/** The module of a script that refuses to run. */
+function emptied(source) {
+  return source.replace(
+    /^const content = `[^`]*`;/m,
+    'const content = `return redis.error_reply("the build leaves this script out: see tools/build.mjs")`;',
+  );
+}
+
 /** A module whose use throws. */
 function unused(name, property) {
   const text = JSON.stringify(`the build leaves ${name} out: see tools/build.mjs`);
@@ -252,9 +267,9 @@ const packages = {
     onLoad({ filter: /[/\\]node_modules[/\\].*\.[cm]?js$/ }, async ({ path }) => {
       const [, name, file] = /.*[/\\]node_modules[/\\]((?:@[^/\\]+[/\\])?[^/\\]+)[/\\](.*)$/.exec(path);
       const original = replaced[`${name}/${file}`] ?? readFileSync(path, 'utf8');
-      const contents = /^bullmq\/dist\/esm\/scripts\//.test(`${name}/${file}`)
-        ? withoutLuaComments(original)
-        : original;
+      const script = /^bullmq\/dist\/esm\/scripts\/(\w+)-/.exec(`${name}/${file}`)?.[1];
+      const contents =
+        script === undefined ? original : withoutLuaComments(unusedScripts.test(script) ? emptied(original) : original);
       const folder = JSON.stringify(`../assets/${name}/${dirname(file)}`);
       const here =
         assets[name] && contents.includes('__dirname')

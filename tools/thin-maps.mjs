@@ -1,6 +1,6 @@
 /**
  * Makes source maps small: they keep where each source line begins in the bundle, and no more. A stack trace names file and
- * line as before; of a column it names that of the line's first token.
+ * line as before; its column is always the first.
  */
 
 const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
@@ -12,7 +12,7 @@ const values = new Map([...digits].map((digit, value) => [digit, value]));
  */
 export function thinMap(text) {
   const map = JSON.parse(text);
-  return JSON.stringify({ ...map, mappings: thinMappings(map.mappings) });
+  return JSON.stringify({ ...map, names: [], mappings: thinMappings(map.mappings) });
 }
 
 /** @param {string} mappings */
@@ -29,7 +29,7 @@ export function thinMappings(mappings) {
       const [byColumn, ...by] = decode(segment);
       column += byColumn;
       if (by.length < 3) continue;
-      for (const index of [0, 1, 2]) at[index] += by[index];
+      for (const index of [0, 1]) at[index] += by[index];
       if (!isFirst && at[0] === kept[0] && at[1] === kept[1]) continue;
       segments.push(encode([column - keptColumn, ...at.map((value, index) => value - kept[index])]));
       kept = [...at];

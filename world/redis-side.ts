@@ -2,7 +2,7 @@
  * The Redis of a simulated world, and the way of a process to it: how long that takes, and what goes wrong on it. The
  * commands of one connection arrive in order, and so do their answers, as on a socket.
  */
-import { type Redis, ReplyError } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { RandomBytes } from '../actors/contract.ts';
 import { MemoryRedis, type RedisLink } from '../redis/memory/memory-redis.ts';
 import type { VirtualTime } from '../sim/virtual-time.ts';
@@ -72,7 +72,7 @@ export class SimRedis {
             }
             if (fate.fate === 'refused') {
               const text = "OOM command not allowed when used memory > 'maxmemory'.";
-              back.carry(0, () => answer(failing(new ReplyError(text))));
+              back.carry(0, () => answer(failing(replyError(text))));
               return;
             }
             const settle = outcome(perform);
@@ -115,6 +115,11 @@ function outcome<T>(perform: () => T): () => T {
   } catch (error) {
     return failing(error);
   }
+}
+
+/** As ioredis names what Redis has refused. */
+function replyError(text: string): Error {
+  return Object.assign(new Error(text), { name: 'ReplyError' });
 }
 
 function failing(error: unknown): () => never {

@@ -32,7 +32,6 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the package', () => {
   test('holds the build with its maps, the documents, no source and no test', () => {
-    console.log(packed.bytes);
     expect(packed.bytes).toBeLessThan(packedBytesMax);
     for (const path of [
       'dist/cli/main.js',

@@ -31,7 +31,6 @@ export const worldlyFiles: ReadonlyMap<string, Exemption> = new Map([
   ['gateway/credential-rotation.ts', { reaches: redis, why: 'a command over the whole database' }],
   ['gateway/auth/token-store.ts', { reaches: redis, why: 'stores tokens' }],
   ['gateway/limits/rate-limits.ts', { reaches: redis, why: 'counts calls' }],
-  ['store/asking-redis.ts', { reaches: redis, why: 'translates errors of Redis' }],
   ['store/redis-tenant-store.ts', { reaches: redis, why: 'implements TenantStore' }],
   ['store/redis-address-book.ts', { reaches: redis, why: 'implements AddressBook' }],
   ['store/tenants-with.ts', { reaches: redis, why: 'a search of the whole database, for commands' }],
