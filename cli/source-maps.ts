@@ -24,12 +24,9 @@ function described(frame: NodeJS.CallSite): string {
   if (!file?.startsWith('file:') || line === null || column === null) return text;
   const path = fileURLToPath(file);
   const entry = mapOf(path)?.findEntry(line - 1, column - 1);
-  if (entry === undefined || !('originalSource' in entry)) return text;
-  const source = join(dirname(path), entry.originalSource);
-  // The maps of packages name the file alone.
-  const place = source.includes('node_modules')
-    ? source
-    : `${source}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
+  // Of bundled packages the maps say nothing.
+  if (entry === undefined || !('originalSource' in entry) || !entry.originalSource) return text;
+  const place = `${join(dirname(path), entry.originalSource)}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
   return text.replace(`${file}:${line}:${column}`, place);
 }
 

@@ -196,12 +196,18 @@ const replaced = {
   'pako/index.js': `
     const { deflateSync, inflateSync } = require('node:zlib');
     module.exports = { deflate: deflateSync, inflate: inflateSync };`,
+  // Types out of texts, in the grammar of TypeScript: ours are written as calls.
+  'typebox/build/type/script/script.mjs': `
+    export function Script() { throw new Error('the build leaves typebox Script out: see tools/build.mjs'); }`,
   // BullMQ reads times of repeated jobs with it; jobs here do not repeat.
   'cron-parser/dist/index.js': unused('cron-parser', 'CronExpressionParser'),
   // gateway/http gives Fastify its own compilers of schemas, which are never asked.
   '@fastify/ajv-compiler/index.js': unused('@fastify/ajv-compiler'),
   '@fastify/fast-json-stringify-compiler/index.js': unused('@fastify/fast-json-stringify-compiler'),
 };
+
+/** Packages of ES modules whose names nothing reads: theirs are made short, as those of CommonJS packages are. */
+const shortened = /^(typebox|@scure[/]btc-signer|micro-packed|micro-eth-signer)$/;
 
 /**
  * Scripts of BullMQ for what no queue here has: priorities, schedulers, parents, relays, and searches. They are a third of its
@@ -259,6 +265,8 @@ const packages = {
       if (path === 'bullmq' && !unbundledRooms.test(relative(root, importer))) {
         return { path: join(root, 'node_modules/bullmq/dist/esm/index.js'), sideEffects: false };
       }
+      // BullMQ has an older patch of its own.
+      if (path === 'semver') return { path: join(root, 'node_modules/semver/index.js') };
       if (path.startsWith('@opentelemetry/') && !path.endsWith('/semantic-conventions'))
         return { path: moduleOf(path), sideEffects: false };
       if (unbundled.test(path) || unbundledRooms.test(relative(root, importer))) return { path, external: true };
@@ -277,7 +285,7 @@ const packages = {
           : '';
       // Names within functions of CommonJS become short; those of a module's own level, and with them of classes, stay.
       const isModule = /^\s*(import|export)\b/m.test(contents);
-      const code = isModule ? contents : (await transform(contents, { minifyIdentifiers: true })).code;
+      const code = isModule && !shortened.test(name) ? contents : (await transform(contents, { minifyIdentifiers: true })).code;
       return { contents: `${here}${code}\n${wholeFileMap(basename(file))}`, loader: 'js' };
     });
   },

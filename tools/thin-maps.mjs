@@ -1,6 +1,6 @@
 /**
- * Makes source maps small: they keep where each source line begins in the bundle, and no more. A stack trace names file and
- * line as before; its column is always the first.
+ * Makes source maps small: they keep where each line of our own sources begins in the bundle, and no more. A stack trace names
+ * file and line as before; its column is always the first. A frame in a bundled package is shown where it is in the bundle.
  */
 
 const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
@@ -12,14 +12,25 @@ const values = new Map([...digits].map((digit, value) => [digit, value]));
  */
 export function thinMap(text) {
   const map = JSON.parse(text);
-  return JSON.stringify({ ...map, names: [], mappings: thinMappings(map.mappings) });
+  const sources = map.sources.filter(isOurs);
+  const indexes = map.sources.map((source) => (isOurs(source) ? sources.indexOf(source) : undefined));
+  return JSON.stringify({ ...map, names: [], sources, mappings: thinMappings(map.mappings, indexes) });
 }
 
-/** @param {string} mappings */
-export function thinMappings(mappings) {
+function isOurs(source) {
+  return !/(^|\/)node_modules\//.test(source);
+}
+
+/**
+ * @param {string} mappings
+ * @param {readonly (number | undefined)[]} [indexes] what each source's index becomes; undefined: it is left out
+ */
+export function thinMappings(mappings, indexes) {
   // All but the generated column are relative to the segment before, over all lines.
-  const at = [0, 0, 0];
+  const at = [0, 0];
   let kept = [0, 0, 0];
+  /** The last segment said that nothing is known from there on, over all lines. */
+  let isUnknown = false;
   const lines = mappings.split(';').map((line) => {
     let column = 0;
     let keptColumn = 0;
@@ -29,10 +40,20 @@ export function thinMappings(mappings) {
       const [byColumn, ...by] = decode(segment);
       column += byColumn;
       if (by.length < 3) continue;
-      for (const index of [0, 1]) at[index] += by[index];
-      if (!isFirst && at[0] === kept[0] && at[1] === kept[1]) continue;
-      segments.push(encode([column - keptColumn, ...at.map((value, index) => value - kept[index])]));
-      kept = [...at];
+      at[0] += by[0];
+      at[1] += by[1];
+      const source = indexes === undefined ? at[0] : indexes[at[0]];
+      if (source === undefined) {
+        if (isUnknown) continue;
+        segments.push(encode([column - keptColumn]));
+        isUnknown = true;
+      } else {
+        if (!isFirst && !isUnknown && source === kept[0] && at[1] === kept[1]) continue;
+        const place = [source, at[1], 0];
+        segments.push(encode([column - keptColumn, ...place.map((value, index) => value - kept[index])]));
+        kept = place;
+        isUnknown = false;
+      }
       keptColumn = column;
       isFirst = false;
     }

@@ -35,5 +35,8 @@ test('a crash of a bundled process names the source file and its line', () => {
 
 test('a thinned map says where each source line begins, and leaves out the rest of the line', () => {
   // Generated line 1: source 0 at 0:0, 0:4, 1:2, 1:9; line 2: nothing; line 3: source 1 at 40:0, then source 0 at 1:0.
-  expect(thinMappings('AAAA,IAAI,IACF,EAAO;;ACuCT,KDvCA')).toBe('AAAA,QACA;;ACuCA,KDvCA');
+  const full = 'AAAA,IAAI,IACF,EAAO;;ACuCT,KDvCA';
+  expect(thinMappings(full)).toBe('AAAA,QACA;;ACuCA,KDvCA');
+  // Source 1 is a bundled package's: of what lies there nothing is said.
+  expect(thinMappings(full, [0, undefined])).toBe('AAAA,QACA;;A,KAAA');
 });
