@@ -285,7 +285,8 @@ const packages = {
           : '';
       // Names within functions of CommonJS become short; those of a module's own level, and with them of classes, stay.
       const isModule = /^\s*(import|export)\b/m.test(contents);
-      const code = isModule && !shortened.test(name) ? contents : (await transform(contents, { minifyIdentifiers: true })).code;
+      const code =
+        isModule && !shortened.test(name) ? contents : (await transform(contents, { minifyIdentifiers: true })).code;
       return { contents: `${here}${code}\n${wholeFileMap(basename(file))}`, loader: 'js' };
     });
   },
@@ -364,6 +365,9 @@ function wholeFileMap(file) {
   return `//# sourceMappingURL=data:application/json;base64,${Buffer.from(map).toString('base64')}`;
 }
 
+/** A line that says whose the copyright is, and since when. */
+const owner = /^\W*copyright\s*(\(c\)|©|\d|\[)|^\(c\)\s*\d/i;
+
 /**
  * The licences of the packages that the bundles contain, each text once under the packages that it belongs to. Throws for
  * a package that names no licence.
@@ -377,8 +381,17 @@ function licenses(inputs) {
     const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
     if (typeof license !== 'string') throw new Error(`${folder}/package.json names no licence`);
     const file = readdirSync(join(root, folder)).find((entry) => /^licen[cs]e/i.test(entry));
-    const text = file ? readFileSync(join(root, folder, file), 'utf8').trim() : `(The package holds no text of it.)`;
-    byText.set(text, [...(byText.get(text) ?? []), `${name} ${version} (${license})`]);
+    const text = file ? readFileSync(join(root, folder, file), 'utf8') : `(The package holds no text of it.)`;
+    const lines = text.split('\n').map((line) => line.trim());
+    const owners = lines.filter((line) => owner.test(line));
+    // Of what is the same but for its owners and where its lines end, one is enough.
+    const rest = lines.map((line) => (owner.test(line) ? '' : line)).join('\n');
+    const key = rest
+      .split(/\n{2,}/)
+      .map((paragraph) => paragraph.replace(/\s+/g, ' ').trim())
+      .filter((paragraph) => paragraph !== '')
+      .join('\n\n');
+    byText.set(key, [...(byText.get(key) ?? []), [`${name} ${version} (${license})`, ...owners].join('\n  ')]);
   }
   const parts = [...byText].map(([text, names]) => `${[...new Set(names)].join('\n')}\n\n${text}\n`);
   return `The bundles of signmesh contain these packages.\n\n${parts.join(`\n${'-'.repeat(80)}\n\n`)}`;

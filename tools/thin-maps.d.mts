@@ -1,2 +1,2 @@
 export function thinMap(text: string): string;
-export function thinMappings(mappings: string): string;
+export function thinMappings(mappings: string, indexes?: readonly (number | undefined)[]): string;
