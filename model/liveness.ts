@@ -55,6 +55,7 @@ export function answeredInTime({ nodesTotal, nodesWaitMs, partialTimeoutMs }: Li
   }
 
   function noteStore(name: string, is: boolean, atMs: number): void {
+    if (!is && !withoutStore.has(name)) return;
     storelessMs = atMs;
     if (is) withoutStore.add(name);
     else withoutStore.delete(name);
@@ -96,7 +97,7 @@ export function answeredInTime({ nodesTotal, nodesWaitMs, partialTimeoutMs }: Li
           const { id, what, fault, targets } = observation;
           if (fault === 'rollback') wasRolledBack = true;
           if (fault === 'duplicate') mayRepeat = true;
-          if (/^(store_(lost|unanswered|slow|failing)|redis_|rollback)/.test(fault))
+          if (/^(store_(lost|unanswered|slow|failing)|redis_|rollback)/.test(fault) && what !== 'armed')
             noteStore(id, what !== 'ended', atMs);
           if (/^(receiver_|worker_|double_|poison_)/.test(fault)) return undefined;
           note(id, what !== 'ended', atMs);

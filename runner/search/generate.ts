@@ -97,7 +97,9 @@ function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number): Step
     const terms = keyTerms(key);
     const expect = mayBeGone ? {} : { expect: { reason_code: 'DKG_COMPLETED' } };
     const byWallet = key.wallet ? ({ wallet_service: true } as const) : {};
-    steps.push({ step: `${session}-stands`, call: 'make_key', ...terms, ...byWallet, insist: true, ...expect });
+    // What a node has dealt and lost may cost a key that was nearly made.
+    const insist = !swarm.losesState;
+    steps.push({ step: `${session}-stands`, call: 'make_key', ...terms, ...byWallet, insist, ...expect });
     steps.push({
       step: `${session}-signs`,
       call: 'sign',

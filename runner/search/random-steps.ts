@@ -100,11 +100,11 @@ export class ClientPlan {
     const { session, totalNodes, supplied } = key;
     const terms = keyTerms(key);
     if (key.wallet) {
-      this.#add({ call: 'make_key', ...terms, wallet_service: true, insist: draw.chance(0.7) });
+      this.#add({ call: 'make_key', ...terms, wallet_service: true, insist: this.#insists() });
       return;
     }
     if (supplied.length === 0 && draw.chance(0.7)) {
-      this.#add({ call: 'make_key', ...terms, insist: draw.chance(0.7) });
+      this.#add({ call: 'make_key', ...terms, insist: this.#insists() });
       return;
     }
     this.#add({ call: 'initiate_dkg', ...terms, insist: true });
@@ -120,7 +120,7 @@ export class ClientPlan {
       const [sender, recipient] = [draw.int(0, totalNodes), draw.int(0, totalNodes)];
       this.#add({ call: 'exchange_dkg_shares', session, sender, recipient });
     }
-    this.#add({ call: 'exchange_dkg_shares', session, insist: draw.chance(0.7) });
+    this.#add({ call: 'exchange_dkg_shares', session, insist: this.#insists() });
     // Shares that come when the key may be complete.
     for (const sender of supplied.slice(0, 1)) {
       const late = { call: 'exchange_dkg_shares', session, sender, recipient: draw.int(1, totalNodes) } as const;
@@ -434,6 +434,11 @@ export class ClientPlan {
       this.#add({ call: 'resume_session', session, token: 'latest', witness: true, insist: true });
       this.#add({ call: 'submit_signature_share', session, insist: true });
     }
+  }
+
+  /** Most keys are insisted on, unless a node may lose what it has dealt. */
+  #insists(): boolean {
+    return this.#draw.chance(0.7) && !this.#swarm.losesState;
   }
 
   #add(wish: Wish<Step>): void {

@@ -188,11 +188,11 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
   ],
   "coordinator/front.ts: input.kind === 'undelivered'": [
     'out of reach',
-    'a session’s mailbox takes 256 messages: test/coordinator fills one',
+    'a session’s mailbox takes 256 messages: test/actors fills mailboxes',
   ],
   "coordinator/front.ts: !isLocal(message) || !('call' in message)": [
     'out of reach',
-    'a session’s mailbox takes 256 messages: test/coordinator fills one',
+    'a session’s mailbox takes 256 messages: test/actors fills mailboxes',
   ],
   "coordinator/front.ts: body.case !== 'call' || !input.from.startsWith('gateway/')": [
     'behind another',
@@ -200,11 +200,11 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
   ],
   "coordinator/front.ts: call.method === 'makeKey' && !isWalletKey(sessionId)": [
     'out of reach',
-    'the wallet service names its keys itself: test/coordinator tries it',
+    'the wallet service names its keys itself: test/coordinator/make-key.test.ts',
   ],
   'coordinator/front.ts: !facts.walletService || !isWalletKey(keyId) || !sessionIdPattern.test(keyId)': [
     'out of reach',
-    'gateways alone send it, for themselves: test/coordinator tries it',
+    'gateways alone send it, for themselves: test/coordinator/wallet-keys.test.ts',
   ],
   'coordinator/keystores/frost.ts: !nonces.some((nonce) => nonce.nodeId === nodeId)': [
     'behind another',
@@ -213,7 +213,7 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
   'coordinator/keystores/registry.ts: !name': ['equivalent', 'an assertion: every scheme has a keystore'],
   'coordinator/sandbox-calls.ts: !isSandbox': [
     'out of reach',
-    'simulated coordinators are those of a sandbox: test/coordinator tries another',
+    'simulated coordinators are those of a sandbox: test/coordinator/inspection.test.ts',
   ],
   'coordinator/sandbox-calls.ts: !sessionIdPattern.test(sessionId)': [
     'behind another',
@@ -271,7 +271,7 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
   'coordinator/signing/nodes-seen.ts: !nodes.silent.has(nodeId)': ['equivalent', 'saves a copy'],
   'coordinator/signing/orders.ts: !order': [
     'out of reach',
-    'the simulated gateway orders every session: scenarios of false_order and test/coordinator do not',
+    'the simulated gateway orders every session: test/coordinator/orders.test.ts',
   ],
   'coordinator/signing/orders.ts: refusers.size === 0': ['equivalent', 'the wording of a message'],
   'coordinator/signing/partials.ts: culprits.length === 0': [
@@ -308,27 +308,27 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
   'coordinator/signing/session.ts: isLoading(work)': ['equivalent', 'the key is read twice'],
   'coordinator/store/layout.ts: Object.keys(fields).length === 0': [
     'out of reach',
-    'reads what stands in Redis: test/coordinator/store',
+    'reads what stands in Redis: test/coordinator/store-macs.test.ts',
   ],
   'coordinator/store/layout.ts: isElsewhere(cluster, own)': [
     'out of reach',
-    'reads what stands in Redis: test/coordinator/store',
+    'reads what stands in Redis: test/coordinator/store-macs.test.ts',
   ],
   'coordinator/store/layout.ts: cluster !== undefined': [
     'out of reach',
-    'reads what stands in Redis: test/coordinator/store',
+    'reads what stands in Redis: test/coordinator/store-macs.test.ts',
   ],
   "coordinator/store/layout.ts: !parts.every((part) => part !== undefined) || !macs.holds(['session', ...parts], fields.mac)":
-    ['out of reach', 'reads what stands in Redis: test/coordinator/store'],
-  'coordinator/store/layout.ts: text === null': ['out of reach', 'reads what stands in Redis: test/coordinator/store'],
+    ['out of reach', 'reads what stands in Redis: test/coordinator/store-macs.test.ts'],
+  'coordinator/store/layout.ts: text === null': [
+    'out of reach',
+    'reads what stands in Redis: test/coordinator/store-macs.test.ts',
+  ],
   "coordinator/store/layout.ts: !macs.holds(['key', json], text.slice(0, macChars))": [
     'out of reach',
-    'reads what stands in Redis: test/coordinator/store',
+    'reads what stands in Redis: test/coordinator/store-macs.test.ts',
   ],
-  'coordinator/finalizing.ts: state.rounds >= roundsMax': [
-    'out of reach',
-    'a session that does not end within 5 s: test/coordinator/finalizing',
-  ],
+  'coordinator/finalizing.ts: state.rounds >= roundsMax': ['out of reach', 'a session that does not answer for 5 s'],
   'nodes/dkg/dealing.ts: error instanceof CryptoError': [
     'equivalent',
     'the exception of another kind is a bug: nothing throws one',
@@ -359,40 +359,34 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
   ],
   'nodes/dkg/dkg-actor.ts: tenant === undefined || session === undefined || more.length > 0': [
     'out of reach',
-    'the simulated coordinator addresses sessions alone: test/nodes/dkg',
+    'the simulated coordinator addresses sessions alone: test/nodes/dkg.test.ts',
   ],
   "nodes/dkg/dkg-actor.ts: body.case !== 'dkgSeal' && body.case !== 'dkgVerify' && body.case !== 'dkgConfirm'": [
     'out of reach',
-    'the coordinator sends no other frame to such an address: test/nodes/dkg',
+    'the coordinator sends no other frame to such an address: test/nodes/dkg.test.ts',
   ],
   'nodes/dkg/dkg-actor.ts: name !== undefined': ['equivalent', 'fields of an event'],
   'nodes/dkg/party.ts: key === undefined': ['equivalent', 'an assertion: ids were checked'],
-  'nodes/dkg/record.ts: json.opening === undefined': [
-    'out of reach',
-    'a record of an earlier version: test/nodes/dkg/record',
-  ],
+  'nodes/dkg/record.ts: json.opening === undefined': ['out of reach', 'a record of an earlier version'],
   "nodes/dkg/verifying.ts: state.phase !== 'dealing'": ['equivalent', 'an assertion'],
   "nodes/records/key-record.ts: typeof json !== 'object' || json === null || (json as { v?: unknown }).v !== 1": [
     'out of reach',
-    'the store authenticates records: test/nodes/records',
+    'the store authenticates records: test/nodes/key-store.test.ts',
   ],
   'nodes/signer/intent-memory.ts: entries === undefined': ['equivalent', 'an assertion'],
   'nodes/signer/intent-memory.ts: intents === undefined': [
     'out of reach',
-    'the store authenticates records: test/nodes/signer/intent-memory',
+    'the store authenticates records: test/nodes/intent-memory.test.ts',
   ],
   'nodes/signer/intent-memory.ts: fromHex(digest).length !== 32': [
     'out of reach',
-    'the store authenticates records: test/nodes/signer/intent-memory',
+    'the store authenticates records: test/nodes/intent-memory.test.ts',
   ],
   'nodes/signer/nonce-secrets.ts: pool.size > poolNoncesMax': [
     'out of reach',
-    '4,096 nonces that wait: test/nodes/signer/nonce-secrets',
+    '4,096 nonces that wait: test/nodes/signer.test.ts',
   ],
-  'nodes/signer/nonce-secrets.ts: !oldest.done': [
-    'out of reach',
-    '4,096 nonces that wait: test/nodes/signer/nonce-secrets',
-  ],
+  'nodes/signer/nonce-secrets.ts: !oldest.done': ['out of reach', '4,096 nonces that wait: test/nodes/signer.test.ts'],
   'nodes/signer/signer-actor.ts: state.pending.isEmpty': ['equivalent', 'writes nothing'],
   'nodes/signer/signing-keys.ts: keyPackage === undefined': [
     'equivalent',
@@ -402,7 +396,7 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
   'nodes/signer/signing-keys.ts: known !== undefined': ['equivalent', 'the child is derived again'],
   'nodes/signer/waiting-requests.ts: this.#count >= waitingRequestsMax || this.#bytes + bytes > waitingBytesMax': [
     'out of reach',
-    '1,024 requests that wait: test/nodes/signer',
+    '1,024 requests that wait: test/nodes/signer.test.ts',
   ],
   'nodes/signer/waiting-requests.ts: waiting === undefined': [
     'equivalent',

@@ -58,7 +58,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     ],
     invariants: ['honest-never-blamed'],
     profile: 'hostile',
-    seeds: 160,
+    seeds: 250,
   },
   {
     name: 'persist-after-send',
@@ -117,7 +117,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     ],
     invariants: ['group-key-agreed'],
     profile: 'hostile',
-    seeds: 50,
+    seeds: 100,
   },
   {
     name: 'token-not-consumed',
