@@ -6,6 +6,7 @@
  */
 import { type Log, silentLog, systemRandom } from '../actors/live/ports.ts';
 import { cryptoBackend } from '../crypto/group.ts';
+import { frameText } from '../faults/frame-text.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import type { RequestWatcher } from '../gateway/access-log/access-log.ts';
@@ -16,6 +17,7 @@ import { plainRequest } from '../gateway/serve/plain-request.ts';
 import type { ReadyMadeKeys } from '../gateway/signing/wallet-terms.ts';
 import { PlaneControl } from '../plane/control.ts';
 import { Recording } from '../plane/recording.ts';
+import type { WireEnvelope } from '../proto/wire.ts';
 import { CustodyWorld, type WorldOptions } from '../world/custody-world.ts';
 import { type Doors, openDoors, type Place } from './doors.ts';
 import { RealEgress } from './egress.ts';
@@ -68,6 +70,11 @@ const noWay = { minMs: 0, maxMs: 0 } as const;
 /** Few are dealt ahead at first: most of what a start and a reset cost is dealing them. Batches double while they run low. */
 const nonceBatchFirst = 4;
 
+/** As many as a test looks back at; each takes about a kilobyte. */
+const eventsMax = 10_000;
+/** Beyond that, a recorded frame says only what kind it is. */
+const wordsPerSecondMax = 300;
+
 /** Resolves when everything serves. Rejects with DoorError when a port is not available. */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedService> {
   const { sandbox, readyMade, stored, nodes, logOf = () => silentLog, recorder } = options;
@@ -75,7 +82,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const randomOf = randomnessOf(clusterSecret, systemRandom);
   const time = new PacedTime();
   const health = new HealthThrough();
-  const recording = new Recording();
+  const recording = new Recording(eventsMax);
   const now = (): CustodyWorld => world;
   const plane = new WorldPlane(now, recording, time.beganMs);
   const processes = new WorldProcesses(now, () => process.memoryUsage.rss());
@@ -103,6 +110,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     ...(options.chainBlockMs !== undefined && { chainBlockMs: options.chainBlockMs }),
     ...(options.retryScheduleMs !== undefined && { retryScheduleMs: options.retryScheduleMs }),
     egress: egress.sender,
+    frameText: fewWords(() => time.nowMs()),
     record: (event) => {
       recording.add(event);
       heard(event);
@@ -169,6 +177,20 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
       time.stop();
       await egress.stop();
     },
+  };
+}
+
+/** Words cost more than the frame: a flood of frames has few. */
+function fewWords(nowMs: () => number): (envelope: WireEnvelope) => string {
+  let second = 0;
+  let left = 0;
+  return (envelope) => {
+    const now = Math.floor(nowMs() / 1_000);
+    if (now !== second) left = wordsPerSecondMax;
+    second = now;
+    if (left <= 0) return envelope.message.body.case;
+    left -= 1;
+    return frameText(envelope);
   };
 }
 

@@ -7,7 +7,7 @@ import type { FaultEngine } from '../faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../faults/vocabulary/fault.ts';
 import type { SandboxKeys } from '../nodes/dkg/party.ts';
 import type { NodeWrite } from '../nodes/records/records.ts';
-import type { WireMessage } from '../proto/wire.ts';
+import type { WireEnvelope, WireMessage } from '../proto/wire.ts';
 import type { Codec } from './frame-codec.ts';
 import type { MakeGuests } from './guests.ts';
 import type { WriteFate } from './memory-stores.ts';
@@ -74,6 +74,8 @@ export interface SimOptions {
 
   readonly observe?: (observation: Observation) => void;
   readonly record?: (event: RunEvent) => void;
+  /** Says of a frame in words what `record` hears; by default that of the reports. */
+  readonly frameText?: (envelope: WireEnvelope) => string;
   /** Whether `trace` and `events` are kept; true by default. */
   readonly keepTrace?: boolean;
   /** 'none': frames are passed on without being encoded, which is faster; 'bytes' by default. */

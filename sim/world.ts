@@ -101,7 +101,10 @@ export class SimWorld implements ClusterMember {
       ...(number !== firstCluster && { number }),
     };
     const trace = options.keepTrace === false ? undefined : this.trace;
-    this.recorder = new Recorder({ time, trace, observe: options.observe, record: options.record, frameText });
+    this.recorder = new Recorder({
+      ...{ time, trace, observe: options.observe, record: options.record },
+      frameText: options.frameText ?? frameText,
+    });
     this.processes = new Processes({
       ...{ time, startsBefore: options.startsBefore, cluster: number, table: shared.processes },
       told: (process, what, boot, storeLost) => this.recorder.process(process, what, boot, storeLost),
