@@ -1,13 +1,14 @@
 /**
  * A test of your own HTTP client (payout-client.ts), with vitest, against the whole service: simulated, in this process and in
- * virtual time, and as real processes over real sockets. The test is one; `PAYOUTS_IN=simulated` runs it in one world.
+ * virtual time; the same listening on real ports; and as real processes over real sockets. The test is one;
+ * `PAYOUTS_IN=simulated` runs it in one world.
  */
 import { cluster, type TestCluster, type Webhook } from 'signmesh/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { PayoutClient } from './payout-client.ts';
 
 const address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
-const { PAYOUTS_IN: only = 'simulated,live' } = process.env;
+const { PAYOUTS_IN: only = 'simulated,listening,live' } = process.env;
 const tookMs: string[] = [];
 afterAll(() => void process.stdout.write(`payouts: ${tookMs.join(', ')}\n`));
 
@@ -19,7 +20,7 @@ describe.each(only.split(','))('payouts, %s', (world) => {
   let hook: Webhook;
 
   beforeAll(async () => {
-    custody = await cluster({ live: world === 'live' });
+    custody = await cluster({ live: world === 'live', listen: world === 'listening' });
     const { url, token, fetch } = custody;
     payouts = new PayoutClient({ baseUrl: url, token, fetch });
     const made = async (path: string, body: object) => {
