@@ -4,7 +4,6 @@ import type { Event } from '../client/generated-api.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import type { EventMatch, EventOf } from './event-reader.ts';
-import type { ReadyLine } from './up-process.ts';
 import type { NextOptions, WalletWorld } from './wallet-side.ts';
 import type { OpenReceiver, Webhook, WebhookOptions } from './webhooks.ts';
 
@@ -63,11 +62,4 @@ export interface ClusterEvents {
 export interface ClusterWebhooks {
   /** Registers a webhook, whose receiver is in this process. */
   open(options?: WebhookOptions): Promise<Webhook>;
-}
-
-/** A sandbox that was started for a cluster, and ends with it. */
-export interface OwnSandbox {
-  readonly ready: Pick<ReadyLine, 'http' | 'grpc' | 'token' | 'approver_token'>;
-  readonly issueToken?: ClusterPorts['issueToken'];
-  stop(): Promise<void>;
 }

@@ -1,7 +1,8 @@
 /** The simulated service on real ports and paced by the real clock (embedded/), in this process: a sandbox for a test. */
 import { createHash } from 'node:crypto';
 import { startEmbedded } from '../embedded/service.ts';
-import type { OwnSandbox, TokenOptions } from './cluster-ports.ts';
+import type { TokenOptions } from './cluster-ports.ts';
+import type { OwnSandbox } from './own-sandbox.ts';
 
 export interface ListeningOptions {
   readonly nodes: number;

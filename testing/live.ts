@@ -1,9 +1,9 @@
 /** A live cluster for a test: a sandbox of its own, of processes or in this one, or one that runs already. */
 import { ambientPorts } from '../client/ambient.ts';
 import { TestCluster } from './cluster.ts';
-import type { OwnSandbox } from './cluster-ports.ts';
 import { startLiveProcess, testVariables } from './live-process.ts';
 import { LiveWorld } from './live-world.ts';
+import type { OwnSandbox } from './own-sandbox.ts';
 import { SandboxApi } from './sandbox-api.ts';
 
 export interface LiveClusterOptions {

@@ -1,0 +1,10 @@
+/** What a cluster of its own stands on: processes (live-process.ts), or a service in this one (listening.ts). */
+import type { ClusterPorts } from './cluster-ports.ts';
+import type { ReadyLine } from './up-process.ts';
+
+/** A sandbox that was started for a cluster, and ends with it. */
+export interface OwnSandbox {
+  readonly ready: Pick<ReadyLine, 'http' | 'grpc' | 'token' | 'approver_token'>;
+  readonly issueToken?: ClusterPorts['issueToken'];
+  stop(): Promise<void>;
+}
