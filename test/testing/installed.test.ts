@@ -143,7 +143,9 @@ describe('signmesh/testing, installed', { timeout: 150_000 }, () => {
     for (const file of ['survives-a-crash.test.ts', 'payouts.test.ts', 'payout-client.ts'])
       cpSync(join(root, 'examples/testing', file), join(project, file));
     const vitest = ['node_modules/vitest/vitest.mjs', 'run'];
-    const { exitCode, stdout, stderr } = await run(project, process.execPath, vitest, { PAYOUTS_IN: 'simulated,listening' });
+    const { exitCode, stdout, stderr } = await run(project, process.execPath, vitest, {
+      PAYOUTS_IN: 'simulated,listening',
+    });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(/Tests .*10 passed/);
   });
