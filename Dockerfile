@@ -1,4 +1,7 @@
-# One image for every role: the role is the command ("coordinator", "node 3", "gateway", "init").
+# One image for every role: the role is the command ("coordinator", "node 3", "gateway", "init"). And one with everything in one
+# process, with nothing beside it:
+#   docker build --target embedded -t signmesh-embedded .
+#   docker run --rm --init -p 127.0.0.1:8080:8080 -p 127.0.0.1:50051:50051 signmesh-embedded
 
 FROM node:20.19.5-slim AS build
 WORKDIR /app
@@ -12,7 +15,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --no-audit --no-fund
 
-FROM node:20.19.5-slim
+FROM node:20.19.5-slim AS common
 ENV NODE_ENV=production \
     SIGNMESH_DATA_DIR=/data
 WORKDIR /app
@@ -25,7 +28,14 @@ COPY package.json LICENSE ./
 COPY proto ./proto
 USER node
 EXPOSE 8080 50051
-# The gateway's; the other roles name theirs in docker-compose.yml.
+# The gateway's, and that of all in one; the other roles name theirs in docker-compose.yml.
 HEALTHCHECK --interval=5s --timeout=4s --start-period=20s --retries=5 CMD ["node", "dist/cli/main.js", "health", "gateway"]
 ENTRYPOINT ["node", "dist/cli/main.js"]
+
+FROM common AS embedded
+ENV SIGNMESH_HTTP_HOST=0.0.0.0 \
+    SIGNMESH_GRPC_HOST=0.0.0.0
+CMD ["up", "--embedded"]
+
+FROM common
 CMD ["gateway"]

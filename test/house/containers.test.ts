@@ -103,6 +103,8 @@ describe('docker-compose.yml', () => {
     const words = compose.services.redis?.command?.join(' ');
     expect(words).toContain('--appendonly yes');
     expect(words).toContain('--maxmemory-policy noeviction');
+    // As the private Redis has it (cli/up/private-redis.ts): what a session takes is said for that.
+    expect(words).toContain('--hash-max-listpack-value 8192');
     expect(Number(/^redis:(\d+)\.\d+/.exec(compose.services.redis?.image ?? '')?.[1])).toBeGreaterThanOrEqual(7);
   });
 });
@@ -113,7 +115,10 @@ describe('Dockerfile', () => {
     lines.filter((line) => line.startsWith(`${instruction} `)).map((line) => line.slice(instruction.length + 1));
 
   test('builds in stages, from one pinned slim image of a Node that package.json allows', () => {
-    const images = arguments_('FROM').map((line) => line.split(' ')[0]);
+    const stages = arguments_('FROM').map((line) => line.split(' AS ')[1]);
+    const images = arguments_('FROM')
+      .map((line) => line.split(' ')[0])
+      .filter((image) => !stages.includes(image));
     expect(images.length).toBeGreaterThan(1);
     expect(new Set(images).size).toBe(1);
     const [, major, minor] = /^node:(\d+)\.(\d+)\.\d+-slim$/.exec(images[0] ?? '') ?? [];
@@ -127,6 +132,21 @@ describe('Dockerfile', () => {
     for (const line of [...arguments_('ENTRYPOINT'), ...arguments_('CMD')])
       expect(JSON.parse(line)).toBeInstanceOf(Array);
     expect(arguments_('ENTRYPOINT')).toEqual(['["node", "dist/cli/main.js"]']);
+  });
+
+  test('makes the image of the roles unless told otherwise, and one with everything in one as the stage embedded', () => {
+    const from = (line: string) => lines.slice(lines.indexOf(`FROM ${line}`)).slice(1);
+    const command = (line: string) => from(line).find((each) => each.startsWith('CMD '));
+    expect(arguments_('FROM').at(-1)).toBe('common');
+    expect(command('common')).toBe('CMD ["gateway"]');
+    expect(command('common AS embedded')).toBe('CMD ["up", "--embedded"]');
+    const environment = Object.fromEntries(
+      from('common AS embedded')
+        .slice(0, 2)
+        .map((line) => /(\w+)=(\S+)/.exec(line)!.slice(1) as [string, string]),
+    );
+    expect(loadSettings(environment).warnings).toEqual([]);
+    expect(Object.keys(environment)).toEqual(['SIGNMESH_HTTP_HOST', 'SIGNMESH_GRPC_HOST']);
   });
 
   test('copies what exists, and brings no development packages', () => {
