@@ -13,13 +13,14 @@ const tookMs: string[] = [];
 afterAll(() => void process.stdout.write(`payouts: ${tookMs.join(', ')}\n`));
 
 describe.each(only.split(','))('payouts, %s', (world) => {
-  const beganMs = performance.now();
+  let beganMs: number;
   let custody: TestCluster;
   let payouts: PayoutClient;
   let walletId: string;
   let hook: Webhook;
 
   beforeAll(async () => {
+    beganMs = performance.now();
     custody = await cluster({ live: world === 'live', listen: world === 'listening' });
     const { url, token, fetch } = custody;
     payouts = new PayoutClient({ baseUrl: url, token, fetch });
