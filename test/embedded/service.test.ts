@@ -106,6 +106,8 @@ describe('an embedded service', () => {
     const session = await must(200, 'GET', `/v1/sandbox/sessions/${id ?? made.receipt.session_id}`);
     expect(session.transcript.length).toBeGreaterThan(4);
     expect((await must(200, 'POST', '/v1/sandbox/faults/reset')).removed).toBe(2);
+    // Its door is real.
+    await must(422, 'POST', '/v1/sandbox/faults', { fault: 'answer_lost' });
   });
 
   it('advances its clock, and goes back to a snapshot', async () => {
