@@ -108,13 +108,6 @@ export type Observation =
       readonly what: 'armed' | 'fired' | 'ended';
     };
 
-/** What a checker found: the name of the invariant and what contradicts it, in words without secrets. */
-export interface Violation {
-  readonly invariant: string;
-  readonly text: string;
-  readonly atMs: number;
-}
-
 export interface Checker {
   readonly invariant: string;
   /** Looks at one observation; a text says what is wrong. */

@@ -28,7 +28,7 @@ import type {
   ScenarioWorld,
   SessionFacts,
 } from '../runner/scenario/world.ts';
-import type { Violation } from '../sim/observation.ts';
+import type { Violation } from '../sim/violation.ts';
 import { CeremonyFailed, type Key, type Signature, type SignOptions } from './ceremonies.ts';
 import type { ClusterEvents, ClusterPorts, ClusterWebhooks, TokenOptions } from './cluster-ports.ts';
 import type { EventMatch } from './event-reader.ts';

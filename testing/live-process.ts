@@ -5,7 +5,8 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { makeOwnFolder } from './own-folder.ts';
-import { type ReadyLine, StartFailed, UpProcess, upCommand } from './up-process.ts';
+import type { ReadyLine } from './ready-line.ts';
+import { StartFailed, UpProcess, upCommand } from './up-process.ts';
 
 export interface LiveProcessOptions {
   /** Variables of `up` (docs/configuration.md); a function gets the data directory. */

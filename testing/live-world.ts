@@ -12,7 +12,8 @@ import type { FaultEngine, Order, ReceiverBehaviour } from '../faults/vocabulary
 import type { Fault } from '../faults/vocabulary/fault.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import type { CallName, CallTypes, QuestionName, Questions, ScenarioWorld } from '../runner/scenario/world.ts';
-import type { Checker, Observation, Violation } from '../sim/observation.ts';
+import type { Checker, Observation } from '../sim/observation.ts';
+import type { Violation } from '../sim/violation.ts';
 import {
   ApiError,
   CallFailed,

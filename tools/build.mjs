@@ -177,6 +177,8 @@ const replaced = {
     import api from './lib/api/index.js';
     Object.assign(Dispatcher.prototype, api);
     export { Client, Pool };`,
+  // HTTP/1.1 alone.
+  'undici/lib/dispatcher/client-h2.js': unused('HTTP/2 of undici'),
   // Its parser twice, for machines with and without SIMD; Node.js 20 runs on none without.
   'undici/lib/llhttp/llhttp-wasm.js': `module.exports = require('./llhttp_simd-wasm.js');`,
   // Of its many stores, Redis.
@@ -199,6 +201,13 @@ const replaced = {
   // Types out of texts, in the grammar of TypeScript: ours are written as calls.
   'typebox/build/type/script/script.mjs': `
     export function Script() { throw new Error('the build leaves typebox Script out: see tools/build.mjs'); }`,
+  // Pino writes to a stream of this thread.
+  'thread-stream/index.js': unused('thread-stream'),
+  // Fastify answers requests without a socket with it; here `serve` does.
+  'light-my-request/index.js': unused('light-my-request'),
+  // Its clients of Redis are ioredis's.
+  'bullmq/dist/esm/classes/bun-redis-client.js': `export const createBunRedisClient = undefined;`,
+  'bullmq/dist/esm/classes/node-redis-client.js': `export const createNodeRedisClient = undefined;`,
   // BullMQ reads times of repeated jobs with it; jobs here do not repeat.
   'cron-parser/dist/index.js': unused('cron-parser', 'CronExpressionParser'),
   // gateway/http gives Fastify its own compilers of schemas, which are never asked.

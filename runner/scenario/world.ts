@@ -30,7 +30,7 @@ import type {
   SignatureShareResponse,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { LoggedEvent } from '../../redis/event-log.ts';
-import type { Violation } from '../../sim/observation.ts';
+import type { Violation } from '../../sim/violation.ts';
 import type { ownKeystores, StepOf } from './format.ts';
 
 export interface CallTypes {

@@ -12,7 +12,7 @@ import { compileSchema } from '../../api/validate.ts';
 import { eventTypes } from '../../delivery/events/types.ts';
 import { bodyExamples, exampleIds } from '../../openapi/body-examples.ts';
 import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
-import type { ReadyLine } from '../../testing/up-process.ts';
+import type { ReadyLine } from '../../testing/ready-line.ts';
 import { restRoutes } from '../../tools/docs/rest-routes.ts';
 import { until } from '../support/until.ts';
 import { type Document, inline, resolve } from './support/document.ts';

@@ -2,7 +2,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestProject } from 'vitest/node';
-import type { Place, ReadyLine } from '../../testing/up-process.ts';
+import type { ReadyLine } from '../../testing/ready-line.ts';
+import type { Place } from '../../testing/up-process.ts';
 import { startCluster, type TestCluster } from './cluster.ts';
 
 /** Over those of every test's cluster. */

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../cli/up/ports.ts';
-import type { ReadyLine } from '../../testing/up-process.ts';
+import type { ReadyLine } from '../../testing/ready-line.ts';
 import { keptFolder, temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
 import { allGone } from '../support/alive.ts';
