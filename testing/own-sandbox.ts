@@ -1,6 +1,6 @@
 /** What a cluster of its own stands on: processes (live-process.ts), or a service in this one (listening.ts). */
 import type { ClusterPorts } from './cluster-ports.ts';
-import type { ReadyLine } from './up-process.ts';
+import type { ReadyLine } from './ready-line.ts';
 
 /** A sandbox that was started for a cluster, and ends with it. */
 export interface OwnSandbox {
