@@ -2,13 +2,13 @@
 import { describe, expect, test } from 'vitest';
 import { runWorldSeed } from '../../world/search/campaign.ts';
 import { profiles } from '../../world/search/profiles.ts';
-import { runs } from '../support/thorough.ts';
+import { isThorough, runs } from '../support/thorough.ts';
 
 const fast = { crypto: 'model', record: false } as const;
 
 describe('random runs', { timeout: 3_600_000 }, () => {
   test.each(profiles)('%s: nothing is found', async (profile) => {
-    for (let seed = 1; seed <= runs(2, 150); seed += 1) {
+    for (let seed = 1; seed <= runs(1, 150); seed += 1) {
       const { verdict } = await runWorldSeed(seed, profile, fast);
       expect([seed, verdict]).toEqual([seed, { kind: 'passed' }]);
     }
@@ -28,9 +28,9 @@ describe('random runs', { timeout: 3_600_000 }, () => {
   });
 });
 
-describe('runs that found something once', { timeout: 600_000 }, () => {
-  // Two tenants paid one wallet from Copper, whose order ids counted each tenant's: the second deposit was lost.
-  // A job in memory whose consumer had died could not be added again.
+// Both have tests of their own: test/providers/adapters.test.ts (order ids of Copper that two tenants shared, so that a
+// deposit was lost), test/world/recon-queue.test.ts (a job in memory whose consumer had died could not be added again).
+describe.skipIf(!isThorough)('runs that found something once', { timeout: 600_000 }, () => {
   test.each([
     [22, 'stormy'],
     [5, 'hostile'],

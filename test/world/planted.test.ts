@@ -1,0 +1,47 @@
+/**
+ * The search of the control plane finds what is wrong: each known flaw is planted into a copy of the compiled program, and
+ * random runs must find the invariant that it breaks, within a stated number of seeds. A sample in `npm test`, all of them in
+ * a thorough run.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildProgram, copiesFolder, plantedCopy, runScript } from '../sim/support/program-copy.ts';
+import { isThorough } from '../support/thorough.ts';
+import { plantedFlaws } from './support/planted.ts';
+
+const folder = copiesFolder('planted-wallets');
+/** A sample that is found soon, and all in a thorough run. */
+const sample = ['initiator-votes', 'reserve-kept'];
+const searched = plantedFlaws.filter(({ name }) => isThorough || sample.includes(name));
+
+beforeAll(() => buildProgram(folder), 120_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Found {
+  readonly seed: number;
+  readonly verdict: { readonly kind: string; readonly invariant?: string };
+}
+
+describe('a planted flaw is found by random runs', { timeout: 3_600_000 }, () => {
+  test.each(searched)('$name', async ({ name, edits, profile, seeds, invariants }) => {
+    const copy = plantedCopy(folder, name, edits);
+    const module = JSON.stringify(pathToFileURL(join(copy, 'world', 'search', 'campaign.js')).href);
+    const { code, out, errors } = await runScript(
+      folder,
+      `const { runWorldSeed } = await import(${module});
+      let seed = 0, verdict;
+      do {
+        seed += 1;
+        ({ verdict } = await runWorldSeed(seed, '${profile}', { crypto: 'model', record: false }));
+      } while (verdict.kind === 'passed' && seed < ${seeds});
+      process.stdout.write(JSON.stringify({ seed, verdict }));`,
+    );
+    rmSync(copy, { recursive: true, force: true });
+    expect(code, errors).toBe(0);
+    const { seed, verdict } = JSON.parse(out) as Found;
+    expect([seed, verdict.kind]).toEqual([seed, 'violated']);
+    expect(invariants).toContain(verdict.invariant);
+  });
+});

@@ -1,0 +1,207 @@
+/**
+ * Known flaws of the control plane, planted into the compiled program: each replaces pieces of text in compiled files, and
+ * names the invariants of which one must be found violated by `signmesh sim --world wallets`, within so many seeds.
+ */
+export interface PlantedFlaw {
+  readonly name: string;
+  /** What is wrong with the product then. */
+  readonly flaw: string;
+  /** Files as the compiler writes them. */
+  readonly edits: readonly { readonly file: string; readonly from: string; readonly to: string }[];
+  /** One of these is violated. */
+  readonly invariants: readonly string[];
+  readonly profile: 'calm' | 'stormy' | 'hostile';
+  /** It is found within so many seeds, counted from 1. */
+  readonly seeds: number;
+}
+
+export const plantedFlaws: readonly PlantedFlaw[] = [
+  {
+    name: 'initiator-votes',
+    flaw: 'who made an intent may approve it',
+    edits: [
+      {
+        file: 'custody/intents/approval.js',
+        from: "if (by === initiator)\n        return 'initiator_may_not_approve';",
+        to: '',
+      },
+    ],
+    invariants: ['votes-as-required'],
+    profile: 'calm',
+    seeds: 30,
+  },
+  {
+    name: 'one-vote-is-enough',
+    flaw: 'one approval is enough, whatever the quorum',
+    edits: [
+      {
+        file: 'custody/intents/machine.js',
+        from: 'approversOf(voted).size < record.approvalsRequired',
+        to: 'approversOf(voted).size < 1',
+      },
+    ],
+    invariants: ['votes-as-required'],
+    profile: 'calm',
+    seeds: 60,
+  },
+  {
+    name: 'deny-beaten',
+    flaw: 'a rule that denies alone is passed over',
+    edits: [{ file: 'controls/policies/evaluate.js', from: 'if (denying.length > 0)', to: 'if (denying.length > 1)' }],
+    invariants: ['decided-as-written'],
+    profile: 'calm',
+    seeds: 30,
+  },
+  {
+    name: 'approval-not-asked',
+    flaw: 'a rule that asks for approval is passed over',
+    edits: [{ file: 'controls/policies/evaluate.js', from: 'if (asking.length > 0)', to: 'if (asking.length > 1)' }],
+    invariants: ['decided-as-written'],
+    profile: 'calm',
+    seeds: 30,
+  },
+  {
+    name: 'frozen-takes-intents',
+    flaw: 'a frozen wallet takes new intents',
+    edits: [
+      {
+        file: 'custody/intents/evaluation.js',
+        from: "if (wallet.status !== 'active')\n        throw walletNotActive(wallet.status);",
+        to: '',
+      },
+    ],
+    invariants: ['decided-as-written'],
+    profile: 'calm',
+    seeds: 30,
+  },
+  {
+    name: 'reserve-kept',
+    flaw: 'what an intent set aside is not given back at its end',
+    edits: [
+      {
+        file: 'custody/intents/ledger.js',
+        from: '[...reserve.map(reversed), ...spentBy(after)]',
+        to: '[...spentBy(after)]',
+      },
+    ],
+    invariants: ['books-as-documented', 'no-internal-error', 'no-bugs', 'orders-end'],
+    profile: 'calm',
+    seeds: 10,
+  },
+  {
+    name: 'fee-forgotten',
+    flaw: 'the fee that was paid stays in the ledger',
+    edits: [
+      {
+        file: 'custody/intents/ledger.js',
+        from: "const fee = BigInt(feePaid?.units ?? '0');",
+        to: 'const fee = 0n;',
+      },
+    ],
+    invariants: ['books-as-documented', 'providers-agree'],
+    profile: 'calm',
+    seeds: 10,
+  },
+  {
+    name: 'deposit-forgotten',
+    flaw: 'a transfer to another wallet is not credited there',
+    edits: [
+      {
+        file: 'custody/intents/steps.js',
+        from: 'await this.#creditReceiver(task, progress.providerTxId);',
+        to: '',
+      },
+    ],
+    invariants: ['providers-agree'],
+    profile: 'calm',
+    seeds: 10,
+  },
+  {
+    name: 'redirect-delivers',
+    flaw: 'a redirect counts as a delivery',
+    edits: [{ file: 'delivery/deliveries/schedule.js', from: 'result.status < 300', to: 'result.status < 400' }],
+    invariants: ['hooks-get-events'],
+    profile: 'hostile',
+    seeds: 200,
+  },
+  {
+    name: 'signature-of-another-message',
+    flaw: 'a webhook is signed over the time before the id',
+    edits: [
+      {
+        file: 'delivery/deliveries/signatures.js',
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: it is planted as it stands.
+        from: 'update(`${messageId}.${timestamp}.`)',
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: it is planted as it stands.
+        to: 'update(`${timestamp}.${messageId}.`)',
+      },
+    ],
+    invariants: ['hooks-signed'],
+    profile: 'calm',
+    seeds: 10,
+  },
+  {
+    name: 'event-left-out',
+    flaw: 'an intent that is broadcast has no event of it',
+    edits: [
+      {
+        file: 'custody/intents/effects.js',
+        from: 'if (record.status !== previous?.status)',
+        to: "if (record.status !== previous?.status && record.status !== 'broadcasting')",
+      },
+    ],
+    invariants: ['books-as-documented', 'events-complete'],
+    profile: 'calm',
+    seeds: 10,
+  },
+  {
+    name: 'secret-in-clear',
+    flaw: 'the secret of a webhook is stored in clear beside the sealed one',
+    edits: [
+      {
+        file: 'delivery/webhooks/secrets.js',
+        from: 'endsAtMs: null } };',
+        to: 'endsAtMs: null, plain } };',
+      },
+    ],
+    invariants: ['no-secret-in-clear'],
+    profile: 'calm',
+    seeds: 10,
+  },
+  {
+    name: 'receipt-of-another-transfer',
+    flaw: 'a receipt names the sender as destination',
+    edits: [{ file: 'controls/receipts/claims.js', from: 'to: facts.toAddress', to: 'to: facts.fromAddress' }],
+    invariants: ['decided-as-written'],
+    profile: 'calm',
+    seeds: 10,
+  },
+  {
+    name: 'fee-not-set-aside',
+    flaw: 'the largest fee of an intent is not set aside',
+    edits: [
+      {
+        file: 'custody/intents/ledger.js',
+        from: '{ asset: feeReserve.asset, available: -BigInt(feeReserve.units), reserved: BigInt(feeReserve.units) },',
+        to: '',
+      },
+    ],
+    invariants: ['books-as-documented'],
+    profile: 'calm',
+    seeds: 10,
+  },
+  {
+    name: 'spent-twice',
+    flaw: 'the ledger takes a completed transfer twice',
+    edits: [
+      {
+        file: 'custody/intents/ledger.js',
+        from: '? [{ asset, available: -BigInt(units), reserved: 0n }, ...spent]',
+        to: '? [{ asset, available: -2n * BigInt(units), reserved: 0n }, ...spent]',
+      },
+    ],
+    invariants: ['books-as-documented', 'providers-agree'],
+    profile: 'calm',
+    seeds: 10,
+  },
+];
