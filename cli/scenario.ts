@@ -4,6 +4,7 @@
  */
 import { Command, CommanderError, Option } from 'commander';
 import { runSimulated } from '../runner/scenario/simulated-world.ts';
+import { usesWalletApi } from '../runner/scenario/wallet-api-use.ts';
 import { type Run, type Verdict, verdictExitCodes } from '../runner/scenario/world.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import { commandName } from './common/invocation.ts';
@@ -95,7 +96,7 @@ async function runAll(names: readonly string[], flags: RunFlags): Promise<number
   const reporter = new RunReporter(flags.report, scenarios.length);
   if (flags.live === undefined) {
     if (flags.token !== undefined) throw new Failure('--token goes with --live.', exitCodes.usage);
-    for (const scenario of scenarios) reporter.add(...timed(() => simulated(scenario, flags)));
+    for (const scenario of scenarios) reporter.add(...(await timed(() => simulated(scenario, flags))));
   } else {
     if (flags.seed !== undefined) throw new Failure('--seed is of the simulated world.', exitCodes.usage);
     if (flags.crypto !== undefined) throw new Failure('--crypto is of the simulated world.', exitCodes.usage);
@@ -107,19 +108,19 @@ async function runAll(names: readonly string[], flags: RunFlags): Promise<number
   return worst(reporter.runs.map(({ verdict }) => verdict));
 }
 
-function simulated(scenario: FoundScenario, { seed, crypto }: RunFlags): Run {
+async function simulated(scenario: FoundScenario, { seed, crypto }: RunFlags): Promise<Run> {
   const { file } = scenario;
   const again = { file, command: commandName() };
-  return runSimulated(scenario, {
-    ...again,
-    ...(seed !== undefined && { seed }),
-    ...(crypto !== undefined && { crypto }),
-  });
+  const options = { ...again, ...(seed !== undefined && { seed }), ...(crypto !== undefined && { crypto }) };
+  if (!usesWalletApi(scenario)) return runSimulated(scenario, options);
+  // The control plane is loaded where it is asked for.
+  const { runInCustodyWorld } = await import('../world/scenario/run.ts');
+  return runInCustodyWorld(scenario, options);
 }
 
-function timed(work: () => Run): [Run, number] {
+async function timed(work: () => Promise<Run>): Promise<[Run, number]> {
   const beganMs = performance.now();
-  const done = work();
+  const done = await work();
   return [done, performance.now() - beganMs];
 }
 

@@ -2046,6 +2046,15 @@ export interface IntentPage {
   readonly next_cursor: string | null;
 }
 
+export interface IssueSandboxToken {
+  /** 1 to 100 characters, not blank, without control and direction characters */
+  readonly name?: string;
+  /** the caller’s name for another tenant: the same name is the same tenant; the caller’s own by default */
+  readonly tenant?: string;
+  /** every scope but `sandbox:admin` by default */
+  readonly scopes?: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
+}
+
 export interface KeySet {
   readonly keys: readonly ({
     readonly kty: 'OKP';
@@ -3730,6 +3739,13 @@ export interface SandboxStepEvent {
   readonly what: 'began' | 'ended';
   readonly session: string;
   readonly text: string;
+}
+
+export interface SandboxToken {
+  readonly id: string;
+  readonly token: string;
+  readonly tenant: string;
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
 }
 
 export interface SandboxViolationEvent {
@@ -5790,6 +5806,8 @@ export interface SandboxApi {
   recording(query?: { after?: number; limit?: number }, options?: CallOptions): Promise<SandboxRecording>;
   /** How a webhook receiver of your own shall behave now, by the faults that are armed: `GET /v1/sandbox/receiver`, scope `sandbox:admin`. */
   receiver(options?: CallOptions): Promise<SandboxReceiver>;
+  /** Issue a token: another person of the caller’s tenant, or of a tenant of its own: `POST /v1/sandbox/tokens`, scope `sandbox:admin`. */
+  issueToken(body?: IssueSandboxToken, options?: CallOptions): Promise<SandboxToken>;
 }
 
 export interface VaultsApi {
@@ -6011,6 +6029,7 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     reset: { id: 'resetSandbox', method: 'POST', path: '/v1/sandbox/reset', repeat: 'refused' },
     recording: { id: 'readSandboxRecording', method: 'GET', path: '/v1/sandbox/recording', repeat: 'always', input: 'query' },
     receiver: { id: 'getSandboxReceiver', method: 'GET', path: '/v1/sandbox/receiver', repeat: 'always' },
+    issueToken: { id: 'issueSandboxToken', method: 'POST', path: '/v1/sandbox/tokens', repeat: 'refused', input: 'body' },
   },
   vaults: {
     create: { id: 'createVault', method: 'POST', path: '/v1/vaults', repeat: 'keyed', input: 'body' },

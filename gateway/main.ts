@@ -88,7 +88,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const probe = () => redis.ping().catch(() => undefined);
   const load = new LoadControl({ timers, probe, ...(config.load && { limits: config.load }) });
   const admission = new Admission(authenticator, limits, timers, load);
-  const sandbox = { control: config.sandboxControl, sessions: sandboxSessions({ calls }) };
+  const sandbox = { control: config.sandboxControl, sessions: sandboxSessions({ calls }), tokens: store };
   const { credentialKeysDir } = config;
   const clusters = {
     signer: makeClusterSigner({ calls }),

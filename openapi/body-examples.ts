@@ -90,6 +90,7 @@ export const bodyExamples: Readonly<Record<string, JsonObject>> = {
   resolveReconException: { resolution: 'false_positive', note: 'the provider has answered by phone' },
   createSandboxFault: { fault: 'drop', target: 'node/2', expires_in_s: 5 },
   beginSandboxStep: { step: 'pay' },
+  issueSandboxToken: { name: 'alice', tenant: 'suppliers' },
   beginSandboxKey: { session_id: 'my-safe', keystore_type: 'MULTISIG_EVM_WALLET', threshold: 2, total_nodes: 3 },
   crashSandboxNode: { restart_after_ms: 100 },
   advanceSandboxClock: { advance_s: 60 },

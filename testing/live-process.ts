@@ -34,14 +34,27 @@ export interface TestSettings {
   readonly partialTimeoutMs: number;
   /** A call waits so long for nodes that are unreachable. */
   readonly nodesWaitMs: number;
+  /** 1 each by default. */
+  readonly gateways?: number;
+  readonly workers?: number;
   /** Whether its gateway's door can have faults. */
   readonly doorFaults?: boolean;
 }
 
 /** Variables of a sandbox for tests and scenarios: it has no rate limits, and repeats deliveries soon. */
 export function testVariables(settings: TestSettings): Variables {
-  const { nodes, clusters = 1, partialTimeoutMs, nodesWaitMs, doorFaults = false } = settings;
+  const {
+    nodes,
+    clusters = 1,
+    partialTimeoutMs,
+    nodesWaitMs,
+    gateways = 1,
+    workers = 1,
+    doorFaults = false,
+  } = settings;
   return {
+    SIGNMESH_GATEWAYS: String(gateways),
+    SIGNMESH_WORKERS: String(workers),
     SIGNMESH_NODES: String(nodes),
     SIGNMESH_CLUSTERS: String(clusters),
     SIGNMESH_PARTIAL_TIMEOUT_MS: String(partialTimeoutMs),

@@ -30,8 +30,10 @@ export interface LiveWorldOptions {
   readonly api: SandboxApi;
   /** Nodes of the sandbox, in all its clusters. */
   readonly nodes: number;
-  /** Whether events are delivered to a receiver of this world. */
-  readonly receiver: boolean;
+  /** Whether there is a receiver of webhooks, and whether it gets every event of the sandbox's tenant. */
+  readonly receiver: boolean | 'registered';
+  /** Gateways that the calls of the wallet API go to in turn; that of `api` alone by default. */
+  readonly doors?: readonly string[];
   /** Checks answers, events and faults; a live world shows no frames and no writes. */
   readonly checkers?: readonly Checker[];
 }
@@ -58,11 +60,13 @@ export class LiveWorld implements ScenarioWorld {
   readonly #seenEvents = new Set<string>();
   readonly #beganMs = performance.now();
   readonly #beganEpochMs = Date.now();
+  readonly #tokens = new Map<string, string>();
   #webhook: string | undefined;
   /** By the clock of the sandbox, RFC 3339. */
   #since = '';
   #recordingFrom = 0;
   #calls = 0n;
+  #requests = 0;
   #faults = 0;
   #waking: NodeJS.Timeout | undefined;
 
@@ -83,14 +87,14 @@ export class LiveWorld implements ScenarioWorld {
 
   /** Resolves when the sandbox is as a scenario wants to find it: no faults, every process up. */
   static async open(options: LiveWorldOptions): Promise<LiveWorld> {
-    const receiver = options.receiver ? await WebhookReceiver.start() : undefined;
+    const receiver = options.receiver !== false ? await WebhookReceiver.start() : undefined;
     const world = new LiveWorld(options, receiver);
     try {
       await world.#heal();
       const { now } = await options.api.request<{ now: string }>('GET', '/v1/sandbox/clock');
       world.#since = now;
       world.#recordingFrom = await options.api.recordingEnd();
-      if (receiver) {
+      if (receiver && options.receiver === 'registered') {
         const body = { url: receiver.url, events: ['*'] };
         world.#webhook = (await options.api.request<{ id: string }>('POST', '/v1/webhooks', body)).id;
       }
@@ -283,7 +287,38 @@ export class LiveWorld implements ScenarioWorld {
       return events.map((event) => this.#logged(event));
     },
     delivered: async () => this.#receiver?.acknowledged() ?? [],
+    request: async ({ by, method, target, body, key }) => {
+      const token = await this.#tokenOf(by);
+      const { doors = [] } = this.#options;
+      const door = doors[this.#requests % Math.max(1, doors.length)];
+      this.#requests += 1;
+      return this.#api.once(method, target, {
+        token,
+        ...(door !== undefined && { door }),
+        ...(body && { body }),
+        ...(key !== undefined && { key }),
+      });
+    },
+    receiver: async ({ name, answers }) => {
+      if (!this.#receiver) throw new Error('this world has no receiver of webhooks');
+      if (answers !== undefined) this.#receiver.answer(name, answers);
+      return { url: `${this.#receiver.url}${name}` };
+    },
+    received: async ({ name }) => this.#receiver?.received.filter((one) => one.name === name) ?? [],
   };
+
+  /** Each run has tenants of its own, and every principal a token of its own. */
+  async #tokenOf(by: string): Promise<string> {
+    const known = this.#tokens.get(by);
+    if (known !== undefined) return known;
+    const [name, tenant = 'main'] = by.split('@');
+    const body = { name, tenant: `${tenant}-${this.#run}` };
+    const { token } = await this.#insist(() =>
+      this.#api.request<{ token: string }>('POST', '/v1/sandbox/tokens', body),
+    );
+    this.#tokens.set(by, token);
+    return token;
+  }
 
   async #inject(fault: Fault): Promise<string> {
     if (!fault.fault.startsWith('receiver_')) return (await this.#createFault(fault)).id;

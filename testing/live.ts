@@ -39,7 +39,7 @@ export async function liveCluster(options: LiveClusterOptions): Promise<TestClus
   const fetch = fetchAt(baseUrl);
   try {
     const count = (await api.processes()).filter(({ process }) => process.startsWith('node/')).length;
-    const world = await LiveWorld.open({ api, nodes: count, receiver });
+    const world = await LiveWorld.open({ api, nodes: count, receiver: receiver && 'registered' });
     let stopping: Promise<void> | undefined;
     return new TestCluster(world, {
       nodes: count,

@@ -4,6 +4,8 @@ export interface ReadyLine {
   readonly http: string;
   /** host:port */
   readonly grpc: string;
+  /** Of every gateway; the first is that of `http` and `grpc`. */
+  readonly gateways: readonly { readonly http: string; readonly grpc: string }[];
   /** Of this sandbox alone, with every scope. Secret where the sandbox has a seed of its own. */
   readonly token: string;
   /** Another principal's of the same tenant: approves what the first has initiated. */

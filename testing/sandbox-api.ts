@@ -100,6 +100,15 @@ export interface EventView {
   readonly data: { readonly object: object };
 }
 
+export interface OnceOptions {
+  readonly token: string;
+  readonly body?: object;
+  /** The Idempotency-Key. */
+  readonly key?: string;
+  /** e.g. http://127.0.0.1:8081 */
+  readonly door?: string;
+}
+
 interface BegunKey {
   readonly session_id: string;
   readonly state: string;
@@ -270,15 +279,40 @@ export class SandboxApi {
     throw new ApiError(response.status, error?.code ?? '', message);
   }
 
-  /** The answer may also be cut short, by the death of the gateway: then there was none. */
-  async #fetch(method: string, path: string, body: string | undefined): Promise<Answer> {
-    const { baseUrl, token, timeoutMs = 35_000, fetch = globalThis.fetch } = this.#options;
+  /** One try of any operation, by another token, at another gateway (`door`); whatever the answer is. */
+  async once(
+    method: string,
+    path: string,
+    { token, body, key, door }: OnceOptions,
+  ): Promise<{ status: number; body: unknown } | { failure: CallFailure; message: string }> {
     try {
-      const response = await fetch(`${baseUrl}${path}`, {
+      const { status, text } = await this.#fetch(method, path, body && JSON.stringify(body), {
+        token,
+        ...(key !== undefined && { key }),
+        ...(door !== undefined && { door }),
+      });
+      return { status, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
+    } catch (error) {
+      if (error instanceof ApiError) return { failure: 'UNAVAILABLE', message: error.message };
+      throw error;
+    }
+  }
+
+  /** The answer may also be cut short, by the death of the gateway: then there was none. */
+  async #fetch(
+    method: string,
+    path: string,
+    body: string | undefined,
+    { token = this.#options.token, key, door = this.#options.baseUrl }: Partial<OnceOptions> = {},
+  ): Promise<Answer> {
+    const { timeoutMs = 35_000, fetch = globalThis.fetch } = this.#options;
+    try {
+      const response = await fetch(`${door}${path}`, {
         method,
         headers: {
           authorization: `Bearer ${token}`,
           ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(key !== undefined && { 'idempotency-key': key }),
         },
         ...(body !== undefined && { body }),
         signal: AbortSignal.timeout(timeoutMs),

@@ -9,12 +9,22 @@ export interface ReceivedEvent {
   readonly type: string;
   /** The status that it was answered with; 0: the connection was cut. */
   readonly status: number;
+  /** The path that it was sent to, without its slash: the receiver's name; empty: the one without a name. */
+  readonly name: string;
+  readonly resource: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
 }
+
+/** A status; `never`: no answer; `reset`: the connection is cut. */
+export type ReceiverAnswer = number | 'never' | 'reset';
 
 export class WebhookReceiver {
   readonly received: ReceivedEvent[] = [];
   readonly #server: Server;
-  #behaviour: ReceiverBehaviour = {};
+  #behaviour: ReceiverBehaviour | undefined;
+  /** By the receiver's name. */
+  readonly #answers = new Map<string, ReceiverAnswer[]>();
 
   private constructor(hears: (request: ReceivedRequest, failure?: unknown) => void, respond: Respond | undefined) {
     this.#server = createServer((request, response) => {
@@ -23,18 +33,20 @@ export class WebhookReceiver {
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', async () => {
         const atMs = Date.now();
+        const name = (request.url ?? '/').slice(1);
         const body = Buffer.concat(chunks).toString();
         const headers = Object.fromEntries(
-          Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+          Object.entries(request.headers).map(([field, value]) => [field, String(value)]),
         );
-        const { status: told, slowMs = 0, reset = false } = this.#behaviour;
+        const { status: told, slowMs = 0, reset = false, never = false } = this.#behaviourOf(name);
         const made = () => new Request(this.url, { method: 'POST', headers, body });
         const { status, retryAfter, failure } = await respondWith(told === undefined ? respond : () => told, made);
-        const event = JSON.parse(body) as { id: string; type: string };
+        const { id, type, resource } = JSON.parse(body) as { id: string; type: string; resource: { id: string } };
         setTimeout(() => {
-          const given = reset ? 0 : status;
-          this.received.push({ id: event.id, type: event.type, status: given });
+          const given = reset || never ? 0 : status;
+          this.received.push({ name, id, type, resource: resource.id, headers, body, status: given });
           hears({ body, headers, status: given, atMs }, failure);
+          if (never) return;
           if (reset) request.socket.resetAndDestroy();
           else response.writeHead(status, retryAfter === undefined ? {} : { 'retry-after': retryAfter }).end();
         }, slowMs);
@@ -57,7 +69,21 @@ export class WebhookReceiver {
   }
 
   behave(behaviour: ReceiverBehaviour | undefined): void {
-    this.#behaviour = behaviour ?? {};
+    this.#behaviour = behaviour;
+  }
+
+  /** How the receiver of this name answers the requests to come, in turn; the last answer from then on. */
+  answer(name: string, answers: readonly ReceiverAnswer[]): void {
+    this.#answers.set(name, [...answers]);
+  }
+
+  /** A fault of all receivers goes before what one of them is told. */
+  #behaviourOf(name: string): ReceiverBehaviour & { readonly never?: boolean } {
+    const answers = this.#answers.get(name) ?? [];
+    const told = answers.length > 1 ? answers.shift() : answers[0];
+    if (this.#behaviour !== undefined || told === undefined) return this.#behaviour ?? {};
+    if (typeof told === 'number') return { status: told };
+    return told === 'never' ? { never: true } : { reset: true };
   }
 
   /** Types of the events that it has acknowledged. */

@@ -11,6 +11,7 @@ import { faultsPage } from './docs/faults.ts';
 import { metricsPage } from './docs/metrics.ts';
 import { reasonCodesPage } from './docs/reason-codes.ts';
 import { sandboxApiPage } from './docs/sandbox-api.ts';
+import { scenarioOperationsModule } from './docs/scenario-operations.ts';
 import { scenarioSchemaFile, scenariosPage } from './docs/scenarios.ts';
 import { signingApiPage } from './docs/signing-api.ts';
 import { signingRoundPage } from './docs/signing-round.ts';
@@ -38,6 +39,7 @@ const generatedPages: readonly Page[] = [
   { path: 'docs/tokens.md', render: tokensPage },
   { path: 'docs/treasury.md', render: treasuryPage },
   { path: 'docs/wallet-api.md', render: walletApiPage },
+  { path: 'runner/scenario/generated-operations.ts', render: scenarioOperationsModule },
   { path: 'scenarios/schema.json', render: scenarioSchemaFile },
 ];
 

@@ -26,6 +26,9 @@ export interface AttendantAnswer {
   readonly retryAfter?: string | undefined;
 }
 
+/** A status; `never`: no answer; `reset`: the connection is cut. */
+export type ReceiverAnswer = number | 'never' | 'reset';
+
 export class Receivers {
   readonly #time: VirtualTime;
   readonly #wayMs: number;
@@ -35,6 +38,8 @@ export class Receivers {
   #behaviour: ReceiverBehaviour | undefined;
   /** Of single receivers, by URL. */
   readonly #behaviours = new Map<string, ReceiverBehaviour>();
+  /** By address. */
+  readonly #answers = new Map<string, ReceiverAnswer[]>();
 
   constructor(time: VirtualTime, wayMs: number) {
     this.#time = time;
@@ -72,6 +77,22 @@ export class Receivers {
     this.#behaviours.set(url, behaviour);
   }
 
+  /** How the receiver at this address answers the requests to come, in turn; the last answer from then on. */
+  answer(url: string, answers: readonly ReceiverAnswer[]): void {
+    this.#answers.set(url, [...answers]);
+  }
+
+  /** A fault of all receivers goes before what one of them is told. */
+  #behaviourAt(url: string): ReceiverBehaviour & { readonly never?: boolean } {
+    const own = this.#behaviours.get(url);
+    if (own !== undefined) return own;
+    const answers = this.#answers.get(url) ?? [];
+    const told = answers.length > 1 ? answers.shift() : answers[0];
+    if (this.#behaviour !== undefined || told === undefined) return this.#behaviour ?? {};
+    if (typeof told === 'number') return { status: told };
+    return told === 'never' ? { never: true } : { reset: true };
+  }
+
   /** The egress port of a process. */
   sender(life: ProcessLife): Send {
     return ({ url, headers, body, timeoutMs }) => {
@@ -103,10 +124,10 @@ export class Receivers {
             });
             return;
           }
-          const { status = 200, slowMs = 0, reset = false } = this.#behaviours.get(url) ?? this.#behaviour ?? {};
-          this.#note({ ...request, status: reset ? 0 : status });
+          const { status = 200, slowMs = 0, reset = false, never = false } = this.#behaviourAt(url);
+          this.#note({ ...request, status: reset || never ? 0 : status });
           if (reset) fail('connection_reset', 'the receiver closed the connection', this.#wayMs);
-          else if (fate === 'unanswered' || this.#wayMs + delayMs + slowMs >= timeoutMs) timedOut();
+          else if (never || fate === 'unanswered' || this.#wayMs + delayMs + slowMs >= timeoutMs) timedOut();
           else {
             this.#time.after(slowMs + this.#wayMs, () =>
               answer(() => ({

@@ -5,17 +5,23 @@
 import { isNode, splitName } from '../../faults/cluster-names.ts';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
 import { isDoorKind } from '../../faults/vocabulary/kinds.ts';
+import { CustodyBook } from '../../runner/scenario/custody-book.ts';
 import type { CheckedScenario } from '../../runner/scenario/format.ts';
 import { runScenario } from '../../runner/scenario/run.ts';
+import { usesWalletApi } from '../../runner/scenario/wallet-api-use.ts';
 import type { Run, Verdict } from '../../runner/scenario/world.ts';
 import { type LiveProcess, startLiveProcess, testVariables } from '../../testing/live-process.ts';
 import { LiveWorld } from '../../testing/live-world.ts';
 import { ApiError, SandboxApi } from '../../testing/sandbox-api.ts';
+import { brokenBooks, readersOf } from '../../world/scenario/books.ts';
 import { errorText, exitCodes, Failure } from '../common/failure.ts';
 import { commandName } from '../common/invocation.ts';
 import { targetOf } from '../events/public.ts';
 import type { FoundScenario } from './files.ts';
 import { liveCheckers } from './live-checkers.ts';
+
+/** How long intents and deliveries that are under way at the end of a run may take. */
+const booksSettleMs = 20_000;
 
 export interface LiveTarget {
   /** undefined: clusters of their own. */
@@ -48,10 +54,11 @@ async function onOwnCluster(scenarios: readonly CheckedScenario[], done: (run: R
   for (const scenario of scenarios) if (!possible.includes(scenario)) done(unsupported(scenario, '--live'), 0);
   const [first] = possible;
   if (first === undefined) return;
-  const { nodes, clusters = 1, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs } = first.cluster;
+  const { nodes, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs, ...counts } = first.cluster;
+  const { clusters = 1, gateways = 1, workers = 1 } = counts;
   const doorFaults = hasDoorFaults(first);
   const starting = startLiveProcess({
-    environment: testVariables({ nodes, clusters, partialTimeoutMs, nodesWaitMs, doorFaults }),
+    environment: testVariables({ nodes, clusters, partialTimeoutMs, nodesWaitMs, gateways, workers, doorFaults }),
   });
   // Ctrl-C leaves nothing behind; a second one is not waited for.
   const interrupt = () =>
@@ -80,7 +87,8 @@ async function runAlike(
     let mayReset = false;
     for (const scenario of possible) {
       if (mayReset) await api.reset();
-      await timed(() => runOn(api, scenario, '--live'), done);
+      const doors = own.ready.gateways.map(({ http }) => http);
+      await timed(() => runOn(api, scenario, '--live', doors), done);
       mayReset = leavesTraces(scenario);
     }
   } finally {
@@ -101,8 +109,13 @@ function ownToken(url: string): string {
   }
 }
 
-/** Runs one scenario on a sandbox, and leaves that healed. */
-export async function runOn(api: SandboxApi, scenario: CheckedScenario, flags: string): Promise<Run> {
+/** Runs one scenario on a sandbox, and leaves that healed. `doors`: of its gateways; that of `api` by default. */
+export async function runOn(
+  api: SandboxApi,
+  scenario: CheckedScenario,
+  flags: string,
+  doors?: readonly string[],
+): Promise<Run> {
   const found = (await api.processes()).filter(({ process }) => isNode(process)).map(({ process }) => process);
   const clusters = new Set(found.map((process) => splitName(process).cluster)).size;
   const nodes = found.length / clusters;
@@ -110,23 +123,28 @@ export async function runOn(api: SandboxApi, scenario: CheckedScenario, flags: s
   if (nodes !== scenario.cluster.nodes) {
     return unsupported(scenario, flags, `it wants ${scenario.cluster.nodes} nodes, and the cluster has ${nodes}`);
   }
-  const { clusters: wanted = 1 } = scenario.cluster;
+  const { clusters: wanted = 1, gateways = 1 } = scenario.cluster;
   if (clusters !== wanted) {
     return unsupported(scenario, flags, `it wants ${counted(wanted)}, and the sandbox has ${counted(clusters)}`);
+  }
+  if (gateways > (doors?.length ?? 1)) {
+    return unsupported(scenario, flags, `it wants ${gateways} gateways: run it on a cluster of its own`);
   }
   const world = await LiveWorld.open({
     api,
     nodes: found.length,
-    receiver: wantsReceiver(scenario),
+    receiver: wantsEvents(scenario) ? 'registered' : usesWalletApi(scenario),
+    ...(doors && { doors }),
     checkers: liveCheckers(scenario),
   });
+  const custody = new CustodyBook();
   try {
     const evaluated = await new Promise<Verdict>((resolve, reject) => {
       world.onFailure(reject);
-      runScenario(scenario, world, resolve);
+      runScenario(scenario, world, resolve, { custody });
     });
     const tookMs = world.nowMs();
-    const verdict = await withEvents(world, evaluated);
+    const verdict = await withBooks(world, custody, scenario, await withEvents(world, evaluated));
     await world.readRecording();
     return { ...describe(scenario, flags), verdict, tookMs, events: world.recording() };
   } finally {
@@ -148,6 +166,20 @@ function withEvents(world: LiveWorld, verdict: Verdict): Promise<Verdict> {
   });
 }
 
+/** The run has passed: what its tenants hold is right, or the verdict is another one. */
+async function withBooks(
+  world: LiveWorld,
+  book: CustodyBook,
+  scenario: CheckedScenario,
+  verdict: Verdict,
+): Promise<Verdict> {
+  if (verdict.kind !== 'passed' || !usesWalletApi(scenario)) return verdict;
+  await new Promise<undefined>((resolve, reject) => world.ask('heal', {}, resolve, reject));
+  const readers = readersOf(CustodyBook.principals(Object.values(scenario.clients).flat()));
+  const [cause] = await brokenBooks({ world, book, readers, settleMs: booksSettleMs });
+  return cause === undefined ? verdict : { kind: 'violated', invariant: 'books-right', cause };
+}
+
 function describe({ scenario, about, cluster, file }: CheckedScenario & Partial<FoundScenario>, flags: string) {
   const replay = `${commandName()} scenario run ${file ?? `scenarios/${scenario}.yaml`} ${flags}`;
   const { nodes, clusters } = cluster;
@@ -158,12 +190,15 @@ function unsupported(scenario: CheckedScenario, flags: string, cause = 'it is fo
   return { ...describe(scenario, flags), verdict: { kind: 'unsupported', cause }, tookMs: 0, events: [] };
 }
 
-function wantsReceiver({ clients, expect, faults }: CheckedScenario): boolean {
+/** Whether it awaits events of the sandbox's own tenant. */
+function wantsEvents({ clients, expect, faults }: CheckedScenario): boolean {
   const waits = Object.values(clients)
     .flat()
-    .some((step) => 'wait' in step && step.wait.delivered !== undefined);
+    .some((step) => 'wait' in step && step.wait.delivered !== undefined && step.wait.webhook === undefined);
   const hitsDelivery = faults.some(({ fault }) => /^(receiver_|worker_|double_delivery|poison_job)/.test(fault));
-  return waits || hitsDelivery || expect.some(({ delivered }) => delivered !== undefined);
+  return (
+    waits || hitsDelivery || expect.some(({ delivered, webhook }) => delivered !== undefined && webhook === undefined)
+  );
 }
 
 function hasDoorFaults(scenario: CheckedScenario): boolean {
@@ -192,8 +227,9 @@ export function leavesTraces(scenario: CheckedScenario): boolean {
 function grouped(scenarios: readonly CheckedScenario[]): readonly (readonly CheckedScenario[])[] {
   const groups = new Map<string, CheckedScenario[]>();
   for (const scenario of scenarios) {
-    const { nodes, clusters = 1, partial_timeout_ms, nodes_wait_ms } = scenario.cluster;
-    const key = `${clusters} ${nodes} ${partial_timeout_ms} ${nodes_wait_ms} ${hasDoorFaults(scenario)}`;
+    const { nodes, clusters = 1, partial_timeout_ms, nodes_wait_ms, gateways = 1, workers = 1 } = scenario.cluster;
+    const counts = [clusters, nodes, partial_timeout_ms, nodes_wait_ms, gateways, workers];
+    const key = [...counts, hasDoorFaults(scenario)].join(' ');
     groups.set(key, [...(groups.get(key) ?? []), scenario]);
   }
   return [...groups.values()];

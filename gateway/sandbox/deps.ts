@@ -1,6 +1,7 @@
 /** What the sandbox's routes stand on. */
 import type { Timers } from '../../actors/contract.ts';
 import type { SandboxControl } from '../../faults/control.ts';
+import type { TokenStore } from '../auth/token-store.ts';
 import type { SandboxSessions } from './sessions.ts';
 
 export interface SandboxDeps {
@@ -8,4 +9,6 @@ export interface SandboxDeps {
   readonly control: SandboxControl | undefined;
   readonly sessions: SandboxSessions;
   readonly timers: Timers;
+  /** undefined: it issues no tokens. */
+  readonly tokens?: Pick<TokenStore, 'issueToken'>;
 }

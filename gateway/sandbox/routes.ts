@@ -15,6 +15,7 @@ import { nodeRoutes } from './node-routes.ts';
 import { recordingRoutes } from './recording-routes.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { timeRoutes } from './time-routes.ts';
+import { tokenRoutes } from './token-routes.ts';
 
 export function sandboxRoutes(options: SandboxDeps): readonly Route[] {
   const { control, timers } = options;
@@ -26,5 +27,6 @@ export function sandboxRoutes(options: SandboxDeps): readonly Route[] {
     ...keyRoutes(deps),
     ...timeRoutes(deps),
     ...recordingRoutes(deps),
+    ...tokenRoutes(deps),
   ];
 }

@@ -9,7 +9,7 @@ import type { DkgStep, SessionBook, SigningStep } from './sessions.ts';
 import type { Questions, ScenarioWorld } from './world.ts';
 
 type Call = Questions['call' | 'walletCall']['asks'];
-type CallStep =
+export type CallStep =
   | DkgStep
   | SigningStep
   | StepOf<

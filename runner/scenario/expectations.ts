@@ -52,11 +52,23 @@ export function stepMismatches(
   if (expect.message_names !== undefined && answer?.message.includes(expect.message_names) !== true) {
     wrong.push(differs('message_names', JSON.stringify(expect.message_names), outcomeText(outcome)));
   }
-  const { at_least_ms: least = 0, within_ms: most = Number.POSITIVE_INFINITY } = expect;
-  if (tookMs < least) wrong.push(differs('at_least_ms', `${least} ms or more`, `${tookMs} ms`));
-  const allowedMs = most + (world === 'live' ? liveGraceMs : 0);
-  if (tookMs > allowedMs) wrong.push(differs('within_ms', `${most} ms or less`, `${tookMs} ms`));
-  return wrong;
+  return [...wrong, ...tookMismatches(expect, tookMs, world)];
+}
+
+/** How long a step took, against what it expects. */
+export function tookMismatches(
+  { at_least_ms: least = 0, within_ms: most }: { readonly at_least_ms?: number; readonly within_ms?: number },
+  tookMs: number,
+  world: 'simulated' | 'live',
+): Mismatch[] {
+  const differs = (field: string, expected: string): Mismatch => {
+    return { field: `expect.${field}`, expected, found: `${tookMs} ms` };
+  };
+  const graceMs = world === 'live' ? liveGraceMs : 0;
+  return [
+    ...(tookMs < least ? [differs('at_least_ms', `${least} ms or more`)] : []),
+    ...(most !== undefined && tookMs > most + graceMs ? [differs('within_ms', `${most} ms or less`)] : []),
+  ];
 }
 
 export function mismatchText({ field, expected, found }: Mismatch): string {

@@ -1,5 +1,7 @@
 /** What is expected when all clients are done, held against what the world then says. */
 import type { LoggedEvent } from '../../redis/event-log.ts';
+import type { CustodyBook } from './custody-book.ts';
+import { custodyMismatches } from './custody-final.ts';
 import type { Mismatch } from './expectations.ts';
 import type { Expectation } from './format.ts';
 import type { SessionBook } from './sessions.ts';
@@ -7,6 +9,7 @@ import type { ScenarioWorld, SessionFacts } from './world.ts';
 
 export interface FinalNames {
   readonly book: SessionBook;
+  readonly custody: CustodyBook;
   /** What the world calls a fault of the scenario. */
   faultId(id: string): string | undefined;
 }
@@ -18,7 +21,10 @@ export function finalMismatches(
   names: FinalNames,
   see: (wrong: readonly Mismatch[]) => void,
 ): void {
-  gather(expectation, world, names, (found) => see(compare(expectation, names.book, found)));
+  gather(expectation, world, names, (found) => {
+    const wrong = compare(expectation, names.book, found);
+    custodyMismatches(expectation, world, names.custody, (others) => see([...wrong, ...others]));
+  });
 }
 
 interface Found {
@@ -70,7 +76,7 @@ function gather(
       );
     }
   }
-  if (delivered !== undefined) {
+  if (delivered !== undefined && expectation.webhook === undefined) {
     asks.push((then) =>
       world.ask('delivered', {}, (types) => {
         found.delivered = types;
@@ -113,7 +119,8 @@ function compare(expectation: Expectation, book: SessionBook, found: Found): Mis
   }
   const released = book.signatureCount(session);
   if (signatures !== undefined && released !== signatures) differs('signatures', signatures, released);
-  const missing = delivered?.filter((type) => !found.delivered.includes(type)) ?? [];
+  const own = expectation.webhook === undefined ? (delivered ?? []) : [];
+  const missing = own.filter((type) => !found.delivered.includes(type));
   if (missing.length > 0) {
     const came = [...new Set(found.delivered)].sort();
     differs('delivered', missing.join(', '), came.length === 0 ? 'no delivery' : came.join(', '));

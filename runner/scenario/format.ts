@@ -10,6 +10,7 @@ import type { Fault } from '../../faults/vocabulary/fault.ts';
 import { Alteration, faultSchemas } from '../../faults/vocabulary/fault.ts';
 import { Closed, OneOf } from '../../faults/vocabulary/schema-kit.ts';
 import { clustersMax } from '../../proto/limits.ts';
+import { custodyExpectations, custodyStepSchemas, custodyWaits } from './custody-format.ts';
 
 const Name = (description: string) => Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$', description });
 const Ms = (description: string) => Type.Integer({ minimum: 0, maximum: 604_800_000, description });
@@ -181,9 +182,11 @@ export const stepSchemas = {
       delivered: Type.Optional(
         Type.String({ description: 'until the receiver has acknowledged an event of this type' }),
       ),
+      ...custodyWaits,
       within_ms: Type.Optional(Ms('after how long it fails; 30,000 by default')),
     }),
   }),
+  ...custodyStepSchemas,
   inject: Closed({ step: step.step, inject: Type.Unsafe<Fault>({ description: 'a fault, armed now' }) }),
   heal: Closed(
     { step: step.step, heal: Type.Literal(true) },
@@ -213,6 +216,7 @@ export const Expectation = Closed({
   delivered: Type.Optional(
     Type.Array(Type.String(), { description: 'the webhook receiver has acknowledged events of these types' }),
   ),
+  ...custodyExpectations,
   fired: Type.Optional(Name('the fault of this id …')),
   trigger_count: Type.Optional(
     Type.Integer({ minimum: 0, description: '… triggered this often; at least once by default' }),
@@ -253,6 +257,10 @@ export const Cluster = Closed({
       description: 'how long a call waits for unreachable nodes; 2,000 by default',
     }),
   ),
+  gateways: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 9, description: 'gateway processes that clients call in turn; 1 by default' }),
+  ),
+  workers: Type.Optional(Type.Integer({ minimum: 1, maximum: 9, description: 'webhook workers; 1 by default' })),
   client_dealers: Type.Optional(
     Type.Boolean({
       description: 'nodes take client-supplied dealers; true by default, as a sandbox; false in simulated worlds alone',
@@ -313,13 +321,17 @@ export const clusterConstants = [
 ] as const;
 export type ClusterConstant = (typeof clusterConstants)[number];
 
+/** How many processes of a role; one where a scenario says nothing. */
+export const processCounts = ['gateways', 'workers'] as const;
+export type ProcessCount = (typeof processCounts)[number] | 'clusters';
+
 /** A scenario that was checked: `clients` is always set, defaults are filled in. */
 export interface CheckedScenario {
   readonly scenario: string;
   readonly about: string;
   readonly worlds: readonly ('simulated' | 'live')[];
-  readonly cluster: Required<Omit<Static<typeof Cluster>, ClusterConstant | 'clusters'>> &
-    Pick<Static<typeof Cluster>, ClusterConstant | 'clusters'>;
+  readonly cluster: Required<Omit<Static<typeof Cluster>, ClusterConstant | ProcessCount>> &
+    Pick<Static<typeof Cluster>, ClusterConstant | ProcessCount>;
   readonly faults: readonly Fault[];
   readonly clients: Readonly<Record<string, readonly Step[]>>;
   readonly expect: readonly Expectation[];

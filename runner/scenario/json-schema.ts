@@ -1,6 +1,9 @@
 /** The JSON Schema of scenario files, for editors: scenarios/schema.json is made from it. */
 import { faultSchemas } from '../../faults/vocabulary/fault.ts';
+import { custodyStepSchemas } from './custody-format.ts';
+import type { JsonSchema } from './explain.ts';
 import { Scenario, stepSchemas } from './format.ts';
+import { operations } from './generated-operations.ts';
 
 /** JSON Schema 2020-12. Faults and steps are told apart by their kinds. */
 export function scenarioJsonSchema(): object {
@@ -9,6 +12,7 @@ export function scenarioJsonSchema(): object {
   };
   const { faults, steps, clients, ...rest } = schema.properties;
   const step = { $ref: '#/$defs/step' };
+  const { api, ...others } = stepSchemas;
   const lists = Object.entries(clients!.patternProperties ?? {}).map(([name, list]) => [
     name,
     { ...list, items: step },
@@ -27,14 +31,59 @@ export function scenarioJsonSchema(): object {
     oneOf: [{ required: ['steps'] }, { required: ['clients'] }],
     $defs: {
       fault: { oneOf: refs('fault', Object.keys(faultSchemas)) },
-      step: { oneOf: refs('step', Object.keys(stepSchemas)) },
+      step: { oneOf: [...refs('step', Object.keys(others)), ...refs('api', Object.keys(operations))] },
+      reference: { type: 'string', pattern: '[$][{]?[A-Za-z0-9_-]+', description: 'a field of an earlier answer' },
       ...defs('fault', faultSchemas),
       ...defs('step', {
-        ...stepSchemas,
+        ...others,
         inject: withProperty(stepSchemas.inject, 'inject', { $ref: '#/$defs/fault' }),
       }),
+      api: { ...api, properties: { ...(api as { properties: object }).properties, api: { type: 'string' } } },
+      ...defs('api', Object.fromEntries(Object.keys(operations).map((name) => [name, apiStep(name)]))),
     },
   };
+}
+
+/** A step of one operation, with its query and body. */
+function apiStep(name: string): object {
+  const { properties, ...rest } = custodyStepSchemas.api as unknown as {
+    readonly properties: Readonly<Record<string, object>>;
+  };
+  const { query, body, keyed } = operations[name]!;
+  const { query: _query, body: _body, key: _key, api: _api, ...common } = properties;
+  return {
+    ...rest,
+    properties: {
+      ...Object.fromEntries(Object.keys(common).map((field) => [field, { $ref: `#/$defs/api/properties/${field}` }])),
+      api: { const: name },
+      ...(keyed === true && { key: { $ref: '#/$defs/api/properties/key' } }),
+      ...(query && { query: withReferences(query) }),
+      ...(body && { body: withReferences(body) }),
+    },
+  };
+}
+
+const reference = { $ref: '#/$defs/reference' };
+
+/** A field may also be taken from an earlier answer; texts are then of any form. */
+function withReferences({ pattern: _, minLength: _min, maxLength: _max, ...schema }: JsonSchema): object {
+  const { type, anyOf, properties, patternProperties, items, ...rest } = schema;
+  if (anyOf !== undefined) return { ...rest, anyOf: anyOf.map(withReferences) };
+  if (type === 'array') return { ...schema, ...(items && { items: withReferences(items) }) };
+  if (type === 'object') {
+    return {
+      ...schema,
+      ...(properties && { properties: mapped(properties), additionalProperties: false }),
+      ...(patternProperties && { patternProperties: mapped(patternProperties) }),
+    };
+  }
+  if (type === 'string' && schema.enum === undefined) return { type, ...rest };
+  const { description, ...value } = schema;
+  return { ...(description !== undefined && { description }), anyOf: [value, reference] };
+}
+
+function mapped(fields: Readonly<Record<string, JsonSchema>>): Record<string, object> {
+  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, withReferences(field)]));
 }
 
 function refs(prefix: string, names: readonly string[]): object[] {

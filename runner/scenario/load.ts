@@ -1,5 +1,5 @@
 /** Reads a scenario from YAML (yaml-file.ts), and fills in its defaults. */
-import { type CheckedScenario, clusterConstants, type Expectation, type Step } from './format.ts';
+import { type CheckedScenario, clusterConstants, type Expectation, processCounts, type Step } from './format.ts';
 import { meaningFaults } from './meaning.ts';
 import { type ScenarioFile, shapeFaults } from './shape.ts';
 import { readYaml } from './yaml-file.ts';
@@ -29,7 +29,7 @@ function withDefaults(file: ScenarioFile): CheckedScenario {
       partial_timeout_ms: cluster.partial_timeout_ms ?? 300,
       nodes_wait_ms: cluster.nodes_wait_ms ?? 2000,
       client_dealers: cluster.client_dealers ?? true,
-      ...Object.fromEntries(clusterConstants.flatMap((name) => (name in cluster ? [[name, cluster[name]]] : []))),
+      ...givenOnly(cluster),
     },
     faults,
     clients: Object.fromEntries(
@@ -40,6 +40,12 @@ function withDefaults(file: ScenarioFile): CheckedScenario {
     ),
     expect: expect.map(withPresentNames),
   };
+}
+
+/** What has no default here. */
+export function givenOnly(cluster: NonNullable<ScenarioFile['cluster']>): object {
+  const names = [...processCounts, ...clusterConstants];
+  return Object.fromEntries(names.flatMap((name) => (name in cluster ? [[name, cluster[name]]] : [])));
 }
 
 /** A step whose old field name (`play`) is replaced by the present one. */

@@ -7,9 +7,13 @@ import { checkFault } from '../../faults/engine/checks.ts';
 import { type Fault as ClusterFault, liveOnly, simulatedOnly } from '../../faults/vocabulary/fault.ts';
 import { type FaultEngineOptions, FaultError } from '../../faults/vocabulary/options.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
+import type { CallStep } from './client.ts';
+import { type CustodyStep, isCustodyStep } from './custody-format.ts';
+import { checkCustodySteps, madeBy } from './custody-meaning.ts';
 import { type Fault, oneOf, type Path } from './explain.ts';
 import { type CheckedScenario, clusterConstants, type Step } from './format.ts';
 import type { ScenarioFile } from './shape.ts';
+import { usesWalletApi } from './wallet-api-use.ts';
 
 type Report = (path: Path, message: string, remedy?: string) => void;
 type SessionKind = 'key' | 'signature';
@@ -27,6 +31,9 @@ export function meaningFaults(file: ScenarioFile, scenario: CheckedScenario): Fa
   if (file.clients !== undefined && Object.keys(file.clients).length === 0) {
     report(['clients'], 'there is no client', 'at least one, with its steps');
   }
+  if ((scenario.cluster.clusters ?? 1) > 1 && scenario.worlds.includes('simulated') && usesWalletApi(scenario)) {
+    report(['cluster', 'clusters'], 'the simulated wallet API has one cluster', 'say worlds: [live]');
+  }
   if (!scenario.cluster.client_dealers && scenario.worlds.includes('live')) {
     report(
       ['cluster', 'client_dealers'],
@@ -41,10 +48,13 @@ export function meaningFaults(file: ScenarioFile, scenario: CheckedScenario): Fa
     }
   }
   const steps = placedSteps(file, scenario);
-  walletSteps(scenario, steps, report);
+  walletServiceSteps(scenario, steps, report);
   const made = madeSessions(steps, report);
   checkNames(steps, report);
   for (const placed of steps) checkStep(placed, made, report);
+  const custody = steps.flatMap(({ step, ...place }) => (isCustodyStep(step) ? [{ step, ...place }] : []));
+  checkCustodySteps(custody, report);
+  checkCustodyNames(scenario, steps, custody, report);
   const faults = placedFaults(scenario, steps);
   checkFaults(faults, steps, made, scenario, report);
   checkExpectations(scenario, new Set(faults.map(({ fault }) => fault.id ?? '')), made, report);
@@ -88,28 +98,55 @@ function checkNames(steps: readonly PlacedStep[], report: Report): void {
   }
 }
 
-/** No client of a live cluster is the wallet service, or its gateway. */
-function walletSteps(scenario: CheckedScenario, steps: readonly PlacedStep[], report: Report): void {
-  if (!scenario.worlds.includes('live')) return;
+/** No client of a live cluster is the wallet service or its gateway, nor where the wallet service itself runs. */
+function walletServiceSteps(scenario: CheckedScenario, steps: readonly PlacedStep[], report: Report): void {
+  const isLive = scenario.worlds.includes('live');
+  if (!isLive && !usesWalletApi(scenario)) return;
+  const where = isLive ? 'of a live cluster' : 'beside the wallet API';
+  const remedy = isLive ? 'say worlds: [simulated]' : 'use the calls of the API';
   for (const { step, path } of steps) {
-    if ('call' in step && (step.call === 'close_key' || ('wallet_service' in step && step.wallet_service))) {
-      report([...path, 'call'], 'no client of a live cluster is the wallet service', 'say worlds: [simulated]');
+    if (!('call' in step)) continue;
+    if (step.call === 'close_key' || ('wallet_service' in step && step.wallet_service)) {
+      report([...path, 'call'], `no client ${where} is the wallet service`, remedy);
     }
-    if ('call' in step && (step.call === 'inspect_session' || step.call === 'preview_partial')) {
-      report([...path, 'call'], 'no client of a live cluster is its gateway', 'say worlds: [simulated]');
+    if (step.call === 'inspect_session' || step.call === 'preview_partial') {
+      report([...path, 'call'], `no client ${where} is its gateway`, remedy);
     }
     for (const field of ['alter', 'wallet_terms'] as const) {
-      if (!(field in step)) continue;
-      report([...path, field], 'a live gateway decides it itself', 'say worlds: [simulated]');
+      if (field in step) report([...path, field], 'the gateway decides it itself', 'say worlds: [simulated]');
     }
   }
+}
+
+/** What waits and expectations name of the wallet API. */
+function checkCustodyNames(
+  { expect }: CheckedScenario,
+  steps: readonly PlacedStep[],
+  custody: readonly { readonly step: CustodyStep }[],
+  report: Report,
+): void {
+  const made = madeBy(custody);
+  const check = (named: object, path: Path, fields: readonly string[]) => {
+    for (const field of fields) {
+      const name = (named as Readonly<Record<string, unknown>>)[field];
+      if (typeof name !== 'string') continue;
+      const isRight = (kind: string) => field === 'of' || kind === field;
+      const known = [...made].filter(([, kind]) => isRight(kind)).map(([id]) => id);
+      if (known.includes(name)) continue;
+      report([...path, field], `no step makes the ${field === 'of' ? 'resource' : field} ${name}`, oneOf(known, name));
+    }
+  };
+  for (const { step, path } of steps) {
+    if ('wait' in step) check(step.wait, [...path, 'wait'], ['intent', 'of', 'webhook']);
+  }
+  for (const [index, one] of expect.entries()) check(one, ['expect', index], ['intent', 'wallet', 'of', 'webhook']);
 }
 
 /** Where each session of the scenario is first made. */
 function madeSessions(steps: readonly PlacedStep[], report: Report): ReadonlyMap<string, Made> {
   const made = new Map<string, Made>();
   for (const { step, path, client, index } of steps) {
-    if (!('call' in step)) continue;
+    if (!('call' in step) || isCustodyStep(step)) continue;
     const kind: SessionKind | undefined =
       step.call === 'initiate_dkg' || step.call === 'make_key'
         ? 'key'
@@ -142,7 +179,7 @@ function checkStep({ step, path, client, index }: PlacedStep, made: ReadonlyMap<
     checkWait(step, path, uses, report);
     return;
   }
-  if (!('call' in step)) return;
+  if (!('call' in step) || isCustodyStep(step)) return;
   if ('key' in step) uses(['key'], step.key, 'key');
   if (step.call === 'close_key') uses(['session'], step.session, 'key');
   if (step.call === 'exchange_dkg_shares') {
@@ -167,7 +204,7 @@ function checkStep({ step, path, client, index }: PlacedStep, made: ReadonlyMap<
   checkStepExpectation(step, path, report);
 }
 
-const waits = ['ms', 'session', 'nodes_ready', 'fired', 'delivered'] as const;
+const waits = ['ms', 'session', 'nodes_ready', 'fired', 'delivered', 'intent', 'event'] as const;
 
 function checkWait(
   { wait }: Extract<Step, { wait: unknown }>,
@@ -180,8 +217,17 @@ function checkWait(
     report(
       [...path, 'wait'],
       'a wait is for one thing',
-      'ms, or session and state, or nodes_ready, or fired, or delivered',
+      'ms, or session and state, or nodes_ready, or fired, or delivered, or intent and status, or event',
     );
+  }
+  if ((wait.intent === undefined) !== (wait.status === undefined)) {
+    report([...path, 'wait'], 'intent and status come together', 'until this intent has this status');
+  }
+  if (wait.of !== undefined && wait.event === undefined && wait.delivered === undefined) {
+    report([...path, 'wait', 'of'], 'what is awaited of it is missing', 'give event or delivered');
+  }
+  if (wait.webhook !== undefined && wait.delivered === undefined) {
+    report([...path, 'wait', 'webhook'], 'what it is to get is missing', 'give delivered');
   }
   if (wait.session !== undefined) uses(['wait', 'session'], wait.session);
   if ((wait.session === undefined) !== (wait.state === undefined)) {
@@ -189,7 +235,7 @@ function checkWait(
   }
 }
 
-function checkStepExpectation(step: Extract<Step, { call: unknown }>, path: Path, report: Report): void {
+function checkStepExpectation(step: CallStep, path: Path, report: Report): void {
   const { expect } = step;
   if (expect === undefined) return;
   const at = (field: string): Path => [...path, 'expect', field];
@@ -243,11 +289,14 @@ function checkFaults(
       report([...path, 'fault'], `${fault.fault} is of the simulated world alone: ${only}`, 'say worlds: [simulated]');
     }
     const lacking = liveOnly[fault.fault];
-    if (lacking !== undefined && scenario.worlds.includes('simulated')) {
+    if (lacking !== undefined && scenario.worlds.includes('simulated') && !usesWalletApi(scenario)) {
       report([...path, 'fault'], `${fault.fault} is of the live world alone: ${lacking}`, 'say worlds: [live]');
     }
-    const wrong = faultError(fault, scenario.cluster, lacking === undefined ? 'simulated' : 'live');
-    if (wrong !== undefined) report([...path, ...wrong.field.split('.')], wrong.message.slice(wrong.field.length + 2));
+    for (const wrong of faultErrors(fault, scenario)) {
+      // Kinds that a world has not are told above.
+      if (wrong.field === 'fault' && (only ?? lacking) !== undefined) continue;
+      report([...path, ...wrong.field.split('.')], wrong.message.slice(wrong.field.length + 2));
+    }
     const { step, session } = fault.at ?? {};
     if (step !== undefined && !names.includes(step)) {
       report([...path, 'at', 'step'], `there is no step ${step}`, oneOf(names, step));
@@ -264,11 +313,19 @@ function checkFaults(
   }
 }
 
-/** What the engine has against a fault; undefined: it would arm it. */
+/** What the engines of the scenario's worlds have against a fault, each error once. */
+function faultErrors(fault: ClusterFault, { cluster, worlds, ...rest }: CheckedScenario): FaultError[] {
+  const hasPorts = usesWalletApi({ cluster, worlds, ...rest });
+  const found = worlds.flatMap((world) => faultError(fault, cluster, world, hasPorts && world === 'simulated') ?? []);
+  return found.filter(({ message }, index) => found.findIndex((other) => other.message === message) === index);
+}
+
+/** undefined: the engine would arm it. */
 function faultError(
   fault: ClusterFault,
-  { nodes, clusters = 1 }: CheckedScenario['cluster'],
+  { nodes, clusters = 1, gateways = 1, workers = 1 }: CheckedScenario['cluster'],
   world: 'simulated' | 'live',
+  hasPorts: boolean,
 ): FaultError | undefined {
   const bytes = (length: number) => new Uint8Array(length);
   const roster = { clusterId: '', coordinator: bytes(32), gateway: bytes(32), nodes: [] };
@@ -277,6 +334,7 @@ function faultError(
     random: bytes,
     roster,
     identitySeed: () => bytes(32),
+    ...{ gateways, workers, hasPorts },
     world,
   };
   try {
@@ -297,8 +355,23 @@ function checkExpectations(
   for (const [index, expectation] of scenario.expect.entries()) {
     const path: Path = ['expect', index];
     const { session, culprits = [], fired, trigger_count: triggerCount, reason_code: code } = expectation;
-    if (Object.keys(expectation).every((field) => field === 'session')) {
-      report(path, 'nothing is expected', 'state, reason_code, culprits, attempts, signatures, delivered or fired');
+    const { intent, status, wallet, balances, events, of, webhook, delivered, tries } = expectation;
+    const names = ['session', 'intent', 'wallet', 'of', 'webhook'];
+    if (Object.keys(expectation).every((field) => names.includes(field))) {
+      report(
+        path,
+        'nothing is expected',
+        'state, reason_code, culprits, attempts, signatures, delivered, fired, status, balances, events or tries',
+      );
+    }
+    for (const [field, value, of_, name] of [
+      ['status', status, intent, 'intent'],
+      ['balances', balances, wallet, 'wallet'],
+      ['of', of, events, 'events'],
+      ['tries', tries, webhook, 'webhook'],
+      ['webhook', webhook, delivered ?? tries, 'delivered or tries'],
+    ] as const) {
+      if (value !== undefined && of_ === undefined) report([...path, field], 'whose it is is missing', `give ${name}`);
     }
     if (session !== undefined && !made.has(session)) {
       report([...path, 'session'], `no step makes the session ${session}`, oneOf([...made.keys()], session));

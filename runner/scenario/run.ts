@@ -8,11 +8,16 @@
  */
 import type { Fault } from '../../faults/vocabulary/fault.ts';
 import { releasedVerifier, type SignatureVerifier } from '../../sim/invariants/verifier.ts';
-import { Caller, type Ended, endedText } from './client.ts';
+import { Caller, type CallStep, type Ended, endedText } from './client.ts';
+import { CustodyBook } from './custody-book.ts';
+import { CustodyCaller, type CustodyEnded } from './custody-caller.ts';
+import { type CallExpectation, type CustodyCall, isCustodyStep } from './custody-format.ts';
+import { callMismatches, custodyOutcomeText } from './custody-outcome.ts';
 import { type Mismatch, mismatchText, stepMismatches } from './expectations.ts';
 import { finalMismatches } from './final.ts';
 import type { CheckedScenario, Step } from './format.ts';
 import { outcomeText } from './outcome.ts';
+import { ReferenceMissing, resolved } from './references.ts';
 import { SessionBook } from './sessions.ts';
 import { awaitCondition } from './waiting.ts';
 import type { QuestionName, Questions, ScenarioWorld, Verdict } from './world.ts';
@@ -26,6 +31,8 @@ export interface RunOptions {
   readonly settleMs?: number;
   /** A step that this run cannot do (a node has no partial to play) is passed over: for random scenarios. */
   readonly passesOver?: boolean;
+  /** Where what the run learns of the wallet API is kept; one of its own by default. */
+  readonly custody?: CustodyBook;
 }
 
 /** Runs `scenario`; `done` is called once, when the verdict is there. */
@@ -45,6 +52,8 @@ class ScenarioRun {
   readonly #options: Required<RunOptions>;
   readonly #book: SessionBook;
   readonly #caller: Caller;
+  readonly #custody: CustodyBook;
+  readonly #custodyCaller: CustodyCaller;
   /** What the world calls the faults that the scenario names. */
   readonly #faultIds = new Map<string, string>();
   /** What is not as expected so far, with its cause at that time. */
@@ -57,7 +66,12 @@ class ScenarioRun {
   constructor(scenario: CheckedScenario, world: ScenarioWorld, done: (verdict: Verdict) => void, options: RunOptions) {
     this.#scenario = scenario;
     this.#done = done;
-    this.#options = { verify: releasedVerifier, insistMs: 60_000, settleMs: 10_000, passesOver: false, ...options };
+    const { custody = new CustodyBook() } = options;
+    this.#custody = custody;
+    this.#options = {
+      ...{ verify: releasedVerifier, insistMs: 60_000, settleMs: 10_000, passesOver: false },
+      ...{ ...options, custody },
+    };
     // After the verdict nothing that was asked for is listened to.
     this.#world = {
       kind: world.kind,
@@ -78,6 +92,7 @@ class ScenarioRun {
     };
     this.#book = new SessionBook(scenario, (name) => world.idOf(name));
     this.#caller = new Caller(this.#world, this.#book, this.#options.insistMs, (name, then) => this.#arm(name, then));
+    this.#custodyCaller = new CustodyCaller(this.#world, this.#custody, this.#options.insistMs);
   }
 
   start(): void {
@@ -118,24 +133,26 @@ class ScenarioRun {
       const names = {
         session: (name: string) => this.#book.note(name).id,
         fault: (id: string) => this.#faultIds.get(id),
+        custody: this.#custody,
       };
       awaitCondition(step.wait, this.#world, names, (failed) => {
         if (failed === undefined) went('it is so');
         else this.#fail('stuck', `${where}: ${failed}`, step.wait.session);
       });
+    } else if ('receiver' in step) {
+      this.#world.ask('receiver', { name: step.receiver, answers: step.answers }, () => went('it answers so'));
+    } else if (isCustodyStep(step)) {
+      const beganMs = this.#world.nowMs();
+      const end = (ended: CustodyEnded) =>
+        this.#evaluateCustody(step, where, ended, this.#world.nowMs() - beganMs, went);
+      this.#custodyCaller.perform(step, end);
     } else {
       const beganMs = this.#world.nowMs();
       this.#caller.perform(step, (ended) => this.#evaluate(step, where, ended, this.#world.nowMs() - beganMs, went));
     }
   }
 
-  #evaluate(
-    step: Extract<Step, { call: unknown }>,
-    where: string,
-    ended: Ended,
-    tookMs: number,
-    went: (text: string) => void,
-  ): void {
+  #evaluate(step: CallStep, where: string, ended: Ended, tookMs: number, went: (text: string) => void): void {
     if (ended.kind === 'impossible' && this.#options.passesOver) went(ended.why);
     else if (ended.kind === 'impossible') this.#fail('failed', `${where} cannot be done: ${ended.why}`, step.session);
     else if (ended.kind === 'stuck') {
@@ -149,10 +166,42 @@ class ScenarioRun {
     }
   }
 
+  #evaluateCustody(
+    step: CustodyCall,
+    where: string,
+    ended: CustodyEnded,
+    tookMs: number,
+    went: (text: string) => void,
+  ): void {
+    if (ended.kind === 'impossible') {
+      if (this.#options.passesOver) went(ended.why);
+      else this.#fail('failed', `${where} cannot be done: ${ended.why}`, undefined);
+      return;
+    }
+    const { outcome } = ended;
+    const text = custodyOutcomeText(outcome);
+    if (ended.kind === 'stuck') {
+      this.#fail('stuck', `${where} waits for ${ended.waitsFor}; last: ${text}`, undefined);
+      return;
+    }
+    const answerOf = (other: string) => this.#custody.answer(other);
+    let expect: CallExpectation;
+    try {
+      expect = resolved(step.expect ?? {}, answerOf) as CallExpectation;
+    } catch (error) {
+      if (!(error instanceof ReferenceMissing)) throw error;
+      this.#fail('failed', `${where}: expect cannot be held against the answer: ${error.message}`, undefined);
+      return;
+    }
+    const wrong = callMismatches(expect, outcome, tookMs, this.#world.kind, answerOf);
+    if (wrong.length === 0) went(text);
+    else this.#note(where, wrong, undefined, text, () => went(text));
+  }
+
   /** All clients are done: what is expected at the end comes true, at once or soon. */
   #finish(): void {
     const beganMs = this.#world.nowMs();
-    const names = { book: this.#book, faultId: (id: string) => this.#faultIds.get(id) };
+    const names = { book: this.#book, custody: this.#custody, faultId: (id: string) => this.#faultIds.get(id) };
     const check = (index: number) => {
       const expectation = this.#scenario.expect[index];
       if (expectation === undefined) return this.#end({ kind: 'passed' });
@@ -242,10 +291,13 @@ class ScenarioRun {
     this.#learnKeys(this.#book.usedKeys(), () => {
       this.#isOver = true;
       const wrong = this.#book.wrongSignature(this.#options.verify);
+      const twice = this.#custody.keyToldTwice();
       const [first] = this.#world.violations();
       if (first !== undefined) this.#done({ kind: 'violated', invariant: first.invariant, cause: first.text });
       else if (wrong !== undefined) {
         this.#done({ kind: 'violated', invariant: 'signature-verifies', cause: wrong });
+      } else if (twice !== undefined) {
+        this.#done({ kind: 'violated', invariant: 'one-intent-a-key', cause: twice });
       } else this.#done(this.#withWrong(verdict));
     });
   }
@@ -290,9 +342,23 @@ function stepText(step: Step): string {
   if ('inject' in step) return `inject ${step.inject.fault}`;
   if ('heal' in step) return 'heal';
   if ('advance_ms' in step) return `advance ${step.advance_ms} ms`;
-  if (!('wait' in step)) return step.call;
+  if ('api' in step) return `${step.api}${byText(step)}`;
+  if ('receiver' in step) return `receiver of ${step.receiver} answers ${step.answers.join(', ')}`;
+  if (!('wait' in step)) return `${step.call}${'by' in step ? byText(step) : ''}${custodyText(step)}`;
   const { wait } = step;
   return `wait ${Object.entries(wait)
     .map(([name, value]) => `${name} ${value}`)
     .join(', ')}`;
+}
+
+function byText({ by }: { readonly by?: string }): string {
+  return by === undefined ? '' : ` by ${by}`;
+}
+
+/** What a step of the wallet API does, for reports. */
+function custodyText(step: Step): string {
+  if (!('call' in step)) return '';
+  if (step.call === 'transfer') return `: ${step.amount} from ${step.from} to ${step.to}`;
+  if (step.call === 'vote') return `: ${step.decision ?? 'approve'} ${step.intent}`;
+  return '';
 }

@@ -17,6 +17,8 @@ const otherSteps: Readonly<Record<string, StepKind>> = {
   inject: 'inject',
   heal: 'heal',
   advance_ms: 'advance',
+  api: 'api',
+  receiver: 'receiver',
 };
 const callNames = (Object.keys(stepSchemas) as StepKind[]).filter((kind) => !Object.values(otherSteps).includes(kind));
 

@@ -77,7 +77,7 @@ class SimulatedRun {
     const common = {
       seed: this.#seed,
       nodes,
-      config: configOf(scenario),
+      config: coordinatorConfig(scenario),
       clientDealers: consents,
       callTimeoutMs,
       sweeping: true,
@@ -98,8 +98,6 @@ class SimulatedRun {
     const evaluated = this.#evaluate();
     const tookMs = this.#cluster.scenarioMs;
     const verdict = evaluated.kind === 'passed' ? this.#settle() : evaluated;
-    const crypto = this.#options.crypto === 'model' ? ' --crypto model' : '';
-    const { file = `scenarios/${scenario}.yaml`, command = 'signmesh' } = this.#options;
     return {
       scenario,
       about,
@@ -109,7 +107,7 @@ class SimulatedRun {
       ...(cluster.clusters !== undefined && { clusters: cluster.clusters }),
       verdict,
       tookMs,
-      replay: `${command} scenario run ${shellWord(file)} --seed ${shellWord(this.#seed)}${crypto}`,
+      replay: simulatedReplay(this.#scenario, this.#seed, this.#options),
       events: this.#events,
     };
   }
@@ -183,8 +181,15 @@ class SimulatedRun {
   }
 }
 
+/** The command that runs it again. */
+export function simulatedReplay({ scenario }: CheckedScenario, seed: string, options: SimulatedOptions): string {
+  const { file = `scenarios/${scenario}.yaml`, command = 'signmesh', crypto } = options;
+  const flag = crypto === 'model' ? ' --crypto model' : '';
+  return `${command} scenario run ${shellWord(file)} --seed ${shellWord(seed)}${flag}`;
+}
+
 /** What the scenario's coordinator is told at its start. */
-function configOf({ cluster }: CheckedScenario): NonNullable<SimOptions['config']> {
+export function coordinatorConfig({ cluster }: CheckedScenario): NonNullable<SimOptions['config']> {
   const lifetimes = lifetimesOf(cluster);
   return {
     partialTimeoutMs: cluster.partial_timeout_ms,
@@ -262,6 +267,9 @@ export function simulatedWorld(
     },
     events: (_, gets) => gets(cluster.eventLog(tenant)),
     delivered: (_, gets) => gets(cluster.delivered()),
+    request: noWalletApi,
+    receiver: noWalletApi,
+    received: noWalletApi,
   };
   return {
     kind: 'simulated',
@@ -271,6 +279,11 @@ export function simulatedWorld(
     recording: () => events,
     violations: () => violations,
   };
+}
+
+/** Scenarios that ask for it run in the world of the whole product (world/scenario/run.ts). */
+function noWalletApi(): never {
+  throw new Error('the simulated signing world has no wallet API');
 }
 
 const failures: Readonly<Record<CallErrorCode, CallFailure>> = {

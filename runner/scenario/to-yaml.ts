@@ -1,7 +1,7 @@
 /** Writes a scenario as a file that a person can read, and that loads to the same scenario. */
 import { Document, isMap, isSeq, type Node, type Pair, visit } from 'yaml';
-import { type CheckedScenario, clusterConstants } from './format.ts';
-import { oneClient } from './load.ts';
+import type { CheckedScenario } from './format.ts';
+import { givenOnly, oneClient } from './load.ts';
 
 /** Lists and mappings that fit are written on one line. */
 const flowCharsMax = 100;
@@ -21,7 +21,7 @@ export function toYaml(scenario: CheckedScenario): string {
     ...(cluster.partial_timeout_ms === 300 ? {} : { partial_timeout_ms: cluster.partial_timeout_ms }),
     ...(cluster.nodes_wait_ms === 2000 ? {} : { nodes_wait_ms: cluster.nodes_wait_ms }),
     ...(cluster.client_dealers ? {} : { client_dealers: false }),
-    ...Object.fromEntries(clusterConstants.flatMap((name) => (name in cluster ? [[name, cluster[name]]] : []))),
+    ...givenOnly(cluster),
   };
   const document = new Document(
     {

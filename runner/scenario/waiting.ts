@@ -1,4 +1,6 @@
 /** Waits of a scenario: the world is asked again and again until it is so, or the time is over. */
+import type { CustodyBook } from './custody-book.ts';
+import { readEvents, readIntent } from './custody-reads.ts';
 import type { StepOf } from './format.ts';
 import type { ScenarioWorld } from './world.ts';
 
@@ -8,6 +10,7 @@ const patienceMs = 30_000;
 export interface Names {
   session(name: string): string | undefined;
   fault(id: string): string | undefined;
+  readonly custody: CustodyBook;
 }
 
 /** Calls `end` when the condition holds, or with what was waited for in vain. */
@@ -39,7 +42,8 @@ interface Sight {
 }
 
 function observe(wait: StepOf<'wait'>['wait'], world: ScenarioWorld, names: Names, see: (sight: Sight) => void): void {
-  const { session, state, nodes_ready: nodesReady, fired, delivered } = wait;
+  const { session, state, nodes_ready: nodesReady, fired, delivered, intent, status, event, of, webhook } = wait;
+  const { custody } = names;
   if (session !== undefined) {
     const wanted = `session ${session} in state ${state}`;
     const id = names.session(session);
@@ -57,6 +61,28 @@ function observe(wait: StepOf<'wait'>['wait'], world: ScenarioWorld, names: Name
     const id = names.fault(fired);
     if (id === undefined) see({ holds: false, wanted, found: 'it is not armed' });
     else world.ask('triggerCount', { id }, (count) => see({ holds: count > 0, wanted, found: 'it has not triggered' }));
+  } else if (intent !== undefined) {
+    const wanted = `the intent of ${intent} with the status ${status}`;
+    readIntent(world, custody, intent, (found) =>
+      see({ holds: found === status, wanted, found: found ?? 'no such intent' }),
+    );
+  } else if (event !== undefined) {
+    const about = of === undefined ? '' : ` of ${of}`;
+    const id = of === undefined ? undefined : custody.idOf(of);
+    readEvents(world, (events) => {
+      const holds = events.some(
+        ({ type, resource }) => type === event && (of === undefined || (id !== undefined && resource.id === id)),
+      );
+      see({ holds, wanted: `the event ${event}${about}`, found: `${events.length} others` });
+    });
+  } else if (webhook !== undefined) {
+    const id = of === undefined ? undefined : custody.idOf(of);
+    world.ask('received', { name: webhook }, (all) => {
+      const came = all.filter(({ status: answered }) => answered >= 200 && answered < 300);
+      const holds = came.some(({ type, resource }) => type === delivered && (of === undefined || resource === id));
+      const wanted = `delivery of ${delivered} to ${webhook}`;
+      see({ holds, wanted, found: came.length === 0 ? 'no delivery' : came.map(({ type }) => type).join(', ') });
+    });
   } else {
     world.ask('delivered', {}, (types) =>
       see({

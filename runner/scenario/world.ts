@@ -31,6 +31,7 @@ import type {
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { LoggedEvent } from '../../redis/event-log.ts';
 import type { Violation } from '../../sim/violation.ts';
+import type { ReceiverAnswer } from './custody-format.ts';
 import type { ownKeystores, StepOf } from './format.ts';
 
 export interface CallTypes {
@@ -70,6 +71,19 @@ export interface SessionFacts {
   readonly chainCode: string;
 }
 
+/** A delivery as a receiver got it. */
+export interface ReceivedDelivery {
+  /** Of the event. */
+  readonly type: string;
+  /** The id of the resource that it is about. */
+  readonly resource: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** As it came. */
+  readonly body: string;
+  /** What was answered; 0: nothing. */
+  readonly status: number;
+}
+
 /** What the runner asks for, and what it gets. */
 export interface Questions {
   call: {
@@ -95,6 +109,28 @@ export interface Questions {
       | { readonly response: WalletCallTypes[WalletCallName][1] }
       | { readonly failure: CallFailure; readonly message: string };
   };
+  /** One try of a call of the REST API, at the door. `by`: the principal, "alice" or "alice@other". */
+  request: {
+    readonly asks: {
+      readonly by: string;
+      readonly method: string;
+      /** Path and query. */
+      readonly target: string;
+      readonly body?: object;
+      /** The Idempotency-Key. */
+      readonly key?: string;
+    };
+    readonly gets:
+      | { readonly status: number; readonly body: unknown }
+      | { readonly failure: CallFailure; readonly message: string };
+  };
+  /** A receiver of webhooks by its name, made when it is first asked for; `answers`: from now on. */
+  receiver: {
+    readonly asks: { readonly name: string; readonly answers?: readonly ReceiverAnswer[] };
+    readonly gets: { readonly url: string };
+  };
+  /** What this receiver got so far, oldest first. */
+  received: { readonly asks: { readonly name: string }; readonly gets: readonly ReceivedDelivery[] };
   /** What that node would submit now; a failure: there is nothing to preview. 32 bytes. */
   previewPartial: {
     readonly asks: { readonly sessionId: string; readonly nodeId: number };

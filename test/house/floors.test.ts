@@ -55,6 +55,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'modules',
     'gateway',
     'sim',
+    'runner',
     'coordinator',
   ],
   model: ['proto', 'crypto', 'faults', 'sim'],

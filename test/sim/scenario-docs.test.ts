@@ -7,14 +7,18 @@ import { parse } from 'yaml';
 import { scenarioJsonSchema } from '../../runner/scenario/json-schema.ts';
 import { loadScenario } from '../../runner/scenario/load.ts';
 import { runSimulated } from '../../runner/scenario/simulated-world.ts';
+import { usesWalletApi } from '../../runner/scenario/wallet-api-use.ts';
+import { runInCustodyWorld } from '../../world/scenario/run.ts';
 import { root } from '../cli/support/up-process.ts';
 
-test('every example of the guide is a scenario that passes', () => {
+test('every example of the guide is a scenario that passes', async () => {
   const page = readFileSync(join(root, 'docs/scenarios.md'), 'utf8');
   const examples = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => text!);
   expect(examples.length).toBeGreaterThan(0);
   for (const text of examples) {
-    expect(runSimulated(loadScenario(text, { file: 'docs/scenarios.md' })).verdict).toEqual({ kind: 'passed' });
+    const scenario = loadScenario(text, { file: 'docs/scenarios.md' });
+    const run = usesWalletApi(scenario) ? runInCustodyWorld : runSimulated;
+    expect((await run(scenario)).verdict).toEqual({ kind: 'passed' });
   }
 });
 
@@ -34,6 +38,8 @@ describe('the JSON Schema', () => {
     ['a fault in a step that is none', { steps: [{ step: 'a', inject: { fault: 'crash' } }] }],
     ['steps and clients', { steps: [{ step: 'a', heal: true }], clients: { b: [{ step: 'c', heal: true }] } }],
     ['neither', {}],
+    ['an operation that is none', { steps: [{ step: 'a', api: 'wallets.creat' }] }],
+    ['a field that a body does not have', { steps: [{ step: 'a', api: 'wallets.archive', body: { why: 1 } }] }],
   ])('refuses %s', (_, rest) => {
     expect(schema.Check({ scenario: 'x', about: 'a', ...rest })).toBe(false);
   });

@@ -68,9 +68,9 @@ extra: 1
       expect.stringMatching(
         /^x\.yaml:5:45 faults\[1\]\.count: the string "many" is not taken here; a whole number of 1/,
       ),
-      expect.stringMatching(/^x\.yaml:7:24 steps\[0\]\.call: there is no call "sing"; did you mean sign\? one of/),
+      expect.stringMatching(/^x\.yaml:7:24 steps\[0\]\.call: there is no call "sing"; did you mean sign\?/),
       expect.stringMatching(/^x\.yaml:8:68 steps\[1\]\.expect\.state: "DONE" is none of its values; one of ACCEPTED/),
-      'x.yaml:9:5 steps[2]: the step does nothing; it has one of call, wait, inject, heal, advance_ms',
+      'x.yaml:9:5 steps[2]: the step does nothing; it has one of call, wait, inject, heal, advance_ms, api, receiver',
       expect.stringMatching(/^x\.yaml:10:1 extra: there is no field "extra" here; one of scenario, about/),
     ]);
   });

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { CheckedScenario } from '../../runner/scenario/format.ts';
 import { loadScenario } from '../../runner/scenario/load.ts';
 import { runSimulated } from '../../runner/scenario/simulated-world.ts';
+import { usesWalletApi } from '../../runner/scenario/wallet-api-use.ts';
 import type { Verdict } from '../../runner/scenario/world.ts';
 import { root } from '../cli/support/up-process.ts';
 import { isThorough } from '../support/thorough.ts';
@@ -28,7 +29,8 @@ function verdictOf(steps: readonly string[], more: readonly string[] = []): Verd
 const key = '{ step: key, call: make_key, session: k }';
 const sign = '{ step: pay, call: sign, session: tx, key: k }';
 
-const simulated = files.filter((file) => read(file).worlds.includes('simulated'));
+// Those that use the wallet API run in test/world/scenarios.test.ts.
+const simulated = files.filter((file) => read(file).worlds.includes('simulated') && !usesWalletApi(read(file)));
 
 describe.each(simulated)('%s', (file) => {
   test('passes with real cryptography and with the model', () => {
@@ -40,7 +42,7 @@ describe.each(simulated)('%s', (file) => {
 
 // Random scenarios run twice in search.test.ts.
 test('only faults at the door, which the simulated world has not, keep a scenario to the live one', () => {
-  const others = files.filter((file) => !simulated.includes(file));
+  const others = files.filter((file) => !read(file).worlds.includes('simulated'));
   expect(others.every((file) => file.startsWith('door-'))).toBe(true);
 });
 

@@ -9,15 +9,15 @@ import { Client, credentials, type ServiceError as GrpcError, Metadata, ServerCr
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
-import { systemClock, systemPorts, systemTimers } from '../../actors/live/ports.ts';
+import { systemClock, systemPorts, systemRandom, systemTimers } from '../../actors/live/ports.ts';
 import { RequestIds } from '../../api/request-id.ts';
 import { allScopes, type Scope } from '../../api/scopes.ts';
 import { logRequests } from '../../gateway/access-log/access-log.ts';
 import { Admission } from '../../gateway/auth/admission.ts';
 import { Authenticator } from '../../gateway/auth/authenticator.ts';
-import { hashToken } from '../../gateway/auth/token-format.ts';
+import { hashToken, newToken } from '../../gateway/auth/token-format.ts';
 import type { TokenRecord } from '../../gateway/auth/token-record.ts';
-import type { TokenLookup } from '../../gateway/auth/token-store.ts';
+import type { IssuedToken, TokenLookup, TokenRequest } from '../../gateway/auth/token-store.ts';
 import { buildGrpc, type GrpcDoor } from '../../gateway/grpc/server.ts';
 import { buildHttp, type HttpDeps } from '../../gateway/http/app.ts';
 import type { DoorTls } from '../../gateway/http/door-tls.ts';
@@ -65,6 +65,13 @@ export class MemoryTokens implements TokenLookup {
       createdAtMs: 0,
       ...record,
     });
+  }
+
+  async issueToken(request: TokenRequest): Promise<IssuedToken> {
+    const token = newToken(request.environment, systemRandom);
+    const { tenant, environment, scopes, name = '' } = request;
+    this.put(token, { id: `tok_${this.records.size}`, tenant, environment, scopes, name });
+    return { token, record: this.records.get(hashToken(token, tokenKey))! };
   }
 
   putScoped(token: string, scopes: readonly Scope[]): void {

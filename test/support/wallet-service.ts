@@ -253,7 +253,7 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
     chainBlockMs,
     modulesByOperator: options.modulesByOperator ?? false,
   };
-  const sandbox = { control: control === false ? undefined : control, sessions };
+  const sandbox = { control: control === false ? undefined : control, sessions, tokens };
   let built: WalletApi | undefined;
   const gateway = await openGateway({
     environment,

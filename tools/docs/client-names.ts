@@ -139,6 +139,7 @@ export const clientNames: Readonly<Record<string, string>> = {
   resetSandbox: 'sandbox.reset',
   readSandboxRecording: 'sandbox.recording',
   getSandboxReceiver: 'sandbox.receiver',
+  issueSandboxToken: 'sandbox.issueToken',
   getMarket: 'sandbox.market',
   setMarket: 'sandbox.setMarket',
   addReconDrift: 'sandbox.addDrift',

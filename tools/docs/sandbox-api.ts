@@ -36,6 +36,8 @@ export function sandboxApiPage(page: string): string {
       ['fields of a snapshot', answerTable(answerOf('takeSandboxSnapshot', 201))],
       ['fields of a recording', answerTable(answerOf('readSandboxRecording', 200))],
       ['kinds of events', eventTable(itemsOf(answerOf('readSandboxRecording', 200), 'events'))],
+      ['fields of a new token', requestTable(bodyOf('issueSandboxToken'))],
+      ['fields of a token', answerTable(answerOf('issueSandboxToken', 201))],
       ['fields of a receiver', answerTable(answerOf('getSandboxReceiver', 200))],
     ]),
   );

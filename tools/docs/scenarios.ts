@@ -1,5 +1,6 @@
 /** The made parts of docs/scenarios.md, from the format itself; and scenarios/schema.json, for editors. */
 import type { TSchema } from 'typebox';
+import { CallExpectation, custodyStepSchemas } from '../../runner/scenario/custody-format.ts';
 import {
   Cluster,
   Expectation,
@@ -22,6 +23,12 @@ export function scenariosPage(page: string): string {
       ['cluster', requestTable(Cluster)],
       ['common fields of steps', requestTable(only(stepSchemas.initiate_dkg, [...common]))],
       ['calls', calls.map(callSection).join('\n\n')],
+      [
+        'common fields of wallet steps',
+        requestTable(only(custodyStepSchemas.make_wallet, ['step', 'expect', 'insist', 'by'])),
+      ],
+      ['wallet steps', walletSteps.map(callSection).join('\n\n')],
+      ['expectations of a wallet step', requestTable(CallExpectation)],
       ['waits', requestTable(member(stepSchemas.wait, 'wait'))],
       ['expectations of a step', requestTable(StepExpectation)],
       ['expectations at the end', requestTable(Expectation)],
@@ -36,7 +43,11 @@ export function scenarioSchemaFile(): string {
 }
 
 const common = ['step', 'expect', 'insist'] as const;
-const calls = (Object.keys(stepSchemas) as StepKind[]).filter((kind) => 'call' in propertiesOf(stepSchemas[kind]));
+const ofWallet = [...common, 'by'] as const;
+const walletSteps = Object.keys(custodyStepSchemas) as (keyof typeof custodyStepSchemas)[];
+const calls = (Object.keys(stepSchemas) as StepKind[]).filter(
+  (kind) => 'call' in propertiesOf(stepSchemas[kind]) && !(walletSteps as readonly string[]).includes(kind),
+);
 
 const meanings: Readonly<Record<Verdict['kind'], string>> = {
   passed: 'every expectation holds',
@@ -50,7 +61,9 @@ function callSection(kind: StepKind): string {
   const schema = stepSchemas[kind];
   const names = Object.keys(propertiesOf(schema)).filter((name) => name !== 'call' && !isCommon(name));
   const { description } = schema as { readonly description?: string };
-  const sentence = description === undefined ? '' : `\n\nBoth calls, one after the other: ${description}.`;
+  const isOfWallet = (walletSteps as readonly string[]).includes(kind);
+  const words = isOfWallet ? description : `Both calls, one after the other: ${description}.`;
+  const sentence = description === undefined ? '' : `\n\n${words}`;
   return `### ${kind}${sentence}\n\n${requestTable(only(schema, names))}`;
 }
 
@@ -63,7 +76,7 @@ function verdicts(): string[][] {
 }
 
 function isCommon(name: string): boolean {
-  return (common as readonly string[]).includes(name);
+  return (ofWallet as readonly string[]).includes(name);
 }
 
 function propertiesOf(schema: TSchema): Readonly<Record<string, TSchema>> {

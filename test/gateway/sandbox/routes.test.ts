@@ -303,6 +303,32 @@ describe('the recording', () => {
   });
 });
 
+describe('tokens', () => {
+  const issue = (body: object, token = admin) => call('POST', 'tokens', body, { token });
+
+  it('are of the caller’s tenant, or of one that only it can name', async () => {
+    const own = (await issue({ name: 'alice', scopes: ['wallets:read'] })).body;
+    expect(own).toMatchObject({ tenant: 'tn_admin', scopes: ['wallets:read'] });
+    expect((await service.call('GET', '/v1/wallets', { token: own.token })).status).toBe(200);
+    expect((await service.call('GET', '/v1/events', { token: own.token })).status).toBe(403);
+
+    const [one, again, another] = await Promise.all(['a', 'a', 'b'].map((tenant) => issue({ tenant })));
+    expect(one!.body.tenant).toBe(again!.body.tenant);
+    expect(one!.body.id).not.toBe(again!.body.id);
+    expect(another!.body.tenant).not.toBe(one!.body.tenant);
+    const stranger = newToken('sandbox', systemRandom);
+    service.tokens.put(stranger, { tenant: 'tn_stranger' });
+    expect((await issue({ tenant: 'a' }, stranger)).body.tenant).not.toBe(one!.body.tenant);
+    expect((await issue({ tenant: 'tn_admin' }, stranger)).body.tenant).not.toBe('tn_admin');
+  });
+
+  it('never act on the sandbox itself', async () => {
+    expect((await issue({ scopes: ['sandbox:admin'] })).status).toBe(400);
+    const { token } = (await issue({})).body;
+    expect((await call('GET', 'nodes', undefined, { token })).status).toBe(403);
+  });
+});
+
 describe('who may', () => {
   it('is told by sandbox:admin alone', async () => {
     service.tokens.putScoped(

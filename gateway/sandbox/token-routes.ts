@@ -1,0 +1,69 @@
+/**
+ * /v1/sandbox/tokens: further principals for a test. Approvals need a second person, and isolation a second tenant; the
+ * banner has two tokens of one tenant. A test's tenant is made from its name and the caller's own tenant, so that the route
+ * opens no tenant of others.
+ */
+import { createHash } from 'node:crypto';
+import Type from 'typebox';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { type Route, route } from '../../api/route.ts';
+import { Closed, Name, OneOf } from '../../api/schema-kit.ts';
+import { type Scope, sandboxScopes } from '../../api/scopes.ts';
+import { whoDid } from './control.ts';
+import type { SandboxDeps } from './deps.ts';
+import { common } from './shared.ts';
+
+const TokenBody = Closed({
+  name: Type.Optional(Name),
+  tenant: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9_-]{1,64}$',
+      description:
+        'the caller’s name for another tenant: the same name is the same tenant; the caller’s own by default',
+    }),
+  ),
+  scopes: Type.Optional(
+    Type.Array(OneOf(sandboxScopes), { minItems: 1, description: 'every scope but `sandbox:admin` by default' }),
+  ),
+});
+
+const IssuedToken = Closed(
+  {
+    id: Type.String({ description: 'as approvals and `approvers` of policies name it' }),
+    token: Type.String({ description: 'shown once' }),
+    tenant: Type.String(),
+    scopes: Type.Array(OneOf(sandboxScopes)),
+  },
+  { title: 'SandboxToken' },
+);
+
+export function tokenRoutes({ tokens }: Pick<SandboxDeps, 'tokens'>): readonly Route[] {
+  return [
+    route({
+      ...common,
+      method: 'POST',
+      path: '/v1/sandbox/tokens',
+      operationId: 'issueSandboxToken',
+      summary: 'Issue a token: another person of the caller’s tenant, or of a tenant of its own',
+      description:
+        'For tests that need approvers, or several tenants. It does not expire; `signmesh tokens` lists and revokes those of the caller’s tenant.',
+      body: TokenBody,
+      bodyOptional: true,
+      responses: { 201: { description: 'The token', schema: IssuedToken } },
+      handle: async (context, { body }) => {
+        if (tokens === undefined) throw new ServiceError('unavailable', 'this sandbox has no store of tokens');
+        const { name, scopes = sandboxScopes } = body;
+        const tenant = body.tenant === undefined ? context.tenant : tenantOf(context.tenant, body.tenant);
+        context.log.info(whoDid(context, 'tokens.issue', { tenant, ...(name && { name }) }), 'a token was issued');
+        const request = { tenant, environment: 'sandbox', scopes: scopes as readonly Scope[] } as const;
+        const { token, record } = await tokens.issueToken({ ...request, ...(name !== undefined && { name }) });
+        return { status: 201, body: { id: record.id, token, tenant, scopes: [...record.scopes] } };
+      },
+    }),
+  ];
+}
+
+/** A tenant that only this caller's tenant can name. */
+function tenantOf(own: string, name: string): string {
+  return `tn_${createHash('sha256').update(`signmesh test tenant\n${own}\n${name}`).digest('hex').slice(0, 32)}`;
+}

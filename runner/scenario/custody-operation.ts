@@ -1,0 +1,17 @@
+/** An operation of the wallet API, as scenario files know it. */
+import type { JsonSchema } from './explain.ts';
+
+export interface CustodyOperation {
+  readonly method: string;
+  /** With ":name" parameters. */
+  readonly path: string;
+  readonly query?: JsonSchema;
+  readonly body?: JsonSchema;
+  readonly bodyOptional?: boolean;
+  /** Takes an Idempotency-Key. */
+  readonly keyed?: boolean;
+  /** The fields of its answer by name; 0: a value, or any fields; a list: the shape of its items; null: no body. */
+  readonly answer: AnswerShape | null;
+}
+
+export type AnswerShape = 0 | readonly AnswerShape[] | { readonly [field: string]: AnswerShape };

@@ -1,0 +1,112 @@
+/** What came of a call of the wallet API, and whether it is what a step expects. Pure. */
+import { isDeepStrictEqual } from 'node:util';
+import type { CallExpectation } from './custody-format.ts';
+import { type Mismatch, tookMismatches } from './expectations.ts';
+import { fieldOf } from './references.ts';
+import type { CallFailure } from './world.ts';
+
+export interface CustodyAnswer {
+  readonly http: number;
+  /** undefined: it has none. */
+  readonly body: unknown;
+}
+
+export interface CustodyOutcome {
+  /** e.g. "wallets.create". */
+  readonly call: string;
+  readonly answer?: CustodyAnswer;
+  readonly failure?: { readonly kind: CallFailure; readonly message: string };
+}
+
+interface ErrorBody {
+  readonly error?: {
+    readonly code?: string;
+    readonly message?: string;
+    readonly details?: readonly { readonly issue?: string; readonly field?: string }[];
+  };
+}
+
+export function isSuccess({ answer }: CustodyOutcome): boolean {
+  return answer !== undefined && answer.http >= 200 && answer.http < 300;
+}
+
+/** In one line, for a recording or a cause. */
+export function custodyOutcomeText({ call, answer, failure }: CustodyOutcome): string {
+  if (failure !== undefined) {
+    return `${call}: no answer (${failure.kind}${failure.message === '' ? '' : `: ${failure.message}`})`;
+  }
+  const { http, body } = answer!;
+  const { error } = (body ?? {}) as ErrorBody;
+  if (error?.code !== undefined) return `${call}: ${http} ${error.code} ${issuesOf(body).join(', ')}: ${error.message}`;
+  const { id, status, sub_status: sub } = (body ?? {}) as Readonly<Record<string, unknown>>;
+  const said = [id, status, sub].filter((part) => typeof part === 'string');
+  return `${call}: ${[http, ...said].join(' ')}`;
+}
+
+function issuesOf(body: unknown): string[] {
+  return ((body as ErrorBody | undefined)?.error?.details ?? []).map(({ issue }) => issue ?? '');
+}
+
+/** Whether a client that repeats its call may fare better. */
+export function mayRepeat({ answer, failure }: CustodyOutcome): boolean {
+  if (failure !== undefined) return failure.kind !== 'MALFORMED';
+  const { http, body } = answer!;
+  if (http === 429 || http === 500 || http === 503 || http === 504) return true;
+  return (
+    http === 409 && issuesOf(body).some((issue) => issue === 'request_in_progress' || issue === 'version_conflict')
+  );
+}
+
+const failureOf: Readonly<Record<number, CallFailure>> = {
+  400: 'MALFORMED',
+  429: 'OVERLOADED',
+  500: 'INTERNAL',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+};
+
+/** Everything that is not as expected. `answerOf`: of another step; references in `expect` stand resolved. */
+export function callMismatches(
+  expect: CallExpectation,
+  outcome: CustodyOutcome,
+  tookMs: number,
+  world: 'simulated' | 'live',
+  answerOf: (step: string) => unknown,
+): Mismatch[] {
+  const wrong: Mismatch[] = [];
+  const differs = (field: string, expected: unknown, found: unknown) =>
+    wrong.push({ field: `expect.${field}`, expected: shownValue(expected), found: shownValue(found) });
+  const { answer, failure } = outcome;
+  const told = custodyOutcomeText(outcome);
+  const { http, code, issue, error, same_as: same } = expect;
+  if (error !== undefined) {
+    const kind = failure?.kind ?? failureOf[answer?.http ?? 0];
+    const known = kind === 'LOST' ? 'DEADLINE_EXCEEDED' : kind;
+    if (known === undefined || (error !== 'any' && known !== error)) differs('error', error, told);
+  } else if (answer === undefined) differs('http', http ?? 'an answer', told);
+  else if (http !== undefined && answer.http !== http) differs('http', http, told);
+  else if (http === undefined && code === undefined && issue === undefined && !isSuccess(outcome)) {
+    differs('http', 'a success', told);
+  }
+  if (answer !== undefined) {
+    const { body } = answer;
+    if (code !== undefined && (body as ErrorBody)?.error?.code !== code) differs('code', code, told);
+    if (issue !== undefined && !issuesOf(body).includes(issue)) differs('issue', issue, told);
+    for (const [field, expected] of Object.entries(fieldsOf(expect))) {
+      const found = fieldOf(body, field.split('.'));
+      if (!isDeepStrictEqual(found, expected)) differs(field === 'status' ? field : `fields.${field}`, expected, found);
+    }
+    if (same !== undefined && !isDeepStrictEqual(body, answerOf(same))) differs('same_as', answerOf(same), body);
+  }
+  return [...wrong, ...tookMismatches(expect, tookMs, world)];
+}
+
+function fieldsOf({ status, fields = {} }: CallExpectation): Readonly<Record<string, unknown>> {
+  return { ...(status !== undefined && { status }), ...fields };
+}
+
+/** Of a mismatch: bounded. */
+function shownValue(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text;
+}

@@ -1,0 +1,34 @@
+/**
+ * Whether a scenario asks for the wallet API. Simulated, such a scenario runs in the world of the whole product
+ * (world/scenario/run.ts), the others in that of the signing cluster alone.
+ */
+import { doorKinds, type Fault, type FaultKind } from '../../faults/vocabulary/fault.ts';
+import { isGateway, isWorker, targetsOf } from '../../faults/vocabulary/targets.ts';
+import { isCustodyStep } from './custody-format.ts';
+import type { CheckedScenario, Step } from './format.ts';
+
+export function usesWalletApi({ cluster, clients, faults, expect }: CheckedScenario): boolean {
+  const steps = Object.values(clients).flat();
+  const injected = steps.flatMap((step) => ('inject' in step ? [step.inject] : []));
+  return (
+    cluster.gateways !== undefined ||
+    cluster.workers !== undefined ||
+    steps.some(isOfWalletApi) ||
+    [...faults, ...injected].some(needsPorts) ||
+    expect.some(({ intent, wallet, events, webhook }) => (intent ?? wallet ?? events ?? webhook) !== undefined)
+  );
+}
+
+function isOfWalletApi(step: Step): boolean {
+  if (isCustodyStep(step)) return true;
+  return 'wait' in step && (step.wait.intent ?? step.wait.event ?? step.wait.webhook) !== undefined;
+}
+
+const ofDoor: ReadonlySet<FaultKind> = new Set(doorKinds);
+
+/** Doors, ports of gateways and workers, and simulated custodians are in the world of the whole product alone. */
+function needsPorts(fault: Fault): boolean {
+  if (ofDoor.has(fault.fault) || fault.fault === 'provider_fails' || fault.at?.port !== undefined) return true;
+  const targets = targetsOf(fault);
+  return fault.fault.startsWith('store_') && targets.some((name) => isGateway(name) || isWorker(name));
+}

@@ -1,0 +1,97 @@
+/** Scenario files that use the wallet API, in the simulated world of the whole product. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { CheckedScenario } from '../../runner/scenario/format.ts';
+import { loadScenario } from '../../runner/scenario/load.ts';
+import { usesWalletApi } from '../../runner/scenario/wallet-api-use.ts';
+import type { Verdict } from '../../runner/scenario/world.ts';
+import { runInCustodyWorld } from '../../world/scenario/run.ts';
+import { root } from '../cli/support/up-process.ts';
+import { isThorough } from '../support/thorough.ts';
+
+const folder = join(root, 'scenarios');
+const scenarios = readdirSync(folder)
+  .filter((file) => file.endsWith('.yaml'))
+  .map((file) => loadScenario(readFileSync(join(folder, file), 'utf8'), { file }))
+  .filter((one) => one.worlds.includes('simulated') && usesWalletApi(one));
+
+function scenario(steps: readonly string[], more: readonly string[] = []): CheckedScenario {
+  const lines = ['scenario: x', 'about: a', 'steps:', ...steps.map((step) => `  - ${step}`), ...more];
+  return loadScenario(lines.join('\n'), { file: 'x.yaml' });
+}
+
+async function verdictOf(steps: readonly string[], more: readonly string[] = []): Promise<Verdict> {
+  return (await runInCustodyWorld(scenario(steps, more), { crypto: 'model', record: false })).verdict;
+}
+
+const wallets = ['{ step: treasury, call: make_wallet }', '{ step: savings, call: make_wallet, connection: treasury }'];
+const pay = (more = '') => `{ step: pay, call: transfer, from: treasury, to: savings, amount: '0.1'${more} }`;
+
+/** Solana checks signatures itself, and the model’s are none. */
+const needsCurves: ReadonlySet<string> = new Set(['every-network-pays']);
+
+test('there are at least forty', () => {
+  expect(scenarios.length).toBeGreaterThanOrEqual(40);
+});
+
+test.each(scenarios.map((one) => [one.scenario, one] as const))('%s passes', async (name, one) => {
+  const crypto = needsCurves.has(name) ? 'real' : 'model';
+  expect((await runInCustodyWorld(one, { crypto, record: false })).verdict).toEqual({ kind: 'passed' });
+});
+
+const again = scenarios.filter((_, index) => isThorough || index % 12 === 0);
+test.each(again.map((one) => [one.scenario, one] as const))('%s gives the same run twice', async (_, one) => {
+  const runs = [];
+  for (let run = 0; run < 2; run += 1) runs.push(JSON.stringify(await runInCustodyWorld(one, { crypto: 'model' })));
+  expect(runs[1]).toBe(runs[0]);
+});
+
+describe('a verdict', () => {
+  test.each([
+    ['status', pay(', expect: { status: denied }'), 'step pay: expect.status is denied, found completed'],
+    [
+      'http',
+      pay(', follow: false, expect: { http: 200 }'),
+      /^step pay: expect[.]http is 200, found intents[.]create: 201/,
+    ],
+    [
+      'code',
+      pay(', asset: DOGE, expect: { code: conflict }'),
+      /^step pay: expect[.]code is conflict, found intents[.]create: 4/,
+    ],
+    ['a success', pay(', asset: DOGE'), /^step pay: expect[.]http is a success, found intents[.]create: 4/],
+    ['fields', pay(', expect: { fields: { amount: "0.2" } }'), 'step pay: expect.fields.amount is 0.2, found 0.1'],
+  ])('names %s that is not as expected', async (_, step, what) => {
+    const verdict = await verdictOf([...wallets, step]);
+    expect(verdict).toMatchObject({ kind: 'failed', what: expect.stringMatching(what) });
+  });
+
+  test.each([
+    ['{ intent: pay, status: denied }', /^expect\[0\]: status of pay is denied, found completed$/],
+    ["{ wallet: savings, balances: { ETH: '7' } }", /^expect\[0\]: ETH of savings is 7, found /],
+    [
+      '{ events: [transaction_intent.completed, transaction_intent.created], of: pay }',
+      /^expect\[0\]: events of pay is transaction_intent.completed, transaction_intent.created, found /,
+    ],
+  ])('names what is not so at the end: %s', async (expectation, what) => {
+    const verdict = await verdictOf([...wallets, pay()], ['expect:', `  - ${expectation}`]);
+    expect(verdict).toMatchObject({ kind: 'failed', what: expect.stringMatching(what) });
+  });
+
+  test('is stuck where what is awaited does not come', async () => {
+    const verdict = await verdictOf([...wallets, '{ step: w, wait: { event: wallet.archived, within_ms: 500 } }']);
+    expect(verdict).toMatchObject({ kind: 'stuck', what: expect.stringMatching(/wallet[.]archived is waited for/) });
+  });
+
+  test('says which answer a step refers to that is not there', async () => {
+    const steps = [
+      '{ step: none, api: wallets.get, params: { id: wal_none }, expect: { http: 404 } }',
+      '{ step: next, api: wallets.get, params: { id: $none.id } }',
+    ];
+    expect(await verdictOf(steps)).toMatchObject({
+      kind: 'failed',
+      what: 'step next cannot be done: $none.id is not known: step none has no such answer',
+    });
+  });
+});

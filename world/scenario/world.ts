@@ -1,0 +1,162 @@
+/**
+ * The simulated world of the whole product as the runner of scenarios sees it: clients call at the gateways' doors in turn,
+ * webhooks have receivers, and faults, steps and nodes are those of the signing cluster.
+ */
+import { fromJson, type JsonValue, toJson } from '@bufbuild/protobuf';
+import { signingMethods } from '../../api/signing-methods.ts';
+import type { RunEvent } from '../../faults/recording.ts';
+import { owner } from '../../runner/scenario/custody-format.ts';
+import { simulatedWorld } from '../../runner/scenario/simulated-world.ts';
+import type {
+  CallFailure,
+  QuestionName,
+  Questions,
+  ReceivedDelivery,
+  ScenarioWorld,
+} from '../../runner/scenario/world.ts';
+import type { Violation } from '../../sim/violation.ts';
+import type { Client } from '../client.ts';
+import type { CustodyWorld } from '../custody-world.ts';
+
+export interface Seen {
+  readonly events: RunEvent[];
+  readonly violations: readonly Violation[];
+  readonly recordsSteps: boolean;
+}
+
+/** A call without an answer is lost after so long, as a live client's is. */
+const callTimeoutMs = 35_000;
+const failureOf: Readonly<Record<number, CallFailure>> = {
+  400: 'MALFORMED',
+  429: 'OVERLOADED',
+  500: 'INTERNAL',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+};
+
+/** The tenant of a principal: that of the signing cluster's own calls, or the named one. */
+export function tenantOf(by: string): string {
+  const [, other] = by.split('@');
+  return other === undefined ? 'tn_sim' : `tn_sim_${other}`;
+}
+
+/** `tokens`: of every principal, by its name. */
+export function custodyScenarioWorld(
+  world: CustodyWorld,
+  tokens: ReadonlyMap<string, string>,
+  seen: Seen,
+): ScenarioWorld {
+  const signing = simulatedWorld(world.cluster, seen);
+  const clients = new Map([...tokens].map(([by, token]) => [by, world.client(token)]));
+  const gateways = world.processes.filter((name) => name.startsWith('gateway'));
+  let next = 0;
+  const once = async (asks: Questions['request']['asks']): Promise<Questions['request']['gets']> => {
+    const { by, method, target, body, key } = asks;
+    const gateway = gateways[next % gateways.length]!;
+    next += 1;
+    const answered = clientOf(clients, by).once(gateway, method, target, body, key);
+    const answer = await Promise.race([answered, timeout(world)]);
+    if (answer === undefined) return { failure: 'UNAVAILABLE', message: 'the connection was lost before an answer' };
+    if (answer === 'late') return { failure: 'LOST', message: `no answer within ${callTimeoutMs} ms` };
+    return { status: answer.status, body: answer.body };
+  };
+  /** POST of the signing API or the sandbox. */
+  const post = async (target: string, body: object) => {
+    const gets = await once({ by: owner, method: 'POST', target, body });
+    if ('failure' in gets) return gets;
+    if (gets.status < 300) return { answer: gets.body as Readonly<Record<string, unknown>> };
+    const { error } = gets.body as { readonly error?: { readonly message?: string } };
+    return { failure: failureOf[gets.status] ?? 'INTERNAL', message: error?.message ?? String(gets.status) } as const;
+  };
+  const own: { readonly [Q in QuestionName]?: (asks: Questions[Q]['asks']) => Promise<Questions[Q]['gets']> } = {
+    request: once,
+    call: async ({ name, request }) => {
+      const method = signingMethods.find((one) => one.method === name)!;
+      const body = toJson(method.request, request, { useProtoFieldName: true }) as object;
+      const made = await post(method.httpPath, body);
+      if ('failure' in made) return made;
+      const response = fromJson(method.response, made.answer as JsonValue, { ignoreUnknownFields: true });
+      return { response } as unknown as Questions['call']['gets'];
+    },
+    previewPartial: async ({ sessionId, nodeId }) => {
+      const made = await post(`/v1/sandbox/sessions/${encodeURIComponent(sessionId)}/nodes/${nodeId}/partial`, {});
+      if ('failure' in made) return { failure: made.message };
+      return { partial: Buffer.from(made.answer.partial as string, 'base64') };
+    },
+    events: async () => {
+      const page = await once({ by: owner, method: 'GET', target: '/v1/events?limit=100' });
+      const events =
+        'status' in page && page.status === 200 ? (page.body as { events: readonly EventView[] }).events : [];
+      return events.map(({ id, type, timestamp, resource, correlation_id: correlationId, data }) => ({
+        ...{ id, type, atMs: Date.parse(timestamp), resource, correlationId },
+        ...{ provider: null, connectionId: null, object: data.object },
+      }));
+    },
+    delivered: async () =>
+      world.receivers.received
+        .filter(({ status }) => status >= 200 && status < 300)
+        .map(({ body }) => (JSON.parse(body) as { readonly type: string }).type),
+    receiver: async ({ name, answers }) => {
+      if (answers !== undefined) world.receivers.answer(receiverUrl(name), answers);
+      return { url: receiverUrl(name) };
+    },
+    received: async ({ name }) => receivedAt(world, receiverUrl(name)),
+  };
+  return {
+    ...{ kind: 'simulated', nowMs: signing.nowMs, idOf: signing.idOf },
+    ...{ recording: signing.recording, violations: signing.violations },
+    ask: (question, asks, gets, fails) => {
+      const handler = own[question] as ((asks: unknown) => Promise<unknown>) | undefined;
+      if (handler === undefined) return signing.ask(question, asks, gets, fails);
+      handler(asks).then(
+        (answer) => gets(answer as never),
+        (error: unknown) => (fails ? fails(error as Error) : world.loop.failed(error)),
+      );
+      world.loop.woken();
+    },
+  };
+}
+
+interface EventView {
+  readonly id: string;
+  readonly type: string;
+  readonly timestamp: string;
+  readonly resource: { readonly type: string; readonly id: string; readonly version: number };
+  readonly correlation_id: string;
+  readonly data: { readonly object: object };
+}
+
+function clientOf(clients: ReadonlyMap<string, Client>, by: string): Client {
+  const client = clients.get(by);
+  if (client === undefined) throw new Error(`the scenario has no principal ${by}`);
+  return client;
+}
+
+function timeout(world: CustodyWorld): Promise<'late'> {
+  return new Promise((resolve) => {
+    world.cluster.time.after(
+      callTimeoutMs,
+      () => {
+        world.loop.woken();
+        resolve('late');
+      },
+      true,
+    );
+  });
+}
+
+function receiverUrl(name: string): string {
+  return `https://hooks.example.com/${name}`;
+}
+
+function receivedAt(world: CustodyWorld, url: string): readonly ReceivedDelivery[] {
+  return world.receivers.received
+    .filter((one) => one.url === url)
+    .map(({ headers, body, status }) => {
+      const { type, resource } = JSON.parse(body) as {
+        readonly type: string;
+        readonly resource: { readonly id: string };
+      };
+      return { type, resource: resource.id, headers, body, status };
+    });
+}
