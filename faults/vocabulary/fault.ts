@@ -109,7 +109,7 @@ export type AlterationKind = (typeof alterations)[number];
 /** One field of a message, by its name in the proto file, `signers.0.node_id` for one inside another; and how it is altered. */
 export const Alteration = Closed({
   field: Type.String({
-    pattern: '^[a-z0-9_]+([.][a-z0-9_]+){0,4}$',
+    pattern: '^[a-z0-9_]{1,40}([.][a-z0-9_]{1,40}){0,4}$',
     description: 'as the proto file names it; `signers.0.node_id` for one inside another',
   }),
   change: OneOf(

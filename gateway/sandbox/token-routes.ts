@@ -23,7 +23,11 @@ const TokenBody = Closed({
     }),
   ),
   scopes: Type.Optional(
-    Type.Array(OneOf(sandboxScopes), { minItems: 1, description: 'every scope but `sandbox:admin` by default' }),
+    Type.Array(OneOf(sandboxScopes), {
+      minItems: 1,
+      maxItems: 100,
+      description: 'every scope but `sandbox:admin` by default',
+    }),
   ),
 });
 

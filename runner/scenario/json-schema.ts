@@ -31,7 +31,9 @@ export function scenarioJsonSchema(): object {
     oneOf: [{ required: ['steps'] }, { required: ['clients'] }],
     $defs: {
       fault: { oneOf: refs('fault', Object.keys(faultSchemas)) },
-      step: { oneOf: [...refs('step', Object.keys(others)), ...refs('api', Object.keys(operations))] },
+      step: {
+        oneOf: [...refs('step', Object.keys(others)), ...refs('api', [...Object.keys(operations), 'unchecked'])],
+      },
       reference: { type: 'string', pattern: '[$][{]?[A-Za-z0-9_-]+', description: 'a field of an earlier answer' },
       ...defs('fault', faultSchemas),
       ...defs('step', {
@@ -40,26 +42,52 @@ export function scenarioJsonSchema(): object {
       }),
       api: { ...api, properties: { ...(api as { properties: object }).properties, api: { type: 'string' } } },
       ...defs('api', Object.fromEntries(Object.keys(operations).map((name) => [name, apiStep(name)]))),
+      'api.unchecked': uncheckedStep(),
+    },
+  };
+}
+
+const { properties, ...rest } = custodyStepSchemas.api as unknown as {
+  readonly properties: Readonly<Record<string, object>>;
+  readonly required: readonly string[];
+};
+
+/** A step of any operation whose query and body are wrong on purpose. */
+function uncheckedStep(): object {
+  const { api, ...others } = properties;
+  return {
+    ...rest,
+    required: [...rest.required, 'unchecked'],
+    properties: {
+      ...Object.fromEntries(Object.keys(others).map((field) => [field, { $ref: `#/$defs/api/properties/${field}` }])),
+      api,
     },
   };
 }
 
 /** A step of one operation, with its query and body. */
 function apiStep(name: string): object {
-  const { properties, ...rest } = custodyStepSchemas.api as unknown as {
-    readonly properties: Readonly<Record<string, object>>;
-  };
   const { query, body, keyed } = operations[name]!;
-  const { query: _query, body: _body, key: _key, api: _api, ...common } = properties;
+  const { query: _query, body: _body, key: _key, api: _api, unchecked: _unchecked, ...common } = properties;
   return {
     ...rest,
     properties: {
       ...Object.fromEntries(Object.keys(common).map((field) => [field, { $ref: `#/$defs/api/properties/${field}` }])),
       api: { const: name },
       ...(keyed === true && { key: { $ref: '#/$defs/api/properties/key' } }),
-      ...(query && { query: withReferences(query) }),
+      ...(query && { query: plainly(withReferences(query)) }),
       ...(body && { body: withReferences(body) }),
     },
+  };
+}
+
+/** What stands in a query is text; numbers, true and false may be written as such. */
+function plainly(query: object): object {
+  const { properties: fields = {} } = query as { readonly properties?: Readonly<Record<string, object>> };
+  const open = (field: object) => ({ anyOf: [field, { type: ['number', 'boolean'] }] });
+  return {
+    ...query,
+    properties: Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, open(field)])),
   };
 }
 

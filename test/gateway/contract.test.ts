@@ -118,7 +118,7 @@ test('every route of the table is in the document, and the document has nothing 
 test('the reference pages name every route with its scope', () => {
   const read = (name: string) => readFileSync(join(root, 'docs', name), 'utf8');
   // Sandbox routes of a module stand with their module.
-  const pages = [read('wallet-api.md'), read('sandbox-api.md')].join('\n');
+  const pages = [read('wallet-api.md'), read('signing-api.md'), read('sandbox-api.md')].join('\n');
   for (const { method, path, scope } of routeTable(service.api.routes)) {
     const row = pages
       .split('\n')

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { randomScenario } from '../../runner/search/generate.ts';
 import { profiles } from '../../runner/search/profiles.ts';
 
-test.each(profiles)(
+// Little goes wrong in malformed runs but single fields of frames.
+test.each(profiles.filter((profile) => profile !== 'malformed'))(
   '%s runs draw every keystore type, and failures of the tokens and the vendor that hold one',
   (profile) => {
     const scenarios = Array.from({ length: 200 }, (_, seed) => randomScenario(seed + 1, profile));
