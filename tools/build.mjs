@@ -203,8 +203,6 @@ const replaced = {
     export function Script() { throw new Error('the build leaves typebox Script out: see tools/build.mjs'); }`,
   // Pino writes to a stream of this thread.
   'thread-stream/index.js': unused('thread-stream'),
-  // Fastify answers requests without a socket with it; here `serve` does.
-  'light-my-request/index.js': unused('light-my-request'),
   // Its clients of Redis are ioredis's.
   'bullmq/dist/esm/classes/bun-redis-client.js': `export const createBunRedisClient = undefined;`,
   'bullmq/dist/esm/classes/node-redis-client.js': `export const createNodeRedisClient = undefined;`,
