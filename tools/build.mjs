@@ -214,7 +214,8 @@ const replaced = {
 };
 
 /** Packages of ES modules whose names nothing reads: theirs are made short, as those of CommonJS packages are. */
-const shortened = /^(typebox|@scure[/]btc-signer|micro-packed|micro-eth-signer)$/;
+const shortened =
+  /^(typebox|@bufbuild[/]protobuf|@noble[/]\w+|@opentelemetry[/][\w-]+|@scure[/][\w-]+|micro-packed|micro-eth-signer|tslib)$/;
 
 /**
  * Scripts of BullMQ for what no queue here has: priorities, schedulers, parents, relays, and searches. They are a third of its

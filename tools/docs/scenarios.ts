@@ -39,7 +39,7 @@ export function scenariosPage(page: string): string {
 
 /** scenarios/schema.json, whole. */
 export function scenarioSchemaFile(): string {
-  return `${JSON.stringify(scenarioJsonSchema(), null, 2)}\n`;
+  return `${JSON.stringify(scenarioJsonSchema())}\n`;
 }
 
 const common = ['step', 'expect', 'insist'] as const;
