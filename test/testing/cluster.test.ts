@@ -21,8 +21,12 @@ import {
 import { makeOwnFolder } from '../../testing/own-folder.ts';
 import { root } from '../cli/support/up-process.ts';
 import { isAlive } from '../support/alive.ts';
+import { isThorough } from '../support/thorough.ts';
 
-describe.each(['simulated', 'listening', 'live'] as const)('a %s cluster', (kind) => {
+/** One on ports of its own is the embedded service, which has tests of its own. */
+const kinds = isThorough ? (['simulated', 'listening', 'live'] as const) : (['simulated', 'live'] as const);
+
+describe.each(kinds)('a %s cluster', (kind: 'simulated' | 'listening' | 'live') => {
   let custody: TestCluster;
   beforeAll(async () => {
     custody = await cluster({ live: kind === 'live', listen: kind === 'listening', receiver: true });
