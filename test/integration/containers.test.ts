@@ -70,8 +70,7 @@ describe.skipIf(why !== undefined)(
       const destination = { address: '0x00000000000000000000000000000000000b0b00' };
       const path = `/v1/wallets/${wallet.id}/transaction-intents`;
       const intent = await call('POST', path, { asset: 'ETH', amount: '0.00001', destination }, at);
-      const ended = async () =>
-        (await call('GET', `${path}/${intent.id}`, undefined, at)).status === 'completed';
+      const ended = async () => (await call('GET', `${path}/${intent.id}`, undefined, at)).status === 'completed';
       await until(ended, 'the transfer is completed', withinMs, 500);
     };
 
