@@ -49,6 +49,12 @@ describe.sequential('two coordinators on one Redis', () => {
       () => otherDoor.records('link up').length > 0,
       () => `the second gateway: ${otherDoor.output}`,
     );
+    // Its link is up before its connections to Redis are.
+    const headers = { authorization: `Bearer ${cluster.token}` };
+    await until(
+      async () => (await fetch(`http://127.0.0.1:${httpPort}/v1/wallets`, { headers })).ok,
+      () => `a read at the second gateway: ${otherDoor.output}`,
+    );
 
     // The second one has no nodes, and says so: this is now the session's state.
     const failed = await ledger.ask(session, () => other.api.submitSignatureShare({ signingSessionId: session }));

@@ -90,9 +90,9 @@ test('a worker killed in the middle loses nothing: another makes its deliveries 
   await service.settled(tenant, hook.id, 25_000);
   expect(sequencesOf(target)).toEqual(sequences);
   expectRepetitionsAlike(target);
-  // Twice is what was under way, and no more than the window.
+  // Twice is what was under way, no more than the window; a worker without CPU time loses its locks too, and does the same again.
   expect(target.received.length - sequences.length).toBeGreaterThanOrEqual(10);
-  expect(target.received.length - sequences.length).toBeLessThanOrEqual(relayDefaults.windowMax);
+  expect(target.received.length - sequences.length).toBeLessThanOrEqual(2 * relayDefaults.windowMax);
   const deliveries = await service.deliveries(tenant, hook.id);
   expect(deliveries.map(({ sequence }) => sequence).sort((a, b) => a - b)).toEqual(sequences);
   expect(deliveries.every(({ status }) => status === 'delivered')).toBe(true);
