@@ -6,6 +6,7 @@ import type { Behaviour } from '../actors/contract.ts';
 import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { ReadSessionsRequest } from '../proto/gen/signmesh/wire/v1/sessions_pb.ts';
 import { sessionIdPattern, sessionsPageMax } from '../proto/limits.ts';
+import type { SessionPageQuery } from '../proto/session-list.ts';
 import {
   type CallFacts,
   type CoordinatorEffect,
@@ -16,7 +17,6 @@ import {
   isLocal,
   type ReadCall,
   readingAddress,
-  type SessionPageQuery,
   sessionKey,
   sessionPageKey,
 } from './contract/messages.ts';

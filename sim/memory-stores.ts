@@ -9,13 +9,13 @@ import {
   keyKey,
   openSessionsKey,
   readSessionPageKey,
-  type SessionPageQuery,
   sessionKey,
 } from '../coordinator/contract/messages.ts';
 import type { KeyRecord, SessionRecord } from '../coordinator/contract/record.ts';
 import { changeOf, endingOf, openingOf } from '../coordinator/store/public.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records/records.ts';
 import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { SessionPageQuery } from '../proto/session-list.ts';
 import { firstCluster } from '../redis/clusters.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import { copyOf } from './copy.ts';

@@ -4,8 +4,8 @@
 import type { Address, Effect, Input } from '../../actors/contract.ts';
 import type { SigningOrder, WalletTerms } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import type { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { KeyBinding } from '../../proto/key-schemes.ts';
+import type { SessionPageQuery, SessionPlace } from '../../proto/session-list.ts';
 import type { CallCase, RequestOf, WireBody, WireBodyInit, WireMessage } from '../../proto/wire.ts';
 import type { LoggedEvent } from '../../redis/event-log.ts';
 import type { Answer } from './answers.ts';
@@ -79,23 +79,6 @@ export interface PreviewCall extends CallFacts {
 /** What is stored of sessions is asked for: of one, or a page of them. */
 export interface ReadCall extends CallFacts {
   readonly reads: { readonly sessionId: string } | { readonly page: SessionPageQuery };
-}
-
-/** Sessions of a tenant in this cluster, newest first. */
-export interface SessionPageQuery {
-  /** Empty: both. */
-  readonly kind: 'dkg' | 'signing' | '';
-  /** Empty: all. */
-  readonly states: readonly ReceiptState[];
-  readonly limit: number;
-  /** The place after which it begins; undefined: the newest comes first. */
-  readonly after: SessionPlace | undefined;
-}
-
-/** Of a session in the list: when it began, milliseconds since the Unix epoch. */
-export interface SessionPlace {
-  readonly atMs: number;
-  readonly id: string;
 }
 
 /** One nonce that a node dealt ahead. */

@@ -6,8 +6,10 @@
  * event is not written again. All compare the fence: a coordinator that was paused while a newer one started cannot write
  * any more. First every check, then every write: what is refused has changed nothing.
  */
+
+import type { SessionPageQuery } from '../../proto/session-list.ts';
 import { luaScript } from '../../redis/lua.ts';
-import type { ConflictCode, SessionPageQuery } from '../contract/messages.ts';
+import type { ConflictCode } from '../contract/messages.ts';
 import type { SessionWriteArguments } from './layout.ts';
 
 /** `current`: the record that stands against the write, as flat fields. */

@@ -8,6 +8,7 @@
 import type { Redis } from 'ioredis';
 import type { Store, WriteOutcome } from '../../actors/contract.ts';
 import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
+import type { SessionPageQuery } from '../../proto/session-list.ts';
 import { firstCluster, ofCluster } from '../../redis/clusters.ts';
 import type { DueKind } from '../../redis/due-work.ts';
 import { tenantPrefix } from '../../redis/event-log.ts';
@@ -19,7 +20,6 @@ import {
   keyKey,
   readSessionPageKey,
   type SessionName,
-  type SessionPageQuery,
   sessionKey,
 } from '../contract/messages.ts';
 import type { KeyRecord, SessionRecord } from '../contract/record.ts';

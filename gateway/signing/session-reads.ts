@@ -6,8 +6,8 @@ import {
   type ReadSessionsResponse,
   type SessionView,
 } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
-import type { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
+import type { SessionPageQuery, SessionPlace } from '../../proto/session-list.ts';
 import type { RequestOf } from '../../proto/wire.ts';
 import type { ClusterView } from './cluster-view.ts';
 import type { Calls, SigningCall } from './signing-calls.ts';
@@ -16,21 +16,6 @@ export interface Reader {
   readonly tenant: string;
   readonly traceparent: string;
   readonly requestId: string;
-}
-
-export interface SessionQuery {
-  readonly kind: 'dkg' | 'signing' | '';
-  /** Empty: all. */
-  readonly states: readonly ReceiptState[];
-  /** 1 to `sessionsPageMax`. */
-  readonly limit: number;
-  readonly after: SessionPlace | undefined;
-}
-
-/** Of a session in the list: when it began, milliseconds since the Unix epoch. */
-export interface SessionPlace {
-  readonly atMs: number;
-  readonly id: string;
 }
 
 export interface SessionPage {
@@ -43,7 +28,7 @@ export interface SessionPage {
 export interface SessionReads {
   /** Throws ServiceError 409 when what is stored of it was not written by its coordinator. */
   one(reader: Reader, sessionId: string): Promise<SessionView | undefined>;
-  page(reader: Reader, query: SessionQuery): Promise<SessionPage>;
+  page(reader: Reader, query: SessionPageQuery): Promise<SessionPage>;
 }
 
 const tamperedDetail = { field: '', issue: 'store_tampered' };

@@ -7,12 +7,15 @@ import { Closed, ListOf, Nullable, OneOf, PathId, pageQuery, Timestamp } from '.
 import { noSuch } from '../../api/visibility.ts';
 import type { SessionView } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { SessionPlace, SessionReads } from './session-reads.ts';
+import type { SessionPlace } from '../../proto/session-list.ts';
+import type { SessionReads } from './session-reads.ts';
 
 const common = { tag: 'Signing', scope: 'signing:read', limitClass: 'reads' } as const;
 
 const kinds = ['dkg', 'signing'] as const;
-const states = namesOf(ReceiptState, 'RECEIPT_STATE_');
+const allStates = Object.values(ReceiptState).filter((state) => typeof state === 'number');
+const nameOf = (state: ReceiptState) => `RECEIPT_STATE_${ReceiptState[state]}`;
+const states = allStates.map(nameOf);
 const Nodes = (description: string) => Type.Array(Type.Integer({ minimum: 1 }), { description });
 
 export const Session = Closed(
@@ -101,7 +104,7 @@ async function listSessions(context: RequestContext, reads: SessionReads, asked:
   const { limit, afterId } = request.query;
   const { sessions, next } = await reads.page(context, {
     kind: asked.kind ?? '',
-    states: asked.state === undefined ? [] : [ReceiptState[asked.state.slice('RECEIPT_STATE_'.length) as 'ACCEPTED']],
+    states: allStates.filter((state) => asked.state === nameOf(state)),
     limit,
     after: afterId === undefined ? undefined : placeIn(afterId),
   });
@@ -123,7 +126,7 @@ function view(session: SessionView): Static<typeof Session> {
     id: session.sessionId,
     kind: kindOf(session),
     requested_by: session.walletService ? 'wallet_service' : 'client',
-    state: `RECEIPT_STATE_${ReceiptState[session.state]}`,
+    state: nameOf(session.state),
     reason_code: session.reasonCode,
     message: session.message,
     resumable: session.resumable,

@@ -10,7 +10,6 @@ import {
   keyKey,
   openSessionsKey,
   overdueKey,
-  type SessionPageQuery,
   sessionKey,
   sessionPageKey,
 } from '../../coordinator/contract/messages.ts';
@@ -25,6 +24,7 @@ import { changeEvent } from '../../coordinator/session/events.ts';
 import type { SigningSession } from '../../coordinator/signing/state.ts';
 import { openRedisStore, type RedisStore } from '../../coordinator/store/redis-store.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { SessionPageQuery } from '../../proto/session-list.ts';
 import type { LoggedEvent } from '../../redis/event-log.ts';
 import { asStore, memoryCoordinatorStore } from '../../sim/memory-stores.ts';
 import { randomStream } from '../../sim/random.ts';

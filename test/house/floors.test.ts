@@ -14,6 +14,8 @@ const config = '.dependency-cruiser.json';
 const floor0 = ['proto', 'crypto', 'actors'];
 const withRedis = [...floor0, 'redis'];
 const underModules = ['networks', 'store', 'providers', 'api'];
+const ofWallets = ['custody', 'controls', 'delivery', 'modules'];
+const controlPlane = [...withRedis, 'telemetry', 'faults', ...underModules, ...ofWallets];
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   proto: [],
   crypto: [],
@@ -32,53 +34,16 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   delivery: [...withRedis, ...underModules],
   modules: [...withRedis, ...underModules, 'custody', 'controls', 'delivery'],
   openapi: [...withRedis, ...underModules, 'custody', 'controls', 'delivery', 'modules'],
-  gateway: [
-    ...withRedis,
-    'telemetry',
-    'faults',
-    ...underModules,
-    'custody',
-    'controls',
-    'delivery',
-    'modules',
-    'openapi',
-  ],
+  gateway: [...controlPlane, 'openapi'],
   sim: [...withRedis, 'faults', 'nodes', 'coordinator'],
-  world: [
-    ...withRedis,
-    'telemetry',
-    'faults',
-    ...underModules,
-    'custody',
-    'controls',
-    'delivery',
-    'modules',
-    'gateway',
-    'sim',
-    'runner',
-    'coordinator',
-  ],
+  world: [...controlPlane, 'gateway', 'sim', 'runner', 'coordinator'],
   model: ['proto', 'crypto', 'faults', 'sim'],
   runner: [...withRedis, 'faults', 'sim', 'model'],
   report: [...withRedis, 'faults', 'runner'],
   plane: [...floor0, 'faults'],
   load: ['proto', 'faults', 'runner', 'report'],
   testing: [...withRedis, 'faults', 'sim', 'world', 'embedded', 'runner', 'report', 'client'],
-  embedded: [
-    ...withRedis,
-    'telemetry',
-    'faults',
-    ...underModules,
-    'custody',
-    'controls',
-    'delivery',
-    'modules',
-    'gateway',
-    'sim',
-    'world',
-    'plane',
-    'runner',
-  ],
+  embedded: [...controlPlane, 'gateway', 'sim', 'world', 'plane', 'runner'],
   client: [],
 };
 const product = [...Object.keys(mayImport), 'cli'];
