@@ -84,7 +84,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
     ...{ environment, acceptAnyTestToken, tokenKey, store, clock, log },
     ...(sandboxTokens && { reserved: sandboxTokens }),
   });
-  const limits = config.rateLimit === false ? undefined : new RedisRateLimits(redis, config.rateLimit, clock, log);
+  const limits = config.rateLimit === false ? undefined : new RedisRateLimits(redis, config.rateLimit, timers, log);
   const probe = () => redis.ping().catch(() => undefined);
   const load = new LoadControl({ timers, probe, ...(config.load && { limits: config.load }) });
   const admission = new Admission(authenticator, limits, timers, load);

@@ -4,6 +4,7 @@
  */
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
+import type { RateLimits } from '../runner/scenario/format.ts';
 import { makeOwnFolder } from './own-folder.ts';
 import type { ReadyLine } from './ready-line.ts';
 import { StartFailed, UpProcess, upCommand } from './up-process.ts';
@@ -37,11 +38,13 @@ export interface TestSettings {
   /** 1 each by default. */
   readonly gateways?: number;
   readonly workers?: number;
+  /** Calls that a tenant has in ten seconds, by class; not counted by default. */
+  readonly rateLimits?: RateLimits | undefined;
   /** Whether its gateway's door can have faults. */
   readonly doorFaults?: boolean;
 }
 
-/** Variables of a sandbox for tests and scenarios: it has no rate limits, and repeats deliveries soon. */
+/** Variables of a sandbox for tests and scenarios: it repeats deliveries soon. */
 export function testVariables(settings: TestSettings): Variables {
   const {
     nodes,
@@ -50,6 +53,7 @@ export function testVariables(settings: TestSettings): Variables {
     nodesWaitMs,
     gateways = 1,
     workers = 1,
+    rateLimits,
     doorFaults = false,
   } = settings;
   return {
@@ -59,10 +63,19 @@ export function testVariables(settings: TestSettings): Variables {
     SIGNMESH_CLUSTERS: String(clusters),
     SIGNMESH_PARTIAL_TIMEOUT_MS: String(partialTimeoutMs),
     SIGNMESH_NODES_WAIT_MS: String(nodesWaitMs),
-    SIGNMESH_RATE_LIMIT: 'off',
+    ...rateLimitVariables(rateLimits),
     SIGNMESH_DOOR_FAULTS: doorFaults ? 'on' : 'off',
     SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS: '200,1000,5000',
   };
+}
+
+function rateLimitVariables(limits: RateLimits | undefined): Variables {
+  if (limits === undefined) return { SIGNMESH_RATE_LIMIT: 'off' };
+  const names = Object.entries(limits).map(([name, calls]) => [
+    `SIGNMESH_RATE_LIMIT_${name.toUpperCase()}`,
+    `${calls}`,
+  ]);
+  return { SIGNMESH_RATE_LIMIT: 'on', ...Object.fromEntries(names) };
 }
 
 const portTries = 5;

@@ -20,6 +20,7 @@ import {
   type EventView,
   type FaultView,
   loggedEvent,
+  noAnswerOf,
   type SandboxApi,
   sessionFacts,
 } from './sandbox-api.ts';
@@ -218,7 +219,7 @@ export class LiveWorld implements ScenarioWorld {
         const send = this.#api[name] as unknown as (request: unknown) => Promise<CallTypes[CallName][1]>;
         return { response: await send(request) };
       } catch (error) {
-        if (error instanceof CallFailed) return { failure: error.failure, message: error.message };
+        if (error instanceof CallFailed) return noAnswerOf(error);
         throw error;
       }
     },

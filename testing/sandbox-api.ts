@@ -29,15 +29,18 @@ import {
   SignatureShareResponseSchema,
 } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
-import type { CallFailure, SessionFacts } from '../runner/scenario/world.ts';
+import type { CallFailure, NoAnswer, Questions, SessionFacts } from '../runner/scenario/world.ts';
 
 /** A call of the signing API without a response message. */
 export class CallFailed extends Error {
   override readonly name = 'CallFailed';
   readonly failure: CallFailure;
-  constructor(failure: CallFailure, message: string) {
+  /** After how long the service asks to be called again. */
+  readonly retryAfterS: number | undefined;
+  constructor(failure: CallFailure, message: string, retryAfterS?: number) {
     super(message);
     this.failure = failure;
+    this.retryAfterS = retryAfterS;
   }
 }
 
@@ -46,10 +49,13 @@ export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
   readonly code: string;
-  constructor(status: number, code: string, message: string) {
+  /** The header Retry-After. */
+  readonly retryAfterS: number | undefined;
+  constructor(status: number, code: string, message: string, retryAfterS?: number) {
     super(message);
     this.status = status;
     this.code = code;
+    this.retryAfterS = retryAfterS;
   }
 }
 
@@ -121,6 +127,7 @@ interface Answer {
   readonly ok: boolean;
   readonly status: number;
   readonly text: string;
+  readonly retryAfterS: number | undefined;
 }
 
 export class SandboxApi {
@@ -276,7 +283,7 @@ export class SandboxApi {
     const { error } = answer as { error?: { code: string; message: string; details?: readonly object[] } };
     const details = error?.details ? ` ${JSON.stringify(error.details)}` : '';
     const message = `${method} ${path}: ${response.status} ${error?.message ?? ''}${details}`;
-    throw new ApiError(response.status, error?.code ?? '', message);
+    throw new ApiError(response.status, error?.code ?? '', message, response.retryAfterS);
   }
 
   /** One try of any operation, by another token, at another gateway (`door`); whatever the answer is. */
@@ -284,14 +291,15 @@ export class SandboxApi {
     method: string,
     path: string,
     { token, body, key, door }: OnceOptions,
-  ): Promise<{ status: number; body: unknown } | { failure: CallFailure; message: string }> {
+  ): Promise<Questions['request']['gets']> {
     try {
-      const { status, text } = await this.#fetch(method, path, body && JSON.stringify(body), {
+      const { status, text, retryAfterS } = await this.#fetch(method, path, body && JSON.stringify(body), {
         token,
         ...(key !== undefined && { key }),
         ...(door !== undefined && { door }),
       });
-      return { status, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
+      const answered = text === '' ? undefined : (JSON.parse(text) as unknown);
+      return { status, body: answered, ...(retryAfterS !== undefined && { retryAfterS }) };
     } catch (error) {
       if (error instanceof ApiError) return { failure: 'UNAVAILABLE', message: error.message };
       throw error;
@@ -317,7 +325,9 @@ export class SandboxApi {
         ...(body !== undefined && { body }),
         signal: AbortSignal.timeout(timeoutMs),
       });
-      return { ok: response.ok, status: response.status, text: await response.text() };
+      const retryAfter = response.headers.get('retry-after');
+      const retryAfterS = retryAfter === null ? undefined : Number(retryAfter);
+      return { ok: response.ok, status: response.status, text: await response.text(), retryAfterS };
     } catch (error) {
       const cause = error instanceof Error ? (error.cause ?? error) : error;
       throw new ApiError(
@@ -340,7 +350,9 @@ export class SandboxApi {
     try {
       return await answer;
     } catch (error) {
-      if (error instanceof ApiError) throw new CallFailed(failures[error.status] ?? 'INTERNAL', error.message);
+      if (error instanceof ApiError) {
+        throw new CallFailed(failures[error.status] ?? 'INTERNAL', error.message, error.retryAfterS);
+      }
       throw error;
     }
   }
@@ -354,6 +366,11 @@ const failures: Readonly<Record<number, CallFailure>> = {
   503: 'UNAVAILABLE',
   504: 'DEADLINE_EXCEEDED',
 };
+
+/** A call without an answer, as the runner of scenarios hears of it. */
+export function noAnswerOf({ failure, message, retryAfterS }: CallFailed): NoAnswer {
+  return { failure, message, ...(retryAfterS !== undefined && { retryAfterS }) };
+}
 
 /** As scenarios and tests see a session. */
 export function sessionFacts(found: SessionView): SessionFacts {

@@ -181,10 +181,6 @@ const replaced = {
   'undici/lib/dispatcher/client-h2.js': unused('HTTP/2 of undici'),
   // Its parser twice, for machines with and without SIMD; Node.js 20 runs on none without.
   'undici/lib/llhttp/llhttp-wasm.js': `module.exports = require('./llhttp_simd-wasm.js');`,
-  // Of its many stores, Redis.
-  'rate-limiter-flexible/index.js': `
-    exports.RateLimiterRedis = require('./lib/RateLimiterRedis');
-    exports.RateLimiterRes = require('./lib/RateLimiterRes');`,
   // Histograms of 32-bit counts in JavaScript alone, and Node's own zlib for their encoding.
   'hdr-histogram-js/dist/index.js': `
     exports.build = require('./HistogramBuilder').build;

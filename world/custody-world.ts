@@ -6,12 +6,15 @@
 import type { RandomBytes } from '../actors/contract.ts';
 import type { Log } from '../actors/live/ports.ts';
 import { allScopes, isScope } from '../api/scopes.ts';
+import { sessionKey } from '../coordinator/contract/messages.ts';
+import type { SessionRecord } from '../coordinator/contract/record.ts';
 import type { Cryptography } from '../crypto/backend.ts';
 import { holdCryptography } from '../crypto/model/switch.ts';
 import type { RelayOptions, WebhookJob } from '../delivery/deliveries/public.ts';
 import type { Send } from '../delivery/egress/public.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import { type IssuedToken, type TokenRequest, TokenStore } from '../gateway/auth/token-store.ts';
+import type { RateLimitConfig } from '../gateway/limits/rate-limits.ts';
 import type { ServeRequest, ServeResponse } from '../gateway/serve/contract.ts';
 import type { PlainRequest } from '../gateway/serve/plain-request.ts';
 import type { WalletApiConfig } from '../gateway/wallet-api.ts';
@@ -40,6 +43,8 @@ export interface WorldOptions extends Omit<SimOptions, 'guests' | 'receiver' | '
   /** 0 to 1 ms by default. */
   readonly redisWay?: WayMs;
   readonly chainBlockMs?: number;
+  /** Calls a window of each tenant, as the gateways count them; not counted by default. */
+  readonly rateLimits?: RateLimitConfig | undefined;
   /** Pauses after the first, second, … failed try of a webhook; the product's own by default. */
   readonly retryScheduleMs?: readonly number[];
   readonly relay?: Partial<RelayOptions>;
@@ -112,6 +117,8 @@ export class CustodyWorld {
   #redis!: SimRedis;
   #queues!: Queues;
   #providers!: Providers;
+  /** Of the coordinator's last start. */
+  #sessions!: ReturnType<typeof sessionSide>;
   #portCalls = 0;
   #clients = 0;
   #tokens = 0;
@@ -137,6 +144,7 @@ export class CustodyWorld {
       gateways: _gateways,
       workers: _workers,
       redisWay,
+      rateLimits: _rateLimits,
       plan: _plan,
       egress: _egress,
       served: _served,
@@ -168,7 +176,10 @@ export class CustodyWorld {
         };
         return {
           all: this.#members.map((member) => this.#guest(member)),
-          sessions: (fence, of) => sessionSide(this.#redis.memory, this.loop, fence, { ...of, elapsedMs }),
+          sessions: (fence, of) => {
+            this.#sessions = sessionSide(this.#redis.memory, this.loop, fence, { ...of, elapsedMs });
+            return this.#sessions;
+          },
           redisIs: (up) => this.#redis.set(up),
           perform: (order) => {
             if (order.kind === 'receiver') this.receivers.behave(order.behaviour);
@@ -205,6 +216,16 @@ export class CustodyWorld {
   /** What Redis holds. */
   get redis() {
     return this.#redis.memory;
+  }
+
+  /** What is durable of a session; undefined: there is none. */
+  storedSession(tenant: string, sessionId: string): Promise<SessionRecord | undefined> {
+    return new Promise((resolve) => {
+      this.#sessions.load(sessionKey(tenant, sessionId), (found) => {
+        const record = 'record' in found ? found.record : undefined;
+        resolve(record?.kind === 'session' ? record.session : undefined);
+      });
+    });
   }
 
   /** All that is durable. Take it apart only to store it. */
@@ -340,14 +361,14 @@ export class CustodyWorld {
     );
     member.life = life;
     const redis = this.#redis.client(life, host.random(`way/${boot}`));
-    const { egress, served, logOf } = this.#options;
+    const { egress, served, logOf, rateLimits } = this.#options;
     const log = logOf?.(name) ?? this.#log(name);
     const ring = this.#ring;
     const reconQueue = reconQueueOf(this.#queues, life, this.#redis, log);
     if (name.startsWith('gateway')) {
       const providers = this.#providers.of(life);
       member.gateway = startGateway(life, {
-        ...{ host, redis, providers, ring, reconQueue, log, config: this.#config, served },
+        ...{ host, redis, providers, ring, reconQueue, log, config: this.#config, rateLimits, served },
       });
     } else {
       startWorker(life, {

@@ -7,6 +7,7 @@ import { Admission } from '../gateway/auth/admission.ts';
 import { Authenticator } from '../gateway/auth/authenticator.ts';
 import { TokenStore } from '../gateway/auth/token-store.ts';
 import { LoadControl } from '../gateway/limits/load-control.ts';
+import { type RateLimitConfig, RedisRateLimits } from '../gateway/limits/rate-limits.ts';
 import { redisWalletPorts } from '../gateway/redis-wallet-ports.ts';
 import { sandboxSessions } from '../gateway/sandbox/sessions.ts';
 import type { Serve } from '../gateway/serve/contract.ts';
@@ -42,6 +43,8 @@ export interface GatewayParts {
   readonly ring: KeyRing;
   readonly reconQueue: ReconQueue;
   readonly config: WalletApiConfig;
+  /** undefined: calls are not counted. */
+  readonly rateLimits: RateLimitConfig | undefined;
   readonly log: Log;
   readonly served: ServedGateway | undefined;
 }
@@ -59,7 +62,7 @@ export interface SimGateway extends Pick<ServeDeps, 'admission' | 'calls' | 'clu
 const version = '0.0.0-world';
 
 export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway {
-  const { host, redis, providers, ring, reconQueue, config, log, served } = parts;
+  const { host, redis, providers, ring, reconQueue, config, rateLimits, log, served } = parts;
   const { ports, name } = life;
   const { clock, timers, random } = ports;
   const { environment, tokenKey } = config;
@@ -73,7 +76,8 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
     store: tokens,
   });
   const load = new LoadControl({ timers, probe: () => redis.ping().catch(() => undefined) });
-  const admission = new Admission(authenticator, undefined, timers, load);
+  const limits = rateLimits && new RedisRateLimits(redis, rateLimits, timers, log);
+  const admission = new Admission(authenticator, limits, timers, load);
   const api = composeWalletApi(
     {
       ...redisWalletPorts(redis, ports),

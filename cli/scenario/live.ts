@@ -55,10 +55,12 @@ async function onOwnCluster(scenarios: readonly CheckedScenario[], done: (run: R
   const [first] = possible;
   if (first === undefined) return;
   const { nodes, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs, ...counts } = first.cluster;
-  const { clusters = 1, gateways = 1, workers = 1 } = counts;
+  const { clusters = 1, gateways = 1, workers = 1, rate_limits: rateLimits } = counts;
   const doorFaults = hasDoorFaults(first);
   const starting = startLiveProcess({
-    environment: testVariables({ nodes, clusters, partialTimeoutMs, nodesWaitMs, gateways, workers, doorFaults }),
+    environment: testVariables({
+      ...{ nodes, clusters, partialTimeoutMs, nodesWaitMs, gateways, workers, rateLimits, doorFaults },
+    }),
   });
   // Ctrl-C leaves nothing behind; a second one is not waited for.
   const interrupt = () =>
@@ -228,7 +230,8 @@ function grouped(scenarios: readonly CheckedScenario[]): readonly (readonly Chec
   const groups = new Map<string, CheckedScenario[]>();
   for (const scenario of scenarios) {
     const { nodes, clusters = 1, partial_timeout_ms, nodes_wait_ms, gateways = 1, workers = 1 } = scenario.cluster;
-    const counts = [clusters, nodes, partial_timeout_ms, nodes_wait_ms, gateways, workers];
+    const limits = JSON.stringify(scenario.cluster.rate_limits);
+    const counts = [clusters, nodes, partial_timeout_ms, nodes_wait_ms, gateways, workers, limits];
     const key = [...counts, hasDoorFaults(scenario)].join(' ');
     groups.set(key, [...(groups.get(key) ?? []), scenario]);
   }

@@ -2,12 +2,13 @@
  * Rate limits per tenant, counted in Redis, so that all gateways and both doors share them. A window is fixed: it opens
  * with a tenant's first call of a class and all of its allowance comes back at its end.
  *
- * While Redis is unreachable every call passes (and a warning is logged once): refusing all work because a counter is down would be worse, and the queues behind the gateway bound the calls.
+ * While Redis is unreachable every call passes (and a warning is logged once): refusing all work because a counter is down
+ * would be worse, and the queues behind the gateway bound the calls.
  */
 import type { Redis } from 'ioredis';
-import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import type { Clock } from '../../actors/contract.ts';
+import type { Timers } from '../../actors/contract.ts';
 import { type Log, silentLog } from '../../actors/live/ports.ts';
+import { type LuaCommand, luaCommand, luaScript } from '../../redis/lua.ts';
 
 export type LimitClass = 'reads' | 'writes' | 'signing';
 
@@ -38,70 +39,87 @@ export interface RateLimits {
 
 /** How long Redis is left alone after it failed. */
 const retryMs = 1_000;
+/** Tenants over their limit that are remembered before those whose window is over are evicted. */
+const blockedMax = 1_000;
 
-interface ClassLimiter {
-  readonly limiter: RateLimiterRedis;
-  readonly policy: string;
+interface CountCall {
+  readonly keys: { readonly counterKey: string };
+  readonly args: { readonly windowMs: number };
 }
+type Counted = readonly [calls: number, leftMs: number];
+
+const countCall = luaScript<CountCall, Counted>('gateway/limits/count-call.lua');
 
 export class RedisRateLimits implements RateLimits {
-  readonly #classes: Readonly<Record<LimitClass, ClassLimiter>>;
-  readonly #clock: Clock;
+  readonly #redis: Redis;
+  readonly #config: RateLimitConfig;
+  readonly #count: LuaCommand<CountCall, Counted>;
+  readonly #timers: Pick<Timers, 'elapsedMs'>;
   readonly #log: Log;
-  #redisAway = false;
+  /** By counter: until when a tenant is over its limit. It costs Redis nothing more in that window. */
+  readonly #blockedUntilMs = new Map<string, number>();
+  #isUnreachable = false;
   #retryAtMs = 0;
 
-  constructor(redis: Redis, config: RateLimitConfig, clock: Clock, log: Log = silentLog) {
+  constructor(redis: Redis, config: RateLimitConfig, timers: Pick<Timers, 'elapsedMs'>, log: Log = silentLog) {
+    this.#redis = redis;
+    this.#config = config;
+    this.#count = luaCommand(redis, countCall);
+    this.#timers = timers;
     this.#log = log;
-    this.#clock = clock;
-    const of = (limitClass: LimitClass): ClassLimiter => ({
-      policy: `"${limitClass}";q=${config[limitClass]};w=${config.windowS}`,
-      limiter: new RateLimiterRedis({
-        storeClient: redis,
-        keyPrefix: '',
-        points: config[limitClass],
-        duration: config.windowS,
-        // A tenant that is over its limit costs Redis nothing more in this window.
-        inMemoryBlockOnConsumed: config[limitClass],
-        rejectIfRedisNotReady: true,
-      }),
-    });
-    this.#classes = { reads: of('reads'), writes: of('writes'), signing: of('signing') };
   }
 
   async consume(tenant: string, limitClass: LimitClass): Promise<RateVerdict> {
-    const { limiter, policy } = this.#classes[limitClass];
+    const nowMs = this.#timers.elapsedMs();
+    const counterKey = `sm:{t:${tenant}}:rl:${limitClass}`;
+    const blockedMs = (this.#blockedUntilMs.get(counterKey) ?? nowMs) - nowMs;
+    if (blockedMs > 0) return this.#verdict(limitClass, this.#config[limitClass] + 1, blockedMs);
     // A Redis that hangs must not slow down every call: it is tried again only now and then.
-    if (this.#redisAway && this.#clock.nowMs() < this.#retryAtMs) return uncounted(policy);
+    if (this.#isUnreachable && nowMs < this.#retryAtMs) return this.#uncounted(limitClass);
     try {
-      const result = await limiter.consume(`sm:{t:${tenant}}:rl:${limitClass}`);
+      if (this.#redis.status !== 'ready') throw new Error('the connection to Redis is not ready');
+      const [calls, leftMs] = await this.#count({ counterKey }, { windowMs: this.#config.windowS * 1_000 });
       this.#redisIs('back');
-      return toVerdict(true, policy, limitClass, result);
-    } catch (refusal) {
-      if (refusal instanceof RateLimiterRes) return toVerdict(false, policy, limitClass, refusal);
-      this.#retryAtMs = this.#clock.nowMs() + retryMs;
-      this.#redisIs('away', refusal);
-      return uncounted(policy);
+      if (calls > this.#config[limitClass]) this.#block(counterKey, leftMs);
+      return this.#verdict(limitClass, calls, leftMs);
+    } catch (error) {
+      this.#retryAtMs = this.#timers.elapsedMs() + retryMs;
+      this.#redisIs('away', error);
+      return this.#uncounted(limitClass);
     }
+  }
+
+  #block(counterKey: string, leftMs: number): void {
+    const nowMs = this.#timers.elapsedMs();
+    if (this.#blockedUntilMs.size >= blockedMax) {
+      for (const [key, untilMs] of this.#blockedUntilMs) if (untilMs <= nowMs) this.#blockedUntilMs.delete(key);
+    }
+    this.#blockedUntilMs.set(counterKey, nowMs + leftMs);
   }
 
   #redisIs(state: 'away' | 'back', error?: unknown): void {
     const away = state === 'away';
-    if (away === this.#redisAway) return;
-    this.#redisAway = away;
+    if (away === this.#isUnreachable) return;
+    this.#isUnreachable = away;
     const reason = error instanceof Error ? error.message : '';
     if (away) this.#log.warn({ reason }, 'rate limits are off while Redis is unreachable');
     else this.#log.info({}, 'rate limits count again');
   }
-}
 
-function uncounted(policy: string): RateVerdict {
-  return { allowed: true, policy, state: undefined, resetS: 0 };
-}
+  /** Structured fields of draft-ietf-httpapi-ratelimit-headers: r calls left, t seconds until the window ends. */
+  #verdict(limitClass: LimitClass, calls: number, leftMs: number): RateVerdict {
+    const remaining = Math.max(0, this.#config[limitClass] - calls);
+    const resetS = Math.max(1, Math.ceil(leftMs / 1_000));
+    const state = `"${limitClass}";r=${remaining};t=${resetS}`;
+    return { allowed: calls <= this.#config[limitClass], policy: this.#policy(limitClass), state, resetS };
+  }
 
-/** Structured fields of draft-ietf-httpapi-ratelimit-headers: r calls left, t seconds until the window ends. */
-function toVerdict(allowed: boolean, policy: string, limitClass: LimitClass, result: RateLimiterRes): RateVerdict {
-  const resetS = Math.max(1, Math.ceil(result.msBeforeNext / 1000));
-  const remaining = allowed ? result.remainingPoints : 0;
-  return { allowed, policy, state: `"${limitClass}";r=${remaining};t=${resetS}`, resetS };
+  #uncounted(limitClass: LimitClass): RateVerdict {
+    return { allowed: true, policy: this.#policy(limitClass), state: undefined, resetS: 0 };
+  }
+
+  #policy(limitClass: LimitClass): string {
+    const { windowS, [limitClass]: allowance } = this.#config;
+    return `"${limitClass}";q=${allowance};w=${windowS}`;
+  }
 }

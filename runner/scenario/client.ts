@@ -163,14 +163,14 @@ export class Caller {
         if (attempts >= attemptsMin && this.#world.nowMs() - beganMs >= this.#insistMs) {
           return end({ kind: 'stuck', waitsFor: `${inFile(outcome.call)} of ${session} to come to an end`, outcome });
         }
-        if (next === 'repeat') return pause();
+        if (next === 'repeat') return pause(outcome.failure?.retryAfterS);
         return this.#resume(step, outcome, (resumed) => {
           if (resumed.answer === undefined || opensAgain.has(resumed.answer.reasonCode)) pause();
           else end({ kind: 'answered', outcome: resumed });
         });
       });
     };
-    const pause = () => this.#world.ask('wait', { ms: pauseMs }, attempt);
+    const pause = (retryAfterS = 0) => this.#world.ask('wait', { ms: Math.max(pauseMs, 1_000 * retryAfterS) }, attempt);
     attempt();
   }
 

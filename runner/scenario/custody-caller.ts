@@ -5,8 +5,9 @@
 import type { CustodyBook } from './custody-book.ts';
 import { type CustodyCall, type CustodyStepOf, owner } from './custody-format.ts';
 import { asTexts } from './custody-meaning.ts';
-import { type CustodyAnswer, type CustodyOutcome, isSuccess, mayRepeat } from './custody-outcome.ts';
+import { type CustodyAnswer, type CustodyOutcome, isSuccess, mayRepeat, repeatAfterMs } from './custody-outcome.ts';
 import { operations } from './generated-operations.ts';
+import { failureOf } from './outcome.ts';
 import { fieldOf, ReferenceMissing, resolved } from './references.ts';
 import type { ScenarioWorld } from './world.ts';
 
@@ -197,7 +198,7 @@ export class CustodyCaller {
         if (answer !== undefined && isSuccess(outcome) && isSo(answer)) end({ kind: 'answered', outcome });
         else if (answer !== undefined && !isSuccess(outcome) && !mayRepeat(outcome)) end({ kind: 'answered', outcome });
         else if (this.#world.nowMs() - beganMs >= patienceMs) end({ kind: 'stuck', waitsFor, outcome });
-        else this.#world.ask('wait', { ms: pollMs[this.#world.kind] }, read);
+        else this.#world.ask('wait', { ms: repeatAfterMs(outcome, pollMs[this.#world.kind]) }, read);
       });
     read();
   }
@@ -213,7 +214,7 @@ export class CustodyCaller {
         if (attempts >= attemptsMin && this.#world.nowMs() - beganMs >= this.#insistMs) {
           return end({ kind: 'stuck', waitsFor: `an answer to ${call.name}`, outcome });
         }
-        return this.#world.ask('wait', { ms: repeatMs }, attempt);
+        return this.#world.ask('wait', { ms: repeatAfterMs(outcome, repeatMs) }, attempt);
       });
     };
     attempt();
@@ -230,10 +231,14 @@ export class CustodyCaller {
     };
     this.#world.ask('request', asks, (gets) => {
       if ('failure' in gets) {
-        then({ call: name, failure: { kind: gets.failure, message: gets.message } });
+        then({ call: name, failure: failureOf(gets) });
         return;
       }
-      const outcome = { call: name, answer: { http: gets.status, body: gets.body } };
+      const { status: http, body: answered, retryAfterS } = gets;
+      const outcome = {
+        call: name,
+        answer: { http, body: answered, ...(retryAfterS !== undefined && { retryAfterS }) },
+      };
       if (isSuccess(outcome)) this.#book.learn(step.step, gets.body);
       if (isSuccess(outcome) && name === 'webhooks.rotateSecret') {
         this.#book.rotated(params.id ?? '', (gets.body as { readonly secret: string }).secret);

@@ -27,6 +27,9 @@ export const CallExpectation = Closed({
   http: Type.Optional(Type.Integer({ minimum: 100, maximum: 599, description: 'the status of the answer' })),
   code: Type.Optional(Type.String({ description: 'error.code of a refusal' })),
   issue: Type.Optional(Type.String({ description: 'the issue of one of error.details' })),
+  retry_after_max_s: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 3_600, description: 'it has Retry-After, of 1 s to so many' }),
+  ),
   status: Type.Optional(Type.String({ description: 'the field `status` of the answer' })),
   fields: Type.Optional(Fields('fields of the answer by their paths, e.g. `fee.asset` or `approvals.0.decision`')),
   same_as: Type.Optional(Name('the answer of this step, once more')),

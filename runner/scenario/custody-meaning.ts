@@ -137,7 +137,7 @@ function checkExpectation(
   if (expect === undefined) return;
   const { error, fields = {}, status, same_as: same, at_least_ms: least = 0, within_ms: most } = expect;
   const at = (field: string): Path => [...path, 'expect', field];
-  const answered = ['http', 'code', 'issue', 'status', 'fields', 'same_as'] as const;
+  const answered = ['http', 'code', 'issue', 'retry_after_max_s', 'status', 'fields', 'same_as'] as const;
   if (error !== undefined && answered.some((field) => expect[field] !== undefined)) {
     report(at('error'), 'a call without an answer has nothing to expect', 'expect an error, or what the answer says');
   }

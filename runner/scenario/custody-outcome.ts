@@ -9,13 +9,15 @@ export interface CustodyAnswer {
   readonly http: number;
   /** undefined: it has none. */
   readonly body: unknown;
+  /** The header Retry-After. */
+  readonly retryAfterS?: number;
 }
 
 export interface CustodyOutcome {
   /** e.g. "wallets.create". */
   readonly call: string;
   readonly answer?: CustodyAnswer;
-  readonly failure?: { readonly kind: CallFailure; readonly message: string };
+  readonly failure?: { readonly kind: CallFailure; readonly message: string; readonly retryAfterS?: number };
 }
 
 interface ErrorBody {
@@ -45,6 +47,11 @@ export function custodyOutcomeText({ call, answer, failure }: CustodyOutcome): s
 
 function issuesOf(body: unknown): string[] {
   return ((body as ErrorBody | undefined)?.error?.details ?? []).map(({ issue }) => issue ?? '');
+}
+
+/** How long a client waits before it repeats: as long as the service asks, and at least so long. */
+export function repeatAfterMs({ answer, failure }: CustodyOutcome, leastMs: number): number {
+  return Math.max(leastMs, 1_000 * (answer?.retryAfterS ?? failure?.retryAfterS ?? 0));
 }
 
 /** Whether a client that repeats its call may fare better. */
@@ -78,7 +85,7 @@ export function callMismatches(
     wrong.push({ field: `expect.${field}`, expected: shownValue(expected), found: shownValue(found) });
   const { answer, failure } = outcome;
   const told = custodyOutcomeText(outcome);
-  const { http, code, issue, error, same_as: same } = expect;
+  const { http, code, issue, error, same_as: same, retry_after_max_s: retryMaxS } = expect;
   if (error !== undefined) {
     const kind = failure?.kind ?? failureOf[answer?.http ?? 0];
     const known = kind === 'LOST' ? 'DEADLINE_EXCEEDED' : kind;
@@ -95,6 +102,10 @@ export function callMismatches(
     for (const [field, expected] of Object.entries(fieldsOf(expect))) {
       const found = fieldOf(body, field.split('.'));
       if (!isDeepStrictEqual(found, expected)) differs(field === 'status' ? field : `fields.${field}`, expected, found);
+    }
+    const { retryAfterS } = answer;
+    if (retryMaxS !== undefined && !(retryAfterS !== undefined && retryAfterS >= 1 && retryAfterS <= retryMaxS)) {
+      differs('retry_after_max_s', retryMaxS, retryAfterS === undefined ? 'no Retry-After' : String(retryAfterS));
     }
     if (same !== undefined && !isDeepStrictEqual(body, answerOf(same))) differs('same_as', answerOf(same), body);
   }

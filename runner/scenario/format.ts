@@ -231,6 +231,16 @@ const constant = (what: string) =>
     Type.Integer({ minimum: 1, maximum: 604_800_000, description: `${what} by default; in simulated worlds alone` }),
   );
 
+const calls = Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 }));
+const RateLimits = Closed(
+  { reads: calls, writes: calls, signing: calls },
+  {
+    description:
+      'calls that a tenant has in ten seconds, by class; the product’s where one is left out. Not counted by default',
+  },
+);
+export type RateLimits = Static<typeof RateLimits>;
+
 export const Cluster = Closed({
   nodes: Type.Optional(Type.Integer({ minimum: 2, maximum: 100, description: 'of each cluster; 5 by default' })),
   clusters: Type.Optional(
@@ -261,6 +271,7 @@ export const Cluster = Closed({
     Type.Integer({ minimum: 1, maximum: 9, description: 'gateway processes that clients call in turn; 1 by default' }),
   ),
   workers: Type.Optional(Type.Integer({ minimum: 1, maximum: 9, description: 'webhook workers; 1 by default' })),
+  rate_limits: Type.Optional(RateLimits),
   client_dealers: Type.Optional(
     Type.Boolean({
       description: 'nodes take client-supplied dealers; true by default, as a sandbox; false in simulated worlds alone',
@@ -321,17 +332,17 @@ export const clusterConstants = [
 ] as const;
 export type ClusterConstant = (typeof clusterConstants)[number];
 
-/** How many processes of a role; one where a scenario says nothing. */
-export const processCounts = ['gateways', 'workers'] as const;
-export type ProcessCount = (typeof processCounts)[number] | 'clusters';
+/** What a scenario need not say: how many processes of a role (one), and rate limits (none). */
+export const optionalSettings = ['gateways', 'workers', 'rate_limits'] as const;
+export type OptionalSetting = (typeof optionalSettings)[number] | 'clusters';
 
 /** A scenario that was checked: `clients` is always set, defaults are filled in. */
 export interface CheckedScenario {
   readonly scenario: string;
   readonly about: string;
   readonly worlds: readonly ('simulated' | 'live')[];
-  readonly cluster: Required<Omit<Static<typeof Cluster>, ClusterConstant | ProcessCount>> &
-    Pick<Static<typeof Cluster>, ClusterConstant | ProcessCount>;
+  readonly cluster: Required<Omit<Static<typeof Cluster>, ClusterConstant | OptionalSetting>> &
+    Pick<Static<typeof Cluster>, ClusterConstant | OptionalSetting>;
   readonly faults: readonly Fault[];
   readonly clients: Readonly<Record<string, readonly Step[]>>;
   readonly expect: readonly Expectation[];

@@ -1,5 +1,5 @@
 /** Reads a scenario from YAML (yaml-file.ts), and fills in its defaults. */
-import { type CheckedScenario, clusterConstants, type Expectation, processCounts, type Step } from './format.ts';
+import { type CheckedScenario, clusterConstants, type Expectation, optionalSettings, type Step } from './format.ts';
 import { meaningFaults } from './meaning.ts';
 import { type ScenarioFile, shapeFaults } from './shape.ts';
 import { readYaml } from './yaml-file.ts';
@@ -44,7 +44,7 @@ function withDefaults(file: ScenarioFile): CheckedScenario {
 
 /** What has no default here. */
 export function givenOnly(cluster: NonNullable<ScenarioFile['cluster']>): object {
-  const names = [...processCounts, ...clusterConstants];
+  const names = [...optionalSettings, ...clusterConstants];
   return Object.fromEntries(names.flatMap((name) => (name in cluster ? [[name, cluster[name]]] : [])));
 }
 

@@ -4,7 +4,15 @@ import {
   ReceiptState,
   type SessionCheckpoint,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { CallFailure, CallName, CallTypes, Questions, WalletCallName, WalletCallTypes } from './world.ts';
+import type {
+  CallFailure,
+  CallName,
+  CallTypes,
+  NoAnswer,
+  Questions,
+  WalletCallName,
+  WalletCallTypes,
+} from './world.ts';
 
 export interface Answer {
   /** The receipt's, without the prefix RECEIPT_STATE_. */
@@ -28,12 +36,16 @@ export interface Answer {
 export interface Outcome {
   readonly call: CallName | WalletCallName;
   readonly answer?: Answer;
-  readonly failure?: { readonly kind: CallFailure; readonly message: string };
+  readonly failure?: { readonly kind: CallFailure; readonly message: string; readonly retryAfterS?: number };
 }
 
 export function outcomeOf(call: CallName | WalletCallName, gets: Questions['call' | 'walletCall']['gets']): Outcome {
-  if ('failure' in gets) return { call, failure: { kind: gets.failure, message: gets.message } };
+  if ('failure' in gets) return { call, failure: failureOf(gets) };
   return { call, answer: answerOf(gets.response) };
+}
+
+export function failureOf({ failure: kind, message, retryAfterS }: NoAnswer): NonNullable<Outcome['failure']> {
+  return { kind, message, ...(retryAfterS !== undefined && { retryAfterS }) };
 }
 
 /** In one line, for a recording or a cause. */

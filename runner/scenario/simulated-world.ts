@@ -238,7 +238,7 @@ export function simulatedWorld(
         else if (done.answer.partial.length === 0) gets({ failure: done.answer.message });
         else gets({ partial: done.answer.partial });
       }),
-    session: ({ sessionId }, gets) => gets(factsOf(cluster, sessionId)),
+    session: ({ sessionId }, gets) => gets(factsOf(sessionId, cluster.storedSession(tenant, sessionId))),
     nodesReady: (_, gets) => gets(cluster.nodesReady()),
     inject: ({ fault }, gets) => {
       try {
@@ -336,8 +336,8 @@ function walletCall(
   });
 }
 
-function factsOf(cluster: ScenarioClusters, sessionId: string): SessionFacts | undefined {
-  const record = cluster.storedSession(tenant, sessionId);
+/** What is known of a session by its record; undefined: there is none. */
+export function factsOf(sessionId: string, record: ReturnType<SimCluster['storedSession']>): SessionFacts | undefined {
   if (record === undefined) return undefined;
   const { state, reasonCode, epoch, ceremony } = record;
   return {

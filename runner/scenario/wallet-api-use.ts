@@ -13,6 +13,7 @@ export function usesWalletApi({ cluster, clients, faults, expect }: CheckedScena
   return (
     cluster.gateways !== undefined ||
     cluster.workers !== undefined ||
+    cluster.rate_limits !== undefined ||
     steps.some(isOfWalletApi) ||
     [...faults, ...injected].some(needsPorts) ||
     expect.some(({ intent, wallet, events, webhook }) => (intent ?? wallet ?? events ?? webhook) !== undefined)

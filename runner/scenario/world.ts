@@ -56,6 +56,13 @@ export type WalletCallName = keyof WalletCallTypes;
 /** Why a call has no answer. `lost`: the caller's timeout is over. */
 export type CallFailure = 'UNAVAILABLE' | 'OVERLOADED' | 'DEADLINE_EXCEEDED' | 'INTERNAL' | 'MALFORMED' | 'LOST';
 
+export interface NoAnswer {
+  readonly failure: CallFailure;
+  readonly message: string;
+  /** After how long the service asks to be called again. */
+  readonly retryAfterS?: number;
+}
+
 /** What is known of a session by its own record. */
 export interface SessionFacts {
   readonly sessionId: string;
@@ -97,17 +104,13 @@ export interface Questions {
         readonly walletTerms?: StepOf<'initiate_signing'>['wallet_terms'];
       };
     }[CallName];
-    readonly gets:
-      | { readonly response: CallTypes[CallName][1] }
-      | { readonly failure: CallFailure; readonly message: string };
+    readonly gets: { readonly response: CallTypes[CallName][1] } | NoAnswer;
   };
   walletCall: {
     readonly asks: {
       [N in WalletCallName]: { readonly name: N; readonly request: WalletCallTypes[N][0] };
     }[WalletCallName];
-    readonly gets:
-      | { readonly response: WalletCallTypes[WalletCallName][1] }
-      | { readonly failure: CallFailure; readonly message: string };
+    readonly gets: { readonly response: WalletCallTypes[WalletCallName][1] } | NoAnswer;
   };
   /** One try of a call of the REST API, at the door. `by`: the principal, "alice" or "alice@other". */
   request: {
@@ -120,9 +123,7 @@ export interface Questions {
       /** The Idempotency-Key. */
       readonly key?: string;
     };
-    readonly gets:
-      | { readonly status: number; readonly body: unknown }
-      | { readonly failure: CallFailure; readonly message: string };
+    readonly gets: { readonly status: number; readonly body: unknown; readonly retryAfterS?: number } | NoAnswer;
   };
   /** A receiver of webhooks by its name, made when it is first asked for; `answers`: from now on. */
   receiver: {

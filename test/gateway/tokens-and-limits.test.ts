@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock, systemRandom } from '../../actors/live/ports.ts';
+import { systemClock, systemPorts, systemRandom } from '../../actors/live/ports.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { actorOf } from '../../api/principal.ts';
 import { allScopes } from '../../api/scopes.ts';
@@ -200,8 +200,8 @@ describe('rate limits', () => {
   const share = '/svc.mesh.v1.MpcWalletService/SubmitSignatureShare';
 
   it('count a tenant’s calls on both doors and of all gateways together', async () => {
-    const one = await openGateway({ limits: new RedisRateLimits(redis, config, systemClock) });
-    const two = await openGateway({ limits: new RedisRateLimits(redis, config, systemClock) });
+    const one = await openGateway({ limits: new RedisRateLimits(redis, config, systemPorts.timers) });
+    const two = await openGateway({ limits: new RedisRateLimits(redis, config, systemPorts.timers) });
     const client = await two.grpcClient();
     const post = (headers: Record<string, string> = auth) =>
       one.http.inject({ method: 'POST', url: '/v1/signing/share', payload: {}, headers });
@@ -239,7 +239,7 @@ describe('rate limits', () => {
   });
 
   it('do not count refused tokens, health, or anything when they are off', async () => {
-    const gateway = await openGateway({ limits: new RedisRateLimits(redis, config, systemClock) });
+    const gateway = await openGateway({ limits: new RedisRateLimits(redis, config, systemPorts.timers) });
     for (const headers of [{}, { authorization: 'Bearer nonsense' }]) {
       const answer = await gateway.http.inject({ method: 'POST', url: '/v1/signing/share', payload: {}, headers });
       expect(answer.statusCode).toBe(401);
@@ -260,9 +260,9 @@ describe('rate limits', () => {
     const { log, lines } = collectLog();
     const connection = openRedis(own.url, log);
     await expect.poll(() => connection.status).toBe('ready');
-    const clock = { nowMs: () => now };
+    const timers = { elapsedMs: () => now };
     let now = 0;
-    const limits = new RedisRateLimits(connection, { ...config, signing: 1 }, clock, log);
+    const limits = new RedisRateLimits(connection, { ...config, signing: 1 }, timers, log);
     expect((await limits.consume('t', 'signing')).allowed).toBe(true);
     await own.stop();
     await expect.poll(() => connection.status).not.toBe('ready');

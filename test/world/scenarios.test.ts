@@ -61,6 +61,11 @@ describe('a verdict', () => {
       /^step pay: expect[.]code is conflict, found intents[.]create: 4/,
     ],
     ['a success', pay(', asset: DOGE'), /^step pay: expect[.]http is a success, found intents[.]create: 4/],
+    [
+      'a Retry-After',
+      pay(', asset: DOGE, expect: { http: 400, retry_after_max_s: 9 }'),
+      'step pay: expect.retry_after_max_s is 9, found no Retry-After',
+    ],
     ['fields', pay(', expect: { fields: { amount: "0.2" } }'), 'step pay: expect.fields.amount is 0.2, found 0.1'],
   ])('names %s that is not as expected', async (_, step, what) => {
     const verdict = await verdictOf([...wallets, step]);

@@ -4,6 +4,7 @@
  */
 import { allScopes, sandboxScopes } from '../../api/scopes.ts';
 import type { RunEvent } from '../../faults/recording.ts';
+import { rateLimitDefaults } from '../../gateway/limits/rate-limits.ts';
 import { CustodyBook } from '../../runner/scenario/custody-book.ts';
 import { owner } from '../../runner/scenario/custody-format.ts';
 import type { CheckedScenario } from '../../runner/scenario/format.ts';
@@ -46,7 +47,7 @@ class CustodyRun {
     this.#options = options;
     this.#seed = options.seed ?? scenario.cluster.seed;
     this.#verify = options.verify ?? releasedVerifier;
-    const { nodes, gateways = 1, workers = 1, client_dealers: consents } = scenario.cluster;
+    const { nodes, gateways = 1, workers = 1, rate_limits: limits, client_dealers: consents } = scenario.cluster;
     // The events of sessions are in the tenants' log here: the books look for holes in it.
     const all = () => allCheckers({ verify: this.#verify, delivers: false, consents: () => consents });
     this.#checkers = options.checkers ?? all().filter(({ invariant }) => invariant !== 'events-complete');
@@ -54,6 +55,7 @@ class CustodyRun {
     this.#world = new CustodyWorld({
       seed: this.#seed,
       ...{ nodes, gateways, workers },
+      rateLimits: limits && { ...rateLimitDefaults, ...limits },
       config: coordinatorConfig(scenario),
       clientDealers: () => consents,
       cryptography: crypto,

@@ -6,7 +6,7 @@ import { fromJson, type JsonValue, toJson } from '@bufbuild/protobuf';
 import { signingMethods } from '../../api/signing-methods.ts';
 import type { RunEvent } from '../../faults/recording.ts';
 import { owner } from '../../runner/scenario/custody-format.ts';
-import { simulatedWorld } from '../../runner/scenario/simulated-world.ts';
+import { factsOf, simulatedWorld } from '../../runner/scenario/simulated-world.ts';
 import type {
   CallFailure,
   QuestionName,
@@ -34,6 +34,11 @@ const failureOf: Readonly<Record<number, CallFailure>> = {
   504: 'DEADLINE_EXCEEDED',
 };
 
+/** Of the header: the gateway gives whole seconds. */
+function retryAfterOf(header: string | undefined): { readonly retryAfterS?: number } {
+  return header === undefined ? {} : { retryAfterS: Number(header) };
+}
+
 /** The tenant of a principal: that of the signing cluster's own calls, or the named one. */
 export function tenantOf(by: string): string {
   const [, other] = by.split('@');
@@ -58,7 +63,7 @@ export function custodyScenarioWorld(
     const answer = await Promise.race([answered, timeout(world)]);
     if (answer === undefined) return { failure: 'UNAVAILABLE', message: 'the connection was lost before an answer' };
     if (answer === 'late') return { failure: 'LOST', message: `no answer within ${callTimeoutMs} ms` };
-    return { status: answer.status, body: answer.body };
+    return { status: answer.status, body: answer.body, ...retryAfterOf(answer.headers['retry-after']) };
   };
   /** POST of the signing API or the sandbox. */
   const post = async (target: string, body: object) => {
@@ -66,7 +71,11 @@ export function custodyScenarioWorld(
     if ('failure' in gets) return gets;
     if (gets.status < 300) return { answer: gets.body as Readonly<Record<string, unknown>> };
     const { error } = gets.body as { readonly error?: { readonly message?: string } };
-    return { failure: failureOf[gets.status] ?? 'INTERNAL', message: error?.message ?? String(gets.status) } as const;
+    const { retryAfterS } = gets;
+    return {
+      ...{ failure: failureOf[gets.status] ?? 'INTERNAL', message: error?.message ?? String(gets.status) },
+      ...(retryAfterS !== undefined && { retryAfterS }),
+    };
   };
   const own: { readonly [Q in QuestionName]?: (asks: Questions[Q]['asks']) => Promise<Questions[Q]['gets']> } = {
     request: once,
@@ -83,6 +92,7 @@ export function custodyScenarioWorld(
       if ('failure' in made) return { failure: made.message };
       return { partial: Buffer.from(made.answer.partial as string, 'base64') };
     },
+    session: async ({ sessionId }) => factsOf(sessionId, await world.storedSession(tenantOf(owner), sessionId)),
     events: async () => {
       const page = await once({ by: owner, method: 'GET', target: '/v1/events?limit=100' });
       const events =
