@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './test/support/order.ts';
+import { LongestFirst } from './test/support/file-order.ts';
 import { filesByTier, type Tier } from './test/support/tiers.ts';
 
 const files = filesByTier(fileURLToPath(new URL('.', import.meta.url)));

@@ -1,17 +1,17 @@
 /**
  * Runs a handler and commits its change, again on fresh reads while the store refuses it because something that it read
- * holds no more. Requests of this process that meet over the same thing take turns (turns.ts). Under an idempotency key
+ * holds no more. Requests of this process that meet over the same thing take turns (conflict-queue.ts). Under an idempotency key
  * the answer is committed in the same step as its effect.
  */
 import type { Ports } from '../actors/contract.ts';
 import { pause } from '../actors/waiting.ts';
 import { type Change, type CommitRefusal, type IdempotencyMark, StoreUnavailable } from '../store/contract.ts';
 import { isStored, type Outcome, showing } from './answers.ts';
+import type { Turn, Turns } from './conflict-queue.ts';
 import { type Attempt, type ContextBase, contextOf } from './context.ts';
 import { ServiceError } from './errors/service-error.ts';
 import { keepsChanging, outcomeUnknown, quotaExceeded, toServiceError } from './failures.ts';
 import type { Answer, RequestContext } from './route.ts';
-import type { Turn, Turns } from './turns.ts';
 
 /** How often a handler runs again because its reads were out of date. */
 export const conflictRetriesMax = 10;

@@ -4,7 +4,7 @@
  */
 import Format from 'typebox/format';
 import type { FieldIssue } from './errors/service-error.ts';
-import { describeSchema, type JsonSchema, joinField } from './schema-words.ts';
+import { describeSchema, type JsonSchema, joinField } from './schema-text.ts';
 
 export { describeSchema };
 

@@ -5,7 +5,7 @@ import { type FieldIssue, ServiceError } from './errors/service-error.ts';
 import type { JsonBody } from './json-body.ts';
 import type { Route, RouteInput } from './route.ts';
 import { Closed } from './schema-kit.ts';
-import { joinField } from './schema-words.ts';
+import { joinField } from './schema-text.ts';
 import { compileSchema, issuesMax, scanJson, type Validate } from './validate.ts';
 
 export type Input = Omit<RouteInput<TSchema, TSchema, TSchema>, 'idempotencyKey'>;

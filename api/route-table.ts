@@ -2,7 +2,7 @@
 
 import { type PreviewModule, previewOfTag } from './modules.ts';
 import type { Method, Route } from './route.ts';
-import type { JsonSchema } from './schema-words.ts';
+import type { JsonSchema } from './schema-text.ts';
 import type { Scope } from './scopes.ts';
 
 export interface RouteRow {

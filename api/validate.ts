@@ -7,7 +7,7 @@ import { Compile } from 'typebox/compile';
 import Format from 'typebox/format';
 import type { FieldIssue } from './errors/service-error.ts';
 import { describeSchema, explain } from './explain.ts';
-import { type JsonSchema, joinField } from './schema-words.ts';
+import { type JsonSchema, joinField } from './schema-text.ts';
 
 /** More faults than this in one request are not listed. */
 export const issuesMax = 20;

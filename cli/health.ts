@@ -48,7 +48,7 @@ function answersOk(url: string): Promise<number> {
 }
 
 async function leavesWord(redisUrl: string): Promise<number> {
-  const { heartbeatKey } = await import('../gateway/heartbeat.ts');
+  const { heartbeatKey } = await import('../gateway/worker-heartbeat.ts');
   const { withRedis } = await import('./redis/redis-address.ts');
   const word = await withRedis(redisUrl, (redis) => redis.get(heartbeatKey(hostname()))).catch(() => null);
   return word === null ? exitCodes.failed : exitCodes.ok;

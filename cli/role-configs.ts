@@ -8,7 +8,7 @@ import type { LinkTls } from '../actors/live/link-tls.ts';
 import type { CoordinatorConfig } from '../coordinator/contract/config.ts';
 import type { SandboxControl } from '../faults/control.ts';
 import type { GatewayConfig, WorkerConfig } from '../gateway/config.ts';
-import type { DoorTls } from '../gateway/http/door-tls.ts';
+import type { DoorTls } from '../gateway/http/server-tls.ts';
 import type { NodeConfig } from '../nodes/config.ts';
 import type { HsmConfig } from '../nodes/hsm/protocol.ts';
 import type { VendorConfig } from '../nodes/vendor/http-vendor.ts';

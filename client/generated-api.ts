@@ -5802,7 +5802,7 @@ export interface SandboxApi {
   deleteSnapshot(id: string, options?: CallOptions): Promise<void>;
   /** Start afresh: no faults, no data but access tokens, the right time: `POST /v1/sandbox/reset`, scope `sandbox:admin`. */
   reset(options?: CallOptions): Promise<ResetSandboxResponse>;
-  /** Read what the fault plane saw, of all tenants: `GET /v1/sandbox/recording`, scope `sandbox:admin`. */
+  /** Read what the fault injector saw, of all tenants: `GET /v1/sandbox/recording`, scope `sandbox:admin`. */
   recording(query?: { after?: number; limit?: number }, options?: CallOptions): Promise<SandboxRecording>;
   /** How a webhook receiver of your own shall behave now, by the faults that are armed: `GET /v1/sandbox/receiver`, scope `sandbox:admin`. */
   receiver(options?: CallOptions): Promise<SandboxReceiver>;

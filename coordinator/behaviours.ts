@@ -1,13 +1,13 @@
 /** Every kind of actor that a coordinator runs; the same list in the live process and in the simulated world. */
 import type { Behaviour } from '../actors/contract.ts';
 import { defaultSharing } from '../proto/roster.ts';
+import { frontBehaviour } from './call-router.ts';
 import { clusterBehaviour } from './cluster/public.ts';
 import type { SessionConfig } from './contract/config.ts';
 import type { CoordinatorMessage, CoordinatorRecord, CoordinatorWrite } from './contract/messages.ts';
 import { dkgBehaviour } from './dkg/public.ts';
 import { expiryBehaviour } from './expiry.ts';
 import { finalizingBehaviour } from './finalizing.ts';
-import { frontBehaviour } from './front.ts';
 import { readingBehaviour } from './reading.ts';
 import { signingBehaviour } from './signing/public.ts';
 

@@ -11,7 +11,7 @@
  * for more than it did when they began. The key stays open, and the wallet service's sessions go on.
  */
 import type { Address, Behaviour, Context, Step } from '../actors/contract.ts';
-import { macFor } from '../proto/orders.ts';
+import { macFor } from '../proto/gateway-orders.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import {
   type CloseCall,

@@ -6,6 +6,8 @@
  */
 import { type Log, silentLog, systemRandom } from '../actors/live/ports.ts';
 import { cryptoBackend } from '../crypto/group.ts';
+import { Recording } from '../fault-injection/recording.ts';
+import { SandboxController } from '../fault-injection/sandbox-control.ts';
 import { frameText } from '../faults/frame-text.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
@@ -15,11 +17,9 @@ import { docsPage } from '../gateway/http/docs-page.ts';
 import type { Serve } from '../gateway/serve/contract.ts';
 import { plainRequest } from '../gateway/serve/plain-request.ts';
 import type { ReadyMadeKeys } from '../gateway/signing/wallet-terms.ts';
-import { PlaneControl } from '../plane/control.ts';
-import { Recording } from '../plane/recording.ts';
 import type { WireEnvelope } from '../proto/wire.ts';
 import { CustodyWorld, type WorldOptions } from '../world/custody-world.ts';
-import { type Doors, openDoors, type Place } from './doors.ts';
+import { type Doors, openDoors, type Place } from './api-servers.ts';
 import { RealEgress } from './egress.ts';
 import { HealthThrough, serveThrough } from './gateway-proxy.ts';
 import { PacedTime } from './paced-time.ts';
@@ -27,7 +27,7 @@ import { randomnessOf } from './randomness.ts';
 import type { ServiceRecorder } from './service-recorder.ts';
 import type { StoredSandbox, StoredState } from './state-file.ts';
 import { States } from './states.ts';
-import { WorldPlane, WorldProcesses } from './world-plane.ts';
+import { WorldInjector, WorldProcesses } from './world-injector.ts';
 
 export interface EmbeddedOptions
   extends Pick<WorldOptions, 'chainBlockMs' | 'retryScheduleMs' | 'config' | 'clientDealers'> {
@@ -84,7 +84,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const health = new HealthThrough();
   const recording = new Recording(eventsMax);
   const now = (): CustodyWorld => world;
-  const plane = new WorldPlane(now, recording, time.beganMs);
+  const injector = new WorldInjector(now, recording, time.beganMs);
   const processes = new WorldProcesses(now, () => process.memoryUsage.rss());
   const states = new States(now, systemRandom);
   const egress = new RealEgress();
@@ -95,7 +95,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     receipt: randomOf('embedded/receipt')(32),
     seal: randomOf('embedded/seal')(32),
   };
-  const control = new PlaneControl({ plane, processes, snapshots: states });
+  const control = new SandboxController({ injector, processes, snapshots: states });
   let doors: Doors | undefined;
   const world = new CustodyWorld({
     ...{ time, randomOf, nodes, secrets, logOf },
@@ -148,7 +148,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 
   if (stored !== undefined) {
     await world.restore(stored.world);
-    await plane.rightClocks(stored.clockOffsetMs);
+    await injector.rightClocks(stored.clockOffsetMs);
   }
   await registerTokens(world, secrets.token, sandbox, tenant);
   const serve = serveThrough(world);
@@ -168,7 +168,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   return {
     ...{ world, httpAddress, grpcAddress },
     state: () => ({
-      ...{ clusterSecret, nodes, first, sandbox, clockOffsetMs: plane.clockOffsetMs },
+      ...{ clusterSecret, nodes, first, sandbox, clockOffsetMs: injector.clockOffsetMs },
       starts: Math.max(...world.cluster.processes().map((one) => world.cluster.startsOf(one))),
       world: world.snapshot(),
     }),

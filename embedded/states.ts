@@ -3,12 +3,12 @@
  * every process but the gateway starts anew on it, with a boot of its own, so that no earlier nonce is valid.
  */
 import type { RandomBytes } from '../actors/contract.ts';
+import type { SnapshotControl } from '../fault-injection/ports.ts';
 import { ControlError, type SnapshotStatus } from '../faults/control.ts';
-import type { SnapshotControl } from '../plane/ports.ts';
 import { uuidV7 } from '../proto/ids.ts';
 import type { WorldSnapshot } from '../world/custody-world.ts';
 import { sizeOfState } from './state-file.ts';
-import type { WorldNow } from './world-plane.ts';
+import type { WorldNow } from './world-injector.ts';
 
 interface Taken {
   readonly status: SnapshotStatus;

@@ -30,7 +30,7 @@ export interface SnapshotStatus {
   readonly bytes: number;
 }
 
-/** One frame of a session, as the fault plane saw it pass. */
+/** One frame of a session, as the fault injector saw it pass. */
 export type TranscriptFrame = Extract<RunEvent, { kind: 'frame' }>;
 
 /** Method, what it takes, what it gives. */
@@ -63,7 +63,7 @@ export interface ControlMethods {
     readonly takes: { readonly tenant: string; readonly session: string; readonly limit: number };
     readonly gives: { readonly frames: readonly TranscriptFrame[]; readonly truncated: boolean };
   };
-  /** What the plane saw since a position of its recording. */
+  /** What the fault injector saw since a position of its recording. */
   'recording.read': {
     readonly takes: { readonly after: number; readonly limit: number };
     readonly gives: {

@@ -14,7 +14,7 @@ import type { ClusterEnvironment, Roster } from '../proto/roster.ts';
 import { redisAddress } from '../redis/address.ts';
 import { tokenEnvironment } from './auth/token-format.ts';
 import { tenantPattern } from './auth/token-store.ts';
-import type { DoorTls } from './http/door-tls.ts';
+import type { DoorTls } from './http/server-tls.ts';
 import type { LoadLimits } from './limits/load-control.ts';
 import type { RateLimitConfig } from './limits/rate-limits.ts';
 import type { ReadyMadeKeys } from './signing/wallet-terms.ts';

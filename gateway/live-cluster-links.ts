@@ -11,7 +11,7 @@ import { type ClusterRegistry, firstCluster } from '../redis/clusters.ts';
 import type { GatewayConfig } from './config.ts';
 import { LiveCoordinatorLink } from './signing/coordinator-link.ts';
 import type { CoordinatorLink, LinkListener } from './signing/coordinator-port.ts';
-import { orderOffice } from './signing/orders.ts';
+import { orderIssuer } from './signing/gateway-orders.ts';
 import type { SigningCallsOptions } from './signing/signing-calls.ts';
 
 export interface ClusterLinks {
@@ -43,7 +43,7 @@ export function liveClusterLinks(
     clusters.set(roster.number ?? firstCluster, {
       link,
       roster,
-      orders: orderOffice({ roster, identitySeed, random }),
+      orders: orderIssuer({ roster, identitySeed, random }),
     });
   }
   const sought = [...links.values()].filter(({ isConfigured }) => !isConfigured);

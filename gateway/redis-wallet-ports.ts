@@ -4,7 +4,7 @@
  */
 import type { Redis } from 'ioredis';
 import type { Ports } from '../actors/contract.ts';
-import { RedisHookStore } from '../delivery/deliveries/redis-hook-store.ts';
+import { RedisOutboxStore } from '../delivery/deliveries/redis-outbox-store.ts';
 import { RedisWakes } from '../delivery/events/redis-wakes.ts';
 import { redisLedgers } from '../providers/chains/redis-ledgers.ts';
 import { RedisCustodianBooks } from '../providers/simulated/redis-custodian-books.ts';
@@ -24,7 +24,7 @@ export function redisWalletPorts(
   return {
     ...{ clock, timers, random, store },
     addressBook: new RedisAddressBook(redis),
-    hooks: new RedisHookStore(redis, undefined, timers),
+    hooks: new RedisOutboxStore(redis, undefined, timers),
     wakes: new RedisWakes(redis),
     ledgers: redisLedgers(redis),
     custodianRecords: (kind) => new RedisCustodianRecords(redis, kind),

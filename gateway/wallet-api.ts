@@ -22,7 +22,7 @@ import {
   testWalletMaker,
   walletRoutes,
 } from '../custody/wallets/public.ts';
-import { deliveryRoutes, type HookStore, WebhookService } from '../delivery/deliveries/public.ts';
+import { deliveryRoutes, type OutboxStore, WebhookService } from '../delivery/deliveries/public.ts';
 import {
   eventRoutes,
   eventStreamRoutes,
@@ -39,9 +39,9 @@ import { type TreasuryJobDeps, treasuryJobs, treasuryRoutes } from '../modules/t
 import { deleteKey, deleteKeyPrefix, type VaultCluster, vaultRoutes } from '../modules/vaults/public.ts';
 import { type IdPrefix, newId } from '../proto/ids.ts';
 import { providerAdapters } from '../providers/adapters.ts';
-import { arrivals } from '../providers/arrivals.ts';
 import { custodianBooks } from '../providers/books.ts';
 import { type ChainLedgers, openChains } from '../providers/chains/public.ts';
+import { arrivals } from '../providers/incoming-transfers.ts';
 import { simulatedPrices, simulatedVenue } from '../providers/market/public.ts';
 import type { ProviderKind } from '../providers/port/kinds.ts';
 import type { CallMeta } from '../providers/port/port.ts';
@@ -82,7 +82,7 @@ type WalletJob = (deps: { store: TenantStore; signer: ClusterSigner }, meta: Cal
 export interface WalletPorts extends Ports {
   readonly store: TenantStore;
   readonly addressBook: AddressBook;
-  readonly hooks: HookStore;
+  readonly hooks: OutboxStore;
   /** Seals credentials, and the answers that idempotency keys get. */
   readonly ring: KeyRing;
   readonly wakes: Wakes;

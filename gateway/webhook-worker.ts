@@ -8,7 +8,7 @@ import { withinLimit } from '../actors/waiting.ts';
 import {
   Deliverer,
   EventBodies,
-  type HookStore,
+  type OutboxStore,
   Relay,
   type RelayOptions,
   relayDefaults,
@@ -23,7 +23,7 @@ import type { KeyRing } from '../store/secrets/key-ring.ts';
 /** All that the delivery of webhooks reaches of the world. */
 export interface WebhookWorkerPorts extends Ports {
   readonly store: TenantStore;
-  readonly hooks: HookStore;
+  readonly hooks: OutboxStore;
   /** Opens webhooks' secrets. */
   readonly ring: KeyRing;
   readonly queue: WebhookQueue;

@@ -13,7 +13,7 @@ import { repeat, withinLimit } from '../actors/waiting.ts';
 import { packageVersion } from '../api/version.ts';
 import { BullQueue, type ConsumerOptions, openQueueRedis } from '../delivery/deliveries/bull-queue.ts';
 import type { RelayOptions } from '../delivery/deliveries/public.ts';
-import { RedisHookStore } from '../delivery/deliveries/redis-hook-store.ts';
+import { RedisOutboxStore } from '../delivery/deliveries/redis-outbox-store.ts';
 import { Connections } from '../delivery/egress/connections.ts';
 import type { Send } from '../delivery/egress/public.ts';
 import { sendTo } from '../delivery/egress/send.ts';
@@ -32,10 +32,10 @@ import { RedisTenantStore } from '../store/redis-tenant-store.ts';
 import { fileKeyRing } from '../store/secrets/file-key-ring.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/port.ts';
 import { assertWorkerConfig, type WorkerConfig } from './config.ts';
-import { heartbeatKey } from './heartbeat.ts';
 import { openRedis } from './redis.ts';
 import { measureQueue, measureSending } from './telemetry/worker.ts';
 import { composeWebhookWorker } from './webhook-worker.ts';
+import { heartbeatKey } from './worker-heartbeat.ts';
 
 export interface RunningWorker {
   /** Takes on nothing more and gives tries under way a moment; what is cut is made again by another. Repeatable. */
@@ -76,7 +76,7 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
     {
       ...{ clock, timers, random, log },
       store,
-      hooks: new RedisHookStore(redis, parts.relay?.overdueMs),
+      hooks: new RedisOutboxStore(redis, parts.relay?.overdueMs),
       ring: fileKeyRing(config.credentialKeysDir, { clock, random }),
       queue,
       send: telemetry.isOn ? measureSending(telemetry, timers, send) : send,

@@ -6,7 +6,7 @@
 import { plannedOfTag, previewOfTag } from '../api/modules.ts';
 import type { Route } from '../api/route.ts';
 import { isIdempotent } from '../api/route-table.ts';
-import type { JsonSchema } from '../api/schema-words.ts';
+import type { JsonSchema } from '../api/schema-text.ts';
 import { bodyExamples } from './body-examples.ts';
 import { healthSchema } from './health.ts';
 import { documentTags, maturityOf, maturityText } from './modules.ts';

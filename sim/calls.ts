@@ -6,6 +6,7 @@ import { create, type DescMessage, type MessageInitShape } from '@bufbuild/proto
 import type { Envelope, UndeliveredReason } from '../actors/contract.ts';
 import { noTrace } from '../actors/contract.ts';
 import { complete } from '../proto/complete.ts';
+import type { CallOrders, OrderedCall } from '../proto/gateway-orders.ts';
 import {
   type CallError,
   CallErrorCode,
@@ -14,7 +15,6 @@ import {
   type CallSchema,
 } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ApprovalMode } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { CallOrders, OrderedCall } from '../proto/orders.ts';
 import type { CallCase, CallRequest, ResponseOf, WireMessage } from '../proto/wire.ts';
 import type { VirtualTime } from './virtual-time.ts';
 

@@ -1,12 +1,12 @@
 /**
  * Webhooks in the simulated world: one receiver that wants every event of every tenant, and the worker that delivers to
- * it. When a try is repeated is decided as the real worker decides it (delivery/deliveries/schedule.ts); the rest is a
+ * it. When a try is repeated is decided as the real worker decides it (delivery/deliveries/retry-schedule.ts); the rest is a
  * small model of it: what is outstanding is durable, jobs that say which try to make are not.
  *
  * At least once: a worker that dies makes the tries again that it had not recorded.
  */
 import type { RandomBytes } from '../actors/contract.ts';
-import { afterTry, deliveryTimeoutMs } from '../delivery/deliveries/schedule.ts';
+import { afterTry, deliveryTimeoutMs } from '../delivery/deliveries/retry-schedule.ts';
 import type { ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import type { Life, ProcessState } from './processes.ts';

@@ -9,7 +9,7 @@ import type { SandboxKeys } from '../nodes/dkg/party.ts';
 import type { NodeWrite } from '../nodes/records/records.ts';
 import type { WireEnvelope, WireMessage } from '../proto/wire.ts';
 import type { Codec } from './frame-codec.ts';
-import type { MakeGuests } from './guests.ts';
+import type { MakeGuests } from './guest-processes.ts';
 import type { WriteFate } from './memory-stores.ts';
 import type { Observation } from './observation.ts';
 import type { SharedWorld } from './shared.ts';

@@ -13,7 +13,8 @@ import { dkgLifetimeMs, nodesWaitMs, pendingLifetimeMs, signingLifetimeMs } from
 import type { Roster } from '../proto/roster.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import type { FaultService } from './fault-service.ts';
-import type { Guests } from './guests.ts';
+import { strangeStore } from './faulty-store.ts';
+import type { Guests } from './guest-processes.ts';
 import {
   type CoordinatorMachine,
   coordinatorMachine,
@@ -28,7 +29,6 @@ import type { Processes } from './processes.ts';
 import { randomStream } from './random.ts';
 import type { Recorder } from './recorder.ts';
 import { called, type Redis } from './store-side.ts';
-import { strangeStore } from './strange-store.ts';
 import type { SimToken } from './token.ts';
 import type { SimVendor } from './vendor.ts';
 import type { VirtualTime } from './virtual-time.ts';

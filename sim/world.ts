@@ -7,23 +7,24 @@ import type { ActorEvent, Address, Envelope, UndeliveredReason } from '../actors
 import { noTrace } from '../actors/contract.ts';
 import { clusterAddress, type LocalMessage } from '../coordinator/contract/messages.ts';
 import { failureReply } from '../coordinator/failure-replies.ts';
+import { gatewayMacs } from '../crypto/gateway-orders.ts';
 import { identityFromSeed } from '../crypto/identity.ts';
-import { gatewayMacs } from '../crypto/orders.ts';
 import { faultEngine } from '../faults/engine.ts';
 import { frameText } from '../faults/frame-text.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import { vendorNews } from '../nodes/vendor/routing.ts';
-import { ordersOf } from '../proto/orders.ts';
+import { ordersOf } from '../proto/gateway-orders.ts';
 import type { Roster } from '../proto/roster.ts';
 import type { CallRequest, WireMessage } from '../proto/wire.ts';
 import { firstCluster } from '../redis/clusters.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import { Calls, type CallUnderWay } from './calls.ts';
 import { Deliveries } from './deliveries.ts';
+import { performOrder } from './fault-effects.ts';
 import { FaultService } from './fault-service.ts';
 import type { ReceivedEnvelope } from './frame-codec.ts';
 import { frameFilter } from './frame-filter.ts';
-import { type GuestHost, GuestLinks, type Guests, noGuests } from './guests.ts';
+import { type GuestHost, GuestLinks, type Guests, noGuests } from './guest-processes.ts';
 import type { CoordinatorMachine, NodeMachine } from './members.ts';
 import {
   emptyCoordinatorSnapshot,
@@ -33,7 +34,6 @@ import {
 } from './memory-stores.ts';
 import { type Direction, Network } from './network.ts';
 import type { Bug, SimOptions } from './options.ts';
-import { performOrder } from './orders.ts';
 import { type Life, Processes } from './processes.ts';
 import { randomStream } from './random.ts';
 import { Recorder } from './recorder.ts';

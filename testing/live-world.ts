@@ -193,7 +193,7 @@ export class LiveWorld implements ScenarioWorld {
     return this.#observed;
   }
 
-  /** Adds what the fault plane saw, in the order of time. */
+  /** Adds what the fault injector saw, in the order of time. */
   async readRecording(): Promise<void> {
     for (let after = this.#recordingFrom; ; ) {
       const { events, next, began_at } = await this.#insist(() => this.#api.recording(after));

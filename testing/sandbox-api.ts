@@ -248,7 +248,7 @@ export class SandboxApi {
     await this.request('POST', '/v1/sandbox/reset', {});
   }
 
-  /** What the fault plane saw since a position; `next` is where to read on, `began_at` its time 0. */
+  /** What the fault injector saw since a position; `next` is where to read on, `began_at` its time 0. */
   async recording(after: number): Promise<{ events: readonly RunEvent[]; next: number; began_at: string }> {
     const path = `/v1/sandbox/recording?after=${after}&limit=10000`;
     const page = await this.request<{ events: readonly RunEventJson[]; next: number; began_at: string }>('GET', path);

@@ -6,7 +6,7 @@
 // Node's own, also where a test has replaced the global ones.
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { CustodyWorld } from '../world/custody-world.ts';
-import { turnOfEventLoop } from '../world/turn.ts';
+import { turnOfEventLoop } from '../world/event-loop-turn.ts';
 import { ClusterStopped } from './stopped.ts';
 
 /** Code of the test that the world waits for, in real time. */

@@ -21,7 +21,7 @@ import type { WalletApiConfig } from '../gateway/wallet-api.ts';
 import type { ReconTask } from '../modules/recon/public.ts';
 import type { KeyspaceSnapshot } from '../redis/memory/keyspace.ts';
 import { SimCluster, type SimOptions, type SimSnapshot } from '../sim/cluster.ts';
-import type { Guest, GuestHost, Guests } from '../sim/guests.ts';
+import type { Guest, GuestHost, Guests } from '../sim/guest-processes.ts';
 import type { KeyRing } from '../store/secrets/key-ring.ts';
 import { Client, type ClientOptions, type Response } from './client.ts';
 import { Exchange } from './exchange.ts';

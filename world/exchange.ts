@@ -168,7 +168,7 @@ export class Exchange {
   }
 }
 
-/** As the fault proxy of the live world answers (plane/http-door.ts). */
+/** As the fault proxy of the live world answers (fault-injection/http-proxy.ts). */
 function refusal({ status = 503, retryAfterS }: DoorVerdict): Answered {
   const error = { code: 'fault', message: 'refused by a fault', details: [] };
   const headers = {

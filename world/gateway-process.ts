@@ -14,15 +14,15 @@ import type { Serve } from '../gateway/serve/contract.ts';
 import { makeServe, type ServeDeps } from '../gateway/serve/serve.ts';
 import { connectSigning } from '../gateway/signing/connect.ts';
 import type { CoordinatorLink, LinkListener } from '../gateway/signing/coordinator-port.ts';
+import { orderIssuer } from '../gateway/signing/gateway-orders.ts';
 import { makeClusterSigner } from '../gateway/signing/live-cluster-signer.ts';
 import { makeVaultCluster } from '../gateway/signing/live-vault-cluster.ts';
-import { orderOffice } from '../gateway/signing/orders.ts';
 import { sessionReads } from '../gateway/signing/session-reads.ts';
 import type { Calls } from '../gateway/signing/signing-calls.ts';
 import { composeWalletApi, type WalletApiConfig, type WalletPorts } from '../gateway/wallet-api.ts';
 import type { ReconQueue } from '../modules/recon/public.ts';
 import type { WireMessage } from '../proto/wire.ts';
-import type { GuestHost } from '../sim/guests.ts';
+import type { GuestHost } from '../sim/guest-processes.ts';
 import type { TenantStore } from '../store/contract.ts';
 import type { KeyRing } from '../store/secrets/key-ring.ts';
 import type { ProcessLife } from './process-life.ts';
@@ -67,7 +67,7 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
   const { clock, timers, random } = ports;
   const { environment, tokenKey } = config;
   const link = new SimLink((message, trace) => host.send(name, message, trace));
-  const orders = orderOffice({ roster: host.roster, identitySeed: host.gatewaySeed, random });
+  const orders = orderIssuer({ roster: host.roster, identitySeed: host.gatewaySeed, random });
   const { calls, cluster } = connectSigning({ ...{ link, orders, clock, timers, log }, roster: host.roster });
   const tokens = new TokenStore(redis, tokenKey, ports);
   const authenticator = new Authenticator({

@@ -6,7 +6,7 @@
 import type { Cryptography } from '../crypto/backend.ts';
 import { holdCryptography } from '../crypto/model/switch.ts';
 import type { VirtualTime } from '../sim/virtual-time.ts';
-import { turnOfEventLoop } from './turn.ts';
+import { turnOfEventLoop } from './event-loop-turn.ts';
 
 /** More turns at one moment are a loop that waits for nothing. */
 const turnsAtOnceMax = 20_000;

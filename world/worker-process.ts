@@ -2,7 +2,7 @@
 import type { Redis } from 'ioredis';
 import type { Log } from '../actors/live/ports.ts';
 import type { RelayOptions, WebhookQueue } from '../delivery/deliveries/public.ts';
-import { RedisHookStore } from '../delivery/deliveries/redis-hook-store.ts';
+import { RedisOutboxStore } from '../delivery/deliveries/redis-outbox-store.ts';
 import type { Send } from '../delivery/egress/public.ts';
 import { followAllWakes } from '../delivery/events/redis-wakes.ts';
 import type { WalletApiConfig } from '../gateway/wallet-api.ts';
@@ -39,7 +39,7 @@ export function startWorker(life: ProcessLife, parts: WorkerParts): void {
   const worker = composeWebhookWorker(
     {
       ...{ clock, timers, random, log, store, ring, queue, send },
-      hooks: new RedisHookStore(redis, relay?.overdueMs, timers),
+      hooks: new RedisOutboxStore(redis, relay?.overdueMs, timers),
       followAllWakes: (onWake) => followAllWakes(redis.duplicate(), onWake),
     },
     { environment: config.environment, version: '0.0.0-world', scheduleMs, ...(relay && { relay }) },

@@ -10,7 +10,7 @@ import { readRoster, readSecret, secretFiles } from '../../cli/cluster-files/clu
 import { sandboxTenant } from '../../cli/cluster-files/sandbox.ts';
 import { connectSigning } from '../../gateway/signing/connect.ts';
 import { LiveCoordinatorLink } from '../../gateway/signing/coordinator-link.ts';
-import { orderOffice } from '../../gateway/signing/orders.ts';
+import { orderIssuer } from '../../gateway/signing/gateway-orders.ts';
 import type { Door } from '../../load/calls/door.ts';
 import { protobufDoor } from '../../load/calls/messages.ts';
 
@@ -30,7 +30,7 @@ export async function coordinatorDoor(url: string, dataDir: string): Promise<Doo
   const { calls, cluster } = connectSigning({
     link,
     roster,
-    orders: orderOffice({ roster, identitySeed, random: systemRandom }),
+    orders: orderIssuer({ roster, identitySeed, random: systemRandom }),
     ...systemPorts,
     log: silentLog,
   });

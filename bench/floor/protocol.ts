@@ -3,8 +3,8 @@
  * the event loop has. No names, no versions, no checks: what a service needs them for is what the floor leaves out.
  */
 import type { WebSocket } from 'ws';
+import type { OrderTerms } from '../../crypto/gateway-orders.ts';
 import type { KeyPackage } from '../../crypto/key-package.ts';
-import type { OrderTerms } from '../../crypto/orders.ts';
 
 /** A caller to the coordinator: what to sign. */
 export const askRecord = { id: 0, digest: 4, length: 36 } as const;

@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Log } from '../../actors/live/ports.ts';
 import { packageVersion } from '../../api/version.ts';
-import { DoorError } from '../../embedded/doors.ts';
+import { DoorError } from '../../embedded/api-servers.ts';
 import type { EmbeddedService } from '../../embedded/service.ts';
 import { startEmbedded } from '../../embedded/service.ts';
 import { ServiceRecorder } from '../../embedded/service-recorder.ts';

@@ -14,7 +14,7 @@ import type { Environment } from '../settings/config.ts';
 import { Progress } from '../start/progress.ts';
 import type { MetricsTargets } from './metrics-targets.ts';
 import { clockEnvironment, type Member, residentBytes } from './processes.ts';
-import { missingOf, signsOf } from './signs.ts';
+import { missingOf, signsOf } from './start-progress.ts';
 import { type ChildSpec, SupervisedChild } from './supervisor.ts';
 
 const stopGraceMs = 5000;

@@ -1,15 +1,15 @@
 /**
- * The processes of all clusters as the fault planes and the snapshots see them: by the names that faults have for them, each
+ * The processes of all clusters as the fault injectors and the snapshots see them: by the names that faults have for them, each
  * one or several supervised children. Nodes may share a child: what happens to it happens to all of them, except that
  * only the store of the node that is named is lost.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Crash, ProcessControl, ProcessStatus } from '../../fault-injection/ports.ts';
 import { isNode, splitName } from '../../faults/cluster-names.ts';
-import type { Crash, ProcessControl, ProcessStatus } from '../../plane/ports.ts';
 import { clusterFolder } from '../cluster-files/cluster-material.ts';
 import { clockOffsetVariable, type Order } from '../common/channel.ts';
-import { Orders } from './orders.ts';
+import { Orders } from './process-commands.ts';
 import type { SupervisedChild } from './supervisor.ts';
 
 /** A child, and the names that faults have for what runs in it. */

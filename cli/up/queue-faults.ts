@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
 import { bullPrefix, bullQueueName } from '../../delivery/deliveries/public.ts';
-import type { QueueControl } from '../../plane/ports.ts';
+import type { QueueControl } from '../../fault-injection/ports.ts';
 import { connectRedis } from '../../redis/connect.ts';
 
 const options = { attempts: 1, removeOnComplete: true, removeOnFail: true } as const;

@@ -13,8 +13,8 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, wr
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemRandom } from '../../actors/live/ports.ts';
+import type { SnapshotControl } from '../../fault-injection/ports.ts';
 import { ControlError, type SnapshotStatus } from '../../faults/control.ts';
-import type { SnapshotControl } from '../../plane/ports.ts';
 import { uuidV7 } from '../../proto/ids.ts';
 import { dataFormat, isReadable, versionOf } from '../cluster-files/data-format.ts';
 import { makeDirectory } from '../common/files.ts';

@@ -17,7 +17,7 @@ import { isWaitingMessage } from '../common/channel.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { identify, isStopped, removeRecord, writeRecord } from '../common/process-identity.ts';
 import { ChildLog } from './child-log.ts';
-import { dismiss, watchman } from './watchman.ts';
+import { dismiss, watchman } from './paused-process-guard.ts';
 
 export interface ChildSpec {
   /** As in messages, and in the names of the log and of the record: "node-3". */
@@ -45,7 +45,7 @@ export interface BackOff {
 
 export const defaultBackOff: BackOff = { firstMs: 100, maxMs: 5000, resetMs: 30_000 };
 
-/** What the fault plane needs to know about a child. */
+/** What the fault injector needs to know about a child. */
 export interface ChildWatcher {
   /** What it says through its channel, its "ready" left out. */
   message(message: unknown): void;

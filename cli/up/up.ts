@@ -19,7 +19,7 @@ import { Progress } from '../start/progress.ts';
 import { askAt, type ReadyKey, readyKeys } from '../start/ready-keys.ts';
 import { duration, Screen } from '../start/screen.ts';
 import { Cluster } from './cluster.ts';
-import { LivePlane } from './fault-plane.ts';
+import { LiveFaultInjection } from './fault-injection.ts';
 import { askHealth, type Health, noHealth, reachable } from './gateway-health.ts';
 import { endLeftovers } from './leftovers.ts';
 import { type Lock, takeLock } from './lock.ts';
@@ -96,7 +96,7 @@ class Run {
   readonly #options: UpOptions;
   readonly #screen: Screen;
   #cluster: Cluster | undefined;
-  #plane: LivePlane | undefined;
+  #injector: LiveFaultInjection | undefined;
   #vendor: SimulatedVendor | undefined;
   #lock: Lock | undefined;
   #askedToStopAtMs: number | undefined;
@@ -146,14 +146,14 @@ class Run {
 
   async #stop(): Promise<void> {
     this.#stopping = true;
-    this.#plane?.release();
+    this.#injector?.release();
     if (Object.keys(this.#cluster?.pids ?? {}).length > 0) {
       const beganMs = performance.now();
       await this.#cluster?.stop();
       this.#screen.line(`All processes have stopped (${duration(performance.now() - beganMs)}).`);
     }
     await this.#cluster?.stop();
-    await this.#plane?.stop();
+    await this.#injector?.stop();
     await this.#vendor?.server.stop();
     this.#lock?.release();
   }
@@ -222,8 +222,8 @@ class Run {
       clusters.push({ roster, coordinatorPort: fixed || (await otherFreePort(clusters)) });
     }
     const doors = faults && settings.SIGNMESH_DOOR_FAULTS ? await this.#doors() : undefined;
-    const plane = faults
-      ? new LivePlane({
+    const injector = faults
+      ? new LiveFaultInjection({
           dataDir,
           clusters,
           redisUrl,
@@ -233,7 +233,7 @@ class Run {
           say,
         })
       : undefined;
-    const urls = await plane?.start();
+    const urls = await injector?.start();
     const nodesPerProcess = settings.SIGNMESH_NODES_PER_PROCESS;
     const nodeProcesses = rosters.map(({ nodes }) => Math.ceil(nodes.length / nodesPerProcess));
     const { SIGNMESH_WORKERS: workers, SIGNMESH_GATEWAYS: gateways } = settings;
@@ -241,7 +241,7 @@ class Run {
     const nodes = rosters.flatMap(({ number = firstCluster, nodes }) =>
       nodes.map(({ id }) => processIn(number, `node/${id}`)),
     );
-    this.#plane = plane;
+    this.#injector = injector;
     this.#vendor = await this.#startVendor(sandbox);
     const cluster = new Cluster({
       dataDir,
@@ -274,7 +274,7 @@ class Run {
       clientDealers,
       say,
     });
-    plane?.govern(cluster, (processes) =>
+    injector?.govern(cluster, (processes) =>
       redis === undefined || sandbox === undefined
         ? undefined
         : new Snapshots({
@@ -282,7 +282,7 @@ class Run {
             nodes,
             redisUrl,
             processes,
-            untilLinked: () => plane.untilLinked(),
+            untilLinked: () => injector.untilLinked(),
             makeReadyKeys: () =>
               readyKeys({ ask: askAt(this.#httpUrl, sandbox.token), nodes: rosters[0]!.nodes.length }),
           }),

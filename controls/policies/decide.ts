@@ -24,8 +24,8 @@ import type {
 import { decisiveHabits, ruleInputOf } from '../risk/public.ts';
 import { catalogGuard } from '../rules/catalog.ts';
 import { evaluationOf, evaluationPut, sibling } from '../rules/evaluation-record.ts';
-import { mergeReads, type StateReads } from '../rules/reads.ts';
 import { stateGuards } from '../rules/state-guards.ts';
+import { mergeReads, type StateReads } from '../rules/state-reads.ts';
 import { strictestOf, withVoters } from './combine.ts';
 import { approvalTimeoutDefaultS, defaultPolicyName } from './default-policy.ts';
 import { type CompiledPolicy, evaluatePolicy } from './evaluate.ts';

@@ -4,14 +4,14 @@ import type { RequestContext } from '../../api/route.ts';
 import type { EvaluatorResult, RiskResult, ScreeningResult, TransactionFacts } from '../../custody/intents/public.ts';
 import { testOutcome } from '../../providers/port/test-triggers.ts';
 import { makeRuleInput, type RuleInput } from '../rules/language.ts';
-import { mergeReads } from '../rules/reads.ts';
 import { stateGuards } from '../rules/state-guards.ts';
+import { mergeReads } from '../rules/state-reads.ts';
 import { currentRiskRules } from './load.ts';
 import { scoreOf } from './score.ts';
 
 /**
  * The score is part of the intent's evaluation, which the policy's decision writes. The change holds only what the
- * tenant's rules have read of the state; what the built-in factors read matters to some policies alone (habits.ts).
+ * tenant's rules have read of the state; what the built-in factors read matters to some policies alone (decisive-factors.ts).
  */
 export async function assessTransaction(
   context: RequestContext,

@@ -6,7 +6,7 @@
  */
 import type { RiskFactor, ScreeningResult, TransactionFacts } from '../../custody/intents/public.ts';
 import type { TestOutcome } from '../../providers/port/test-triggers.ts';
-import type { StateField } from '../rules/reads.ts';
+import type { StateField } from '../rules/state-reads.ts';
 
 export interface FactorInput {
   readonly facts: TransactionFacts;

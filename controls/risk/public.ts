@@ -1,6 +1,6 @@
 /** What other modules use of risk: rules in force, and the assessment of a transaction. */
 export { assessTransaction, ruleInputOf } from './assess.ts';
-export { decisiveHabits } from './habits.ts';
+export { decisiveHabits } from './decisive-factors.ts';
 export { evictRiskRules } from './load.ts';
 export { riskRoutes } from './routes.ts';
 export { Expression, RiskRule, Warning } from './schemas.ts';

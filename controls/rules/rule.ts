@@ -7,7 +7,7 @@ import { type ASTNode, serialize } from '@marcbachmann/cel-js';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { costOf, RefusedPart } from './cost.ts';
 import { makeEnvironment, type RuleInput, type RuleScope, ruleLimits } from './language.ts';
-import { readsOf, type StateReads } from './reads.ts';
+import { readsOf, type StateReads } from './state-reads.ts';
 
 export interface RuleFailure {
   /** Why it could not be evaluated; of the rule's text and the transaction, nothing else. */

@@ -4,7 +4,7 @@
  */
 import { ofWalletIndex, type TransactionFacts, toDestinationIndex } from '../../custody/intents/public.ts';
 import type { Guard } from '../../store/contract.ts';
-import { type FieldRead, rangeAround, type StateReads } from './reads.ts';
+import { type FieldRead, rangeAround, type StateReads } from './state-reads.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

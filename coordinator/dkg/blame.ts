@@ -24,7 +24,7 @@ import type { ReasonCode } from '../../proto/reason-codes.ts';
 import { answer } from '../contract/answers.ts';
 import { advance } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
-import { nodeList } from '../session/wording.ts';
+import { nodeList } from '../session/message-text.ts';
 import { discardAttempt, finalizeDkg } from './finalize.ts';
 import { nodesAfter } from './replacing.ts';
 import { type DkgTurn, isClientSupplied, nodeIds, pair, sortedPairs, suppliedOpening, termsOf } from './state.ts';

@@ -3,8 +3,8 @@ import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { answer, sessionAnswer } from '../contract/answers.ts';
 import { nodeDkgAddress, wire } from '../contract/messages.ts';
 import { advance, type KeyRecord } from '../contract/record.ts';
+import { nodeList } from '../session/message-text.ts';
 import { commit, isOverdue, reply } from '../session/turn.ts';
-import { nodeList } from '../session/wording.ts';
 import { isComplete } from './own-shares.ts';
 import { type DkgSession, type DkgTurn, leaveDkgRound, noDkgWork, nodeIds, sortedPairs } from './state.ts';
 

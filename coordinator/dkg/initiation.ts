@@ -14,10 +14,10 @@ import type { SessionConfig } from '../contract/config.ts';
 import type { CoordinatorEffect, CoordinatorInput } from '../contract/messages.ts';
 import { openRecord } from '../contract/record.ts';
 import { changeEvent, observation } from '../session/events.ts';
+import { quote } from '../session/message-text.ts';
 import { proofOf } from '../session/receipts.ts';
 import { replyEffect, unavailableEffect } from '../session/replies.ts';
 import { startIdle, tampered } from '../session/turn.ts';
-import { quote } from '../session/wording.ts';
 import { readPath } from '../signing/public.ts';
 import {
   type DkgSession,

@@ -36,14 +36,14 @@ import {
 import { isOpen } from '../contract/transitions.ts';
 import { signingTask } from '../keystores/public.ts';
 import { changeEvent, observation } from '../session/events.ts';
+import { quote } from '../session/message-text.ts';
 import { proofOf } from '../session/receipts.ts';
 import { replyEffect, unavailableEffect } from '../session/replies.ts';
 import { retained, signsMessage } from '../session/retained.ts';
 import { isOverdue, reply, startIdle } from '../session/turn.ts';
-import { quote } from '../session/wording.ts';
 import { requestDraw } from './advance.ts';
+import { namedTwice, orderOf } from './gateway-orders.ts';
 import { boundBy, effectiveKeystore, keystoreOf } from './key-scheme.ts';
-import { namedTwice, orderOf } from './orders.ts';
 import { emptyQueue, type SubmitCall } from './queue.ts';
 import {
   beginSigningTurn,

@@ -15,8 +15,8 @@ import { type Answer, answer } from '../contract/answers.ts';
 import { clusterAddress, nodeFault } from '../contract/messages.ts';
 import { advance, progress, type SigningRecord } from '../contract/record.ts';
 import type { FullSignature, SigningTask } from '../keystores/public.ts';
+import { nodeList } from '../session/message-text.ts';
 import { commit, reply } from '../session/turn.ts';
-import { nodeList } from '../session/wording.ts';
 import {
   type Attempt,
   aggregate,
@@ -28,6 +28,7 @@ import {
   verifyPartial,
 } from './attempt.ts';
 import { completeSession, endLifetime, failRefused, failToken, whyRefusing } from './finalize.ts';
+import { isOrderRefusal } from './gateway-orders.ts';
 import {
   foundUnable,
   heardOf,
@@ -37,7 +38,6 @@ import {
   ordersForgiven,
   type TokenFault,
 } from './nodes-seen.ts';
-import { isOrderRefusal } from './orders.ts';
 import { type Offer, withoutSteps, withStep } from './queue.ts';
 import {
   askedOf,

@@ -22,9 +22,9 @@ import {
 import type { KeyRecord, SessionOf, SigningFacts, SigningRecord } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
 import type { SigningTask } from '../keystores/public.ts';
+import { quote } from '../session/message-text.ts';
 import type { StepResult } from '../session/replies.ts';
 import { beginTurn, type SessionTurn } from '../session/turn.ts';
-import { quote } from '../session/wording.ts';
 import { type NodesSeen, nothingSeen, readyNodes, watchEnded } from './nodes-seen.ts';
 import { emptyQueue, hasCalls, type Queue } from './queue.ts';
 import { newRound, type Round, roundLeft } from './round.ts';

@@ -27,7 +27,7 @@ import {
 import { type Answer, answer } from '../contract/answers.ts';
 import type { CallFacts } from '../contract/messages.ts';
 import type { KeyRecord, SigningFacts } from '../contract/record.ts';
-import { quote } from '../session/wording.ts';
+import { quote } from '../session/message-text.ts';
 import { schemeUnder } from './key-scheme.ts';
 
 /** The parts of an InitiateSigning call that its facts come from. */

@@ -4,7 +4,7 @@
  */
 import { createHmac } from 'node:crypto';
 import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
-import { joinField } from '../../api/schema-words.ts';
+import { joinField } from '../../api/schema-text.ts';
 import { encodeParts, utf8 } from '../../crypto/bytes.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { CredentialField, ProviderInfo } from '../../providers/port/port.ts';

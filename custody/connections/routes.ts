@@ -4,6 +4,7 @@ import { listBody, readPage } from '../../api/pages.ts';
 import { type Route, route } from '../../api/route.ts';
 import { providerKinds } from '../../providers/port/kinds.ts';
 import { type ConnectionDeps, connect } from './connect.ts';
+import { disconnect, testConnection, updateConnection } from './lifecycle.ts';
 import { listConnections } from './listing.ts';
 import {
   ConnectedProvider,
@@ -17,7 +18,6 @@ import {
   ProviderList,
   TestedConnection,
 } from './schemas.ts';
-import { disconnect, testConnection, updateConnection } from './upkeep.ts';
 import { readConnection } from './usable.ts';
 import { connectionView, providerView } from './view.ts';
 

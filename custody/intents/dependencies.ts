@@ -2,7 +2,7 @@
 import type { Ports } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import type { Arrival } from '../../providers/arrivals.ts';
+import type { Arrival } from '../../providers/incoming-transfers.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { CallMeta, FilledGap, ProviderAdapter } from '../../providers/port/port.ts';
 import type { AddressBook, TenantStore } from '../../store/contract.ts';

@@ -16,9 +16,9 @@ import { retryDelayMs } from './backoff.ts';
 import type { IntentDependencies, IntentQueue } from './dependencies.ts';
 import { duePrefix } from './effects.ts';
 import { FairQueue } from './fair-queue.ts';
-import { Pace } from './pace.ts';
 import { type IntentRecord, intentType } from './record.ts';
 import { IntentSteps, type StepTimes, stepTimes, type Task } from './steps.ts';
+import { Pace } from './throughput.ts';
 
 export interface DriverOptions {
   /** Transfers of one provider kind that are worked on at once. */

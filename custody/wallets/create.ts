@@ -13,7 +13,7 @@ import type { AddressBook } from '../../store/contract.ts';
 import { asServedBy, unchangedConnection, usableConnection } from '../connections/public.ts';
 import { metaOf } from '../provider-calls/calling.ts';
 import { askingProvider } from '../provider-calls/refusals.ts';
-import { balancesOf, defaultSigningApi, walletCreatedChange, walletFrom } from './make.ts';
+import { balancesOf, defaultSigningApi, walletCreatedChange, walletFrom } from './new-wallet.ts';
 import type { CreateBody } from './schemas.ts';
 import { walletView } from './view.ts';
 

@@ -4,7 +4,7 @@ export { correctionChange, type LedgerCorrection } from './corrections.ts';
 export { assertPolicy } from './create.ts';
 export { type DepositRecord, depositId, depositsIndex, depositType } from './deposit-record.ts';
 export { creditDeposit } from './deposits.ts';
-export { defaultSigningApi, walletCreatedChange, walletFrom } from './make.ts';
+export { defaultSigningApi, walletCreatedChange, walletFrom } from './new-wallet.ts';
 export { readWallet, type WalletRead } from './read.ts';
 export { openIntentsIndex, type WalletApprovalMode, type WalletRecord, walletType } from './record.ts';
 export { walletRoutes } from './routes.ts';

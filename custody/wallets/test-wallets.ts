@@ -5,7 +5,7 @@ import type { ConnectionRecord, MakeTestWallets, TestWallet } from '../connectio
 import { metaOf } from '../provider-calls/calling.ts';
 import { askingProvider } from '../provider-calls/refusals.ts';
 import type { WalletDeps } from './create.ts';
-import { defaultSigningApi, walletCreatedChange, walletFrom } from './make.ts';
+import { defaultSigningApi, walletCreatedChange, walletFrom } from './new-wallet.ts';
 
 export function testWalletMaker(deps: Pick<WalletDeps, 'adapters' | 'addressBook'>): MakeTestWallets {
   return (context, connection, orders) => makeTestWallets(deps, context, connection, orders);

@@ -2,7 +2,7 @@
 import type { SendOutcome } from '../egress/public.ts';
 import type { WebhookRecord } from '../webhooks/public.ts';
 import { attemptsKept, type DeliveryAttempt, type DeliveryRecord } from './record.ts';
-import { afterTry, mustSuspend } from './schedule.ts';
+import { afterTry, mustSuspend } from './retry-schedule.ts';
 
 export interface TryVerdict {
   readonly after: DeliveryRecord;

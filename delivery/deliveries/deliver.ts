@@ -14,16 +14,16 @@ import type { AnswerSeal } from '../../store/secrets/answer-seal.ts';
 import type { Send, SendOutcome } from '../egress/public.ts';
 import { aboutSecret, type WebhookRecord, webhookType, webhookView } from '../webhooks/public.ts';
 import { evaluateTry, signingSecrets, suspends } from './attempt.ts';
-import type { EventBodies } from './bodies.ts';
-import type { HookStore } from './hook-store.ts';
+import type { EventBodies } from './event-bodies.ts';
+import type { OutboxStore } from './outbox-store.ts';
 import type { WebhookJob } from './queue.ts';
 import { type DeliveryRecord, deliveryType } from './record.ts';
-import { deliveryTimeoutMs, retryScheduleMs } from './schedule.ts';
-import { signDelivery } from './signatures.ts';
+import { deliveryTimeoutMs, retryScheduleMs } from './retry-schedule.ts';
+import { signDelivery } from './webhook-signature.ts';
 
 export interface DelivererDeps extends Ports {
   readonly store: TenantStore;
-  readonly hooks: HookStore;
+  readonly hooks: OutboxStore;
   readonly bodies: EventBodies;
   /** Opens webhooks' secrets. */
   readonly seal: Pick<AnswerSeal, 'open'>;

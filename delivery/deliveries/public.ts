@@ -1,10 +1,11 @@
 /** What other modules use of deliveries. */
-export { EventBodies } from './bodies.ts';
+
 export { Deliverer } from './deliver.ts';
-export type { HookStore } from './hook-store.ts';
+export { EventBodies } from './event-bodies.ts';
 export { bullPrefix, bullQueueName } from './keys.ts';
+export { Relay, type RelayOptions, relayDefaults } from './outbox-relay.ts';
+export type { OutboxStore } from './outbox-store.ts';
 export type { WebhookJob, WebhookQueue } from './queue.ts';
-export { Relay, type RelayOptions, relayDefaults } from './relay.ts';
 export { deliveryRoutes } from './routes.ts';
-export { signDelivery } from './signatures.ts';
 export { WebhookService } from './webhook-service.ts';
+export { signDelivery } from './webhook-signature.ts';

@@ -8,9 +8,9 @@ import type { RequestContext } from '../../api/route.ts';
 import type { NewEvent, TenantStore } from '../../store/contract.ts';
 import { type WebhookRecord, webhookType, webhookView } from '../webhooks/public.ts';
 import { requeued } from './attempt.ts';
-import type { Depth, HookStore } from './hook-store.ts';
+import { relayDefaults } from './outbox-relay.ts';
+import type { Depth, OutboxStore } from './outbox-store.ts';
 import { type DeliveryRecord, type DeliveryStatus, deliveryIndex, deliveryType } from './record.ts';
-import { relayDefaults } from './relay.ts';
 
 export type Redelivery =
   /** It is on its way, or was already. The record as it is now. */
@@ -56,11 +56,11 @@ const conflictRetriesMax = 10;
 
 export class WebhookService {
   readonly #store: TenantStore;
-  readonly #hooks: HookStore;
+  readonly #hooks: OutboxStore;
   readonly #clock: Clock;
 
   /** Every method throws StoreUnavailable. */
-  constructor(hooks: HookStore, store: TenantStore, clock: Clock) {
+  constructor(hooks: OutboxStore, store: TenantStore, clock: Clock) {
     this.#store = store;
     this.#hooks = hooks;
     this.#clock = clock;

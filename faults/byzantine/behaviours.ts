@@ -38,8 +38,8 @@ import { Memory } from './memory.ts';
 import { badNonces } from './nonces.ts';
 import { wrongPartial } from './partials.ts';
 import { confirmation, falseRefusal } from './refusals.ts';
+import { type Said, saidBefore, saidInstead, withBody } from './replacement.ts';
 import { equivocalResult, falseReport } from './reports.ts';
-import { type Said, saidBefore, saidInstead, withBody } from './said.ts';
 
 type NodeLie = Exclude<
   Lie,

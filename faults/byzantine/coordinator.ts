@@ -15,7 +15,7 @@ import type { FaultOf } from '../vocabulary/fault.ts';
 import type { CoordinatorLie } from '../vocabulary/kinds.ts';
 import { alteredFrame } from './altered.ts';
 import type { AttemptMemory } from './memory.ts';
-import { type Said, saidAfter, saidInstead, withBody } from './said.ts';
+import { type Said, saidAfter, saidInstead, withBody } from './replacement.ts';
 
 /** The node that it asks, and the attempt. */
 export interface Asking {

@@ -2,7 +2,7 @@
 import { MockDirective } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBodyInit, WireEnvelope } from '../../proto/wire.ts';
 import type { FaultOf } from '../vocabulary/fault.ts';
-import { type Said, saidInstead, withBody } from './said.ts';
+import { type Said, saidInstead, withBody } from './replacement.ts';
 
 const directives = {
   DENIED: MockDirective.FORCE_DENIED,

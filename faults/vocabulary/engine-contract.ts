@@ -1,6 +1,6 @@
 /**
  * The contract of the fault engine, which decides the fate of frames, writes and processes in both worlds. The simulator
- * asks it at every frame and performs its orders in virtual time; the live fault plane does the same with sockets and
+ * asks it at every frame and performs its orders in virtual time; the live fault injector does the same with sockets and
  * signals. Pure: callers hand in time and randomness, and the engine performs nothing.
  */
 import type { WireEnvelope } from '../../proto/wire.ts';

@@ -1,6 +1,6 @@
 /**
  * The fault vocabulary: what can go wrong, as data. One schema serves scenario files, the sandbox API, the simulator and
- * the live fault plane; its field names are those of the files. docs/faults.md is made from it.
+ * the live fault injector; its field names are those of the files. docs/faults.md is made from it.
  *
  * A fault has a target, a trigger (`at`), a probability, a count and a duration. Without `at` it begins when it is armed.
  * A trigger by time sets when it begins. A trigger by point fires it at the nth such frame.

@@ -1,6 +1,6 @@
 /** What the gRPC door shows and asks for: TLS from 1.2 on, or nothing. */
 import { ServerCredentials } from '@grpc/grpc-js';
-import type { DoorTls } from '../http/door-tls.ts';
+import type { DoorTls } from '../http/server-tls.ts';
 
 export function grpcCredentials(tls: DoorTls | undefined): ServerCredentials {
   if (tls === undefined) return ServerCredentials.createInsecure();

@@ -7,7 +7,7 @@ import type { Http2SecureServer, ServerHttp2Stream } from 'node:http2';
 import { type Server, status } from '@grpc/grpc-js';
 import type { Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
-import { logTlsRefusals } from '../http/door-tls.ts';
+import { logTlsRefusals } from '../http/server-tls.ts';
 
 export interface HalfOpenOptions {
   readonly timers: Timers;

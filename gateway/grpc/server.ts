@@ -7,7 +7,7 @@ import { grpcMessageBytesMax } from '../../proto/limits.ts';
 import type { RequestWatcher } from '../access-log/access-log.ts';
 import { GrpcAccess } from '../access-log/grpc-access.ts';
 import { connectionsDefaultMax } from '../http/connections.ts';
-import type { DoorTls } from '../http/door-tls.ts';
+import type { DoorTls } from '../http/server-tls.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
 import { endHalfOpenStreams } from './half-open.ts';
 import { addReflection } from './reflection.ts';

@@ -13,10 +13,10 @@ import type { Serve } from '../serve/contract.ts';
 import { makeServe, type ServeDeps } from '../serve/serve.ts';
 import { boundConnections, connectionsDefaultMax } from './connections.ts';
 import { docsPage } from './docs-page.ts';
-import { type DoorTls, doorOptions, logTlsRefusals } from './door-tls.ts';
 import { answerRaw, answerUnparsable } from './errors.ts';
 import { HttpRequest } from './http-request.ts';
 import { noSchemas } from './no-schemas.ts';
+import { type DoorTls, doorOptions, logTlsRefusals } from './server-tls.ts';
 
 export interface DoorDeps extends Pick<ServeDeps, 'requestIds' | 'timers' | 'log'> {
   /** Rejects when the gateway has died meanwhile: the connection is cut. */

@@ -1,4 +1,4 @@
-/** /v1/sandbox/recording: what the fault plane saw; and how a receiver of webhooks shall behave now. */
+/** /v1/sandbox/recording: what the fault injector saw; and how a receiver of webhooks shall behave now. */
 import Type from 'typebox';
 import { type Route, route } from '../../api/route.ts';
 import { Closed, Nullable, WholeNumberText } from '../../api/schema-kit.ts';
@@ -37,7 +37,7 @@ export function recordingRoutes({ control }: Pick<SandboxDeps, 'control'>): read
       method: 'GET',
       path: '/v1/sandbox/recording',
       operationId: 'readSandboxRecording',
-      summary: 'Read what the fault plane saw, of all tenants',
+      summary: 'Read what the fault injector saw, of all tenants',
       query: Closed({
         after: Type.Optional(
           WholeNumberText(

@@ -1,5 +1,5 @@
 /**
- * /v1/sandbox/*: what goes wrong in a sandbox, on demand. Thin: the fault plane of `signmesh up` does it (SandboxControl),
+ * /v1/sandbox/*: what goes wrong in a sandbox, on demand. Thin: the fault injector of `signmesh up` does it (SandboxControl),
  * the coordinator knows the sessions.
  *
  * In production none of these routes is mounted. All of them ask for `sandbox:admin`, act on the whole cluster (sessions

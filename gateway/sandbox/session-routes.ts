@@ -63,7 +63,7 @@ const SessionView = Closed(
     expires_at: Timestamp,
     transcript: Nullable(
       Type.Array(FrameView, {
-        description: 'its frames as the fault plane saw them, newest last; null: there is none',
+        description: 'its frames as the fault injector saw them, newest last; null: there is none',
       }),
     ),
     transcript_truncated: Type.Boolean({ description: 'older frames of it were left off, or are gone' }),
@@ -94,7 +94,7 @@ export function sessionRoutes({ control, sessions }: SandboxDeps): readonly Rout
       summary: 'Read a session: its state, its culprits, its transcript',
       description:
         'Of the caller’s tenant; also the key generation of a wallet, by the wallet’s id. It changes nothing. Without ' +
-        'the fault plane of `signmesh up` there is no transcript.',
+        'the fault injector of `signmesh up` there is no transcript.',
       params: Closed({ id }),
       query: Closed({
         limit: Type.Optional(
@@ -152,7 +152,7 @@ function notThere(reasonCode: string, message: string): ServiceError {
   });
 }
 
-/** What is known of the session does not depend on the fault plane. */
+/** What is known of the session does not depend on the fault injector. */
 function orNone(error: unknown): undefined {
   if (error instanceof ServiceError && error.kind === 'unavailable') return undefined;
   throw error;

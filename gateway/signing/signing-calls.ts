@@ -26,8 +26,8 @@ import {
 } from '../../proto/wire.ts';
 import { noTracer, type Span, type Tracer } from '../../telemetry/port.ts';
 import type { CoordinatorLink } from './coordinator-port.ts';
+import type { OrderIssuer } from './gateway-orders.ts';
 import { keyFault } from './key-confirmation.ts';
-import type { OrderOffice } from './orders.ts';
 
 /** How long a call waits when its caller names no deadline. */
 export const callDeadlineDefaultMs = 30_000;
@@ -83,7 +83,7 @@ interface Waiting {
 
 export interface SigningCallsOptions extends Pick<Ports, 'clock' | 'timers'> {
   readonly link: CoordinatorLink;
-  readonly orders: OrderOffice;
+  readonly orders: OrderIssuer;
   /** Pinned: of the cluster that the link leads to. */
   readonly roster: Roster;
   readonly inFlightMax?: number;
@@ -122,7 +122,7 @@ export abstract class Calls {
 /** Those to one coordinator. */
 export class SigningCalls extends Calls {
   readonly #link: CoordinatorLink;
-  readonly #orders: OrderOffice;
+  readonly #orders: OrderIssuer;
   readonly #roster: Roster;
   readonly #inFlightMax: number;
   readonly #clock: Clock;

@@ -6,7 +6,7 @@ import { approveOrder, cancelOrder } from './decide.ts';
 import { findOrder, findToken } from './find.ts';
 import { setTokenFrozen } from './freeze.ts';
 import { issueToken, type TokenDeps } from './issue.ts';
-import { mintToken, redeemToken } from './orders.ts';
+import { mintToken, redeemToken } from './place-order.ts';
 import { orderType, tokenType } from './record.ts';
 import {
   CreateBody,

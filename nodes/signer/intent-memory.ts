@@ -14,7 +14,7 @@ import { fromHex, toHex, transcriptHash, u32be, utf8 } from '../../crypto/bytes.
 import type { NodeOrder } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { parseRecord } from '../records/key-record.ts';
 import { intentBucketKey, type NodeRecord } from '../records/records.ts';
-import { recentlyUsed } from './recent.ts';
+import { recentlyUsed } from './lru-cache.ts';
 
 /** Intents of one bucket, at most. */
 export const bucketEntriesMax = 32;

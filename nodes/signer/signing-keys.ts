@@ -11,7 +11,7 @@ import type { KeyPackage } from '../../crypto/key-package.ts';
 import { placeOf } from '../../crypto/participants.ts';
 import { isSharedKey, type KeyBinding, type KeyScheme } from '../../proto/key-schemes.ts';
 import type { StoredKey } from '../records/key-record.ts';
-import { recentlyUsed } from './recent.ts';
+import { recentlyUsed } from './lru-cache.ts';
 
 export const keysMax = 1_024;
 export const childrenMax = 4_096;

@@ -29,8 +29,18 @@ import {
 } from '../records/messages.ts';
 import { vendorRecordKey } from '../records/records.ts';
 import { type VendorOrderState, type VendorOutcome, vendorAddress } from '../records/vendor-port.ts';
+import {
+  event,
+  nameOf,
+  outcomeOf,
+  partialReply,
+  refusal,
+  tell,
+  tellMs,
+  type VendorOrders,
+  writeOf,
+} from './messages.ts';
 import { decodeVendorOrder, isSettled, type VendorEnd, type VendorOrderRecord } from './record.ts';
-import { event, nameOf, outcomeOf, partialReply, refusal, tell, tellMs, type VendorOrders, writeOf } from './words.ts';
 
 /** How long a request waits for a quick vendor. Well below the coordinator's time for a partial. */
 const patienceMs = 150;

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../actors/live/ports.ts';
 import type { Route } from '../../api/route.ts';
-import type { JsonSchema } from '../../api/schema-words.ts';
+import type { JsonSchema } from '../../api/schema-text.ts';
 import { signingMethods } from '../../api/signing-methods.ts';
 import { compileSchema } from '../../api/validate.ts';
 import { eventRoutes } from '../../delivery/events/routes.ts';

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { explain } from '../../api/explain.ts';
 import { Metadata } from '../../api/metadata.ts';
 import { Closed, Id, Lines, Name, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
-import type { JsonSchema } from '../../api/schema-words.ts';
+import type { JsonSchema } from '../../api/schema-text.ts';
 import { compileSchema, issuesMax, scanJson } from '../../api/validate.ts';
 import { hostile, spoiled, valid } from './support/arbitraries.ts';
 

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
 import { Progress } from '../../cli/start/progress.ts';
-import { missingOf, signsOf } from '../../cli/up/signs.ts';
+import { missingOf, signsOf } from '../../cli/up/start-progress.ts';
 import type { SupervisedChild } from '../../cli/up/supervisor.ts';
 import { until } from '../support/until.ts';
 

@@ -20,7 +20,7 @@ import {
   SigningError,
   verifyWebhook,
 } from '../../client/index.ts';
-import { signDelivery } from '../../delivery/deliveries/signatures.ts';
+import { signDelivery } from '../../delivery/deliveries/webhook-signature.ts';
 import { root } from '../cli/support/up-process.ts';
 import { type SharedCluster, sharedCluster } from '../support/shared-cluster.ts';
 import { until } from '../support/until.ts';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type VerifyOptions, verifyWebhook, type WebhookHeaders } from '../../client/index.ts';
-import { signDelivery } from '../../delivery/deliveries/signatures.ts';
+import { signDelivery } from '../../delivery/deliveries/webhook-signature.ts';
 
 const makeSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
 const [secret, old, foreign] = [makeSecret(), makeSecret(), makeSecret()];

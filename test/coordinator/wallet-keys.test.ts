@@ -1,7 +1,7 @@
 /** Keys that are named by wallets: who may make and use them, and that a closed one signs nothing any more. */
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
-import { frontBehaviour } from '../../coordinator/front.ts';
+import { frontBehaviour } from '../../coordinator/call-router.ts';
 import { dkgRecordKey, keyRecordKey } from '../../nodes/records/records.ts';
 import { CallSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { KeystoreType, MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';

@@ -60,7 +60,7 @@ describe.each(documents)('%s', (path) => {
 describe.each(written)('%s', (path) => {
   const text = read(path);
   const rooms =
-    /^(proto|crypto|actors|faults|nodes|coordinator|gateway|sim|plane|testing|scenarios|cli|bench|examples|test|docs)\//;
+    /^(proto|crypto|actors|faults|nodes|coordinator|gateway|sim|fault-injection|testing|scenarios|cli|bench|examples|test|docs)\//;
 
   test('names files that exist', () => {
     const named = [...text.matchAll(/`([^`\s]+)`/g)].map(([, name]) => name!);

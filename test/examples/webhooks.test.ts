@@ -6,7 +6,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../cli/up/ports.ts';
-import { signDelivery } from '../../delivery/deliveries/signatures.ts';
+import { signDelivery } from '../../delivery/deliveries/webhook-signature.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
 import { type Made, RestClient } from '../support/rest.ts';

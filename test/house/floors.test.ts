@@ -40,10 +40,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   model: ['proto', 'crypto', 'faults', 'sim'],
   runner: [...withRedis, 'faults', 'sim', 'model'],
   report: [...withRedis, 'faults', 'runner'],
-  plane: [...floor0, 'faults'],
+  'fault-injection': [...floor0, 'faults'],
   load: ['proto', 'faults', 'runner', 'report'],
   testing: [...withRedis, 'faults', 'sim', 'world', 'embedded', 'runner', 'report', 'client'],
-  embedded: [...controlPlane, 'gateway', 'sim', 'world', 'plane', 'runner'],
+  embedded: [...controlPlane, 'gateway', 'sim', 'world', 'fault-injection', 'runner'],
   client: [],
 };
 const product = [...Object.keys(mayImport), 'cli'];
@@ -87,7 +87,7 @@ describe('floors', { timeout: 120_000 }, () => {
 
   test('dynamic imports, circles, and imports of the model of cryptography outside simulations are found', async () => {
     const importing = (name: string) => `import { model } from '${name}';\nexport const y = model;\n`;
-    const outside = ['crypto', 'nodes', 'coordinator', 'gateway', 'actors', 'plane', 'cli'];
+    const outside = ['crypto', 'nodes', 'coordinator', 'gateway', 'actors', 'fault-injection', 'cli'];
     const inside = ['sim', 'world', 'runner', 'bench', 'testing', 'test', 'cli/sim', 'cli/scenario'];
     const up = (place: string) => (place.includes('/') ? '../../' : '../');
     const { violations } = await readHouse(
@@ -160,13 +160,13 @@ describe('floors', { timeout: 120_000 }, () => {
       'custody/wallets/good.ts': importing('../connections/public.ts'),
       'custody/connections/good.ts': importing('./inside.ts'),
       'custody/intents/good.ts': importing('../provider-calls/inside.ts'),
-      'sim/good.ts': importing('../delivery/deliveries/schedule.ts'),
+      'sim/good.ts': importing('../delivery/deliveries/retry-schedule.ts'),
       'gateway/worker.ts': importing('../delivery/events/redis-wakes.ts'),
       'test/good.ts': importing('../custody/connections/inside.ts'),
     };
     const insides = [
       ...['custody/connections', 'custody/provider-calls', 'modules/tokens', 'providers/chains'].map(inside),
-      ...['coordinator/signing/inside.ts', 'delivery/deliveries/schedule.ts', 'delivery/events/redis-wakes.ts'],
+      ...['coordinator/signing/inside.ts', 'delivery/deliveries/retry-schedule.ts', 'delivery/events/redis-wakes.ts'],
     ];
     const planted = house({ ...bad, ...good, ...Object.fromEntries(insides.map((path) => [path, x])) });
     const read = await readHouse(planted);

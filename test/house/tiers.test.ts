@@ -1,7 +1,7 @@
 /** A test's tier follows from what it uses: planted files of each tier, and those of this repository. */
 import { expect, test } from 'vitest';
 import { root } from '../cli/support/up-process.ts';
-import { longFiles } from '../support/order.ts';
+import { longFiles } from '../support/file-order.ts';
 import { filesByTier, tierOf } from '../support/tiers.ts';
 
 const planted: Readonly<Record<string, string>> = {

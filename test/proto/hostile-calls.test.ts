@@ -5,7 +5,7 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { frontBehaviour } from '../../coordinator/front.ts';
+import { frontBehaviour } from '../../coordinator/call-router.ts';
 import { CallErrorCode, CallSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { FrameSchema } from '../../proto/gen/signmesh/wire/v1/frame_pb.ts';
 import { frameFieldsMax } from '../../proto/limits.ts';

@@ -2,11 +2,11 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { providerAdapters } from '../../providers/adapters.ts';
-import { type Arrival, arrivals } from '../../providers/arrivals.ts';
 import { type BooksOf, custodianBooks } from '../../providers/books.ts';
 import { openChains } from '../../providers/chains/chains.ts';
 import { redisLedgers } from '../../providers/chains/redis-ledgers.ts';
 import { SimulatedCopper } from '../../providers/copper/custodian.ts';
+import { type Arrival, arrivals } from '../../providers/incoming-transfers.ts';
 import { type ProviderKind, providerKinds } from '../../providers/port/kinds.ts';
 import { type ProviderAdapter, ProviderUnavailable } from '../../providers/port/port.ts';
 import type { StatementsByKind } from '../../providers/port/statement.ts';

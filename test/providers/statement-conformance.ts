@@ -7,7 +7,7 @@ import type { WalletRecord } from '../../custody/wallets/record.ts';
 import { parseAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
 import { networkOf } from '../../networks/networks.ts';
-import type { Arrival } from '../../providers/arrivals.ts';
+import type { Arrival } from '../../providers/incoming-transfers.ts';
 import {
   effectOf,
   type Movement,

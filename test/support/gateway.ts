@@ -20,7 +20,7 @@ import type { TokenRecord } from '../../gateway/auth/token-record.ts';
 import type { IssuedToken, TokenLookup, TokenRequest } from '../../gateway/auth/token-store.ts';
 import { buildGrpc, type GrpcDoor } from '../../gateway/grpc/server.ts';
 import { buildHttp, type HttpDeps } from '../../gateway/http/app.ts';
-import type { DoorTls } from '../../gateway/http/door-tls.ts';
+import type { DoorTls } from '../../gateway/http/server-tls.ts';
 import { LoadControl, type LoadLimits } from '../../gateway/limits/load-control.ts';
 import type { RateLimits } from '../../gateway/limits/rate-limits.ts';
 import type { Serve } from '../../gateway/serve/contract.ts';
@@ -32,8 +32,8 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../proto/
 import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { FakeCoordinator, healthyCluster } from './fake-coordinator.ts';
+import { nowhere, unheededOrders } from './gateway-orders.ts';
 import { collectLog, type LogLine } from './log.ts';
-import { nowhere, unheededOrders } from './orders.ts';
 
 export const testToken = 'svc_sk_test_abcdefghijklmnop';
 export const tokenKey = new Uint8Array(32).fill(7);

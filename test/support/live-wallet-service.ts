@@ -5,7 +5,7 @@ import { gatewayConfig } from '../../cli/role-configs.ts';
 import { loadSettings } from '../../cli/settings/config.ts';
 import { connectSigning } from '../../gateway/signing/connect.ts';
 import { LiveCoordinatorLink } from '../../gateway/signing/coordinator-link.ts';
-import { orderOffice } from '../../gateway/signing/orders.ts';
+import { orderIssuer } from '../../gateway/signing/gateway-orders.ts';
 import type { SigningCalls } from '../../gateway/signing/signing-calls.ts';
 import type { SharedCluster } from './shared-cluster.ts';
 import { until } from './until.ts';
@@ -20,7 +20,7 @@ export async function liveWalletService(cluster: SharedCluster): Promise<Signing
   const { roster, identitySeed, joinSecret, coordinatorUrl: url } = gatewayConfig(settings);
   const boot = Buffer.from(systemRandom(16)).toString('hex');
   const link = new LiveCoordinatorLink({ url, roster, identitySeed, joinSecret, boot, log });
-  const orders = orderOffice({ roster, identitySeed, random: systemRandom });
+  const orders = orderIssuer({ roster, identitySeed, random: systemRandom });
   const { calls, cluster: view } = connectSigning({ ...systemPorts, link, orders, roster, log });
   link.start();
   onTestFinished(() => link.stop());

@@ -8,7 +8,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silentLog, systemPorts } from '../../actors/live/ports.ts';
 import { type DeliveryRecord, deliveryIdOf, deliveryIndex, deliveryType } from '../../delivery/deliveries/record.ts';
-import { RedisHookStore } from '../../delivery/deliveries/redis-hook-store.ts';
+import { RedisOutboxStore } from '../../delivery/deliveries/redis-outbox-store.ts';
 import { openRedis } from '../../gateway/redis.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import { type Received, type Receiver, startReceiver } from '../delivery/deliveries/support/receiver.ts';
@@ -95,7 +95,7 @@ beforeAll(async () => {
   redis = openRedis(cluster.redisUrl(), silentLog);
   await until(() => redis.status === 'ready', 'a connection to Redis');
   const tenant = await tenantOf(redis, funded.id);
-  const [store, hooks] = [new RedisTenantStore(redis, systemPorts), new RedisHookStore(redis)];
+  const [store, hooks] = [new RedisTenantStore(redis, systemPorts), new RedisOutboxStore(redis)];
   for (const endpoint of endpoints) {
     await until(
       async () => {

@@ -56,7 +56,7 @@ export const worldlyFiles: ReadonlyMap<string, Exemption> = new Map([
   ['providers/simulated/redis-drifts.ts', { reaches: redis, why: 'implements Drifts' }],
   ['modules/recon/bull-queue.ts', { reaches: /^import of (ioredis|bullmq)/, why: 'implements ReconQueue' }],
   ['providers/simulated/redis-custodian-records.ts', { reaches: redis, why: 'implements CustodianRecords' }],
-  ['delivery/deliveries/redis-hook-store.ts', { reaches: redis, why: 'implements HookStore' }],
+  ['delivery/deliveries/redis-outbox-store.ts', { reaches: redis, why: 'implements OutboxStore' }],
   ['delivery/deliveries/scripts.ts', { reaches: redis, why: 'a part of redis-hook-store.ts' }],
   ['delivery/deliveries/bull-queue.ts', { reaches: /^import of (ioredis|bullmq)/, why: 'implements WebhookQueue' }],
   ['delivery/events/redis-wakes.ts', { reaches: redis, why: 'implements Wakes' }],

@@ -40,7 +40,7 @@ const liveCompositions: ReadonlySet<string> = new Set([
 ]);
 
 /** A table of pauses, all that the simulator may know of deliveries (rule room-sim). */
-const retrySchedule = 'delivery/deliveries/schedule.ts';
+const retrySchedule = 'delivery/deliveries/retry-schedule.ts';
 
 /** The module that a file belongs to, e.g. "custody/wallets"; undefined: none. */
 export function moduleOf(file: string): string | undefined {

@@ -85,11 +85,11 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
   ],
   'coordinator/dkg/calls.ts: isWalletKey(record.sessionId)': [
     'behind another',
-    'front.ts hides keys of wallets from clients, and no gateway gives a share for the wallet service',
+    'call-router.ts hides keys of wallets from clients, and no gateway gives a share for the wallet service',
   ],
   "coordinator/dkg/calls.ts: 'fault' in checked": [
     'behind another',
-    'the wallet service makes one key by one set of terms: front.ts and the session’s beginning checked them',
+    'the wallet service makes one key by one set of terms: call-router.ts and the session’s beginning checked them',
   ],
   'coordinator/dkg/finalize.ts: work.jobs.length === 0 || expireDkg(turn)': [
     'behind another',
@@ -182,27 +182,27 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'equivalent',
     'narrows a type: the actors send no such input here',
   ],
-  "coordinator/front.ts: input.kind !== 'message' || isLocal(input.message)": [
+  "coordinator/call-router.ts: input.kind !== 'message' || isLocal(input.message)": [
     'equivalent',
     'narrows a type: the actors send no such input here',
   ],
-  "coordinator/front.ts: input.kind === 'undelivered'": [
+  "coordinator/call-router.ts: input.kind === 'undelivered'": [
     'out of reach',
     'a session’s mailbox takes 256 messages: test/actors fills mailboxes',
   ],
-  "coordinator/front.ts: !isLocal(message) || !('call' in message)": [
+  "coordinator/call-router.ts: !isLocal(message) || !('call' in message)": [
     'out of reach',
     'a session’s mailbox takes 256 messages: test/actors fills mailboxes',
   ],
-  "coordinator/front.ts: body.case !== 'call' || !input.from.startsWith('gateway/')": [
+  "coordinator/call-router.ts: body.case !== 'call' || !input.from.startsWith('gateway/')": [
     'behind another',
     'the link refuses frames in another’s name (actors/live, sim/network.ts)',
   ],
-  "coordinator/front.ts: call.method === 'makeKey' && !isWalletKey(sessionId)": [
+  "coordinator/call-router.ts: call.method === 'makeKey' && !isWalletKey(sessionId)": [
     'out of reach',
     'the wallet service names its keys itself: test/coordinator/make-key.test.ts',
   ],
-  'coordinator/front.ts: !facts.walletService || !isWalletKey(keyId) || !sessionIdPattern.test(keyId)': [
+  'coordinator/call-router.ts: !facts.walletService || !isWalletKey(keyId) || !sessionIdPattern.test(keyId)': [
     'out of reach',
     'gateways alone send it, for themselves: test/coordinator/wallet-keys.test.ts',
   ],
@@ -233,7 +233,7 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'the MAC of the next lines',
   ],
   'coordinator/session/turn.ts: turn.persisted': ['behind another', 'an assertion: every step stops after its write'],
-  'coordinator/session/wording.ts: areFirstNodes(sharing)': ['equivalent', 'the wording of a message'],
+  'coordinator/session/message-text.ts: areFirstNodes(sharing)': ['equivalent', 'the wording of a message'],
   'coordinator/signing/advance.ts: wanted.size === 0': [
     'equivalent',
     'the timer of silence begins anew, as after a request',
@@ -249,7 +249,7 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
   ],
   'coordinator/signing/calls.ts: call.fault': [
     'behind another',
-    'front.ts refuses calls that begin; of others every field that can be too long is cut',
+    'call-router.ts refuses calls that begin; of others every field that can be too long is cut',
   ],
   'coordinator/signing/initiation.ts: !isForced(call)': [
     'equivalent',
@@ -269,11 +269,11 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'an assertion: a session was opened under the scheme',
   ],
   'coordinator/signing/nodes-seen.ts: !nodes.silent.has(nodeId)': ['equivalent', 'saves a copy'],
-  'coordinator/signing/orders.ts: !order': [
+  'coordinator/signing/gateway-orders.ts: !order': [
     'out of reach',
-    'the simulated gateway orders every session: test/coordinator/orders.test.ts',
+    'the simulated gateway orders every session: test/coordinator/gateway-orders.test.ts',
   ],
-  'coordinator/signing/orders.ts: refusers.size === 0': ['equivalent', 'the wording of a message'],
+  'coordinator/signing/gateway-orders.ts: refusers.size === 0': ['equivalent', 'the wording of a message'],
   'coordinator/signing/partials.ts: culprits.length === 0': [
     'behind another',
     'an assertion: right partials make a right signature',

@@ -1,6 +1,6 @@
 /** Values as a schema has them, and values that no schema wants, for fast-check. */
 import fc from 'fast-check';
-import type { JsonSchema } from '../../../api/schema-words.ts';
+import type { JsonSchema } from '../../../api/schema-text.ts';
 
 /** Amounts that a careless parser takes for others. */
 const amounts = [

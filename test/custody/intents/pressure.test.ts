@@ -1,7 +1,7 @@
 /** When a tenant gets no new transfers, because those that it has would be handled too late. */
 import { describe, expect, it } from 'vitest';
 import { FairQueue } from '../../../custody/intents/fair-queue.ts';
-import { Pace } from '../../../custody/intents/pace.ts';
+import { Pace } from '../../../custody/intents/throughput.ts';
 import { VirtualTimers } from '../../support/virtual-timers.ts';
 
 describe('the pace of a queue', () => {

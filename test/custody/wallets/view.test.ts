@@ -1,7 +1,7 @@
 /** Wallets as they are shown: whatever the balances, the numbers add up and keep every digit. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { balancesOf, initialLedger, walletFrom } from '../../../custody/wallets/make.ts';
+import { balancesOf, initialLedger, walletFrom } from '../../../custody/wallets/new-wallet.ts';
 import { walletView } from '../../../custody/wallets/view.ts';
 import { parseAmount } from '../../../networks/amounts.ts';
 import { assetOf, assets } from '../../../networks/assets.ts';

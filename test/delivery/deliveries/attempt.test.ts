@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { evaluateTry, requeued, signingSecrets, suspends } from '../../../delivery/deliveries/attempt.ts';
 import { attemptsKept, type DeliveryRecord, deliveryIdOf, deliveryType } from '../../../delivery/deliveries/record.ts';
-import { suspendAfterMs } from '../../../delivery/deliveries/schedule.ts';
+import { suspendAfterMs } from '../../../delivery/deliveries/retry-schedule.ts';
 import type { SendOutcome } from '../../../delivery/egress/contract.ts';
 import type { WebhookRecord } from '../../../delivery/webhooks/record.ts';
 

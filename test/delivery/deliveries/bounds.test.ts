@@ -1,7 +1,7 @@
 /** What deliveries take up is bounded, and one receiver's trouble is its own. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { relayDefaults } from '../../../delivery/deliveries/outbox-relay.ts';
 import { deliveryType } from '../../../delivery/deliveries/record.ts';
-import { relayDefaults } from '../../../delivery/deliveries/relay.ts';
 import { webhookType } from '../../../delivery/webhooks/record.ts';
 import { remove } from '../../../store/changes.ts';
 import { until } from '../../support/until.ts';

@@ -3,8 +3,8 @@ import { createHmac, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
-import { afterTry, mustSuspend, retryScheduleMs, suspendAfterMs } from '../../../delivery/deliveries/schedule.ts';
-import { signDelivery } from '../../../delivery/deliveries/signatures.ts';
+import { afterTry, mustSuspend, retryScheduleMs, suspendAfterMs } from '../../../delivery/deliveries/retry-schedule.ts';
+import { signDelivery } from '../../../delivery/deliveries/webhook-signature.ts';
 
 const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
 const body = Buffer.from('{"id":"evt_1","text":"grüße 🌍"}');

@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { evaluateTry, requeued } from '../../../delivery/deliveries/attempt.ts';
-import type { DeliveryJob, DispatchLimits } from '../../../delivery/deliveries/hook-store.ts';
+import type { DeliveryJob, DispatchLimits } from '../../../delivery/deliveries/outbox-store.ts';
 import { type DeliveryRecord, deliveryIdOf, deliveryType } from '../../../delivery/deliveries/record.ts';
 import { type HookService, newTenant, startService } from './support/service.ts';
 

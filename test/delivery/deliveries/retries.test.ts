@@ -2,7 +2,7 @@
 
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { suspendAfterMs } from '../../../delivery/deliveries/schedule.ts';
+import { suspendAfterMs } from '../../../delivery/deliveries/retry-schedule.ts';
 import type { StoredEvent } from '../../../store/contract.ts';
 import { until } from '../../support/until.ts';
 import { type Receiver, sequencesOf, startReceiver } from './support/receiver.ts';

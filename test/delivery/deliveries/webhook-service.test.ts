@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../actors/live/ports.ts';
+import { relayDefaults } from '../../../delivery/deliveries/outbox-relay.ts';
 import { deliveryIdOf } from '../../../delivery/deliveries/record.ts';
-import { relayDefaults } from '../../../delivery/deliveries/relay.ts';
 import { pingEvent, WebhookService } from '../../../delivery/deliveries/webhook-service.ts';
 import { newId } from '../../../proto/ids.ts';
 import { until } from '../../support/until.ts';

@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { hostname } from 'node:os';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { relayDefaults } from '../../../delivery/deliveries/relay.ts';
-import { heartbeatKey } from '../../../gateway/heartbeat.ts';
+import { relayDefaults } from '../../../delivery/deliveries/outbox-relay.ts';
+import { heartbeatKey } from '../../../gateway/worker-heartbeat.ts';
 import { childProgram } from '../../support/child-program.ts';
 import { startRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import type { Clock } from '../../../../actors/contract.ts';
 import { silentLog, systemPorts } from '../../../../actors/live/ports.ts';
+import { relayDefaults } from '../../../../delivery/deliveries/outbox-relay.ts';
 import { type DeliveryRecord, deliveryIndex, deliveryType } from '../../../../delivery/deliveries/record.ts';
-import { RedisHookStore } from '../../../../delivery/deliveries/redis-hook-store.ts';
-import { relayDefaults } from '../../../../delivery/deliveries/relay.ts';
+import { RedisOutboxStore } from '../../../../delivery/deliveries/redis-outbox-store.ts';
 import { aboutSecret, type WebhookRecord, webhookType } from '../../../../delivery/webhooks/record.ts';
 import type { WorkerConfig } from '../../../../gateway/config.ts';
 import { openRedis } from '../../../../gateway/redis.ts';
@@ -37,7 +37,7 @@ export interface Hook {
 export class HookService {
   readonly redis: Redis;
   readonly store: RedisTenantStore;
-  readonly hooks: RedisHookStore;
+  readonly hooks: RedisOutboxStore;
   readonly config: WorkerConfig;
   readonly #server: RedisDatabase;
   readonly #directory: string;
@@ -48,7 +48,7 @@ export class HookService {
     this.#directory = directory;
     this.redis = openRedis(server.url, silentLog);
     this.store = new RedisTenantStore(this.redis, systemPorts);
-    this.hooks = new RedisHookStore(this.redis);
+    this.hooks = new RedisOutboxStore(this.redis);
     this.config = {
       environment: 'sandbox',
       redisUrl: server.url,

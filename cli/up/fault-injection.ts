@@ -1,0 +1,170 @@
+/**
+ * The fault injectors of the clusters that `up` runs: for each an engine and the proxy before its coordinator; the children they act
+ * on, and the answers to the gateways' questions.
+ */
+import { randomUUID } from 'node:crypto';
+import { identityFromSeed } from '../../actors/live/handshake-crypto.ts';
+import { systemRandom } from '../../actors/live/ports.ts';
+import { FaultInjector, type FaultInjectorOptions } from '../../fault-injection/fault-injector.ts';
+import { type Injector, ManyInjectors, processesIn } from '../../fault-injection/many-clusters.ts';
+import type { ProcessControl, QueueControl, SnapshotControl } from '../../fault-injection/ports.ts';
+import { nowMs } from '../../fault-injection/real-time.ts';
+import { Recorder } from '../../fault-injection/recorder.ts';
+import { Recording } from '../../fault-injection/recording.ts';
+import { isControlRequest, SandboxController } from '../../fault-injection/sandbox-control.ts';
+import { isNode } from '../../faults/cluster-names.ts';
+import { faultEngine } from '../../faults/engine.ts';
+import type { VendorConduct } from '../../faults/vocabulary/engine-contract.ts';
+import type { Roster } from '../../proto/roster.ts';
+import { wireProtocolVersions } from '../../proto/wire.ts';
+import { firstCluster } from '../../redis/clusters.ts';
+import { clusterFolder, readSecret, secretFiles } from '../cluster-files/cluster-material.ts';
+import type { Cluster } from './cluster.ts';
+import { Processes } from './processes.ts';
+import type { SupervisedChild } from './supervisor.ts';
+
+export interface LivePlaneOptions {
+  readonly dataDir: string;
+  /** By number, from 1. */
+  readonly clusters: readonly { readonly roster: Roster; readonly coordinatorPort: number }[];
+  readonly redisUrl: string;
+  readonly ownsRedis: boolean;
+  /** The simulated vendor, once it runs. */
+  readonly vendor: () => { behave(conduct: VendorConduct | undefined): void } | undefined;
+  readonly doors: FaultInjectorOptions['doors'];
+  readonly say: (line: string) => void;
+}
+
+const linkedWithinMs = 5000;
+
+/** Started before the clusters, whose processes connect to it; `govern` gives it the processes. */
+export class LiveFaultInjection {
+  readonly #options: LivePlaneOptions;
+  readonly #injectors: readonly FaultInjector[];
+  readonly #all: Injector;
+  #processes: Processes | undefined;
+  #control: SandboxController | undefined;
+  #stopping = false;
+
+  constructor(options: LivePlaneOptions) {
+    this.#options = options;
+    const recording = new Recording();
+    const beganMs = nowMs();
+    this.#injectors = options.clusters.map(({ roster, coordinatorPort }, index) =>
+      this.#injectorOf(roster, coordinatorPort, new Recorder(recording, index + 1, beganMs)),
+    );
+    const [only] = this.#injectors;
+    this.#all = this.#injectors.length === 1 && only !== undefined ? only : new ManyInjectors(this.#injectors);
+  }
+
+  get injector(): Injector {
+    return this.#all;
+  }
+
+  /** Resolves with the URLs at which nodes and gateways find the coordinators. */
+  start(): Promise<readonly string[]> {
+    return Promise.all(this.#injectors.map((injector) => injector.start()));
+  }
+
+  #injectorOf(roster: Roster, coordinatorPort: number, recorder: Recorder): FaultInjector {
+    const { dataDir, say, ownsRedis, redisUrl, doors } = this.#options;
+    const { number = firstCluster } = roster;
+    const folder = clusterFolder(dataDir, number);
+    const engine = faultEngine({
+      nodesTotal: roster.nodes.length,
+      random: systemRandom,
+      roster,
+      // Read when a node is first made to lie, and not before.
+      identitySeed: (nodeId) => readSecret(folder, secretFiles.nodeIdentity(nodeId)),
+      world: 'live',
+    });
+    return new FaultInjector({
+      engine,
+      nodesTotal: roster.nodes.length,
+      processes: processesIn(number, this.#later()),
+      queue: this.#queue(redisUrl),
+      coordinatorUrl: `ws://127.0.0.1:${coordinatorPort}`,
+      ownsRedis,
+      // Before the first gateway: no cluster's.
+      doors: number === firstCluster ? doors : undefined,
+      handshakeOf: (nodeId) => ({
+        protocolVersions: wireProtocolVersions,
+        clusterId: roster.clusterId,
+        joinSecret: readSecret(folder, secretFiles.join),
+        identity: identityFromSeed(readSecret(folder, secretFiles.nodeIdentity(nodeId))),
+        role: 'node',
+        nodeId,
+        boot: randomUUID(),
+        coordinatorKey: roster.coordinator,
+      }),
+      vendor: (conduct) => this.#options.vendor()?.behave(conduct),
+      recorder,
+      say,
+    });
+  }
+
+  /** `snapshots`: made over the processes; undefined without a Redis of our own. */
+  govern(cluster: Cluster, snapshots: (processes: Processes) => SnapshotControl | undefined): Processes {
+    const processes = new Processes(this.#options.dataDir, cluster.members, cluster.clocks, {
+      changed: (process, what, why) => this.#changed(process, what, why),
+      message: (child, message) => this.#answer(child, message),
+    });
+    this.#processes = processes;
+    this.#control = new SandboxController({ injector: this.#all, processes, snapshots: snapshots(processes) });
+    return processes;
+  }
+
+  /** Resolves when nodes and gateway have their links again, or have not found them for too long. */
+  async untilLinked(): Promise<void> {
+    const linked = (this.#processes?.names ?? []).filter((name) => name === 'gateway' || isNode(name));
+    await this.#all.untilLinked(linked, linkedWithinMs);
+  }
+
+  /** Resumes paused processes; cuts the links when the processes have stopped. */
+  release(): void {
+    this.#stopping = true;
+    for (const process of this.#processes?.names ?? []) this.#processes?.resume(process);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#injectors.map((injector) => injector.stop()));
+  }
+
+  #changed(process: string, what: 'up' | 'down' | 'paused' | 'resumed', why: string): void {
+    this.#all.recorder.process(process, what, why);
+  }
+
+  #answer(child: SupervisedChild, message: unknown): void {
+    if (!isControlRequest(message) || this.#control === undefined || this.#stopping) return;
+    // The next process of its name counts its questions anew: it would take the answer for its own.
+    const { pid } = child;
+    this.#control.answer(message).then((answer) => {
+      if (child.pid === pid) child.send(answer);
+    });
+  }
+
+  /** The children are there before the first order: those come from what is armed through the gateway. */
+  #later(): ProcessControl {
+    const there = (): Processes => {
+      if (this.#processes === undefined) throw new Error('the cluster does not run yet');
+      return this.#processes;
+    };
+    return {
+      list: () => there().list(),
+      crash: (process, crash) => there().crash(process, crash),
+      restart: (process) => there().restart(process),
+      pause: (process) => there().pause(process),
+      resume: (process) => there().resume(process),
+      setClock: (process, offsetMs) => there().setClock(process, offsetMs),
+    };
+  }
+
+  /** BullMQ is loaded when it is first needed. */
+  #queue(redisUrl: string): QueueControl {
+    const faults = () => import('./queue-faults.ts').then((module) => module.queueFaults(redisUrl));
+    return {
+      doubleDelivery: async () => (await faults()).doubleDelivery(),
+      poisonJob: async () => (await faults()).poisonJob(),
+    };
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Orders on their way from gateways to nodes. The coordinator stores them with the session and hands each node its own;
+ * it can neither make nor change one (crypto/gateway-orders.ts).
+ */
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { macFor } from '../../proto/gateway-orders.ts';
+import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { type NodeOrderSchema, PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { ClientCall, CoordinatorEffect } from '../contract/messages.ts';
+import type { OrderRecord, SigningRecord } from '../contract/record.ts';
+import { nodeList } from '../session/message-text.ts';
+import { errorEffect } from '../session/replies.ts';
+import { type NodesSeen, orderRefusers } from './nodes-seen.ts';
+
+/** What the record of a new session keeps of its gateway's order. */
+export function orderOf({ order, witnessMacs }: ClientCall): OrderRecord | undefined {
+  if (!order) return undefined;
+  return {
+    expiresMs: Number(order.expiresEpochMs),
+    needsWitness: order.needsWitness,
+    macs: base64(order.macs),
+    witnessMacs: base64(witnessMacs),
+  };
+}
+
+/** A resume may bring the order of the gateway that admitted its witness. */
+export function withWitness(order: OrderRecord | undefined, { witnessMacs }: ClientCall): OrderRecord | undefined {
+  return order && witnessMacs.length > 0 ? { ...order, witnessMacs: base64(witnessMacs) } : order;
+}
+
+/** What one node is shown. undefined: no gateway ordered the session, and the node will say so. */
+export function nodeOrder(
+  { facts, order }: SigningRecord,
+  nodeId: number,
+): MessageInitShape<typeof NodeOrderSchema> | undefined {
+  if (!order) return undefined;
+  return {
+    transactionIntentId: facts.intentId,
+    walletService: facts.walletService,
+    keystoreType: facts.keystoreType,
+    curve: facts.curve,
+    expiresEpochMs: BigInt(order.expiresMs),
+    needsWitness: order.needsWitness,
+    mac: macFor(nodeId, Buffer.from(order.macs, 'base64')),
+    witnessMac: macFor(nodeId, Buffer.from(order.witnessMacs, 'base64')),
+  };
+}
+
+const { ORDER_MISSING, ORDER_INVALID, ORDER_EXPIRED, WITNESS_MISSING } = PartialRefusalCode;
+
+/** Whether a node did not sign for want of a gateway's order. */
+export function isOrderRefusal(code: PartialRefusalCode | undefined): code is PartialRefusalCode {
+  return code === ORDER_MISSING || code === ORDER_INVALID || code === ORDER_EXPIRED || code === WITNESS_MISSING;
+}
+
+/** Which nodes refused, and the codes that they gave. Empty: none. */
+export function orderRefusals(nodes: NodesSeen): string {
+  const refusers = orderRefusers(nodes);
+  if (refusers.size === 0) return '';
+  const codes = [...new Set(refusers.values())].sort().join(', ');
+  return `${nodeList(refusers.keys())} refused the order of this session (${codes})`;
+}
+
+/** A gateway names every session that it orders, and never gives a name twice. */
+export function namedTwice(call: ClientCall): CoordinatorEffect {
+  return errorEffect(call, CallErrorCode.MALFORMED, 'a session of this name was begun before');
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
+}

@@ -1,0 +1,194 @@
+/**
+ * The sandbox API over a simulated world: its faults, processes and clock in the place of the live injector's
+ * (fault-injection/sandbox-control.ts asks). Every kind of fault that the simulated world has is possible.
+ */
+
+import type { Crash, ProcessControl, ProcessStatus } from '../fault-injection/ports.ts';
+import type { Recording } from '../fault-injection/recording.ts';
+import type { ControlledInjector } from '../fault-injection/sandbox-control.ts';
+import { type ArmedFault, ControlError } from '../faults/control.ts';
+import type { ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
+import type { Fault } from '../faults/vocabulary/fault.ts';
+import { isDoorKind } from '../faults/vocabulary/kinds.ts';
+import type { ProcessState } from '../sim/cluster.ts';
+import type { CustodyWorld } from '../world/custody-world.ts';
+
+const linkPollMs = 2;
+const rememberedMax = 1_000;
+
+/** What a world is asked of. It begins after the control that asks. */
+export type WorldNow = () => CustodyWorld;
+
+export class WorldInjector implements ControlledInjector {
+  readonly recorder: ControlledInjector['recorder'];
+  readonly #now: WorldNow;
+  readonly #expiries = new Map<string, { readonly expiresMs: number; readonly cancel: () => void }>();
+  #clockOffsetMs = 0;
+
+  constructor(now: WorldNow, recording: Recording, beganMs: number) {
+    this.#now = now;
+    this.recorder = { recording, beganMs };
+  }
+
+  get clockOffsetMs(): number {
+    return this.#clockOffsetMs;
+  }
+
+  get receiver(): ReceiverBehaviour | null {
+    return this.#now().receivers.behaviour ?? null;
+  }
+
+  clockOffsetOf(process: string): number {
+    return this.#now().cluster.clockOffsetMs(process);
+  }
+
+  isLinked(process: string): boolean {
+    return this.#now().cluster.isLinked(process);
+  }
+
+  /** A process that dies loses its links by itself. */
+  cut(): void {}
+
+  async untilLinked(processes: readonly string[], withinMs: number): Promise<void> {
+    const { cluster } = this.#now();
+    const endMs = cluster.time.nowMs() + withinMs;
+    while (!processes.every((process) => cluster.isLinked(process)) && cluster.time.nowMs() < endMs) {
+      await new Promise<void>((resolve) => {
+        cluster.time.after(linkPollMs, resolve, true);
+      });
+    }
+  }
+
+  /** Throws ControlError for faults of the door, which is real here, and the engine's own error for what makes no sense. */
+  arm(fault: Fault, expiresInMs: number): ArmedFault {
+    if (isDoorKind(fault.fault)) {
+      const message = `${fault.fault} is a fault of the client's door, which an embedded service has not: use "signmesh up --door-faults"`;
+      throw new ControlError({ code: 'unsupported', field: 'fault', message });
+    }
+    const { cluster } = this.#now();
+    const id = cluster.arm(fault);
+    this.#cancelExpiry(id);
+    this.#prune();
+    const cancel = cluster.time.after(expiresInMs, () => this.disarm(id), true);
+    this.#expiries.set(id, { expiresMs: cluster.time.nowMs() + expiresInMs, cancel });
+    return this.#find(id)!;
+  }
+
+  list(): readonly ArmedFault[] {
+    return this.#now()
+      .cluster.faultStatuses()
+      .map((status) => ({
+        ...status,
+        expiresMs: this.#expiries.get(status.id)?.expiresMs ?? status.endsMs ?? status.armedMs,
+      }));
+  }
+
+  disarm(id: string): ArmedFault | undefined {
+    const before = this.#find(id);
+    this.#cancelExpiry(id);
+    this.#now().cluster.disarm(id);
+    return before && (this.#find(id) ?? { ...before, state: 'over' });
+  }
+
+  clear(): number {
+    const removed = this.list().filter(({ state }) => state !== 'over').length;
+    for (const id of [...this.#expiries.keys()]) this.#cancelExpiry(id);
+    this.#now().cluster.clearFaults();
+    return removed;
+  }
+
+  step(name: string): void {
+    this.#now().cluster.step(name);
+  }
+
+  async setClock(offsetMs: number): Promise<void> {
+    this.#now().cluster.advance(offsetMs - this.#clockOffsetMs);
+    this.#clockOffsetMs = offsetMs;
+  }
+
+  async rightClocks(offsetMs = 0): Promise<void> {
+    this.#now().cluster.rightClocks(offsetMs);
+    this.#clockOffsetMs = offsetMs;
+  }
+
+  #find(id: string): ArmedFault | undefined {
+    return this.list().find((armed) => armed.id === id);
+  }
+
+  #cancelExpiry(id: string): void {
+    this.#expiries.get(id)?.cancel();
+  }
+
+  /** Forgets what the engine does not list any more. */
+  #prune(): void {
+    if (this.#expiries.size < rememberedMax) return;
+    const listed = new Set(this.list().map(({ id }) => id));
+    for (const id of [...this.#expiries.keys()]) if (!listed.has(id)) this.#expiries.delete(id);
+  }
+}
+
+const states: Readonly<Record<ProcessState, ProcessStatus['state']>> = {
+  up: 'running',
+  paused: 'paused',
+  down: 'down',
+};
+
+/** The processes of a world, all of them within this one. */
+export class WorldProcesses implements ProcessControl {
+  readonly #now: WorldNow;
+  readonly #startedMs = new Map<string, number>();
+  readonly #residentBytes: () => number;
+
+  /** `residentBytes`: of the one real process. */
+  constructor(now: WorldNow, residentBytes: () => number) {
+    this.#now = now;
+    this.#residentBytes = residentBytes;
+  }
+
+  started(process: string, atMs: number): void {
+    this.#startedMs.set(process, atMs);
+  }
+
+  list(): readonly ProcessStatus[] {
+    const { cluster } = this.#now();
+    const residentBytes = this.#residentBytes();
+    return cluster.processes().map((process) => {
+      const state = cluster.stateOf(process);
+      const isUp = state !== 'down';
+      return {
+        process,
+        state: states[state],
+        pid: isUp ? globalThis.process.pid : null,
+        restarts: Math.max(0, cluster.startsOf(process) - 1),
+        startedMs: isUp ? (this.#startedMs.get(process) ?? null) : null,
+        residentBytes: isUp ? residentBytes : null,
+        together: [process],
+      };
+    });
+  }
+
+  async crash(process: string, { loseState, restartAfterMs }: Crash): Promise<void> {
+    const { cluster } = this.#now();
+    if (cluster.stateOf(process) === 'down') cluster.start(process);
+    cluster.crash(process, { loseState, ...(restartAfterMs !== null && { restartAfterMs }) });
+  }
+
+  async restart(process: string): Promise<void> {
+    const { cluster } = this.#now();
+    cluster.crash(process);
+    cluster.start(process);
+  }
+
+  pause(process: string): boolean {
+    this.#now().cluster.pause(process);
+    return true;
+  }
+
+  resume(process: string): void {
+    this.#now().cluster.resume(process);
+  }
+
+  async setClock(process: string): Promise<void> {
+    throw new ControlError({ code: 'unsupported', message: `faults alone set the clock of ${process}` });
+  }
+}

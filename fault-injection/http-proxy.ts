@@ -1,0 +1,157 @@
+/**
+ * Stands before a gateway's HTTP door and performs the faults of the door: requests pass as they came, and answers pass, come
+ * late, are lost, are cut in their bodies, or are refusals of our own. What steers the sandbox (`/v1/sandbox/…`) and its
+ * health always pass: a fault of every route can be removed through the door that it is at.
+ *
+ * It speaks HTTP/1.1 on both sides and writes a message's headers as they came, but for those of one connection.
+ */
+import { randomUUID } from 'node:crypto';
+import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { DoorVerdict } from '../faults/vocabulary/engine-contract.ts';
+import { type ApiProxyOptions, pauseFor, untouched } from './api-proxy-ports.ts';
+
+/** Of one connection, not of a message (RFC 9110, 7.6.1). */
+const perConnection: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'proxy-connection', 'upgrade', 'te']);
+const always = /^\/v1\/(sandbox\/|health$)/;
+/** Of an answer without a length: its first bytes pass. */
+const streamBytesPassed = 64;
+
+export class HttpProxy {
+  readonly #options: ApiProxyOptions;
+  readonly #agent = new Agent({ keepAlive: true });
+  #server: Server | undefined;
+
+  constructor(options: ApiProxyOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves with the port. */
+  start(): Promise<number> {
+    const server = createServer((asked, answer) => {
+      this.#serve(asked, answer).catch(() => asked.socket.destroy());
+    });
+    // The gateway's own limits apply: it sees the request as it comes.
+    server.requestTimeout = 0;
+    server.headersTimeout = 0;
+    server.keepAliveTimeout = 0;
+    this.#server = server;
+    return new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(this.#options.listen, () => resolve((server.address() as AddressInfo).port));
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#agent.destroy();
+    const server = this.#server;
+    if (server === undefined) return;
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    server.closeAllConnections();
+    await closed;
+  }
+
+  async #serve(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
+    const path = (asked.url ?? '/').split('?', 1)[0]!;
+    const isApi = path.startsWith('/') && !always.test(path);
+    const verdict = isApi ? this.#options.evaluate({ door: 'http', method: asked.method ?? '', path }) : untouched;
+    if (verdict.fate === 'refused') return refuse(asked, answer, verdict);
+    const given = await this.#forward(asked, answer);
+    await pauseFor(verdict.delayMs);
+    if (verdict.fate === 'lost') {
+      // All of the answer is here: the request has had its effect.
+      for await (const _ of given);
+      asked.socket.resetAndDestroy();
+      return;
+    }
+    answer.writeHead(given.statusCode ?? 502, given.statusMessage, ofMessage(given.rawHeaders));
+    if (verdict.fate === 'cut') return cut(asked, answer, given);
+    given.pipe(answer);
+    given.once('error', () => asked.socket.destroy());
+  }
+
+  /** Resolves when the head of the answer is here. */
+  #forward(asked: IncomingMessage, answer: ServerResponse): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const forwarded = request({
+        ...this.#options.upstream,
+        agent: this.#agent,
+        method: asked.method ?? 'GET',
+        path: asked.url ?? '/',
+        headers: ofMessage(asked.rawHeaders),
+        setHost: false,
+      });
+      let isComplete = false;
+      forwarded.once('response', (given) => {
+        given.once('end', () => {
+          isComplete = true;
+        });
+        resolve(given);
+      });
+      forwarded.once('error', reject);
+      // The caller has disconnected. A connection whose answer is complete serves the next request.
+      answer.once('close', () => {
+        if (!isComplete) forwarded.destroy();
+      });
+      asked.pipe(forwarded);
+    });
+  }
+}
+
+/** Name, value, name, value. */
+function ofMessage(headers: readonly string[]): string[] {
+  return headers.flatMap((name, index) =>
+    index % 2 === 1 || perConnection.has(name.toLowerCase()) ? [] : [name, headers[index + 1]!],
+  );
+}
+
+/** As the service writes its errors. */
+function refuse(asked: IncomingMessage, answer: ServerResponse, verdict: DoorVerdict): void {
+  const { status = 503, retryAfterS, delayMs } = verdict;
+  const requestId = `req_${randomUUID()}`;
+  const body = JSON.stringify({
+    error: { code: codeOf(status), message: 'refused by a fault of the door', request_id: requestId },
+  });
+  asked.resume();
+  pauseFor(delayMs).then(() => {
+    answer
+      .writeHead(status, {
+        'content-type': 'application/json; charset=utf-8',
+        'content-length': Buffer.byteLength(body),
+        'x-request-id': requestId,
+        ...(retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }),
+      })
+      .end(body);
+  });
+}
+
+function codeOf(status: number): string {
+  const codes: Readonly<Record<number, string>> = {
+    401: 'authentication_failed',
+    403: 'insufficient_scope',
+    404: 'not_found',
+    409: 'conflict',
+    422: 'provider_rejected',
+    429: 'rate_limited',
+    502: 'provider_unavailable',
+    503: 'provider_unavailable',
+    504: 'provider_unavailable',
+  };
+  return codes[status] ?? (status >= 500 ? 'internal_error' : 'invalid_request');
+}
+
+/** Half of a body with a length, the beginning of another one; then a reset. */
+async function cut(asked: IncomingMessage, answer: ServerResponse, given: IncomingMessage): Promise<void> {
+  const length = Number(given.headers['content-length'] ?? Number.NaN);
+  const bytesMax = Number.isNaN(length) ? streamBytesPassed : Math.floor(length / 2);
+  let passed = 0;
+  for await (const piece of given as AsyncIterable<Buffer>) {
+    const part = piece.subarray(0, Math.max(0, bytesMax - passed));
+    passed += part.length;
+    if (part.length > 0) await new Promise<void>((resolve) => answer.write(part, () => resolve()));
+    // A stream has no end to wait for; the effect of any other request is complete with its answer.
+    if (Number.isNaN(length) && passed >= bytesMax) break;
+  }
+  answer.flushHeaders();
+  asked.socket.resetAndDestroy();
+}

@@ -1,0 +1,47 @@
+/**
+ * What the injector needs of the process supervisor. Processes are named as in faults: "node/3", "coordinator",
+ * "gateway", "worker" (all workers), "redis".
+ */
+import type { NodeStatus, SnapshotStatus } from '../faults/control.ts';
+
+export type ProcessStatus = Omit<NodeStatus, 'linked' | 'clockOffsetMs'>;
+
+export interface Crash {
+  /** Its store is removed while it is down. */
+  readonly loseState: boolean;
+  /** null: it stays down until it is restarted. */
+  readonly restartAfterMs: number | null;
+}
+
+export interface ProcessControl {
+  list(): readonly ProcessStatus[];
+  /** SIGKILL at once; resolves when it is gone. One that is down already stays so for the time that is given now. */
+  crash(process: string, crash: Crash): Promise<void>;
+  /** Ends what runs, in order; resolves when its successor is ready. Resumes a paused process. */
+  restart(process: string): Promise<void>;
+  /** SIGSTOP. False: the process does not exist. */
+  pause(process: string): boolean;
+  /** SIGCONT. */
+  resume(process: string): void;
+  /** Its clock is off by so much, now and after every restart. Resolves when it knows; a paused one hears of it later. */
+  setClock(process: string, offsetMs: number): Promise<void>;
+}
+
+/** The queue of webhook deliveries. */
+export interface QueueControl {
+  /** The newest job is there twice. */
+  doubleDelivery(): Promise<void>;
+  /** A job that makes no sense. */
+  poisonJob(): Promise<void>;
+}
+
+/** States of the whole cluster, kept beside it. Processes that are paused or down are brought up before a return. */
+export interface SnapshotControl {
+  take(name: string, clockOffsetMs: number): Promise<SnapshotStatus>;
+  list(): readonly SnapshotStatus[];
+  /** Rejects with not_found. `clockOffsetMs`: as it was. */
+  restore(id: string): Promise<{ readonly snapshot: SnapshotStatus; readonly clockOffsetMs: number }>;
+  delete(id: string): SnapshotStatus;
+  /** Deletes everything but access tokens; makes the ready-made keys again. */
+  reset(): Promise<void>;
+}

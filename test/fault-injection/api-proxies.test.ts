@@ -1,0 +1,270 @@
+/** The proxies before the doors, between real callers and a real server behind them: what passes as it came, and what breaks. */
+import { createServer, type IncomingMessage, request, type Server } from 'node:http';
+import { connect, createServer as createHttp2, type Http2Server } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { GrpcProxy } from '../../fault-injection/grpc-proxy.ts';
+import { HttpProxy } from '../../fault-injection/http-proxy.ts';
+import type { DoorRequest, DoorVerdict } from '../../faults/vocabulary/engine-contract.ts';
+import { until } from '../support/until.ts';
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const listen = { host: '127.0.0.1', port: 0 };
+const passed: DoorVerdict = { fate: 'answered', delayMs: 0, faults: [] };
+
+async function portOf(server: Server | Http2Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+interface Seen {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: readonly string[];
+  readonly body: string;
+}
+
+async function httpDoor(verdict: Partial<DoorVerdict> = {}) {
+  const effects: Seen[] = [];
+  const asked: DoorRequest[] = [];
+  const server = createServer(async (message, answer) => {
+    let body = '';
+    for await (const piece of message) body += piece;
+    const { method = '', url = '', rawHeaders } = message;
+    effects.push({ method, url, headers: rawHeaders, body });
+    if (url === '/v1/events/stream') {
+      answer.writeHead(200, { 'content-type': 'text/event-stream' });
+      answer.write(`: heartbeat\nid: 1\n\n${'x'.repeat(200)}`);
+      return;
+    }
+    answer
+      .writeHead(201, { 'content-type': 'application/json', 'x-request-id': 'req_1' })
+      .end(JSON.stringify({ body }));
+  });
+  const upstream = { host: '127.0.0.1', port: await portOf(server) };
+  closing.push(
+    () => server.closeAllConnections(),
+    () => server.close(),
+  );
+  const door = new HttpProxy({
+    listen,
+    upstream,
+    evaluate: (request) => {
+      asked.push(request);
+      return { ...passed, ...verdict };
+    },
+  });
+  const url = `http://127.0.0.1:${await door.start()}`;
+  closing.push(() => door.stop());
+  return { url, effects, asked };
+}
+
+const post = { method: 'POST', body: '{"amount": "1"}', headers: { 'content-type': 'application/json' } };
+
+describe('the HTTP door', () => {
+  test('passes requests and answers as they came, and asks about each once', async () => {
+    const { url, effects, asked } = await httpDoor();
+    const response = await fetch(`${url}/v1/wallets?x=1`, { ...post, headers: { ...post.headers, 'X-Own': 'Käse' } });
+    expect([response.status, response.headers.get('x-request-id')]).toEqual([201, 'req_1']);
+    expect(await response.json()).toEqual({ body: post.body });
+    expect(effects).toMatchObject([{ method: 'POST', url: '/v1/wallets?x=1', body: post.body }]);
+    expect(effects[0]!.headers).toContain('Käse');
+    expect(asked).toEqual([{ door: 'http', method: 'POST', path: '/v1/wallets' }]);
+  });
+
+  test('serves many requests of one connection over connections that last', async () => {
+    const { url, effects } = await httpDoor();
+    for (let turn = 0; turn < 30; turn += 1) expect((await fetch(url)).status).toBe(201);
+    expect(effects).toHaveLength(30);
+  });
+
+  test('passes a stream piece by piece, and its end when the caller disconnects', async () => {
+    const { url } = await httpDoor();
+    const scope = new AbortController();
+    const response = await fetch(`${url}/v1/events/stream`, { signal: scope.signal });
+    const reader = response.body!.getReader();
+    expect(Buffer.from((await reader.read()).value!).toString()).toContain('heartbeat');
+    scope.abort();
+    await expect(reader.read()).rejects.toThrow();
+  });
+
+  test('refuses without effect, with status and Retry-After, as the service writes errors', async () => {
+    const { url, effects } = await httpDoor({ fate: 'refused', status: 429, retryAfterS: 3 });
+    const response = await fetch(`${url}/v1/wallets`, post);
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, '3']);
+    expect(await response.json()).toMatchObject({ error: { code: 'rate_limited' } });
+    expect(effects).toEqual([]);
+  });
+
+  test('loses an answer after its effect: the connection breaks', async () => {
+    const { url, effects } = await httpDoor({ fate: 'lost' });
+    await expect(fetch(`${url}/v1/wallets`, post)).rejects.toThrow('fetch failed');
+    expect(effects).toHaveLength(1);
+  });
+
+  test.each(['/v1/wallets', '/v1/events/stream'])(
+    'cuts the body of %s after its head and a part of it',
+    async (path) => {
+      const { url, effects } = await httpDoor({ fate: 'cut' });
+      const given = await new Promise<IncomingMessage>((resolve, reject) => {
+        request(`${url}${path}`).once('response', resolve).once('error', reject).end();
+      });
+      let body = '';
+      given.on('data', (piece) => {
+        body += piece;
+      });
+      const error = await new Promise<Error>((resolve) => given.once('error', resolve));
+      expect((error as NodeJS.ErrnoException).code).toBe('ECONNRESET');
+      expect(body.length).toBeGreaterThan(0);
+      expect(given.complete).toBe(false);
+      expect(effects).toHaveLength(1);
+    },
+  );
+
+  test('answers late', async () => {
+    const { url, effects } = await httpDoor({ delayMs: 120 });
+    const beganMs = performance.now();
+    expect((await fetch(`${url}/v1/wallets`, post)).status).toBe(201);
+    expect(performance.now() - beganMs).toBeGreaterThanOrEqual(115);
+    expect(effects).toHaveLength(1);
+  });
+
+  test('never touches what steers the sandbox, nor its health', async () => {
+    const { url, asked } = await httpDoor({ fate: 'lost' });
+    for (const path of ['/v1/sandbox/faults', '/v1/sandbox/faults/reset', '/v1/health']) {
+      expect((await fetch(url + path)).status).toBe(201);
+    }
+    expect(asked).toEqual([]);
+  });
+
+  test('breaks the connection of a caller whose gateway is down', async () => {
+    const door = new HttpProxy({ listen, upstream: { host: '127.0.0.1', port: 9 }, evaluate: () => passed });
+    const port = await door.start();
+    closing.push(() => door.stop());
+    await expect(fetch(`http://127.0.0.1:${port}/v1/wallets`)).rejects.toThrow('fetch failed');
+  });
+});
+
+const initiate = '/svc.mesh.v1.MpcWalletService/InitiateSigning';
+
+async function grpcDoor(verdict: Partial<DoorVerdict> = {}) {
+  const effects: string[] = [];
+  const asked: DoorRequest[] = [];
+  const server = createHttp2();
+  server.on('stream', (stream, headers) => {
+    const pieces: Buffer[] = [];
+    stream.on('data', (piece: Buffer) => pieces.push(piece));
+    stream.on('error', () => undefined);
+    stream.once('end', () => {
+      effects.push(`${headers[':path']} ${Buffer.concat(pieces).toString()}`);
+      if (headers['x-fails'] !== undefined) {
+        stream.respond({ ':status': 200, 'grpc-status': '16' }, { endStream: true });
+        return;
+      }
+      stream.once('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+      stream.respond(
+        { ':status': 200, 'content-type': 'application/grpc', 'x-request-id': 'req_1' },
+        { waitForTrailers: true },
+      );
+      stream.end('an answer of many bytes');
+    });
+  });
+  const upstream = { host: '127.0.0.1', port: await portOf(server) };
+  closing.push(() => server.close());
+  const door = new GrpcProxy({
+    listen,
+    upstream,
+    evaluate: (request) => {
+      asked.push(request);
+      return { ...passed, ...verdict };
+    },
+  });
+  const session = connect(`http://127.0.0.1:${await door.start()}`);
+  session.on('error', () => undefined);
+  closing.push(
+    () => door.stop(),
+    () => session.destroy(),
+  );
+  const call = (path = initiate, headers: Readonly<Record<string, string>> = {}) =>
+    new Promise<Called>((resolve) => {
+      const stream = session.request({ ':method': 'POST', ':path': path, ...headers });
+      const called: Called = { head: {}, trailers: {}, body: '', broke: false };
+      stream.once('response', (head) => Object.assign(called.head, head));
+      stream.once('trailers', (trailers) => Object.assign(called.trailers, trailers));
+      stream.on('data', (piece) => {
+        called.body += piece;
+      });
+      stream.once('error', () => {
+        called.broke = true;
+      });
+      stream.once('close', () =>
+        resolve({ ...called, broke: called.broke || !stream.readableEnded || session.destroyed }),
+      );
+      stream.end('a request');
+    });
+  return { call, effects, asked };
+}
+
+interface Called {
+  readonly head: Record<string, unknown>;
+  readonly trailers: Record<string, unknown>;
+  body: string;
+  broke: boolean;
+}
+
+describe('the gRPC door', () => {
+  test('passes headers, bytes and trailers as they came, and asks about calls of the API alone', async () => {
+    const { call, effects, asked } = await grpcDoor();
+    const called = await call();
+    expect(called).toMatchObject({ head: { 'x-request-id': 'req_1' }, trailers: { 'grpc-status': '0' }, broke: false });
+    expect(called.body).toBe('an answer of many bytes');
+    expect((await call('/grpc.health.v1.Health/Check')).body).toBe(called.body);
+    expect(effects).toEqual([`${initiate} a request`, '/grpc.health.v1.Health/Check a request']);
+    expect(asked).toEqual([{ door: 'grpc', rpc: 'InitiateSigning' }]);
+  });
+
+  test('passes an answer that is headers alone', async () => {
+    const { call } = await grpcDoor();
+    expect(await call(initiate, { 'x-fails': '1' })).toMatchObject({
+      head: { 'grpc-status': '16' },
+      body: '',
+      broke: false,
+    });
+  });
+
+  test.each([
+    [429, '8'],
+    [503, '14'],
+    [504, '4'],
+    [418, '2'],
+  ])('refuses without effect: %i is the status %s', async (status, expected) => {
+    const { call, effects } = await grpcDoor({ fate: 'refused', status });
+    expect(await call()).toMatchObject({ head: { 'grpc-status': expected }, body: '' });
+    expect(effects).toEqual([]);
+  });
+
+  test('loses an answer after its effect', async () => {
+    const { call, effects } = await grpcDoor({ fate: 'lost' });
+    expect(await call()).toMatchObject({ head: {}, body: '', broke: true });
+    await until(() => effects.length === 1, 'the effect');
+  });
+
+  test('cuts an answer in its body', async () => {
+    const { call, effects } = await grpcDoor({ fate: 'cut' });
+    const called = await call();
+    expect(called).toMatchObject({ trailers: {}, broke: true });
+    expect(called.body.length).toBeLessThan('an answer of many bytes'.length);
+    expect(effects).toHaveLength(1);
+  });
+
+  test('answers late, whole', async () => {
+    const { call } = await grpcDoor({ delayMs: 120 });
+    const beganMs = performance.now();
+    expect(await call()).toMatchObject({ body: 'an answer of many bytes', trailers: { 'grpc-status': '0' } });
+    expect(performance.now() - beganMs).toBeGreaterThanOrEqual(115);
+  });
+});

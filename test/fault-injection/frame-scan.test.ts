@@ -1,0 +1,65 @@
+/** The shallow look at frames says what the whole decoding says, and nothing of what is no frame. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { damaged } from '../../fault-injection/damage.ts';
+import { scanFrames } from '../../fault-injection/frame-scan.ts';
+import { pointOf } from '../../faults/vocabulary/trigger-points.ts';
+import { decodeFrames, encodeFrame, type WireEnvelope, WireError } from '../../proto/wire.ts';
+
+const ascii = fc.string({ maxLength: 200 });
+const envelope: fc.Arbitrary<WireEnvelope> = fc.record({
+  from: ascii,
+  to: ascii,
+  message: fc.record({
+    tenant: ascii,
+    session: ascii,
+    attempt: fc.nat(),
+    body: fc.constantFrom<WireEnvelope['message']['body']>(
+      { case: 'dkgDiscard', value: {} },
+      { case: 'dealNonces', value: { count: 3 } },
+      { case: 'callReply', value: { callId: 7n } },
+    ),
+  }),
+  trace: fc.record({ correlationId: ascii, traceparent: ascii, deadlineMs: fc.nat() }),
+});
+
+describe('the scan of a message', () => {
+  test('agrees with its decoding', () => {
+    fc.assert(
+      fc.property(fc.array(envelope, { maxLength: 5 }), (envelopes) => {
+        const bytes = Buffer.concat(envelopes.map(encodeFrame));
+        const heads = scanFrames(bytes);
+        expect(heads?.map(({ begin: _, end: __, ...head }) => head)).toEqual(
+          envelopes.map(({ from, to, message: { tenant, session, attempt, body } }) => ({
+            ...{ from, to, tenant, session, attempt },
+            point: pointOf(body.case),
+          })),
+        );
+        for (const [index, head] of (heads ?? []).entries()) {
+          expect(bytes.subarray(head.begin, head.end)).toEqual(Buffer.from(encodeFrame(envelopes[index]!)));
+        }
+      }),
+    );
+  });
+
+  test('never throws, and takes nothing that does not decode for a frame with a body', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
+        scanFrames(Buffer.from(bytes));
+      }),
+    );
+    expect(scanFrames(Buffer.from([5, 0x0a]))).toBeUndefined();
+    expect(scanFrames(Buffer.from([2, 0x28, 0x01]))).toBeUndefined();
+  });
+
+  test.each(['corrupt', 'truncate'] as const)('a frame that is damaged (%s) does not decode', (how) => {
+    fc.assert(
+      fc.property(envelope, (sent) => {
+        const frame = encodeFrame(sent);
+        const before = frame.slice();
+        expect(() => decodeFrames(damaged(frame, how))).toThrow(WireError);
+        expect(frame).toEqual(before);
+      }),
+    );
+  });
+});
