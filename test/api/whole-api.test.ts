@@ -264,6 +264,47 @@ describe('the whole wallet API', () => {
     );
   });
 
+  it('lets a token that is limited to connections change nothing that holds for the whole tenant', async () => {
+    const token = newToken('sandbox', systemRandom);
+    service.tokens.put(token, { tenant, id: 'tok_connection', providerConnectionIds: [ids.connection] });
+    const rule = { id: 'r1', effect: 'allow', when: 'true' };
+    for (const [method, path, body] of [
+      ['POST', '/v1/policies', { name: 'theirs', rules: [rule] }],
+      ['POST', '/v1/compliance/lists', { name: 'theirs', kind: 'allow', entries: [] }],
+      ['POST', '/v1/risk/rules', { name: 'theirs', when: 'true', points: 1 }],
+      ['PATCH', `/v1/risk/rules/${ids.rule}`, { mode: 'disabled' }],
+      ['DELETE', `/v1/risk/rules/${ids.rule}`, undefined],
+      ['POST', '/v1/sandbox/market', { prices: [] }],
+    ] as const) {
+      const { status } = await service.call(method, path, { token, ...(body === undefined ? {} : { body }) });
+      expect(status, `${method} ${path}`).toBe(403);
+    }
+    const { body } = await service.call('GET', '/v1/risk/rules', { token: owner.authorization.slice(7) });
+    expect(JSON.stringify(body)).toContain(ids.rule);
+  });
+
+  it('lists nothing of another connection for a token that is limited to one', async () => {
+    const token = newToken('sandbox', systemRandom);
+    const elsewhere = 'pcn_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e';
+    service.tokens.put(token, { tenant, id: 'tok_elsewhere', providerConnectionIds: [elsewhere] });
+    // Who may see policies, lists and the tenant's own resources does so by scope; what hangs on a connection is hidden.
+    const ofConnections = [ids.connection, ids.wallet, ids.intent, ids.plan, ids.order, ids.exception, ids.strategy];
+    const lists = operationsOf(document).filter(
+      ({ method, path }) => method === 'GET' && !path.includes('{') && !path.includes('stream'),
+    );
+    expect(lists.length).toBeGreaterThan(15);
+    const shownTo = async (caller: string): Promise<string[]> => {
+      const shown: string[] = [];
+      for (const { path } of lists) {
+        const text = JSON.stringify((await service.call('GET', path, { token: caller })).body ?? {});
+        shown.push(...ofConnections.filter((id) => text.includes(id)));
+      }
+      return shown;
+    };
+    expect(new Set(await shownTo(owner.authorization.slice(7))).size).toBeGreaterThan(4);
+    expect(await shownTo(token)).toEqual([]);
+  });
+
   it('answers no operation with a fault, whatever it is asked', async () => {
     const hints = {
       provider_connection_id: [ids.connection],

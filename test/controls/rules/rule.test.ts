@@ -48,6 +48,40 @@ describe('amounts', () => {
     );
   });
 
+  it('has each operator for two amounts, and for an amount and a whole number on either side', () => {
+    const operators: Record<string, (a: bigint, b: bigint) => boolean> = {
+      '<': (a, b) => a < b,
+      '<=': (a, b) => a <= b,
+      '>': (a, b) => a > b,
+      '>=': (a, b) => a >= b,
+      '==': (a, b) => a === b,
+      '!=': (a, b) => a !== b,
+    };
+    for (const [operator, holds] of Object.entries(operators)) {
+      for (const [a, b] of [
+        [4n, 5n],
+        [5n, 5n],
+        [5n, 4n],
+      ] as const) {
+        const over = { units: a, availableUnits: b };
+        expect(value(`tx.amount ${operator} tx.available`, over), `${a} ${operator} ${b}`).toBe(holds(a, b));
+        expect(value(`tx.amount ${operator} ${b}`, over), `amount ${a} ${operator} ${b}`).toBe(holds(a, b));
+        expect(value(`${a} ${operator} tx.available`, over), `${a} ${operator} amount ${b}`).toBe(holds(a, b));
+      }
+    }
+    const seven = { units: 7n, availableUnits: 2n };
+    expect(value('tx.amount + tx.available == 9 && tx.available - tx.amount == -5', seven)).toBe(true);
+    expect(value('tx.amount * 3 == 21 && 3 * tx.amount == 21', seven)).toBe(true);
+    expect(value('tx.amount / 2 == 3 && tx.amount % 2 == 1', seven)).toBe(true);
+  });
+
+  it('is a failure where an amount leaves what an amount can be, in both directions', () => {
+    const over = { units: 10n ** 70n };
+    const outOfRange = { failure: expect.stringContaining('out of range') };
+    expect(value(`tx.amount * ${10n ** 18n} > 1`, over)).toEqual(outOfRange);
+    expect(value(`tx.amount * -${10n ** 18n} < 1`, over)).toEqual(outOfRange);
+  });
+
   it('reads units("…") as what the asset of the transaction makes of it', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: 10n ** 28n }), fc.constantFrom(6, 8, 9, 18), (units, decimals) => {
@@ -94,6 +128,8 @@ describe('addresses', () => {
     const solana = '111111111111111111111111111111Hwr';
     expect(value(`tx.to == "${solana}"`, { toAddress: solana })).toBe(true);
     expect(value(`tx.to == "${solana.toLowerCase()}"`, { toAddress: solana })).toBe(false);
+    expect(value('tx.to == tx.from', { toAddress: checksummed, fromAddress: checksummed.toLowerCase() })).toBe(true);
+    expect(value('tx.to != tx.from', { toAddress: checksummed, fromAddress: solana })).toBe(true);
     expect(value('string(tx.to).startsWith("tb1")', { toAddress: 'TB1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KXPJZSX' })).toBe(
       true,
     );
@@ -243,12 +279,22 @@ const disguised = [
 ];
 
 describe('patterns', () => {
-  it.each(['^a.*b$', '^[A-Z]{2,4}-\\d+$', '^(?:ops|treasury)-', 'payroll', '^x?y?z?', '\\(\\)\\*', '^ops-|^treasury-'])(
-    'accepts %j',
-    (pattern) => {
-      expect(patternSteps(pattern)).toEqual(expect.any(Number));
-    },
-  );
+  it.each([
+    '^a.*b$',
+    '^[A-Z]{2,4}-\\d+$',
+    '^(?:ops|treasury)-',
+    'payroll',
+    '^x?y?z?',
+    '\\(\\)\\*',
+    '^ops-|^treasury-',
+    // What would be refused outside of a class is plain in it, up to its end alone.
+    '^[(?=)*1]$',
+    '^[\\])*(?=]$',
+    '^[a\\]b]{2}$',
+    '\\u0041',
+  ])('accepts %j', (pattern) => {
+    expect(patternSteps(pattern)).toEqual(expect.any(Number));
+  });
 
   it.each([
     '(a|a)*',
@@ -263,6 +309,9 @@ describe('patterns', () => {
     '\\p{L}+',
     '[\\P{L}]',
     '\\u{61}',
+    '^[a](?=b)',
+    '^[\\]a](b)*',
+    '^\\((?=b)',
   ])('refuses %j', (pattern) => {
     expect(patternSteps(pattern)).toEqual(expect.any(String));
   });
