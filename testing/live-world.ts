@@ -14,6 +14,7 @@ import type { LoggedEvent } from '../redis/event-log.ts';
 import type { CallName, CallTypes, QuestionName, Questions, ScenarioWorld } from '../runner/scenario/world.ts';
 import type { Checker, Observation } from '../sim/observation.ts';
 import type { Violation } from '../sim/violation.ts';
+import { GrpcCaller } from './grpc-caller.ts';
 import {
   ApiError,
   CallFailed,
@@ -35,6 +36,10 @@ export interface LiveWorldOptions {
   readonly receiver: boolean | 'registered';
   /** Gateways that the calls of the wallet API go to in turn; that of `api` alone by default. */
   readonly doors?: readonly string[];
+  /** host:port of their gRPC doors; without it no call goes through one. */
+  readonly grpcDoors?: readonly string[];
+  /** Of the calls through gRPC doors; with every scope. Secret. */
+  readonly token?: string;
   /** Checks answers, events and faults; a live world shows no frames and no writes. */
   readonly checkers?: readonly Checker[];
 }
@@ -49,6 +54,7 @@ export class LiveWorld implements ScenarioWorld {
   readonly #api: SandboxApi;
   readonly #options: LiveWorldOptions;
   readonly #run = randomBytes(4).toString('hex');
+  readonly #grpc: GrpcCaller | undefined;
   readonly #receiver: WebhookReceiver | undefined;
   /** All that faults of receivers concern. */
   readonly #receivers = new Set<WebhookReceiver>();
@@ -75,6 +81,8 @@ export class LiveWorld implements ScenarioWorld {
     this.#options = options;
     this.#api = options.api;
     this.#receiver = receiver;
+    const { grpcDoors = [], token = '' } = options;
+    if (grpcDoors.length > 0) this.#grpc = new GrpcCaller(grpcDoors, token);
     if (receiver !== undefined) this.#receivers.add(receiver);
     this.#receiverFaults = faultEngine({
       nodesTotal: options.nodes,
@@ -134,6 +142,7 @@ export class LiveWorld implements ScenarioWorld {
   };
 
   async #stopReceivers(): Promise<void> {
+    this.#grpc?.close();
     const receivers = [...this.#receivers];
     this.#receivers.clear();
     await Promise.all(receivers.map((receiver) => receiver.stop()));
@@ -210,8 +219,12 @@ export class LiveWorld implements ScenarioWorld {
   }
 
   readonly #handlers: Handlers = {
-    call: async ({ name, request, keystoreType }) => {
+    call: async ({ name, request, keystoreType, door, deadlineMs }) => {
       this.#calls += 1n;
+      if (door === 'grpc') {
+        if (this.#grpc === undefined) throw new Error('this world has no gRPC door');
+        return this.#grpc.call(name, request as CallTypes[typeof name][0], deadlineMs);
+      }
       try {
         if (name === 'initiateDkg' && keystoreType !== undefined) {
           return { response: await this.#api.beginKey(request as CallTypes['initiateDkg'][0], keystoreType) };

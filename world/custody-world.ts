@@ -31,6 +31,7 @@ import { Providers } from './providers-side.ts';
 import { Queues, reconQueueOf, webhookQueueOf } from './queues.ts';
 import { Receivers } from './receivers.ts';
 import { SimRedis, type WayMs } from './redis-side.ts';
+import { callRpc, type RpcAnswer, type RpcCall } from './rpc-exchange.ts';
 import { RunLoop } from './run-loop.ts';
 import { sessionSide } from './session-side.ts';
 import { startWorker } from './worker-process.ts';
@@ -293,11 +294,27 @@ export class CustodyWorld {
 
   /** A request on a connection of its own. Throws an Error where there is no gateway of that name. */
   connect(gateway: ProcessName, request: PlainRequest): Exchange {
-    const door = this.#members.find(({ name }) => name === gateway && name.startsWith('gateway'));
-    if (door === undefined) throw new Error(`there is no gateway ${gateway} in this world`);
     const { time } = this.#host;
     const verdict = (method: string, path: string) => this.#host.request({ door: 'http', method, path });
-    return new Exchange({ time, verdict, loop: this.loop, note: (text) => this.#note(text) }, door, request);
+    const host = { time, verdict, loop: this.loop, note: (text: () => string) => this.#note(text) };
+    return new Exchange(host, this.#door(gateway), request);
+  }
+
+  /** A gRPC call on a connection of its own. Throws an Error where there is no gateway of that name. */
+  callRpc(gateway: ProcessName, call: RpcCall): Promise<RpcAnswer> {
+    const { time, processes } = this.#host;
+    const host = {
+      ...{ time, loop: this.loop, note: (text: () => string) => this.#note(text) },
+      verdict: (rpc: string) => this.#host.request({ door: 'grpc', rpc }),
+      epochMs: () => processes.nowMs(gateway),
+    };
+    return callRpc(host, this.#door(gateway), call);
+  }
+
+  #door(gateway: ProcessName): Member {
+    const door = this.#members.find(({ name }) => name === gateway && name.startsWith('gateway'));
+    if (door === undefined) throw new Error(`there is no gateway ${gateway} in this world`);
+    return door;
   }
 
   /** Runs the world until `work` has its result, which must come within that much virtual time. */

@@ -6,6 +6,7 @@ import type { SandboxControl } from '../faults/control.ts';
 import { Admission } from '../gateway/auth/admission.ts';
 import { Authenticator } from '../gateway/auth/authenticator.ts';
 import { TokenStore } from '../gateway/auth/token-store.ts';
+import { type RpcListener, type RpcRequest, serveRpc } from '../gateway/grpc/serve-rpc.ts';
 import { LoadControl } from '../gateway/limits/load-control.ts';
 import { type RateLimitConfig, RedisRateLimits } from '../gateway/limits/rate-limits.ts';
 import { redisWalletPorts } from '../gateway/redis-wallet-ports.ts';
@@ -51,6 +52,8 @@ export interface GatewayParts {
 
 export interface SimGateway extends Pick<ServeDeps, 'admission' | 'calls' | 'cluster'> {
   readonly serve: Serve;
+  /** A gRPC call, without its socket. */
+  rpc(request: RpcRequest, listener: RpcListener): void;
   readonly store: TenantStore;
   /** What is stored was put back to an earlier state: forgets what it remembers of it. */
   restored(): Promise<void>;
@@ -95,16 +98,15 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
     },
   );
   const clientCalls = served?.through?.(calls) ?? calls;
-  const serve = makeServe({
-    ...{ environment, admission, calls: clientCalls, cluster, timers, log, version },
-    ...served,
-    requestIds: new RequestIds(ports),
-    wallets: api.store,
-    rest: api,
-  });
+  const signing = {
+    ...{ admission, calls: clientCalls, log, wallets: api.store, requestIds: new RequestIds(ports) },
+    ...(served?.readyMadeKeys && { readyMadeKeys: served.readyMadeKeys }),
+  };
+  const serve = makeServe({ ...{ environment, cluster, timers, version }, ...served, ...signing, rest: api });
   api.start();
   return {
     ...{ serve, admission, calls: clientCalls, cluster, store: api.store },
+    rpc: (request, listener) => serveRpc(signing, request, listener),
     restored: () => {
       authenticator.clearCache();
       return api.restored();

@@ -89,7 +89,7 @@ async function runAlike(
     let mayReset = false;
     for (const scenario of possible) {
       if (mayReset) await api.reset();
-      const doors = own.ready.gateways.map(({ http }) => http);
+      const doors = { gateways: own.ready.gateways, token: own.ready.token };
       await timed(() => runOn(api, scenario, '--live', doors), done);
       mayReset = leavesTraces(scenario);
     }
@@ -111,13 +111,14 @@ function ownToken(url: string): string {
   }
 }
 
-/** Runs one scenario on a sandbox, and leaves that healed. `doors`: of its gateways; that of `api` by default. */
-export async function runOn(
-  api: SandboxApi,
-  scenario: CheckedScenario,
-  flags: string,
-  doors?: readonly string[],
-): Promise<Run> {
+/** The doors of a sandbox that was started for the scenario, and the token of it. Secret. */
+export interface Doors {
+  readonly gateways: readonly { readonly http: string; readonly grpc: string }[];
+  readonly token: string;
+}
+
+/** Runs one scenario on a sandbox, and leaves that healed. `doors`: the one HTTP door of `api` by default. */
+export async function runOn(api: SandboxApi, scenario: CheckedScenario, flags: string, doors?: Doors): Promise<Run> {
   const found = (await api.processes()).filter(({ process }) => isNode(process)).map(({ process }) => process);
   const clusters = new Set(found.map((process) => splitName(process).cluster)).size;
   const nodes = found.length / clusters;
@@ -129,14 +130,20 @@ export async function runOn(
   if (clusters !== wanted) {
     return unsupported(scenario, flags, `it wants ${counted(wanted)}, and the sandbox has ${counted(clusters)}`);
   }
-  if (gateways > (doors?.length ?? 1)) {
+  if (gateways > (doors?.gateways.length ?? 1)) {
     return unsupported(scenario, flags, `it wants ${gateways} gateways: run it on a cluster of its own`);
+  }
+  if (doors === undefined && callsGrpc(scenario)) {
+    return unsupported(scenario, flags, 'it calls the gRPC door: run it on a cluster of its own');
   }
   const world = await LiveWorld.open({
     api,
     nodes: found.length,
     receiver: wantsEvents(scenario) ? 'registered' : usesWalletApi(scenario),
-    ...(doors && { doors }),
+    ...(doors && {
+      doors: doors.gateways.map(({ http }) => http),
+      ...(callsGrpc(scenario) && { grpcDoors: doors.gateways.map(({ grpc }) => grpc), token: doors.token }),
+    }),
     checkers: liveCheckers(scenario),
   });
   const custody = new CustodyBook();
@@ -201,6 +208,12 @@ function wantsEvents({ clients, expect, faults }: CheckedScenario): boolean {
   return (
     waits || hitsDelivery || expect.some(({ delivered, webhook }) => delivered !== undefined && webhook === undefined)
   );
+}
+
+function callsGrpc({ clients }: CheckedScenario): boolean {
+  return Object.values(clients)
+    .flat()
+    .some((step) => 'door' in step && step.door === 'grpc');
 }
 
 function hasDoorFaults(scenario: CheckedScenario): boolean {

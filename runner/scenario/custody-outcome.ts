@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CallExpectation } from './custody-format.ts';
 import { type Mismatch, tookMismatches } from './expectations.ts';
+import type { Outcome } from './outcome.ts';
 import { fieldOf } from './references.ts';
 import type { CallFailure } from './world.ts';
 
@@ -17,7 +18,7 @@ export interface CustodyOutcome {
   /** e.g. "wallets.create". */
   readonly call: string;
   readonly answer?: CustodyAnswer;
-  readonly failure?: { readonly kind: CallFailure; readonly message: string; readonly retryAfterS?: number };
+  readonly failure?: Outcome['failure'];
 }
 
 interface ErrorBody {

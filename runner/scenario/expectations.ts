@@ -33,6 +33,13 @@ export function stepMismatches(
     if (expect.error !== 'any' && expect.error !== kind) return [differs('error', expect.error, outcomeText(outcome))];
   }
   const wrong: Mismatch[] = [];
+  const ended = failure?.grpc;
+  for (const [field, expected, found] of [
+    ['grpc', expect.grpc, ended?.code],
+    ['grpc_reason', expect.grpc_reason, ended?.reason],
+  ] as const) {
+    if (expected !== undefined && expected !== found) wrong.push(differs(field, expected, outcomeText(outcome)));
+  }
   const fields = [
     ['state', expect.state, answer?.state],
     ['verified', expect.verified, answer?.verified],

@@ -18,6 +18,13 @@ const NodeId = Type.Integer({ minimum: 1, maximum: 100 });
 
 export const curves = ['secp256k1', 'ed25519'] as const;
 export const keystores = ['MOCK_THRESHOLD', 'MPC_FROST'] as const;
+/** The status codes of gRPC that a call without an answer may end with. */
+export const grpcCodes = [
+  ...(['CANCELLED', 'UNKNOWN', 'INVALID_ARGUMENT', 'DEADLINE_EXCEEDED', 'NOT_FOUND', 'PERMISSION_DENIED'] as const),
+  ...(['RESOURCE_EXHAUSTED', 'FAILED_PRECONDITION', 'ABORTED', 'UNIMPLEMENTED', 'INTERNAL', 'UNAVAILABLE'] as const),
+  'UNAUTHENTICATED',
+] as const;
+export type GrpcCode = (typeof grpcCodes)[number];
 export const receiptStates = [
   'ACCEPTED',
   'DENIED',
@@ -45,6 +52,10 @@ export const StepExpectation = Closed({
       'the call has no answer',
     ),
   ),
+  grpc: Type.Optional(OneOf(grpcCodes, 'of a call through the gRPC door: it has no answer, and ends with this status')),
+  grpc_reason: Type.Optional(
+    Type.String({ description: 'the reason in the details of this status (google.rpc.ErrorInfo), e.g. RATE_LIMITED' }),
+  ),
   at_least_ms: Type.Optional(Ms('the step takes this long, at least')),
   within_ms: Type.Optional(Ms('the step takes this long, at most; live runs are given 2 s more')),
 });
@@ -55,6 +66,15 @@ const step = {
   /** What a patient client does: repeats a call without an answer, and resumes what can be resumed, until it is done. */
   insist: Type.Optional(
     Type.Boolean({ description: 'repeat while there is no answer; resume what pauses. false by default' }),
+  ),
+  door: Type.Optional(
+    Type.Literal('grpc', {
+      description:
+        'it goes through the gRPC door; in simulated worlds by default to the coordinator, or through the HTTP door where the wallet API is',
+    }),
+  ),
+  deadline_ms: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 600_000, description: 'of a call through the gRPC door' }),
   ),
   alter: Type.Optional(
     Type.Unsafe<Alteration>({

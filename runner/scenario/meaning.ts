@@ -10,6 +10,7 @@ import { reasonCodes } from '../../proto/reason-codes.ts';
 import type { CallStep } from './client.ts';
 import { type CustodyStep, isCustodyStep } from './custody-format.ts';
 import { checkCustodySteps, madeBy } from './custody-meaning.ts';
+import { checkDoor } from './door-meaning.ts';
 import { type Fault, oneOf, type Path } from './explain.ts';
 import { type CheckedScenario, clusterConstants, type Step } from './format.ts';
 import type { ScenarioFile } from './shape.ts';
@@ -201,6 +202,7 @@ function checkStep({ step, path, client, index }: PlacedStep, made: ReadonlyMap<
   if (step.call === 'inspect_session') uses(['session'], step.session);
   if (step.call === 'preview_partial') uses(['session'], step.session, 'signature');
   if (step.call === 'resume_session') uses(['session'], step.session);
+  checkDoor(step, path, report);
   checkStepExpectation(step, path, report);
 }
 
@@ -247,8 +249,13 @@ function checkStepExpectation(step: CallStep, path: Path, report: Report): void 
     report(at('is_complete'), `${step.call} does not answer it`, 'it is of submit_signature_share and sign');
   }
   const answered = ['state', 'reason_code', 'message_names', 'verified', 'is_complete', 'resumable'] as const;
-  if (error !== undefined && answered.some((field) => expect[field] !== undefined)) {
-    report(at('error'), 'a call without an answer has no receipt', 'expect an error, or what the receipt says');
+  const ended = error ?? expect.grpc ?? expect.grpc_reason;
+  if (ended !== undefined && answered.some((field) => expect[field] !== undefined)) {
+    report(
+      at(error !== undefined ? 'error' : 'grpc'),
+      'a call without an answer has no receipt',
+      'expect an error, or what the receipt says',
+    );
   }
   if (most !== undefined && least > most) report(at('within_ms'), 'it is less than at_least_ms');
   const codes = expect.reason_code === undefined ? [] : [expect.reason_code].flat();

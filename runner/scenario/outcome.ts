@@ -4,6 +4,7 @@ import {
   ReceiptState,
   type SessionCheckpoint,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { GrpcCode } from './format.ts';
 import type {
   CallFailure,
   CallName,
@@ -36,7 +37,7 @@ export interface Answer {
 export interface Outcome {
   readonly call: CallName | WalletCallName;
   readonly answer?: Answer;
-  readonly failure?: { readonly kind: CallFailure; readonly message: string; readonly retryAfterS?: number };
+  readonly failure?: Omit<NoAnswer, 'failure'> & { readonly kind: CallFailure };
 }
 
 export function outcomeOf(call: CallName | WalletCallName, gets: Questions['call' | 'walletCall']['gets']): Outcome {
@@ -44,14 +45,29 @@ export function outcomeOf(call: CallName | WalletCallName, gets: Questions['call
   return { call, answer: answerOf(gets.response) };
 }
 
-export function failureOf({ failure: kind, message, retryAfterS }: NoAnswer): NonNullable<Outcome['failure']> {
-  return { kind, message, ...(retryAfterS !== undefined && { retryAfterS }) };
+export function failureOf({ failure: kind, ...told }: NoAnswer): NonNullable<Outcome['failure']> {
+  return { kind, ...told };
+}
+
+const kindOfCode: Partial<Readonly<Record<GrpcCode, CallFailure>>> = {
+  INVALID_ARGUMENT: 'MALFORMED',
+  DEADLINE_EXCEEDED: 'DEADLINE_EXCEEDED',
+  RESOURCE_EXHAUSTED: 'OVERLOADED',
+  UNAVAILABLE: 'UNAVAILABLE',
+};
+
+/** What a status of gRPC means for a caller; one that no caller of the contract gets is INTERNAL. */
+export function failureOfCode(code: GrpcCode): CallFailure {
+  return kindOfCode[code] ?? 'INTERNAL';
 }
 
 /** In one line, for a recording or a cause. */
 export function outcomeText({ answer, failure }: Outcome): string {
-  if (failure !== undefined)
-    return `no answer (${failure.kind}${failure.message === '' ? '' : `: ${failure.message}`})`;
+  if (failure !== undefined) {
+    const { kind, message, grpc } = failure;
+    const ended = grpc === undefined ? kind : [grpc.code, grpc.reason].join(' ').trim();
+    return `no answer (${ended}${message === '' ? '' : `: ${message}`})`;
+  }
   return `${answer!.state} ${answer!.reasonCode}${answer!.message === '' ? '' : `: ${answer!.message}`}`;
 }
 

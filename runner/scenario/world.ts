@@ -32,7 +32,7 @@ import type {
 import type { LoggedEvent } from '../../redis/event-log.ts';
 import type { Violation } from '../../sim/violation.ts';
 import type { ReceiverAnswer } from './custody-format.ts';
-import type { ownKeystores, StepOf } from './format.ts';
+import type { GrpcCode, ownKeystores, StepOf } from './format.ts';
 
 export interface CallTypes {
   initiateDkg: readonly [InitiateDkgRequest, InitiateDkgResponse];
@@ -61,6 +61,14 @@ export interface NoAnswer {
   readonly message: string;
   /** After how long the service asks to be called again. */
   readonly retryAfterS?: number;
+  /** Of a call through the gRPC door. */
+  readonly grpc?: GrpcEnd;
+}
+
+/** How a gRPC call ended that has no answer. `reason`: of google.rpc.ErrorInfo; empty: it ended below the service. */
+export interface GrpcEnd {
+  readonly code: GrpcCode;
+  readonly reason: string;
 }
 
 /** What is known of a session by its own record. */
@@ -102,6 +110,10 @@ export interface Questions {
         readonly keystoreType?: (typeof ownKeystores)[number] | undefined;
         /** Of the key’s wallet. */
         readonly walletTerms?: StepOf<'initiate_signing'>['wallet_terms'];
+        /** undefined: the world’s own way. */
+        readonly door?: 'grpc' | undefined;
+        /** Of a call through the gRPC door. */
+        readonly deadlineMs?: number | undefined;
       };
     }[CallName];
     readonly gets: { readonly response: CallTypes[CallName][1] } | NoAnswer;

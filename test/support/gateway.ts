@@ -18,6 +18,7 @@ import { Authenticator } from '../../gateway/auth/authenticator.ts';
 import { hashToken, newToken } from '../../gateway/auth/token-format.ts';
 import type { TokenRecord } from '../../gateway/auth/token-record.ts';
 import type { IssuedToken, TokenLookup, TokenRequest } from '../../gateway/auth/token-store.ts';
+import { type RpcListener, type RpcRequest, serveRpc } from '../../gateway/grpc/serve-rpc.ts';
 import { buildGrpc, type GrpcDoor } from '../../gateway/grpc/server.ts';
 import { buildHttp, type HttpDeps } from '../../gateway/http/app.ts';
 import type { DoorTls } from '../../gateway/http/server-tls.ts';
@@ -86,6 +87,8 @@ export interface TestGateway {
   readonly http: FastifyInstance;
   /** The same without a door. */
   readonly serve: Serve;
+  /** A gRPC call without its socket. */
+  readonly rpc: (request: RpcRequest, listener: RpcListener) => void;
   readonly lines: LogLine[];
   /** The access log. */
   readonly requests: LogLine[];
@@ -189,6 +192,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     room,
     http,
     serve: makeServe(served),
+    rpc: (request, listener) => serveRpc(doors, request, listener),
     lines,
     requests: accessLines,
     clock,

@@ -2,10 +2,13 @@
  * The simulated world of the whole product as the runner of scenarios sees it: clients call at the gateways' doors in turn,
  * webhooks have receivers, and faults, steps and nodes are those of the signing cluster.
  */
-import { fromJson, type JsonValue, toJson } from '@bufbuild/protobuf';
-import { signingMethods } from '../../api/signing-methods.ts';
+import { fromBinary, fromJson, type JsonValue, type MessageShape, toBinary, toJson } from '@bufbuild/protobuf';
+import { status } from '@grpc/grpc-js';
+import { type SigningMethod, signingMethods } from '../../api/signing-methods.ts';
 import type { RunEvent } from '../../faults/recording.ts';
 import { owner } from '../../runner/scenario/custody-format.ts';
+import type { GrpcCode } from '../../runner/scenario/format.ts';
+import { failureOfCode } from '../../runner/scenario/outcome.ts';
 import { factsOf, simulatedWorld } from '../../runner/scenario/simulated-world.ts';
 import type {
   CallFailure,
@@ -77,10 +80,26 @@ export function custodyScenarioWorld(
       ...(retryAfterS !== undefined && { retryAfterS }),
     };
   };
+  const rpc = async (method: SigningMethod, request: object, deadlineMs: number | undefined) => {
+    const gateway = gateways[next % gateways.length]!;
+    next += 1;
+    const metadata = { authorization: `Bearer ${tokens.get(owner)}` };
+    const message = toBinary(method.request, request as MessageShape<typeof method.request>);
+    const call = { method, message, metadata, deadlineMs: deadlineMs ?? callTimeoutMs };
+    const answer = await world.callRpc(gateway, call);
+    if ('message' in answer) return { response: fromBinary(method.response, answer.message) };
+    const { code, details, reason, retryAfterS } = answer;
+    const ended = { code: status[code] as GrpcCode, reason };
+    return {
+      ...{ failure: failureOfCode(ended.code), message: details, grpc: ended },
+      ...(retryAfterS !== undefined && { retryAfterS }),
+    };
+  };
   const own: { readonly [Q in QuestionName]?: (asks: Questions[Q]['asks']) => Promise<Questions[Q]['gets']> } = {
     request: once,
-    call: async ({ name, request }) => {
+    call: async ({ name, request, door, deadlineMs }) => {
       const method = signingMethods.find((one) => one.method === name)!;
+      if (door === 'grpc') return (await rpc(method, request, deadlineMs)) as Questions['call']['gets'];
       const body = toJson(method.request, request, { useProtoFieldName: true }) as object;
       const made = await post(method.httpPath, body);
       if ('failure' in made) return made;
