@@ -23,6 +23,9 @@ import { liveCheckers } from './live-checkers.ts';
 /** How long intents and deliveries that are under way at the end of a run may take. */
 const booksSettleMs = 20_000;
 
+/** A window of the rate limits (cli/role-configs.ts), and a little. */
+const rateWindowMs = 10_500;
+
 export interface LiveTarget {
   /** undefined: clusters of their own. */
   readonly url: string | undefined;
@@ -136,6 +139,8 @@ export async function runOn(api: SandboxApi, scenario: CheckedScenario, flags: s
   if (doors === undefined && callsGrpc(scenario)) {
     return unsupported(scenario, flags, 'it calls the gRPC door: run it on a cluster of its own');
   }
+  // What was called before counts no more in the windows of this run.
+  if (scenario.cluster.rate_limits) await new Promise((resolve) => setTimeout(resolve, rateWindowMs));
   const world = await LiveWorld.open({
     api,
     nodes: found.length,
