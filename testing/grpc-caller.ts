@@ -1,4 +1,4 @@
-/** Calls of the signing API through the gRPC doors of a live sandbox. */
+/** Calls of the signing API over gRPC, to the gateways of a live sandbox. */
 import { type DescMethod, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';

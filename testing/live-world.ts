@@ -36,9 +36,9 @@ export interface LiveWorldOptions {
   readonly receiver: boolean | 'registered';
   /** Gateways that the calls of the wallet API go to in turn; that of `api` alone by default. */
   readonly doors?: readonly string[];
-  /** host:port of their gRPC doors; without it no call goes through one. */
-  readonly grpcDoors?: readonly string[];
-  /** Of the calls through gRPC doors; with every scope. Secret. */
+  /** host:port of their gRPC servers; without it no call uses gRPC. */
+  readonly grpcAddresses?: readonly string[];
+  /** Of gRPC calls; with every scope. Secret. */
   readonly token?: string;
   /** Checks answers, events and faults; a live world shows no frames and no writes. */
   readonly checkers?: readonly Checker[];
@@ -81,8 +81,8 @@ export class LiveWorld implements ScenarioWorld {
     this.#options = options;
     this.#api = options.api;
     this.#receiver = receiver;
-    const { grpcDoors = [], token = '' } = options;
-    if (grpcDoors.length > 0) this.#grpc = new GrpcCaller(grpcDoors, token);
+    const { grpcAddresses = [], token = '' } = options;
+    if (grpcAddresses.length > 0) this.#grpc = new GrpcCaller(grpcAddresses, token);
     if (receiver !== undefined) this.#receivers.add(receiver);
     this.#receiverFaults = faultEngine({
       nodesTotal: options.nodes,
@@ -219,10 +219,10 @@ export class LiveWorld implements ScenarioWorld {
   }
 
   readonly #handlers: Handlers = {
-    call: async ({ name, request, keystoreType, door, deadlineMs }) => {
+    call: async ({ name, request, keystoreType, transport, deadlineMs }) => {
       this.#calls += 1n;
-      if (door === 'grpc') {
-        if (this.#grpc === undefined) throw new Error('this world has no gRPC door');
+      if (transport === 'grpc') {
+        if (this.#grpc === undefined) throw new Error('this world has no gRPC address');
         return this.#grpc.call(name, request as CallTypes[typeof name][0], deadlineMs);
       }
       try {

@@ -37,7 +37,7 @@ export interface RpcHost extends Omit<ExchangeHost, 'verdict'> {
 
 const wayMs = 1;
 
-/** Of a refusal by a fault, as the proxy of the live world maps it (plane/grpc-door.ts). */
+/** Of a refusal by a fault, as the proxy of the live world maps it (fault-injection/grpc-proxy.ts). */
 const codeOfHttp: Readonly<Record<number, Exclude<status, status.OK>>> = {
   400: status.INVALID_ARGUMENT,
   401: status.UNAUTHENTICATED,

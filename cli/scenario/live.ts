@@ -137,7 +137,7 @@ export async function runOn(api: SandboxApi, scenario: CheckedScenario, flags: s
     return unsupported(scenario, flags, `it wants ${gateways} gateways: run it on a cluster of its own`);
   }
   if (doors === undefined && callsGrpc(scenario)) {
-    return unsupported(scenario, flags, 'it calls the gRPC door: run it on a cluster of its own');
+    return unsupported(scenario, flags, 'it uses gRPC: run it on a cluster of its own');
   }
   // What was called before counts no more in the windows of this run.
   if (scenario.cluster.rate_limits) await new Promise((resolve) => setTimeout(resolve, rateWindowMs));
@@ -147,7 +147,7 @@ export async function runOn(api: SandboxApi, scenario: CheckedScenario, flags: s
     receiver: wantsEvents(scenario) ? 'registered' : usesWalletApi(scenario),
     ...(doors && {
       doors: doors.gateways.map(({ http }) => http),
-      ...(callsGrpc(scenario) && { grpcDoors: doors.gateways.map(({ grpc }) => grpc), token: doors.token }),
+      ...(callsGrpc(scenario) && { grpcAddresses: doors.gateways.map(({ grpc }) => grpc), token: doors.token }),
     }),
     checkers: liveCheckers(scenario),
   });
@@ -218,7 +218,7 @@ function wantsEvents({ clients, expect, faults }: CheckedScenario): boolean {
 function callsGrpc({ clients }: CheckedScenario): boolean {
   return Object.values(clients)
     .flat()
-    .some((step) => 'door' in step && step.door === 'grpc');
+    .some((step) => 'transport' in step && step.transport === 'grpc');
 }
 
 function hasDoorFaults(scenario: CheckedScenario): boolean {

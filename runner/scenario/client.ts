@@ -199,7 +199,7 @@ export class Caller {
         this.#world.ask('walletCall', asks, heard);
         return;
       default:
-        this.#world.ask('call', { ...asks, door: step.door, deadlineMs: step.deadline_ms }, heard);
+        this.#world.ask('call', { ...asks, transport: step.transport, deadlineMs: step.deadline_ms }, heard);
     }
   }
 }

@@ -52,7 +52,7 @@ export const StepExpectation = Closed({
       'the call has no answer',
     ),
   ),
-  grpc: Type.Optional(OneOf(grpcCodes, 'of a call through the gRPC door: it has no answer, and ends with this status')),
+  grpc: Type.Optional(OneOf(grpcCodes, 'of a gRPC call: it has no answer, and ends with this status')),
   grpc_reason: Type.Optional(
     Type.String({ description: 'the reason in the details of this status (google.rpc.ErrorInfo), e.g. RATE_LIMITED' }),
   ),
@@ -67,15 +67,13 @@ const step = {
   insist: Type.Optional(
     Type.Boolean({ description: 'repeat while there is no answer; resume what pauses. false by default' }),
   ),
-  door: Type.Optional(
+  transport: Type.Optional(
     Type.Literal('grpc', {
       description:
-        'it goes through the gRPC door; in simulated worlds by default to the coordinator, or through the HTTP door where the wallet API is',
+        'it is a gRPC call to a gateway; otherwise HTTP, or, in a simulated world without gateways, a call to the coordinator',
     }),
   ),
-  deadline_ms: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 600_000, description: 'of a call through the gRPC door' }),
-  ),
+  deadline_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: 600_000, description: 'of a gRPC call' })),
   alter: Type.Optional(
     Type.Unsafe<Alteration>({
       ...Alteration,

@@ -10,10 +10,10 @@ import { reasonCodes } from '../../proto/reason-codes.ts';
 import type { CallStep } from './client.ts';
 import { type CustodyStep, isCustodyStep } from './custody-format.ts';
 import { checkCustodySteps, madeBy } from './custody-meaning.ts';
-import { checkDoor } from './door-meaning.ts';
 import { type Fault, oneOf, type Path } from './explain.ts';
 import { type CheckedScenario, clusterConstants, type Step } from './format.ts';
 import type { ScenarioFile } from './shape.ts';
+import { checkTransport } from './transport-meaning.ts';
 import { usesWalletApi } from './wallet-api-use.ts';
 
 type Report = (path: Path, message: string, remedy?: string) => void;
@@ -202,7 +202,7 @@ function checkStep({ step, path, client, index }: PlacedStep, made: ReadonlyMap<
   if (step.call === 'inspect_session') uses(['session'], step.session);
   if (step.call === 'preview_partial') uses(['session'], step.session, 'signature');
   if (step.call === 'resume_session') uses(['session'], step.session);
-  checkDoor(step, path, report);
+  checkTransport(step, path, report);
   checkStepExpectation(step, path, report);
 }
 

@@ -21,7 +21,7 @@ export function usesWalletApi({ cluster, clients, faults, expect }: CheckedScena
 }
 
 function isOfWalletApi(step: Step): boolean {
-  if (isCustodyStep(step) || ('door' in step && step.door !== undefined)) return true;
+  if (isCustodyStep(step) || ('transport' in step && step.transport !== undefined)) return true;
   return 'wait' in step && (step.wait.intent ?? step.wait.event ?? step.wait.webhook) !== undefined;
 }
 

@@ -61,7 +61,7 @@ export interface NoAnswer {
   readonly message: string;
   /** After how long the service asks to be called again. */
   readonly retryAfterS?: number;
-  /** Of a call through the gRPC door. */
+  /** Of a gRPC call. */
   readonly grpc?: GrpcEnd;
 }
 
@@ -111,8 +111,8 @@ export interface Questions {
         /** Of the key’s wallet. */
         readonly walletTerms?: StepOf<'initiate_signing'>['wallet_terms'];
         /** undefined: the world’s own way. */
-        readonly door?: 'grpc' | undefined;
-        /** Of a call through the gRPC door. */
+        readonly transport?: 'grpc' | undefined;
+        /** Of a gRPC call. */
         readonly deadlineMs?: number | undefined;
       };
     }[CallName];

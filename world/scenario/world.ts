@@ -97,9 +97,9 @@ export function custodyScenarioWorld(
   };
   const own: { readonly [Q in QuestionName]?: (asks: Questions[Q]['asks']) => Promise<Questions[Q]['gets']> } = {
     request: once,
-    call: async ({ name, request, door, deadlineMs }) => {
+    call: async ({ name, request, transport, deadlineMs }) => {
       const method = signingMethods.find((one) => one.method === name)!;
-      if (door === 'grpc') return (await rpc(method, request, deadlineMs)) as Questions['call']['gets'];
+      if (transport === 'grpc') return (await rpc(method, request, deadlineMs)) as Questions['call']['gets'];
       const body = toJson(method.request, request, { useProtoFieldName: true }) as object;
       const made = await post(method.httpPath, body);
       if ('failure' in made) return made;
