@@ -181,6 +181,9 @@ const replaced = {
   'undici/lib/dispatcher/client-h2.js': unused('HTTP/2 of undici'),
   // Its parser twice, for machines with and without SIMD; Node.js 20 runs on none without.
   'undici/lib/llhttp/llhttp-wasm.js': `module.exports = require('./llhttp_simd-wasm.js');`,
+  // A client of gRPC has one address here: no choice among several.
+  '@grpc/grpc-js/build/src/load-balancer-outlier-detection.js': 'exports.setup = () => undefined;',
+  '@grpc/grpc-js/build/src/load-balancer-weighted-round-robin.js': 'exports.setup = () => undefined;',
   // Histograms of 32-bit counts in JavaScript alone, and Node's own zlib for their encoding.
   'hdr-histogram-js/dist/index.js': `
     exports.build = require('./HistogramBuilder').build;
