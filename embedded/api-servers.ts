@@ -8,6 +8,7 @@ import { buildDoor } from '../gateway/http/app.ts';
 import type { Serve } from '../gateway/serve/contract.ts';
 import type { ReadyMadeKeys } from '../gateway/signing/wallet-terms.ts';
 import type { CustodyWorld } from '../world/custody-world.ts';
+import { faultyGrpc } from './api-faults.ts';
 import { admissionThrough, CallsThrough, type HealthThrough, walletsThrough } from './gateway-proxy.ts';
 
 export interface Place {
@@ -87,6 +88,7 @@ async function openGrpc(options: DoorOptions, requestIds: RequestIds): Promise<{
     timers: systemPorts.timers,
     ...{ requestIds, log, readyMadeKeys, requests },
   });
+  faultyGrpc(door.server, (request) => world.doorVerdict(request));
   const port = await new Promise<number>((resolve, reject) => {
     door.server.bindAsync(addressOf(grpc.host, grpc.port), grpcCredentials(undefined), (error, bound) =>
       error ? reject(error) : resolve(bound),

@@ -5,8 +5,22 @@ import type { ProcessLife } from '../world/process-life.ts';
 
 type SendTo = typeof import('../delivery/egress/send.ts').sendTo;
 
+/** What came of a request to a receiver. */
+export interface ReceiverNote {
+  /** Of the event that it carried; undefined: of none. */
+  readonly type: string | undefined;
+  /** As scenarios say it. */
+  readonly answer: number | 'never' | 'reset';
+}
+
 export class RealEgress {
+  readonly #hears: ((url: string, note: ReceiverNote) => void) | undefined;
   #parts: Promise<{ readonly sendTo: SendTo; readonly connections: Connections }> | undefined;
+
+  /** `hears` of every request to a receiver. */
+  constructor(hears?: (url: string, note: ReceiverNote) => void) {
+    this.#hears = hears;
+  }
 
   /** Of one life of a worker: a dead one gets no outcome. */
   readonly sender = (life: ProcessLife): Send => {
@@ -15,7 +29,10 @@ export class RealEgress {
         this.#load()
           .then(({ sendTo, connections }) => sendTo(request, { environment: 'sandbox', connections }))
           .then(
-            (outcome) => answer(() => outcome),
+            (outcome) => {
+              this.#hears?.(request.url, { type: typeOf(request.body), answer: answerOf(outcome) });
+              answer(() => outcome);
+            },
             (error: unknown) =>
               answer(() => {
                 throw error;
@@ -36,4 +53,14 @@ export class RealEgress {
     ]).then(([{ sendTo }, { Connections: Made }]) => ({ sendTo, connections: new Made() }));
     return this.#parts;
   }
+}
+
+function typeOf(body: Buffer): string | undefined {
+  const { type } = JSON.parse(body.toString('utf8')) as { readonly type?: string };
+  return type;
+}
+
+function answerOf(outcome: SendOutcome): ReceiverNote['answer'] {
+  if (outcome.kind === 'answered') return outcome.status;
+  return outcome.code === 'timeout' ? 'never' : 'reset';
 }

@@ -1,36 +1,34 @@
 /**
- * Makes a scenario of what was recorded of an embedded service: its signing calls, with what each was answered, and its
- * faults. It runs in virtual time with the same verdicts, as long as these depend on the order of events and not on how
- * fast this machine was.
+ * Makes a scenario of what was recorded of an embedded service: what its clients did and were answered, and its faults. It
+ * runs in virtual time with the same outcome, as long as that depends on the order of events and not on how fast this
+ * machine was.
  *
- * What overlaps in time is done by several clients; all others are steps of one. Ids become names, digests become texts:
- * what was signed twice is again the same.
+ * What overlapped in time is done by several clients, each of which waits for what had ended before its step began. What no
+ * step says is left out, and a comment of the file names it.
  */
-import type { Fault } from '../faults/vocabulary/fault.ts';
-import {
-  ApprovalMode,
-  type DkgShareExchangeResponse,
-  type InitiateSigningResponse,
-  KeystoreType,
-  MockDirective,
-  ReceiptState,
-  type SignatureShareResponse,
-} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { KeyScheme } from '../proto/key-schemes.ts';
-import type { CallRequest } from '../proto/wire.ts';
-import {
-  type CheckedScenario,
-  keystores,
-  receiptStates,
-  type Step,
-  type StepExpectation,
-} from '../runner/scenario/format.ts';
-import type { Recorded, RecordedCall, RecordedOrder } from './service-recorder.ts';
+import type { CheckedScenario, Step } from '../runner/scenario/format.ts';
+import { loadScenario } from '../runner/scenario/load.ts';
+import { toYaml } from '../runner/scenario/to-yaml.ts';
+import { YamlError } from '../runner/scenario/yaml-file.ts';
+import type { ReceiverNote } from './egress.ts';
+import type { Recorded, RecordedFinal } from './recorded.ts';
+import { RecordedCalls } from './recorded-calls.ts';
+import { RecordedOrders } from './recorded-orders.ts';
+import { RecordedRequests } from './recorded-requests.ts';
+import { Unwritable } from './recorded-values.ts';
 
 export interface RecordedService {
   readonly recorded: readonly Recorded[];
-  /** Calls and orders that were too many. */
+  /** Calls, requests and orders that were too many. */
   readonly left: number;
+  /** What no step says, by its name: how often it happened. */
+  readonly unsaid: ReadonlyMap<string, number>;
+  /** What receivers answered, by URL. */
+  readonly receivers: ReadonlyMap<string, readonly ReceiverNote[]>;
+  readonly finals: readonly RecordedFinal[];
+  /** Texts that must not be in the file. */
+  readonly tokens: readonly string[];
   readonly name: string;
   readonly nodes: number;
   readonly partialTimeoutMs: number;
@@ -41,123 +39,122 @@ export interface RecordedService {
 
 /** Shorter pauses between two steps are not written. */
 const pauseLeastMs = 20;
-/** As long as any scenario. */
-const foreverMs = 86_400_000;
-const namePattern = /^[A-Za-z0-9._-]{1,64}$/;
+/** A wait for another client's step takes as long as it may, and no less than this. */
+const awaitLeastMs = 30_000;
 const firstClient = 'client';
-/** Failures of a call, by the kind of its error. */
-const errors: Readonly<Record<string, string>> = {
-  unavailable: 'UNAVAILABLE',
-  rateLimited: 'OVERLOADED',
-  deadlineExceeded: 'DEADLINE_EXCEEDED',
-  internalError: 'INTERNAL',
-};
+/** Rounds of leaving out what does not load. */
+const roundsMax = 50;
 
-type Expectation = Partial<import('typebox').Static<typeof StepExpectation>>;
-type Draft = Omit<Step, 'step'>;
+/** The text of the file; it loads as a scenario. */
+export function recordedScenario(service: RecordedService): string {
+  return new Writer(service).text();
+}
 
-export function recordedScenario(service: RecordedService): CheckedScenario {
-  return new Writer(service).scenario();
+interface Placed {
+  readonly name: string;
+  readonly endedMs: number;
+  /** How many steps of each client have ended before it does. */
+  readonly clock: readonly number[];
 }
 
 /** A client that does one thing after another. */
 interface Lane {
   readonly steps: Step[];
+  readonly placed: Placed[];
+  /** How many steps of each client have ended for it. */
+  clock: number[];
   /** When it was done with its last step. */
   freeMs: number;
-}
-
-interface Away {
-  readonly fault: Record<string, unknown>;
-  readonly field: 'for_ms' | 'restart_after_ms';
-  readonly sinceMs: number;
 }
 
 class Writer {
   readonly #service: RecordedService;
   readonly #lanes: Lane[] = [];
-  /** Names by real id. */
-  readonly #sessions = new Map<string, string>();
-  readonly #tokens = new Map<string, string[]>();
-  readonly #readyUsed = new Map<string, KeyScheme>();
-  readonly #intents = new Map<string, string>();
-  /** Faults that were removed, by id: when. */
-  readonly #removedMs = new Map<string, number>();
-  /** Processes that are down or paused until they are brought back: which fault of ours is to say for how long. */
-  readonly #away = new Map<string, Away>();
+  readonly #calls: RecordedCalls;
+  readonly #orders: RecordedOrders;
+  readonly #requests: RecordedRequests;
+  /** What is left out, by its name: how often. */
+  readonly #omitted: Map<string, number>;
+  /** Steps that are left out. */
+  readonly #gone = new Set<string>();
   #steps = 0;
-  #omitted = 0;
 
   constructor(service: RecordedService) {
     this.#service = service;
+    const { recorded, receivers, tokens: secrets, readyMade, unsaid } = service;
+    const name = (kind: string) => this.#name(kind);
+    this.#omitted = new Map(unsaid);
+    this.#calls = new RecordedCalls(readyMade, name);
+    this.#orders = new RecordedOrders(recorded, (id) => this.#calls.sessionOf(id));
+    const requests = recorded.filter((one) => one.kind === 'request');
+    const signingTenant = recorded.find((one) => one.kind === 'call')?.call.tenant;
+    this.#requests = new RecordedRequests({ requests, receivers, secrets, signingTenant, name });
   }
 
-  scenario(): CheckedScenario {
-    const { recorded, left, name, nodes, partialTimeoutMs, nodesWaitMs } = this.#service;
+  text(): string {
+    const { recorded, left, finals } = this.#service;
     const inOrder = [...recorded].sort((a, b) => a.beganMs - b.beganMs);
-    for (const one of inOrder) {
-      if (one.kind === 'order' && one.method === 'faults.delete') {
-        this.#removedMs.set((one as RecordedOrder<'faults.delete'>).takes.id, one.endedMs);
-      }
-    }
     const beganMs = inOrder[0]?.beganMs ?? 0;
     for (const one of inOrder) {
-      const draft = one.kind === 'call' ? this.#call(one) : this.#order(one);
-      if (draft === undefined) this.#omitted += 1;
-      else if (draft !== 'nothing') this.#put(draft, one, beganMs);
+      try {
+        const draft = this.#draft(one);
+        if (draft === undefined) this.#omit(whatWas(one));
+        else if (draft !== 'nothing') this.#put(draft, one, beganMs);
+      } catch (error) {
+        if (!(error instanceof Unwritable)) throw error;
+        this.#omit(`${whatWas(one)}: ${error.message}`);
+      }
     }
-    const keys = [...this.#readyUsed.keys()].map(
-      (session): Step => ({
-        ...{ step: `ready-${session}`, call: 'make_key', session },
-        ...(this.#readyUsed.get(session) === 'frost_ed25519' && { curve: 'ed25519' }),
-      }),
-    );
-    const [first, ...others] = this.#lanes;
-    const lists = [[...keys, ...(first?.steps ?? [])], ...others.map(({ steps }) => this.#afterKeys(keys, steps))];
-    const omitted = this.#omitted + left;
-    return {
-      scenario: name,
-      about: [
-        'Recorded from an embedded service: what its clients did by the signing API, and what went wrong.',
-        ...(omitted === 0 ? [] : [`Not in it: ${omitted} calls and orders that no step says.`]),
-      ].join(' '),
-      worlds: ['simulated', 'live'],
-      cluster: {
-        ...{ nodes, seed: name, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs },
-        client_dealers: true,
-      },
-      faults: [],
-      clients: Object.fromEntries(
-        lists
-          .map((steps, index) => [index === 0 ? firstClient : `${firstClient}-${index + 1}`, steps] as const)
-          .filter(([, steps]) => steps.length > 0),
-      ),
-      expect: [],
-    };
+    const lastMs = Math.max(beganMs, ...this.#lanes.map(({ freeMs }) => freeMs));
+    for (const step of this.#requests.finals(finals)) this.#put(step, { beganMs: lastMs, endedMs: lastMs }, beganMs);
+    if (left > 0) this.#omit('what came after them', left);
+    return this.#whatLoads();
+  }
+
+  #draft(one: Recorded): object | 'nothing' | undefined {
+    if (one.kind === 'call') return this.#calls.step(one);
+    return one.kind === 'order' ? this.#orders.step(one) : this.#requests.step(one);
   }
 
   // --- order in time -----------------------------------------------------------------------------------------------
 
-  #put(draft: Draft, { beganMs, endedMs }: Recorded, startMs: number): void {
-    let lane = this.#lanes.find(({ freeMs }) => freeMs <= beganMs);
-    if (lane === undefined) {
-      lane = { steps: [], freeMs: startMs };
-      this.#lanes.push(lane);
+  #put(draft: object, { beganMs, endedMs }: Pick<Recorded, 'beganMs' | 'endedMs'>, startMs: number): void {
+    let at = this.#lanes.findIndex(({ freeMs }) => freeMs <= beganMs);
+    if (at === -1) {
+      this.#lanes.push({ steps: [], placed: [], clock: [], freeMs: startMs });
+      at = this.#lanes.length - 1;
     }
-    const pauseMs = Math.round(beganMs - lane.freeMs);
+    const lane = this.#lanes[at]!;
+    const sinceMs = this.#awaitOthers(lane, at, beganMs);
+    const pauseMs = Math.round(beganMs - sinceMs);
     if (pauseMs >= pauseLeastMs) lane.steps.push({ step: this.#name('pause'), wait: { ms: pauseMs } });
     const kind = 'call' in draft ? String(draft.call).replaceAll('_', '-') : Object.keys(draft)[0]!.replace('_ms', '');
-    lane.steps.push({ step: this.#name(kind), ...draft } as Step);
+    const step = 'step' in draft ? String(draft.step) : this.#name(kind);
+    lane.steps.push({ step, ...draft } as Step);
+    lane.placed.push({ name: step, endedMs, clock: [...lane.clock] });
+    lane.clock[at] = lane.placed.length;
     lane.freeMs = endedMs;
   }
 
-  /** Another client waits for the ready-made keys, which the first one makes. */
-  #afterKeys(keys: readonly Step[], steps: readonly Step[]): Step[] {
-    const waits = keys.map((key): Step => {
-      const { session } = key as { readonly session: string };
-      return { step: this.#name('await'), wait: { session, state: 'BACKEND_COMPLETED' } };
+  /** Waits for what other clients had done before; returns when the last of it was done. */
+  #awaitOthers(lane: Lane, at: number, beganMs: number): number {
+    let sinceMs = lane.freeMs;
+    const others = this.#lanes.flatMap((other, index) => {
+      const count = index === at ? 0 : other.placed.findLastIndex(({ endedMs }) => endedMs <= beganMs) + 1;
+      return count === 0 ? [] : [{ index, count, last: other.placed[count - 1]! }];
     });
-    return [...waits, ...steps];
+    for (const { index, count, last } of others.sort((a, b) => b.last.endedMs - a.last.endedMs)) {
+      if ((lane.clock[index] ?? 0) >= count) continue;
+      const withinMs = Math.round(2 * (last.endedMs - lane.freeMs));
+      const wait = { ended: last.name, ...(withinMs > awaitLeastMs && { within_ms: withinMs }) };
+      lane.steps.push({ step: this.#name('await'), wait });
+      for (const [other, ended] of last.clock.entries()) {
+        lane.clock[other] = Math.max(lane.clock[other] ?? 0, ended ?? 0);
+      }
+      lane.clock[index] = count;
+      sinceMs = Math.max(sinceMs, last.endedMs);
+    }
+    return sinceMs;
   }
 
   #name(kind: string): string {
@@ -165,207 +162,94 @@ class Writer {
     return `${kind}-${this.#steps}`;
   }
 
-  // --- calls -------------------------------------------------------------------------------------------------------
+  // --- the file ----------------------------------------------------------------------------------------------------
 
-  /** undefined: no step says it. */
-  #call(one: RecordedCall): Draft | undefined {
-    const { tenant, request } = one.call;
-    const expect = expectationOf(one);
-    // What was wrong with it the step would not have.
-    if (expect === undefined || expect.reason_code === 'INVALID_REQUEST') return undefined;
-    const draft = this.#step(tenant, request, one, expect);
-    this.#learn(tenant, one);
-    return draft && ({ ...draft, expect } as Draft);
-  }
-
-  #step(tenant: string, request: CallRequest, one: RecordedCall, expect: Expectation): Draft | undefined {
-    switch (request.case) {
-      case 'initiateDkg': {
-        const { sessionId, threshold, totalNodes, derivation } = request.value;
-        const session = this.#sessionName(tenant, sessionId, 'key');
-        return {
-          ...{ call: 'initiate_dkg', session },
-          ...(threshold > 0 && { threshold }),
-          ...(totalNodes > 0 && { total_nodes: totalNodes }),
-          ...(derivation?.curve === 'ed25519' && { curve: 'ed25519' }),
-        } as Draft;
-      }
-      case 'exchangeDkgShares': {
-        const { sessionId, senderNodeId, recipientNodeId, encryptedShare, commitments } = request.value;
-        const session = this.#sessions.get(idOf(tenant, sessionId));
-        if (session === undefined) return undefined;
-        const supplied = encryptedShare.length > 0 || commitments.length > 0;
-        return {
-          ...{ call: 'exchange_dkg_shares', session },
-          ...(senderNodeId > 0 && { sender: senderNodeId }),
-          ...(recipientNodeId > 0 && { recipient: recipientNodeId }),
-          ...(supplied && { client_supplied: expect.verified === true ? 'right' : 'wrong' }),
-        } as Draft;
-      }
-      case 'initiateSigning':
-        return this.#signing(tenant, request.value, one);
-      case 'submitSignatureShare': {
-        const { signingSessionId, nodeId, partialSignature } = request.value;
-        const session = this.#sessions.get(idOf(tenant, signingSessionId));
-        if (session === undefined) return undefined;
-        const isWrong = expect.reason_code === 'INVALID_PARTIAL_SIGNATURE';
-        return {
-          ...{ call: 'submit_signature_share', session },
-          ...(nodeId > 0 && { node: nodeId }),
-          ...(partialSignature.length > 0 && { client_supplied: isWrong ? 'wrong' : 'right' }),
-        } as Draft;
-      }
-      case 'resumeSession': {
-        const { sessionId, resumeToken, humanApprovalWitness } = request.value;
-        const session = this.#sessions.get(idOf(tenant, sessionId));
-        if (session === undefined) return undefined;
-        const tokens = this.#tokens.get(idOf(tenant, sessionId)) ?? [];
-        const token = tokens.at(-1) === resumeToken ? 'latest' : tokens[0] === resumeToken ? 'first' : 'wrong';
-        return {
-          ...{ call: 'resume_session', session },
-          ...(token !== 'latest' && { token }),
-          ...(humanApprovalWitness.length > 0 && { witness: true }),
-        } as Draft;
-      }
-      default:
-        return undefined;
+  /** Leaves out what a scenario may not have: a step that names one that is left out goes too. */
+  #whatLoads(): string {
+    for (let round = 0; round < roundsMax; round += 1) {
+      const inBoth = this.#written(['simulated', 'live']);
+      if (problemsOf(inBoth, this.#file).length === 0) return inBoth;
+      const text = this.#written(['simulated']);
+      const problems = problemsOf(text, this.#file);
+      if (problems.length === 0) return text;
+      for (const { field, message } of problems) this.#leaveOut(field, message);
+      for (const lane of this.#lanes)
+        lane.steps.splice(0, Infinity, ...lane.steps.filter((step) => !this.#gone.has(step.step)));
     }
+    throw new Error('what was recorded makes no scenario');
   }
 
-  #signing(
-    tenant: string,
-    asked: Extract<CallRequest, { case: 'initiateSigning' }>['value'],
-    { outcome }: RecordedCall,
-  ): Draft | undefined {
-    const { walletId, transactionIntentId, messageHash, approvalMode, mockDirective, derivation } = asked;
-    const scheme = this.#service.readyMade[walletId];
-    if (scheme !== undefined && !this.#sessions.has(idOf(tenant, walletId))) {
-      this.#readyUsed.set(walletId, scheme);
-      this.#sessions.set(idOf(tenant, walletId), walletId);
-    }
-    const key = this.#sessions.get(idOf(tenant, walletId));
-    if (key === undefined) return undefined;
-    const response = outcome?.response?.value as InitiateSigningResponse | undefined;
-    const known = response && this.#sessions.get(idOf(tenant, response.signingSessionId));
-    const session =
-      known === undefined && response !== undefined && response.signingSessionId !== ''
-        ? this.#sessionName(tenant, response.signingSessionId, 'signature')
-        : this.#name('signature');
-    const keystore = KeystoreType[asked.keystoreType] as (typeof keystores)[number];
-    const isNamed = keystores.includes(keystore);
-    const contract = asked.context?.client?.contractVersion ?? '';
-    return {
-      ...{ call: 'initiate_signing', key, session, intent: this.#intentName(tenant, transactionIntentId) },
-      message: Buffer.from(messageHash).toString('hex').slice(0, 512),
-      ...(derivation?.derivationPath && { path: derivation.derivationPath }),
-      ...(isNamed && { keystore }),
-      // The ready-made one signs with no other.
-      ...(!isNamed && scheme === 'frost_bip340' && { keystore: 'MPC_FROST' }),
-      ...(approvalMode !== ApprovalMode.APPROVAL_MODE_UNSPECIFIED && { approval: ApprovalMode[approvalMode] }),
-      ...(asked.humanApprovalWitness.length > 0 && { witness: true }),
-      ...(mockDirective > 0 && { directive: MockDirective[mockDirective] }),
-      ...(contract !== '' && { contract_version: contract }),
-    } as Draft;
+  /** `field`: e.g. clients.client-2[4].body. */
+  #leaveOut(field: string, message: string): void {
+    const [, client = firstClient, index = ''] = /^(?:clients[.]([a-z0-9-]+)|steps)\[(\d+)\]/.exec(field) ?? [];
+    const steps = this.#clients()[client];
+    const step = steps?.[Number(index)];
+    if (index === '' || step === undefined) throw new Error(`what was recorded makes no scenario: ${field} ${message}`);
+    if (this.#gone.has(step.step)) return;
+    this.#gone.add(step.step);
+    if (!('wait' in step))
+      this.#omit(
+        `${'api' in step ? step.api : 'call' in step ? step.call : 'inject' in step ? step.inject.fault : step.step}: ${message}`,
+      );
   }
 
-  /** Resume tokens, in the order in which they came. */
-  #learn(tenant: string, { outcome }: RecordedCall): void {
-    const answer = outcome?.response?.value as
-      | { readonly checkpoint?: { readonly sessionId: string; readonly resumeToken: string } }
-      | undefined;
-    const { sessionId, resumeToken } = answer?.checkpoint ?? { sessionId: '', resumeToken: '' };
-    if (resumeToken === '') return;
-    const id = idOf(tenant, sessionId);
-    this.#tokens.set(id, [...(this.#tokens.get(id) ?? []), resumeToken]);
+  get #file(): string {
+    return `${this.#service.name}.yaml`;
   }
 
-  #sessionName(tenant: string, id: string, kind: 'key' | 'signature'): string {
-    const known = this.#sessions.get(idOf(tenant, id));
-    if (known !== undefined) return known;
-    const isTaken = [...this.#sessions.values()].includes(id);
-    const name = kind === 'key' && namePattern.test(id) && !isTaken ? id : this.#name(kind);
-    this.#sessions.set(idOf(tenant, id), name);
-    return name;
+  #clients(): Readonly<Record<string, readonly Step[]>> {
+    const keys = this.#calls.keys();
+    const [first, ...others] = this.#lanes;
+    const lists = [[...keys, ...(first?.steps ?? [])], ...others.map(({ steps }) => this.#afterKeys(keys, steps))];
+    const named = lists.map(
+      (steps, index) => [index === 0 ? firstClient : `${firstClient}-${index + 1}`, steps] as const,
+    );
+    return Object.fromEntries(named.filter(([, steps]) => steps.length > 0));
   }
 
-  #intentName(tenant: string, id: string): string {
-    const known = this.#intents.get(idOf(tenant, id));
-    if (known !== undefined) return known;
-    const isTaken = [...this.#intents.values()].includes(id);
-    const name = namePattern.test(id) && !isTaken ? id : this.#name('intent');
-    this.#intents.set(idOf(tenant, id), name);
-    return name;
+  /** Another client waits for the ready-made keys, which the first one makes. */
+  #afterKeys(keys: readonly Step[], steps: readonly Step[]): Step[] {
+    const waits = keys.map(({ step }): Step => ({ step: `${step}-made-${steps[0]?.step}`, wait: { ended: step } }));
+    return [...(steps.length === 0 ? [] : waits), ...steps];
   }
 
-  // --- what went wrong ---------------------------------------------------------------------------------------------
-
-  /** 'nothing': another step says it. */
-  #order(one: RecordedOrder): Draft | 'nothing' | undefined {
-    switch (one.method) {
-      case 'faults.create': {
-        const { fault } = one.takes as RecordedOrder<'faults.create'>['takes'];
-        const removedMs = fault.id === undefined ? undefined : this.#removedMs.get(fault.id);
-        const endsByItself = 'for_ms' in fault && fault.for_ms !== undefined;
-        if (removedMs === undefined || endsByItself) return { inject: fault } as Draft;
-        return { inject: { ...fault, for_ms: Math.max(1, Math.round(removedMs - one.endedMs)) } as Fault } as Draft;
-      }
-      case 'faults.delete':
-        return 'nothing';
-      case 'faults.reset':
-        return { heal: true } as Draft;
-      case 'clock.advance':
-        return { advance_ms: (one.takes as RecordedOrder<'clock.advance'>['takes']).byMs } as Draft;
-      case 'processes.act':
-        return this.#act(one as RecordedOrder<'processes.act'>);
-      default:
-        return undefined;
-    }
+  #written(worlds: CheckedScenario['worlds']): string {
+    const { name, nodes, partialTimeoutMs, nodesWaitMs } = this.#service;
+    const scenario: CheckedScenario = {
+      scenario: name,
+      about: 'Recorded from an embedded service: what its clients did, and what went wrong.',
+      worlds,
+      cluster: {
+        ...{ nodes, seed: name, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs },
+        client_dealers: true,
+      },
+      faults: [],
+      clients: this.#clients(),
+      expect: this.#requests.deliveries().filter(({ webhook }) => !this.#gone.has(webhook)),
+    };
+    const notes = [...this.#omitted].map(([what, times]) => `  ${what}${times === 1 ? '' : ` (${times} times)`}`);
+    return toYaml(scenario, notes.length === 0 ? [] : ['Not in it, because no step says it:', ...notes]);
   }
 
-  /** How long a process is down or paused is known when it is brought back: it is written into the fault then. */
-  #act({ takes, endedMs }: RecordedOrder<'processes.act'>): Draft | 'nothing' {
-    const { process: target, action, loseState, restartAfterMs } = takes;
-    const away = this.#away.get(target);
-    this.#away.delete(target);
-    if (away !== undefined && (action === 'restart' || action === 'resume')) {
-      away.fault[away.field] = Math.max(1, Math.round(endedMs - away.sinceMs));
-      return 'nothing';
-    }
-    if (action === 'resume') return 'nothing';
-    const fault: Record<string, unknown> =
-      action === 'pause' ? { fault: 'pause', target, for_ms: foreverMs } : { fault: 'crash', target };
-    if (loseState === true) fault.lose_state = true;
-    if (action === 'restart') fault.restart_after_ms = 0;
-    if (action === 'crash' && restartAfterMs !== undefined) fault.restart_after_ms = restartAfterMs;
-    if (action === 'pause') this.#away.set(target, { fault, field: 'for_ms', sinceMs: endedMs });
-    if (fault.restart_after_ms === null) this.#away.set(target, { fault, field: 'restart_after_ms', sinceMs: endedMs });
-    return { inject: fault } as unknown as Draft;
+  #omit(what: string, times = 1): void {
+    const said = this.#requests.values.tells(what) ? 'a request with a secret' : what;
+    this.#omitted.set(said, (this.#omitted.get(said) ?? 0) + times);
   }
 }
 
-function idOf(tenant: string, id: string): string {
-  return `${tenant}/${id}`;
+function whatWas(one: Recorded): string {
+  if (one.kind === 'call') return one.call.request.case;
+  if (one.kind === 'request') return `${one.method} ${one.route}`;
+  if (one.method !== 'faults.create') return one.method;
+  return `the fault ${(one.takes as { readonly fault: { readonly fault: string } }).fault.fault}`;
 }
 
-/** undefined: it was refused before it reached the coordinator, as no step is. */
-function expectationOf({ call: { request }, outcome }: RecordedCall): Expectation | undefined {
-  // Its connection was cut.
-  if (outcome === undefined) return { error: 'any' };
-  if (outcome.failure !== undefined) {
-    const error = errors[outcome.failure.kind];
-    return error === undefined ? undefined : ({ error } as Expectation);
+function problemsOf(text: string, file: string): YamlError['problems'] {
+  try {
+    loadScenario(text, { file });
+    return [];
+  } catch (error) {
+    if (error instanceof YamlError) return error.problems;
+    throw error;
   }
-  const { receipt } = outcome.response.value as SignatureShareResponse;
-  if (receipt === undefined) return undefined;
-  const state = ReceiptState[receipt.state] as (typeof receiptStates)[number];
-  return {
-    ...(receiptStates.includes(state) && { state }),
-    reason_code: receipt.reasonCode,
-    ...(request.case === 'submitSignatureShare' && {
-      is_complete: (outcome.response.value as SignatureShareResponse).isComplete,
-    }),
-    ...(request.case === 'exchangeDkgShares' && {
-      verified: (outcome.response.value as DkgShareExchangeResponse).verified,
-    }),
-  };
 }

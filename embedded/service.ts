@@ -19,6 +19,7 @@ import { plainRequest } from '../gateway/serve/plain-request.ts';
 import type { ReadyMadeKeys } from '../gateway/signing/wallet-terms.ts';
 import type { WireEnvelope } from '../proto/wire.ts';
 import { CustodyWorld, type WorldOptions } from '../world/custody-world.ts';
+import { faultyServe } from './api-faults.ts';
 import { type Doors, openDoors, type Place } from './api-servers.ts';
 import { RealEgress } from './egress.ts';
 import { HealthThrough, serveThrough } from './gateway-proxy.ts';
@@ -87,7 +88,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const injector = new WorldInjector(now, recording, time.beganMs);
   const processes = new WorldProcesses(now, () => process.memoryUsage.rss());
   const states = new States(now, systemRandom);
-  const egress = new RealEgress();
+  const egress = new RealEgress(recorder && ((url, note) => recorder.delivered(url, note)));
   const { tenant, schemes } = readyMade;
   const page = { version: options.version, ...(sandbox.kind === 'public' && { publicToken: sandbox.token }) };
   const secrets = {
@@ -152,12 +153,13 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   }
   await registerTokens(world, secrets.token, sandbox, tenant);
   const serve = serveThrough(world);
+  const faulty = faultyServe(serve, (request) => world.doorVerdict(request));
   await options.makeKeys((path, request) => ask(serve, sandbox.token, path, request));
   recorder?.begin();
   const first = states.begin(stored?.first);
   try {
     doors = await openDoors({
-      ...{ world, health, readyMadeKeys: readyMade, serve },
+      ...{ world, health, readyMadeKeys: readyMade, serve: recorder?.serve(faulty) ?? faulty },
       ...{ http: options.http, grpc: options.grpc, requests: options.requests, log: logOf('gateway') },
     });
   } catch (error) {

@@ -9,7 +9,6 @@ import type { ControlledInjector } from '../fault-injection/sandbox-control.ts';
 import { type ArmedFault, ControlError } from '../faults/control.ts';
 import type { ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../faults/vocabulary/fault.ts';
-import { isDoorKind } from '../faults/vocabulary/kinds.ts';
 import type { ProcessState } from '../sim/cluster.ts';
 import type { CustodyWorld } from '../world/custody-world.ts';
 
@@ -59,12 +58,8 @@ export class WorldInjector implements ControlledInjector {
     }
   }
 
-  /** Throws ControlError for faults of the door, which is real here, and the engine's own error for what makes no sense. */
+  /** Throws the engine's own error for what makes no sense. */
   arm(fault: Fault, expiresInMs: number): ArmedFault {
-    if (isDoorKind(fault.fault)) {
-      const message = `${fault.fault} is a fault of the client's door, which an embedded service has not: use "signmesh up --door-faults"`;
-      throw new ControlError({ code: 'unsupported', field: 'fault', message });
-    }
     const { cluster } = this.#now();
     const id = cluster.arm(fault);
     this.#cancelExpiry(id);

@@ -15,6 +15,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import { grpcRefusalOf } from '../faults/api-fault-answers.ts';
 import type { DoorVerdict } from '../faults/vocabulary/engine-contract.ts';
 import { type ApiProxyOptions, pauseFor, untouched } from './api-proxy-ports.ts';
 
@@ -128,29 +129,14 @@ function answerWith(stream: ServerHttp2Stream, forwarded: ClientHttp2Stream, ver
   });
 }
 
-/** The status of gRPC that goes with one of HTTP, as the service pairs them (docs/http-and-grpc.md). */
-const grpcStatuses: Readonly<Record<number, number>> = {
-  400: 3,
-  401: 16,
-  403: 7,
-  404: 5,
-  409: 10,
-  422: 9,
-  429: 8,
-  500: 13,
-  502: 14,
-  503: 14,
-  504: 4,
-};
-const unknownStatus = 2;
-
-function refuse(stream: ServerHttp2Stream, { status = 503 }: DoorVerdict): void {
+function refuse(stream: ServerHttp2Stream, verdict: DoorVerdict): void {
   if (stream.destroyed) return;
+  const { code, details } = grpcRefusalOf(verdict);
   const headers = {
     ':status': 200,
     'content-type': 'application/grpc',
-    'grpc-status': String(grpcStatuses[status] ?? unknownStatus),
-    'grpc-message': 'refused by a fault of the door',
+    'grpc-status': String(code),
+    'grpc-message': details,
   };
   stream.respond(headers, { endStream: true });
 }

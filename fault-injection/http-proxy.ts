@@ -1,19 +1,18 @@
 /**
  * Stands before a gateway's HTTP door and performs the faults of the door: requests pass as they came, and answers pass, come
- * late, are lost, are cut in their bodies, or are refusals of our own. What steers the sandbox (`/v1/sandbox/…`) and its
- * health always pass: a fault of every route can be removed through the door that it is at.
+ * late, are lost, are cut in their bodies, or are refusals of our own.
  *
  * It speaks HTTP/1.1 on both sides and writes a message's headers as they came, but for those of one connection.
  */
 import { randomUUID } from 'node:crypto';
 import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { isFaultyPath, refusalOf } from '../faults/api-fault-answers.ts';
 import type { DoorVerdict } from '../faults/vocabulary/engine-contract.ts';
 import { type ApiProxyOptions, pauseFor, untouched } from './api-proxy-ports.ts';
 
 /** Of one connection, not of a message (RFC 9110, 7.6.1). */
 const perConnection: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'proxy-connection', 'upgrade', 'te']);
-const always = /^\/v1\/(sandbox\/|health$)/;
 /** Of an answer without a length: its first bytes pass. */
 const streamBytesPassed = 64;
 
@@ -53,8 +52,9 @@ export class HttpProxy {
 
   async #serve(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
     const path = (asked.url ?? '/').split('?', 1)[0]!;
-    const isApi = path.startsWith('/') && !always.test(path);
-    const verdict = isApi ? this.#options.evaluate({ door: 'http', method: asked.method ?? '', path }) : untouched;
+    const verdict = isFaultyPath(path)
+      ? this.#options.evaluate({ door: 'http', method: asked.method ?? '', path })
+      : untouched;
     if (verdict.fate === 'refused') return refuse(asked, answer, verdict);
     const given = await this.#forward(asked, answer);
     await pauseFor(verdict.delayMs);
@@ -105,39 +105,10 @@ function ofMessage(headers: readonly string[]): string[] {
   );
 }
 
-/** As the service writes its errors. */
 function refuse(asked: IncomingMessage, answer: ServerResponse, verdict: DoorVerdict): void {
-  const { status = 503, retryAfterS, delayMs } = verdict;
-  const requestId = `req_${randomUUID()}`;
-  const body = JSON.stringify({
-    error: { code: codeOf(status), message: 'refused by a fault of the door', request_id: requestId },
-  });
+  const { status, headers, body } = refusalOf(verdict, `req_${randomUUID()}`);
   asked.resume();
-  pauseFor(delayMs).then(() => {
-    answer
-      .writeHead(status, {
-        'content-type': 'application/json; charset=utf-8',
-        'content-length': Buffer.byteLength(body),
-        'x-request-id': requestId,
-        ...(retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }),
-      })
-      .end(body);
-  });
-}
-
-function codeOf(status: number): string {
-  const codes: Readonly<Record<number, string>> = {
-    401: 'authentication_failed',
-    403: 'insufficient_scope',
-    404: 'not_found',
-    409: 'conflict',
-    422: 'provider_rejected',
-    429: 'rate_limited',
-    502: 'provider_unavailable',
-    503: 'provider_unavailable',
-    504: 'provider_unavailable',
-  };
-  return codes[status] ?? (status >= 500 ? 'internal_error' : 'invalid_request');
+  pauseFor(verdict.delayMs).then(() => answer.writeHead(status, headers).end(body));
 }
 
 /** Half of a body with a length, the beginning of another one; then a reset. */

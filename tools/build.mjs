@@ -95,7 +95,7 @@ async function main(out) {
     minifyWhitespace: true,
     minifySyntax: true,
     // A crash prints the line that threw.
-    lineLimit: 200,
+    lineLimit: 500,
     sourcemap: 'linked',
     sourcesContent: false,
     legalComments: 'none',
@@ -118,7 +118,7 @@ async function main(out) {
     target: 'es2022',
     minifyWhitespace: true,
     minifySyntax: true,
-    lineLimit: 200,
+    lineLimit: 500,
     legalComments: 'none',
     metafile: true,
     logLevel: 'warning',
@@ -214,7 +214,7 @@ const replaced = {
 
 /** Packages of ES modules whose names nothing reads: theirs are made short, as those of CommonJS packages are. */
 const shortened =
-  /^(typebox|@bufbuild[/]protobuf|@noble[/]\w+|@opentelemetry[/][\w-]+|@scure[/][\w-]+|micro-packed|micro-eth-signer|tslib)$/;
+  /^(typebox|@bufbuild[/]protobuf|@noble[/]\w+|@opentelemetry[/][\w-]+|@scure[/][\w-]+|micro-packed|micro-eth-signer|tslib|bullmq|@marcbachmann[/]cel-js|asn1js|pvutils|pvtsutils|@peculiar[/][\w-]+|lru-cache|msgpackr|commander|ws|yaml|ipaddr.js)$/;
 
 /**
  * Scripts of BullMQ for what no queue here has: priorities, schedulers, parents, relays, and searches. They are a third of its

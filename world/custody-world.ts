@@ -12,7 +12,7 @@ import type { Cryptography } from '../crypto/backend.ts';
 import { holdCryptography } from '../crypto/model/switch.ts';
 import type { RelayOptions, WebhookJob } from '../delivery/deliveries/public.ts';
 import type { Send } from '../delivery/egress/public.ts';
-import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
+import type { DoorRequest, DoorVerdict, ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import { type IssuedToken, type TokenRequest, TokenStore } from '../gateway/auth/token-store.ts';
 import type { RateLimitConfig } from '../gateway/limits/rate-limits.ts';
 import type { ServeRequest, ServeResponse } from '../gateway/serve/contract.ts';
@@ -295,7 +295,7 @@ export class CustodyWorld {
   /** A request on a connection of its own. Throws an Error where there is no gateway of that name. */
   connect(gateway: ProcessName, request: PlainRequest): Exchange {
     const { time } = this.#host;
-    const verdict = (method: string, path: string) => this.#host.request({ door: 'http', method, path });
+    const verdict = (method: string, path: string) => this.doorVerdict({ door: 'http', method, path });
     const host = { time, verdict, loop: this.loop, note: (text: () => string) => this.#note(text) };
     return new Exchange(host, this.#door(gateway), request);
   }
@@ -305,7 +305,7 @@ export class CustodyWorld {
     const { time, processes } = this.#host;
     const host = {
       ...{ time, loop: this.loop, note: (text: () => string) => this.#note(text) },
-      verdict: (rpc: string) => this.#host.request({ door: 'grpc', rpc }),
+      verdict: (rpc: string) => this.doorVerdict({ door: 'grpc', rpc }),
       epochMs: () => processes.nowMs(gateway),
     };
     return callRpc(host, this.#door(gateway), call);
@@ -424,6 +424,11 @@ export class CustodyWorld {
   gatewayAt(name: ProcessName): { readonly life: ProcessLife; readonly gateway: SimGateway } | undefined {
     const { life, gateway } = this.#members.find((one) => one.name === name)!;
     return life === undefined || gateway === undefined ? undefined : { life, gateway };
+  }
+
+  /** The fate of a request to a gateway by the faults of its doors; undefined: nothing is armed. */
+  doorVerdict(request: DoorRequest): DoorVerdict | undefined {
+    return this.#host.request(request);
   }
 
   /** A request that reaches a gateway now. Calls one of the two once; `lost`: it is down, or dies before it answers. */

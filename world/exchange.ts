@@ -2,6 +2,7 @@
  * One request of a client on a connection of its own: on its way to a gateway, while it is served, and its answer on the
  * way back, in pieces where it is a stream. A gateway that dies cuts the connection; a client may leave at any time.
  */
+import { isFaultyPath, refusalOf } from '../faults/api-fault-answers.ts';
 import type { DoorVerdict, ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import type { ServeResponse } from '../gateway/serve/contract.ts';
 import { type LeavingRequest, type PlainRequest, plainRequest } from '../gateway/serve/plain-request.ts';
@@ -62,8 +63,7 @@ export class Exchange {
       this.#resolve = resolve;
     });
     const [path = ''] = request.target.split('?');
-    // What steers the sandbox itself is no request of the API.
-    if (!path.startsWith('/v1/sandbox/')) this.#verdict = host.verdict(request.method, path);
+    if (isFaultyPath(path)) this.#verdict = host.verdict(request.method, path);
     host.note(() => `client -> ${door.name} ${request.method} ${request.target}`);
     host.time.after(wayMs, () => this.#arrive());
   }
@@ -96,7 +96,7 @@ export class Exchange {
       return;
     }
     if (this.#verdict?.fate === 'refused') {
-      this.#back(refusal(this.#verdict));
+      this.#back({ ...refusalOf(this.#verdict, 'req_fault'), pieces: undefined });
       return;
     }
     callers.add(this.#cut);
@@ -166,16 +166,6 @@ export class Exchange {
       if (!this.#hasLeft) arrive();
     });
   }
-}
-
-/** As the fault proxy of the live world answers (fault-injection/http-proxy.ts). */
-function refusal({ status = 503, retryAfterS }: DoorVerdict): Answered {
-  const error = { code: 'fault', message: 'refused by a fault', details: [] };
-  const headers = {
-    'content-type': 'application/json',
-    ...(retryAfterS !== undefined && { 'retry-after': `${retryAfterS}` }),
-  };
-  return { status, headers, body: JSON.stringify({ error }), pieces: undefined };
 }
 
 /** What has arrived of a stream and was not read yet. */

@@ -9,7 +9,7 @@ import { packageVersion } from '../../api/version.ts';
 import { DoorError } from '../../embedded/api-servers.ts';
 import type { EmbeddedService } from '../../embedded/service.ts';
 import { startEmbedded } from '../../embedded/service.ts';
-import { ServiceRecorder } from '../../embedded/service-recorder.ts';
+import type { ServiceRecorder } from '../../embedded/service-recorder.ts';
 import { loadState, StateFileError, type StoredState, saveState } from '../../embedded/state-file.ts';
 import { logRequests } from '../../gateway/access-log/access-log.ts';
 import { dataFormat, isReadable } from '../cluster-files/data-format.ts';
@@ -50,12 +50,13 @@ export async function upEmbedded(options: EmbeddedUp): Promise<number> {
   const asked = whenAskedToStop();
   const stateFile = options.state === undefined ? undefined : resolve(options.state);
   const stored = stateFile === undefined ? undefined : stateIn(stateFile);
-  const recording = options.record === undefined ? undefined : recordingTo(options.record);
+  const recording = options.record === undefined ? undefined : await recordingTo(options.record);
   const { service, ready } = await start(options, screen, stored, stateFile, recording?.recorder);
   for (const line of bannerLines(ready, 'Ctrl-C', screen)) screen.line(line);
   if (json) process.stdout.write(`${JSON.stringify(ready)}\n`);
   screen.line(`\nStopping: ${await asked}.`);
   const beganMs = performance.now();
+  await recording?.recorder.finish();
   // What is answered must be in the file: nothing is asked any more.
   await service.stop();
   if (stateFile !== undefined) saveState(stateFile, dataFormat, service.state());
@@ -156,27 +157,27 @@ interface Recording {
 }
 
 /** Throws a Failure when the file's name is that of no scenario. */
-function recordingTo(file: string): Recording {
+async function recordingTo(file: string): Promise<Recording> {
   const path = resolve(file);
   const name = /(?:^|[/\\])([a-z0-9][a-z0-9-]{0,79})\.yaml$/.exec(path)?.[1];
   if (name === undefined) {
     throw new Failure('--record takes a file such as my-session.yaml: lower case, digits and dashes.', exitCodes.usage);
   }
-  return { path, name, recorder: new ServiceRecorder(() => performance.now()) };
+  const { startRecording } = await import('../../embedded/recording.ts');
+  return { path, name, recorder: startRecording(() => performance.now()) };
 }
 
 async function writeScenario({ path, name, recorder }: Recording, nodes: number, settings: Settings): Promise<void> {
-  const [{ recordedScenario }, { toYaml }] = await Promise.all([
-    import('../../embedded/recorded-scenario.ts'),
-    import('../../runner/scenario/to-yaml.ts'),
-  ]);
-  const { recorded, left } = recorder;
+  const { recordedScenario } = await import('../../embedded/recorded-scenario.ts');
+  const { recorded, left, unsaid, receivers, finals, tokens } = recorder;
   const times = {
     partialTimeoutMs: settings.SIGNMESH_PARTIAL_TIMEOUT_MS,
     nodesWaitMs: settings.SIGNMESH_NODES_WAIT_MS,
   };
-  const scenario = recordedScenario({ ...{ recorded, left, name, nodes, readyMade: sandboxSchemes }, ...times });
-  writeFileSync(path, toYaml(scenario), { mode: 0o600 });
+  const seen = { recorded, left, unsaid, receivers, finals, tokens };
+  writeFileSync(path, recordedScenario({ ...seen, ...times, ...{ name, nodes, readyMade: sandboxSchemes } }), {
+    mode: 0o600,
+  });
 }
 
 /** Settings that ask for what one process does not have. */

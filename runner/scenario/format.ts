@@ -201,6 +201,7 @@ export const stepSchemas = {
         Type.String({ description: 'until the receiver has acknowledged an event of this type' }),
       ),
       ...custodyWaits,
+      ended: Type.Optional(Name('until this step, of another client, has ended')),
       within_ms: Type.Optional(Ms('after how long it fails; 30,000 by default')),
     }),
   }),

@@ -52,6 +52,7 @@ export function meaningFaults(file: ScenarioFile, scenario: CheckedScenario): Fa
   walletServiceSteps(scenario, steps, report);
   const made = madeSessions(steps, report);
   checkNames(steps, report);
+  checkAwaitedSteps(steps, report);
   for (const placed of steps) checkStep(placed, made, report);
   const custody = steps.flatMap(({ step, ...place }) => (isCustodyStep(step) ? [{ step, ...place }] : []));
   checkCustodySteps(custody, report);
@@ -206,7 +207,7 @@ function checkStep({ step, path, client, index }: PlacedStep, made: ReadonlyMap<
   checkStepExpectation(step, path, report);
 }
 
-const waits = ['ms', 'session', 'nodes_ready', 'fired', 'delivered', 'intent', 'event'] as const;
+const waits = ['ms', 'session', 'nodes_ready', 'fired', 'delivered', 'intent', 'event', 'ended'] as const;
 
 function checkWait(
   { wait }: Extract<Step, { wait: unknown }>,
@@ -219,7 +220,7 @@ function checkWait(
     report(
       [...path, 'wait'],
       'a wait is for one thing',
-      'ms, or session and state, or nodes_ready, or fired, or delivered, or intent and status, or event',
+      'ms, or session and state, or nodes_ready, or fired, or delivered, or intent and status, or event, or ended',
     );
   }
   if ((wait.intent === undefined) !== (wait.status === undefined)) {
@@ -316,6 +317,18 @@ function checkFaults(
     const fired = 'wait' in step ? step.wait.fired : undefined;
     if (fired !== undefined && !ids.has(fired)) {
       report([...path, 'wait', 'fired'], `no fault has the id ${fired}`, oneOf([...ids], fired));
+    }
+  }
+}
+
+/** A step of the same client has ended before, or never will. */
+function checkAwaitedSteps(steps: readonly PlacedStep[], report: Report): void {
+  for (const { step, path, client } of steps) {
+    const ended = 'wait' in step ? step.wait.ended : undefined;
+    if (ended === undefined) continue;
+    const others = steps.filter((other) => other.client !== client).map((other) => other.step.step);
+    if (!others.includes(ended)) {
+      report([...path, 'wait', 'ended'], `no other client has a step ${ended}`, oneOf(others, ended));
     }
   }
 }

@@ -56,6 +56,8 @@ class ScenarioRun {
   readonly #custodyCaller: CustodyCaller;
   /** What the world calls the faults that the scenario names. */
   readonly #faultIds = new Map<string, string>();
+  /** Steps that have ended, by their names. */
+  readonly #ended = new Set<string>();
   /** What is not as expected so far, with its cause at that time. */
   readonly #wrong: { readonly what: string; readonly cause: string }[] = [];
   /** Faults on sessions that have no id yet. */
@@ -119,7 +121,10 @@ class ScenarioRun {
     const session = 'session' in step ? step.session : '';
     const tell = (what: 'began' | 'ended', text: string, then: () => void) =>
       this.#world.ask('step', { client, step: step.step, what, session, text }, then);
-    const went = (text: string) => tell('ended', text, () => this.#step(client, steps, index + 1));
+    const went = (text: string) => {
+      this.#ended.add(step.step);
+      tell('ended', text, () => this.#step(client, steps, index + 1));
+    };
     const where = `step ${step.step}${Object.keys(this.#scenario.clients).length > 1 ? ` of ${client}` : ''}`;
     tell('began', stepText(step), () => this.#perform(step, where, went));
   }
@@ -133,6 +138,7 @@ class ScenarioRun {
       const names = {
         session: (name: string) => this.#book.note(name).id,
         fault: (id: string) => this.#faultIds.get(id),
+        ended: (name: string) => this.#ended.has(name),
         custody: this.#custody,
       };
       awaitCondition(step.wait, this.#world, names, (failed) => {

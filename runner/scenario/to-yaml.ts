@@ -9,8 +9,8 @@ const flowCharsMax = 100;
 /** The first line of every scenario file: editors find the schema by it. */
 export const schemaHeader = '# yaml-language-server: $schema=./schema.json';
 
-/** What `loadScenario` reads as the same scenario. Defaults are left out. */
-export function toYaml(scenario: CheckedScenario): string {
+/** What `loadScenario` reads as the same scenario. Defaults are left out. `notes`: lines of a comment before it. */
+export function toYaml(scenario: CheckedScenario, notes: readonly string[] = []): string {
   const { about, worlds, cluster, faults, clients, expect } = scenario;
   const names = Object.keys(clients);
   const isOne = names.length === 1 && names[0] === oneClient;
@@ -43,7 +43,8 @@ export function toYaml(scenario: CheckedScenario): string {
       else if (depth === 1 && isMap(node) && JSON.stringify(node).length <= flowCharsMax) node.flow = true;
     },
   });
-  return `${schemaHeader}\n${document.toString({ lineWidth: 100, flowCollectionPadding: true })}`;
+  const comment = notes.map((line) => `# ${line}\n`).join('');
+  return `${schemaHeader}\n${comment}${document.toString({ lineWidth: 100, flowCollectionPadding: true })}`;
 }
 
 /** The steps of one of several clients. */

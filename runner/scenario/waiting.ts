@@ -10,6 +10,8 @@ const patienceMs = 30_000;
 export interface Names {
   session(name: string): string | undefined;
   fault(id: string): string | undefined;
+  /** Whether this step has ended. */
+  ended(step: string): boolean;
   readonly custody: CustodyBook;
 }
 
@@ -42,7 +44,7 @@ interface Sight {
 }
 
 function observe(wait: StepOf<'wait'>['wait'], world: ScenarioWorld, names: Names, see: (sight: Sight) => void): void {
-  const { session, state, nodes_ready: nodesReady, fired, delivered, intent, status, event, of, webhook } = wait;
+  const { session, state, nodes_ready: nodesReady, fired, delivered, intent, status, event, of, webhook, ended } = wait;
   const { custody } = names;
   if (session !== undefined) {
     const wanted = `session ${session} in state ${state}`;
@@ -52,6 +54,8 @@ function observe(wait: StepOf<'wait'>['wait'], world: ScenarioWorld, names: Name
       world.ask('session', { sessionId: id }, (facts) =>
         see({ holds: facts?.state === state, wanted, found: facts?.state ?? 'no such session' }),
       );
+  } else if (ended !== undefined) {
+    see({ holds: names.ended(ended), wanted: `the end of step ${ended}`, found: 'it has not ended' });
   } else if (nodesReady !== undefined) {
     world.ask('nodesReady', {}, (count) =>
       see({ holds: count === nodesReady, wanted: `${nodesReady} nodes ready`, found: String(count) }),

@@ -1,19 +1,30 @@
-/** What is recorded of an embedded service replays in virtual time, with the same answers. */
+/** What is recorded of an embedded service replays in virtual time, with the same answers and the same amounts. */
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { sandboxSchemes } from '../../cli/cluster-files/sandbox.ts';
 import { recordedScenario } from '../../embedded/recorded-scenario.ts';
-import { ServiceRecorder } from '../../embedded/service-recorder.ts';
+import { startRecording } from '../../embedded/recording.ts';
+import type { ServiceRecorder } from '../../embedded/service-recorder.ts';
 import { loadScenario } from '../../runner/scenario/load.ts';
 import { runSimulated } from '../../runner/scenario/simulated-world.ts';
-import { toYaml } from '../../runner/scenario/to-yaml.ts';
+import { WebhookReceiver } from '../../testing/webhook-receiver.ts';
+import { runInCustodyWorld } from '../../world/scenario/run.ts';
 import { grpcApi } from '../support/client.ts';
+import { until } from '../support/until.ts';
 import { signature, startService } from './support/service.ts';
 
 const digest = createHash('sha256').update('record').digest();
 
+function written({ recorded, left, unsaid, receivers, finals, tokens }: ServiceRecorder): string {
+  const seen = { recorded, left, unsaid, receivers, finals, tokens };
+  const of = { name: 'my-session', nodes: 5, partialTimeoutMs: 2_000, nodesWaitMs: 2_000, readyMade: sandboxSchemes };
+  return recordedScenario({ ...seen, ...of });
+}
+
+const load = (yaml: string) => loadScenario(yaml, { file: 'my-session.yaml' });
+
 it('writes a scenario of the signing calls and faults, over both doors, that passes when it is run', async () => {
-  const recorder = new ServiceRecorder(() => performance.now());
+  const recorder = startRecording(() => performance.now());
   const running = await startService({ recorder });
   const { must, service, token } = running;
   await must(201, 'POST', '/v1/sandbox/faults', { id: 'liar', fault: 'bad_partial', target: 'node/2', count: 1 });
@@ -32,15 +43,12 @@ it('writes a scenario of the signing calls and faults, over both doors, that pas
   await must(200, 'POST', '/v1/sandbox/nodes/1/restart');
   await must(200, 'POST', '/v1/sandbox/faults/reset');
   await must(200, 'POST', '/v1/sandbox/clock', { advance_s: 60 });
-  // Of the wallet API nothing is written yet.
-  await must(200, 'GET', '/v1/wallets');
   client.close();
+  await recorder.finish();
   await service.stop();
 
-  const { recorded, left } = recorder;
-  const of = { recorded, left, name: 'my-session', nodes: 5, partialTimeoutMs: 2_000, nodesWaitMs: 2_000 };
-  const yaml = toYaml(recordedScenario({ ...of, readyMade: sandboxSchemes }));
-  const scenario = loadScenario(yaml, { file: 'my-session.yaml' });
+  const yaml = written(recorder);
+  const scenario = load(yaml);
   const steps = Object.values(scenario.clients).flat();
   const called = steps.map((step) => ('call' in step ? step.call : Object.keys(step)[1]));
   expect(called.filter((name) => name !== 'wait')).toEqual([
@@ -48,9 +56,96 @@ it('writes a scenario of the signing calls and faults, over both doors, that pas
     ...['initiate_signing', 'submit_signature_share', 'initiate_dkg', 'exchange_dkg_shares', 'initiate_signing'],
     ...['initiate_signing', 'inject', 'submit_signature_share', 'heal', 'advance_ms'],
   ]);
-  const run = runSimulated(scenario);
-  expect(run.verdict).toEqual({ kind: 'passed' });
+  expect(runSimulated(scenario).verdict).toEqual({ kind: 'passed' });
   // A scenario of something else does not pass.
   const otherwise = yaml.replace('DUPLICATE_INTENT', 'SESSION_ACCEPTED');
-  expect(runSimulated(loadScenario(otherwise, { file: 'my-session.yaml' })).verdict.kind).toBe('failed');
+  expect(runSimulated(load(otherwise)).verdict.kind).toBe('failed');
+});
+
+it('writes a scenario of a session of the wallet API, with what went wrong, that comes to the same states and amounts', async () => {
+  const recorder = startRecording(() => performance.now());
+  const [running, receiver] = await Promise.all([startService({ recorder }), WebhookReceiver.start()]);
+  const { must, call, service } = running;
+  const post = (status: number, path: string, body?: object) => must(status, 'POST', path, body);
+  receiver.answer('', [500, 204]);
+  const receiverUrl = receiver.url;
+  await post(201, '/v1/webhooks', { url: receiverUrl, events: ['transaction_intent.*'] });
+  const credentials = { api_key: 'key-of-mine-1234', private_key: 'a very private key' };
+  const custodian = { provider: 'fireblocks', name: 'custodian', credentials };
+  const { id: there } = await post(201, '/v1/provider-connections', custodian);
+  const { id: here } = await post(201, '/v1/provider-connections', {
+    provider: 'self_hosted',
+    name: 'cluster',
+    credentials: {},
+  });
+  const rules = [
+    { id: 'small', effect: 'allow', when: 'tx.amount <= 1000000000000000000' },
+    { id: 'large', effect: 'require_approval', when: 'tx.amount > 1000000000000000000', approvals: { quorum: 1 } },
+  ];
+  await post(201, '/v1/policies', { name: 'spending', rules });
+  const network = 'eip155:11155111';
+  const made = { provider_connection_id: here, network, policy: 'spending' };
+  // At the same time.
+  const [treasury, savings] = await Promise.all([
+    post(201, '/v1/wallets', { ...made, name: 'treasury' }),
+    post(201, '/v1/wallets', { network, provider_connection_id: there, name: 'savings' }),
+  ]);
+  const to = { address: savings.addresses[0].address };
+  const intents = `/v1/wallets/${treasury.id}/transaction-intents`;
+  const rest = async (id: string, status: string) =>
+    until(async () => {
+      const found = await must(200, 'GET', `${intents}/${id}`);
+      return found.status === status;
+    }, status);
+  // The first answer is lost after its effect; the client repeats the request, with its key.
+  await post(201, '/v1/sandbox/faults', {
+    id: 'lost',
+    fault: 'answer_lost',
+    route: 'POST /v1/wallets/:id/transaction-intents',
+    count: 1,
+  });
+  const small = { asset: 'ETH', amount: '0.25', destination: to, idempotency_key: 'small-1' };
+  await expect(call('POST', intents, small)).rejects.toThrow();
+  const paid = await post(201, intents, small);
+  await rest(paid.id, 'completed');
+  const large = await post(201, intents, { asset: 'ETH', amount: '1.5', destination: to });
+  await rest(large.id, 'pending_approval');
+  const { approverToken } = running;
+  expect((await call('POST', `${intents}/${large.id}/approve`, {}, approverToken)).status).toBe(200);
+  await rest(large.id, 'completed');
+  // Of a signature the first answer is lost, and the second call is refused.
+  await post(201, '/v1/sandbox/faults', { fault: 'answer_lost', route: 'POST /v1/signing/share', count: 1 });
+  await expect(signature(running, 'sandbox-bip340', digest, 'signed')).rejects.toThrow();
+  await post(201, '/v1/sandbox/faults', {
+    fault: 'answer_status',
+    route: 'POST /v1/signing/initiate',
+    status: 503,
+    count: 1,
+  });
+  await expect(signature(running, 'sandbox-bip340', digest, 'signed')).rejects.toThrow('503');
+  await post(400, intents, { asset: 'ETH', amount: 'much', destination: to });
+  await must(404, 'GET', `${intents}/txi_00000000-0000-7000-8000-000000000000`);
+  expect((await call('GET', '/v1/wallets', undefined, 'svc_sk_test_unknown')).status).toBe(401);
+  await must(200, 'GET', '/v1/health');
+  await post(200, '/v1/sandbox/clock', { advance_s: 60 });
+  await until(
+    () => receiver.acknowledged().filter((type) => type === 'transaction_intent.completed').length === 2,
+    'told',
+  );
+  const balance = (await must(200, 'GET', `/v1/wallets/${treasury.id}`)).assets[0].balance;
+  await recorder.finish();
+  await service.stop();
+  await receiver.stop();
+
+  const yaml = written(recorder);
+  for (const secret of [...Object.values(credentials), running.token, approverToken, receiverUrl, 'whsec_'])
+    expect(yaml).not.toContain(secret);
+  expect(yaml).toContain(
+    '# Not in it, because no step says it:\n#   GET /v1/wallets (401)\n#   GET /v1/health (200)\n',
+  );
+  expect(yaml).toContain(`assets.0.balance: "${balance}"`);
+  const run = await runInCustodyWorld(load(yaml));
+  expect(run.verdict).toEqual({ kind: 'passed' });
+  const otherwise = yaml.replace(`assets.0.balance: "${balance}"`, 'assets.0.balance: "1"');
+  expect((await runInCustodyWorld(load(otherwise))).verdict.kind).toBe('stuck');
 });

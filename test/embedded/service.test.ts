@@ -106,8 +106,50 @@ describe('an embedded service', () => {
     const session = await must(200, 'GET', `/v1/sandbox/sessions/${id ?? made.receipt.session_id}`);
     expect(session.transcript.length).toBeGreaterThan(4);
     expect((await must(200, 'POST', '/v1/sandbox/faults/reset')).removed).toBe(2);
-    // Its door is real.
-    await must(422, 'POST', '/v1/sandbox/faults', { fault: 'answer_lost' });
+  });
+
+  it('has API faults: answers that are refused, late, lost after their effect, and cut', async () => {
+    const { must, call, service, token } = running;
+    const arm = (fault: object) => must(201, 'POST', '/v1/sandbox/faults', { count: 1, ...fault });
+    const route = 'POST /v1/provider-connections';
+    const connect = (key: string) =>
+      call('POST', '/v1/provider-connections', { provider: 'self_hosted', name: key, credentials: {} }, undefined, key);
+    await arm({ fault: 'answer_status', route, status: 503, retry_after_s: 2 });
+    const refused = await connect('refused');
+    expect([refused.status, refused.body.error.code]).toEqual([503, 'provider_unavailable']);
+    await arm({ fault: 'answer_slow', route, by_ms: 60 });
+    const beganMs = performance.now();
+    const slow = await connect('slow');
+    expect([slow.status, performance.now() - beganMs >= 60]).toEqual([201, true]);
+    for (const fault of ['answer_lost', 'answer_cut']) {
+      await arm({ fault, route });
+      await expect(connect(fault)).rejects.toThrow();
+      // It took effect: the same request again is told so.
+      const again = await connect(fault);
+      expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+    }
+    const client = grpcApi(service.grpcAddress, token);
+    const asked = { walletId: 'sandbox-bip340', messageHash: digest };
+    const rpc = 'InitiateSigning';
+    await arm({ fault: 'answer_status', rpc, status: 429 });
+    await expect(client.initiateSigning(asked)).rejects.toMatchObject({ status: grpcStatus.RESOURCE_EXHAUSTED });
+    for (const fault of ['answer_lost', 'answer_cut']) {
+      const transactionIntentId = `grpc-${fault}`;
+      await arm({ fault, rpc });
+      await expect(client.initiateSigning({ ...asked, transactionIntentId })).rejects.toMatchObject({
+        status: grpcStatus.UNAVAILABLE,
+      });
+      await until(async () => {
+        const { receipt } = await client.initiateSigning({ ...asked, transactionIntentId });
+        return receipt?.reasonCode === 'DUPLICATE_INTENT';
+      }, 'the session of the lost answer');
+    }
+    await arm({ fault: 'answer_slow', rpc, by_ms: 60 });
+    const sinceMs = performance.now();
+    expect((await client.initiateSigning({ ...asked, transactionIntentId: 'grpc-slow' })).receipt).toBeDefined();
+    expect(performance.now() - sinceMs).toBeGreaterThanOrEqual(60);
+    client.close();
+    await must(200, 'POST', '/v1/sandbox/faults/reset');
   });
 
   it('advances its clock, and goes back to a snapshot', async () => {

@@ -7,13 +7,17 @@ export interface Answer {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: answers have every shape.
   readonly body: any;
+  readonly headers: Headers;
 }
 
 export interface Running {
   readonly service: EmbeddedService;
   readonly keys: readonly ReadyKey[];
   readonly token: string;
-  call(method: string, path: string, body?: object, token?: string): Promise<Answer>;
+  /** Of the same tenant: approves what the other has initiated. */
+  readonly approverToken: string;
+  /** `key`: its Idempotency-Key. */
+  call(method: string, path: string, body?: object, token?: string, key?: string): Promise<Answer>;
   /** As `call`, for an answer of that status alone. */
   must(status: number, method: string, path: string, body?: object): Promise<Answer['body']>;
 }
@@ -33,22 +37,26 @@ export async function startService(options: Partial<EmbeddedOptions> = {}): Prom
     },
     ...options,
   });
-  const { token } = sandbox;
-  const call: Running['call'] = async (method, path, body, as = token) => {
+  const { token, approverToken } = sandbox;
+  const call: Running['call'] = async (method, path, body, as = token, key) => {
     const response = await fetch(`http://${service.httpAddress}${path}`, {
       method,
-      headers: { authorization: `Bearer ${as}`, ...(body && { 'content-type': 'application/json' }) },
+      headers: {
+        authorization: `Bearer ${as}`,
+        ...(body && { 'content-type': 'application/json' }),
+        ...(key !== undefined && { 'idempotency-key': key }),
+      },
       ...(body && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+    return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
   };
   const must: Running['must'] = async (status, method, path, body) => {
     const answer = await call(method, path, body);
     if (answer.status !== status) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
     return answer.body;
   };
-  return { service, keys, token, call, must };
+  return { service, keys, token, approverToken, call, must };
 }
 
 /** A whole signature over a digest, in base64. */

@@ -1,0 +1,171 @@
+/**
+ * API faults of an embedded service, injected at its own servers: answers that come late, are lost after their effect, are
+ * cut in their body, or are refusals. While no fault is armed, requests pass unchanged.
+ */
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { Server } from '@grpc/grpc-js';
+import { pauseFor } from '../fault-injection/api-proxy-ports.ts';
+import { grpcRefusalOf, isFaultyPath, refusalOf } from '../faults/api-fault-answers.ts';
+import type { DoorRequest, DoorVerdict } from '../faults/vocabulary/engine-contract.ts';
+import type { Serve, ServeResponse } from '../gateway/serve/contract.ts';
+
+/** undefined: no fault is armed. */
+export type ApiFaults = (request: DoorRequest) => DoorVerdict | undefined;
+
+const touched = new WeakMap<ServeResponse, 'severed' | 'refused'>();
+
+/** `severed`: a client gets none of it, or a part alone. `refused`: no gateway has seen the request. */
+export function faultOf(response: ServeResponse): 'severed' | 'refused' | undefined {
+  return touched.get(response);
+}
+
+function isUntouched({ fate, delayMs }: DoorVerdict): boolean {
+  return fate === 'answered' && delayMs === 0;
+}
+
+/** `serve` with faults, for the HTTP server. */
+export function faultyServe(serve: Serve, faults: ApiFaults): Serve {
+  return async (request) => {
+    const [path = ''] = request.target.split('?', 1);
+    const verdict = isFaultyPath(path) ? faults({ door: 'http', method: request.method, path }) : undefined;
+    if (verdict === undefined || isUntouched(verdict)) return serve(request);
+    const { fate, delayMs } = verdict;
+    if (fate === 'refused') {
+      await pauseFor(delayMs);
+      const refusal = refusalOf(verdict, request.entry?.requestId ?? '');
+      touched.set(refusal, 'refused');
+      return refusal;
+    }
+    const response = await serve(request);
+    await pauseFor(delayMs);
+    if (fate === 'answered') return response;
+    const broken = brokenOff(response, fate === 'cut');
+    touched.set(broken, 'severed');
+    return broken;
+  };
+}
+
+/** The connection ends in the place of the answer, or within its body. */
+function brokenOff({ status, headers, body = '', stream }: ServeResponse, hasBegun: boolean): ServeResponse {
+  return {
+    ...{ status, headers },
+    stream: async function* (cut) {
+      if (hasBegun) {
+        const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
+        if (stream === undefined) yield text.slice(0, Math.floor(text.length / 2));
+        else yield* firstOf(stream(cut));
+        // It is on its way before the connection ends.
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      cut();
+    },
+  };
+}
+
+async function* firstOf(pieces: AsyncIterableIterator<string>): AsyncGenerator<string> {
+  const { done, value } = await pieces.next();
+  if (done !== true) yield value;
+  await pieces.return?.();
+}
+
+// --- gRPC ----------------------------------------------------------------------------------------------------------
+
+const api = /^\/svc\.mesh\.v1\.\w+\/(\w+)$/;
+
+type OnStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
+
+interface StreamServer {
+  on(event: string, listener: OnStream): unknown;
+}
+
+/** A part of grpc-js's server that its types hide; the version is exact. */
+interface WithStreams {
+  _setupHandlers(http2Server: StreamServer, interceptors: unknown): void;
+}
+
+/** Before the server is bound. Health and reflection always pass. */
+export function faultyGrpc(server: Server, faults: ApiFaults): void {
+  const inner = server as unknown as WithStreams;
+  const setUp = inner._setupHandlers;
+  inner._setupHandlers = (http2Server, interceptors) => {
+    const listeners: OnStream[] = [];
+    const own = http2Server.on;
+    http2Server.on = (event, listener) => {
+      if (event === 'stream') listeners.push(listener);
+      else own.call(http2Server, event, listener);
+      return http2Server;
+    };
+    setUp.call(server, http2Server, interceptors);
+    http2Server.on = own;
+    http2Server.on('stream', (stream, headers) => {
+      const rpc = api.exec(headers[':path'] ?? '')?.[1];
+      const verdict = rpc === undefined ? undefined : faults({ door: 'grpc', rpc });
+      if (verdict?.fate === 'refused') {
+        void refuse(stream, verdict);
+        return;
+      }
+      if (verdict !== undefined && !isUntouched(verdict)) holdAnswer(stream, verdict);
+      for (const listener of listeners) listener(stream, headers);
+    });
+  };
+}
+
+async function refuse(stream: ServerHttp2Stream, verdict: DoorVerdict): Promise<void> {
+  stream.on('error', () => undefined);
+  stream.resume();
+  await pauseFor(verdict.delayMs);
+  if (stream.destroyed) return;
+  const { code, details } = grpcRefusalOf(verdict);
+  const headers = {
+    ':status': 200,
+    'content-type': 'application/grpc',
+    'grpc-status': String(code),
+    'grpc-message': details,
+  };
+  stream.respond(headers, { endStream: true });
+}
+
+/**
+ * What the server writes is held back until it has written all: the call has its effect. A lost answer, and one that is
+ * cut, end the whole connection, as a broken network does.
+ */
+function holdAnswer(stream: ServerHttp2Stream, { fate, delayMs }: DoorVerdict): void {
+  const own = {
+    respond: stream.respond.bind(stream),
+    write: stream.write.bind(stream) as (piece: Buffer, written: () => void) => boolean,
+    end: stream.end.bind(stream) as (piece: Buffer) => unknown,
+  };
+  let head: Parameters<ServerHttp2Stream['respond']> = [];
+  const pieces: Buffer[] = [];
+  const finish = async (): Promise<void> => {
+    await pauseFor(delayMs);
+    if (stream.destroyed) return;
+    if (fate === 'lost') {
+      stream.session?.destroy();
+      return;
+    }
+    own.respond(...head);
+    const body = Buffer.concat(pieces);
+    if (fate === 'answered') {
+      if (head[1]?.endStream !== true) own.end(body);
+      return;
+    }
+    own.write(body.subarray(0, Math.ceil(body.length / 2)), () => stream.session?.destroy());
+  };
+  Object.assign(stream, {
+    respond: (...given: typeof head) => {
+      head = given;
+      if (given[1]?.endStream === true) void finish();
+    },
+    write: (piece: Buffer, ...rest: unknown[]) => {
+      pieces.push(piece);
+      const written = rest.at(-1);
+      if (typeof written === 'function') process.nextTick(written);
+      return true;
+    },
+    end: () => {
+      void finish();
+      return stream;
+    },
+  });
+}

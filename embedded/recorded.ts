@@ -1,0 +1,66 @@
+/** What is recorded of an embedded service (service-recorder.ts), for recorded-scenario.ts to write. */
+import type { ControlMethod, ControlTakes } from '../faults/control.ts';
+import type { CallOutcome, SigningCall } from '../gateway/signing/signing-calls.ts';
+
+export interface RecordedCall {
+  readonly kind: 'call';
+  readonly beganMs: number;
+  readonly call: SigningCall;
+  /** undefined: none came. */
+  outcome: CallOutcome | undefined;
+  endedMs: number;
+}
+
+export interface RecordedOrder<M extends ControlMethod = ControlMethod> {
+  readonly kind: 'order';
+  readonly beganMs: number;
+  readonly method: M;
+  readonly takes: ControlTakes<M>;
+  /** Of the fault that it made. */
+  readonly fault: string | undefined;
+  endedMs: number;
+}
+
+/** Who made a request. */
+export interface RecordedPrincipal {
+  readonly tenant: string;
+  readonly actor: string;
+}
+
+/** A request of the wallet API. */
+export interface RecordedRequest {
+  readonly kind: 'request';
+  readonly beganMs: number;
+  readonly method: string;
+  /** The pattern of its path. */
+  readonly route: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly principal: RecordedPrincipal;
+  /** The Idempotency-Key. */
+  readonly key: string | undefined;
+  /** As it came; undefined: it has none, or it was not read. */
+  readonly body: string | undefined;
+  /** undefined: it was lost on its way, or the gateway died. */
+  answer: RecordedAnswer | undefined;
+  endedMs: number;
+}
+
+export interface RecordedAnswer {
+  readonly status: number;
+  /** Empty: it has none, or one that is too long. */
+  readonly body: string;
+  /** It is that of an earlier request with the same key. */
+  readonly isReplayed: boolean;
+}
+
+export type Recorded = RecordedCall | RecordedOrder | RecordedRequest;
+
+/** Something as it is when the recording ends. */
+export interface RecordedFinal {
+  readonly principal: RecordedPrincipal;
+  readonly route: string;
+  readonly target: string;
+  /** Of an answer 200. */
+  readonly body: string;
+}

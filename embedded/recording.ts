@@ -1,0 +1,41 @@
+/** A recorder that knows the operations of scenario files; loaded when something is recorded. */
+import { fromJsonString } from '@bufbuild/protobuf';
+import { callRequest, signingMethods } from '../api/signing-methods.ts';
+import { operations } from '../runner/scenario/generated-operations.ts';
+import { ServiceRecorder } from './service-recorder.ts';
+
+const byRoute = new Set(Object.values(operations).map(({ method, path }) => `${method} ${path}`));
+const ofSigning = new Set(signingMethods.map(({ httpPath }) => httpPath));
+/** Recorded as orders; what only reads it changes nothing. */
+const ofSandbox = /^\/v1\/sandbox\/(faults|nodes|clock|reset|snapshots)/;
+
+/** `nowMs`: of a clock that never jumps. */
+export function startRecording(nowMs: () => number): ServiceRecorder {
+  return new ServiceRecorder({
+    nowMs,
+    isSayable: (method, route) => byRoute.has(`${method} ${route}`),
+    isRecordedElsewhere: (route) => ofSigning.has(route) || ofSandbox.test(route),
+    routeAt: (method, path) => {
+      const found = Object.values(operations).find((one) => one.method === method && patternOf(one.path).test(path));
+      return found?.path ?? (ofSigning.has(path) ? path : undefined);
+    },
+    callAt: (path, body) => {
+      const method = signingMethods.find(({ httpPath }) => httpPath === path);
+      try {
+        return method && callRequest(method, fromJsonString(method.request, body));
+      } catch {
+        return undefined;
+      }
+    },
+    readerOf: (method, route) => {
+      const reader = Object.values(operations).find(
+        (one) => one.method === 'GET' && one.path.replace(/\/:[A-Za-z]+$/, '') === route && one.path !== route,
+      );
+      return method === 'POST' ? reader?.path : undefined;
+    },
+  });
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll('.', '[.]').replace(/:[A-Za-z]+/g, '[^/]+')}$`);
+}

@@ -1,0 +1,57 @@
+/** How API faults answer, in every world: which requests they touch, and what a refusal says. */
+import type { DoorVerdict } from './vocabulary/engine-contract.ts';
+
+const always = /^\/v1\/(sandbox\/|health$)/;
+
+/** The sandbox API (`/v1/sandbox/…`) and health always pass, so that a client can remove a fault of every route. */
+export function isFaultyPath(path: string): boolean {
+  return path.startsWith('/') && !always.test(path);
+}
+
+const codes: Readonly<Record<number, string>> = {
+  401: 'authentication_failed',
+  403: 'insufficient_scope',
+  404: 'not_found',
+  409: 'conflict',
+  422: 'provider_rejected',
+  429: 'rate_limited',
+  502: 'provider_unavailable',
+  503: 'provider_unavailable',
+  504: 'provider_unavailable',
+};
+
+/** A refusal over HTTP, as the service writes its errors. */
+export function refusalOf({ status = 503, retryAfterS }: DoorVerdict, requestId: string) {
+  const code = codes[status] ?? (status >= 500 ? 'internal_error' : 'invalid_request');
+  const body = JSON.stringify({
+    error: { code, message: 'refused by a fault of the door', request_id: requestId },
+  });
+  const headers: Record<string, string> = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    'x-request-id': requestId,
+    ...(retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }),
+  };
+  return { status, headers, body };
+}
+
+/** The status of gRPC that goes with one of HTTP, as the service pairs them (docs/http-and-grpc.md). */
+const grpcStatuses: Readonly<Record<number, number>> = {
+  400: 3,
+  401: 16,
+  403: 7,
+  404: 5,
+  409: 10,
+  422: 9,
+  429: 8,
+  500: 13,
+  502: 14,
+  503: 14,
+  504: 4,
+};
+const unknownStatus = 2;
+
+/** A refusal over gRPC. */
+export function grpcRefusalOf({ status = 503 }: DoorVerdict): { readonly code: number; readonly details: string } {
+  return { code: grpcStatuses[status] ?? unknownStatus, details: 'refused by a fault of the door' };
+}
