@@ -1,4 +1,4 @@
-/** What the sandbox API was told of faults, processes and the clock, as steps of a scenario. */
+/** Faults, actions on processes and clock advances that the sandbox API was asked for, as steps of a scenario. */
 import type { Fault } from '../faults/vocabulary/fault.ts';
 import type { Recorded, RecordedOrder } from './recorded.ts';
 
