@@ -35,10 +35,10 @@ interface InHand {
 const placeMaxMs = 150_000;
 
 /** A gateway has waited before it: what waits here is only what several gateways send at once. */
-const waits = { burstWaitMs: 1_000, standingAfterMs: 1_000, standingWaitMs: 250 };
+const waits = { burstWaitMs: 250, standingAfterMs: 250, standingWaitMs: 50 };
 /** What may be in hand whatever the rate: the first calls after a pause, and calls that wait for nodes. */
 const inHandLeast = 256;
-const behindMs = 500;
+const behindMs = 250;
 const rateWindowMs = 500;
 const gates = {
   begin: { limitStart: 256, limitMin: 32, ...waits },

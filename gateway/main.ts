@@ -26,6 +26,7 @@ import { assertGatewayConfig, type GatewayConfig } from './config.ts';
 import { grpcCredentials } from './grpc/credentials.ts';
 import { buildGrpc, type GrpcDoor } from './grpc/server.ts';
 import { buildHttp } from './http/app.ts';
+import { listenBacklog } from './http/connections.ts';
 import { LoadControl } from './limits/load-control.ts';
 import { RedisRateLimits } from './limits/rate-limits.ts';
 import { liveClusterLinks } from './live-cluster-links.ts';
@@ -161,7 +162,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
 
 async function listenHttp(http: FastifyInstance, { httpHost, httpPort }: GatewayConfig): Promise<string> {
   try {
-    await http.listen({ host: httpHost, port: httpPort });
+    await http.listen({ host: httpHost, port: httpPort, backlog: listenBacklog });
   } catch (error) {
     throw startError('HTTP', 'SIGNMESH_HTTP_PORT', httpHost, httpPort, error);
   }

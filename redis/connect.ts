@@ -8,6 +8,7 @@
  */
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { redisAddress } from './address.ts';
+import { timeOutByAnswers } from './command-timeout.ts';
 import { waitForReplicas } from './replicas.ts';
 import { slotOf, slotsTotal } from './slots.ts';
 
@@ -42,6 +43,7 @@ const noClusterText = "Cluster isn't ready and enableOfflineQueue options is fal
 export function connectRedis(url: string, { isPatient, replicas = 0, ...options }: ConnectOptions): Redis {
   const address = redisAddress(url);
   if (address === undefined) throw new RangeError('this is no address of a Redis');
+  timeOutByAnswers();
   const maxRetriesPerRequest = isPatient ? null : 0;
   if (address.nodes.length === 1) {
     const redis = new Redis(url, { ...options, maxRetriesPerRequest });

@@ -19,6 +19,9 @@ export interface ServiceErrorOptions {
   readonly cause?: unknown;
 }
 
+/** What callers get by the thousand when a service is overloaded or attacked: to write down its stack costs as much as the rest of it. */
+const withoutStack: ReadonlySet<ErrorKind> = new Set(['overloaded', 'rateLimited', 'authenticationFailed']);
+
 /** Thrown, or handed on as a value. The message is for the caller: no secrets, no internals. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
@@ -28,7 +31,10 @@ export class ServiceError extends Error {
   readonly headers: Readonly<Record<string, string>> | undefined;
 
   constructor(kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) {
+    const { stackTraceLimit } = Error;
+    if (withoutStack.has(kind)) Error.stackTraceLimit = 0;
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.kind = kind;
     this.details = options.details;
     this.headers = options.headers;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { builtFile } from '../../cli/common/built.ts';
 import { errorText, Failure } from '../../cli/common/failure.ts';
+import { readRecord } from '../../cli/common/process-identity.ts';
 import { freePort } from '../../cli/up/ports.ts';
 import type { Curve } from '../../load/calls/door.ts';
 import type { Key } from '../../load/verdict/signatures.ts';
@@ -65,9 +66,11 @@ export class BenchCluster {
     return this.#live.ready.token;
   }
 
-  /** By role: "redis", "coordinator", "node-1", …, "gateway", and "up", which watches them. */
+  /** By role: "redis", "coordinator", "node-1", …, "gateway", and "up", which watches them; of those that run now. */
   get pids(): Readonly<Record<string, number>> {
-    return this.#live.ready.pids;
+    const { pids } = this.#live.ready;
+    const now = (name: string) => readRecord(join(this.dataDir, 'run', `${name}.pid`))?.pid;
+    return Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, now(name) ?? pid]));
   }
 
   /** The ready-made key of a curve. */

@@ -1,41 +1,49 @@
 /**
- * What a signature costs while more and more finished sessions are stored: CPU of each role, Redis commands, memory. The
- * sessions are put into Redis by the coordinator's own store, in the cluster's own tenant, as a cluster of another number:
- * each is begun and completed, with its intent's guard and both events.
+ * What the service's operations cost while more and more finished sessions are stored: CPU of each role and commands of
+ * Redis for one of each, memory, and the start of a coordinator. Nothing of it may grow but the memory of Redis.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { systemRandom } from '../../actors/live/ports.ts';
 import { sandboxTenant } from '../../cli/cluster-files/sandbox.ts';
-import type { CoordinatorWrite } from '../../coordinator/contract/messages.ts';
-import { advance, openRecord, type SigningRecord } from '../../coordinator/contract/record.ts';
-import { changeEvent } from '../../coordinator/session/events.ts';
-import { openRedisStore } from '../../coordinator/store/redis-store.ts';
+import { httpClient } from '../../load/calls/http.ts';
 import { cpuSeconds, memory } from '../../load/measure/processes.ts';
-import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { newId } from '../../proto/ids.ts';
+import { makeWallets } from '../../load/operations/wallets.ts';
+import { tenantPrefix } from '../../redis/event-log.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';
+import { redisUse } from '../cluster/redis-use.ts';
 import { runLoad } from '../load/load.ts';
+import { SessionFiller } from './fill.ts';
+
+/** Of one operation. */
+export interface FlatCost {
+  readonly what: string;
+  /** Operations that were measured. */
+  readonly count: number;
+  readonly perSecond: number;
+  /** CPU milliseconds by role; `nodes` together. */
+  readonly cpuMs: Readonly<Record<string, number>>;
+  /** Commands that Redis performed, those of scripts included. */
+  readonly redisCommands: number;
+}
 
 export interface FlatPoint {
-  /** Finished sessions in Redis when the signatures began. */
+  /** Finished sessions in Redis when the measurements began. */
   readonly sessions: number;
-  readonly signatures: number;
-  readonly perSecond: number;
-  /** CPU milliseconds a signature, by role; `nodes` together. */
-  readonly cpuMs: Readonly<Record<string, number>>;
-  /** Commands that Redis performed for a signature, those of scripts included. */
-  readonly redisCommands: number;
+  readonly filledPerSecond: number;
+  readonly costs: readonly FlatCost[];
+  /** Entries of the tenant's event log. */
+  readonly events: number;
   /** Resident MiB by role, and what Redis itself says it uses. */
   readonly mib: Readonly<Record<string, number>>;
   readonly redisUsedMib: number;
+  /** From the death of the coordinator (kill -9) to the next signature, and CPU ms of its successor until then. */
+  readonly coordinatorStart: { readonly ms: number; readonly cpuMs: number };
 }
 
 const inFlight = 16;
-const fillAtOnce = 256;
-/** A number that no cluster has: its fence and its lifetimes are its own. */
-const fillerCluster = 1_000;
-const day = 86_400_000;
+const expiring = 512;
+const archived = 8;
+const idleMs = 3_000;
+const waitMaxMs = 120_000;
 
 export async function flatPoints(
   cluster: BenchCluster,
@@ -44,114 +52,173 @@ export async function flatPoints(
   ceremony: () => Promise<void>,
   say: (line: string) => void,
 ): Promise<readonly FlatPoint[]> {
-  const redis = new Redis(cluster.redisUrl);
-  const store = await openRedisStore({
-    redisUrl: cluster.redisUrl,
-    ...{ clusterId: 'bench', cluster: fillerCluster, resumeKey: randomBytes(32) },
-    onStatus: () => undefined,
-    onFenced: () => undefined,
-    onTampered: () => undefined,
-  });
-  const commands = async () => Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))?.[1]);
+  await runLoad({ inFlight, warmMs: 0, countMs: 1_000, ceremony });
+  const flat = new Flat(cluster, countMs, ceremony, say);
   const points: FlatPoint[] = [];
   try {
-    let stored = 0;
     for (const sessions of counts) {
-      const beganMs = performance.now();
-      const left = sessions - stored;
-      await fill(left, async () => {
-        for (const write of finishedSession(cluster.key('secp256k1').walletId)) {
-          const { kind } = await store.write(write);
-          if (kind !== 'written') throw new Error(`a session was not stored: ${kind}`);
-        }
-      });
-      stored = Math.max(stored, sessions);
-      say(`flat: ${sessions} sessions stored, ${left} in ${((performance.now() - beganMs) / 1000).toFixed(0)} s`);
-      let before: Record<string, number> = {};
-      let after: Record<string, number> = {};
-      let performed = 0;
-      await runLoad({ inFlight, warmMs: 0, countMs: 1_000, ceremony });
-      const commandsBefore = await commands();
-      const run = await runLoad({
-        ...{ inFlight, warmMs: 0, countMs, ceremony },
-        onCounting: () => {
-          before = cpuSeconds(cluster.pids);
-        },
-        onCounted: () => {
-          after = cpuSeconds(cluster.pids);
-        },
-      });
-      performed = (await commands()) - commandsBefore;
-      if (run.errors > 0) throw new Error(`flat: ${run.errors} errors: ${run.errorTexts.join('; ')}`);
-      stored += run.completed;
-      const used = Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
-      const point = {
-        sessions,
-        signatures: run.completed,
-        perSecond: run.perSecond,
-        cpuMs: byRole(after, (name, seconds) => ((seconds - (before[name] ?? seconds)) * 1000) / run.completed),
-        redisCommands: performed / run.completed,
-        mib: byRole(memory(cluster.pids), (_, { rss }) => rss / 1024 / 1024),
-        redisUsedMib: used / 1024 / 1024,
-      };
-      points.push(point);
-      say(
-        `flat: ${sessions} sessions: ${run.perSecond.toFixed(0)}/s, CPU ms ${rounded(point.cpuMs, 2)}, ` +
-          `${point.redisCommands.toFixed(1)} Redis commands, MiB ${rounded(point.mib, 0)}, Redis uses ${used >> 20} MiB`,
-      );
+      // Under the fence of the coordinator that runs now.
+      const filler = await SessionFiller.open(cluster);
+      try {
+        points.push(await flat.at(sessions, filler));
+      } finally {
+        filler.close();
+      }
     }
     return points;
   } finally {
-    await store.close();
-    redis.disconnect();
+    await flat.close();
   }
 }
 
-async function fill(count: number, one: () => Promise<void>): Promise<void> {
-  let left = count;
-  const worker = async () => {
-    for (; left > 0; ) {
-      left -= 1;
-      await one();
-    }
-  };
-  await Promise.all(Array.from({ length: fillAtOnce }, worker));
-}
+class Flat {
+  readonly #cluster: BenchCluster;
+  readonly #countMs: number;
+  readonly #ceremony: () => Promise<void>;
+  readonly #say: (line: string) => void;
+  readonly #redis: Redis;
+  readonly #client: ReturnType<typeof httpClient>;
+  #stored = 0;
 
-/** As a session of mock ECDSA begins and ends. */
-function finishedSession(keyId: string): readonly CoordinatorWrite[] {
-  const moment = { nowMs: Date.now(), random: systemRandom };
-  const intentId = randomUUID();
-  const ceremony: SigningRecord = {
-    kind: 'signing',
-    facts: {
-      ...{ intentId, keyId, curve: '', derivationPath: '', networkId: '' },
-      ...{ messageHash: randomBytes(32).toString('hex'), keystoreType: KeystoreType.UNSPECIFIED },
-      ...{ approvalMode: ApprovalMode.DIRECT_ALLOWED, intentsOnly: false, walletService: false },
-    },
-    ...{ curve: 'secp256k1', witnessMissing: false, policyApprovalTokenSha256: '', witnessSha256: '', attempt: 0 },
-    ...{ submitted: [], given: [], guarded: true, excluded: [], signature: '', recoveryId: -1 },
-  };
-  const session = openRecord(
-    {
-      ...{ tenant: sandboxTenant, sessionId: newId('sig', moment.nowMs, moment.random), ceremony },
-      ...{ state: ReceiptState.ACCEPTED, reasonCode: 'SESSION_ACCEPTED', message: 'The session is open.' },
-      ...{ expiresMs: moment.nowMs + day, correlationId: newId('cor', moment.nowMs, moment.random) },
-      ...{ approvalMode: ApprovalMode.DIRECT_ALLOWED, keystoreType: KeystoreType.MOCK_THRESHOLD },
-    },
-    moment,
-  );
-  const done = {
-    state: ReceiptState.BACKEND_COMPLETED as const,
-    reasonCode: 'SIGNATURE_COMPLETED' as const,
-    message: `signature by nodes 1, 2, 3, verified under the derived public key ${'02'.repeat(33)}`,
-  };
-  const signature = randomBytes(64).toString('hex');
-  const completed = advance(session, done, moment, { attempt: 1, submitted: [1, 2, 3], signature, recoveryId: 0 });
-  return [
-    { kind: 'create', session, event: changeEvent(session, moment), guardIntent: intentId, nowMs: moment.nowMs },
-    { kind: 'update', session: completed, event: changeEvent(completed, moment) },
-  ];
+  constructor(cluster: BenchCluster, countMs: number, ceremony: () => Promise<void>, say: (line: string) => void) {
+    this.#cluster = cluster;
+    this.#countMs = countMs;
+    this.#ceremony = ceremony;
+    this.#say = say;
+    this.#redis = new Redis(cluster.redisUrl);
+    this.#client = httpClient(cluster.httpUrl, cluster.token, inFlight);
+  }
+
+  async at(sessions: number, filler: SessionFiller): Promise<FlatPoint> {
+    const filledPerSecond = await this.#fill(sessions, filler);
+    const ids = await filler.some(256);
+    let turn = 0;
+    const read = () => {
+      turn += 1;
+      return this.#get(`/v1/sessions/${ids[turn % ids.length]}`);
+    };
+    const costs = [
+      await this.#load('a signature', this.#ceremony),
+      await this.#load('read a session', read),
+      await this.#load('list 50 sessions', () => this.#get('/v1/sessions?limit=50')),
+      await this.#measure('expire a session', () => this.#expire(filler)),
+      await this.#archive(),
+      await this.#idle(),
+    ];
+    const mib = byRole(memory(this.#cluster.pids), (_, { rss }) => rss / 1024 / 1024);
+    const redisUsedMib = Number(/used_memory:(\d+)/.exec(await this.#redis.info('memory'))?.[1]) / 1024 / 1024;
+    const events = await this.#redis.xlen(`${tenantPrefix(sandboxTenant)}evt`);
+    const coordinatorStart = await this.#startCoordinator();
+    const point = { sessions, filledPerSecond, costs, events, mib, redisUsedMib, coordinatorStart };
+    this.#say(
+      `flat: ${sessions} sessions, ${events} events: MiB ${rounded(mib, 0)}, Redis uses ${redisUsedMib.toFixed(0)} MiB; ` +
+        `a coordinator signs ${coordinatorStart.ms.toFixed(0)} ms after the death of the one before, ${coordinatorStart.cpuMs} ms of CPU`,
+    );
+    return point;
+  }
+
+  async close(): Promise<void> {
+    this.#redis.disconnect();
+    await this.#client.close();
+  }
+
+  /** Answers how many sessions a second were stored. */
+  async #fill(sessions: number, filler: SessionFiller): Promise<number> {
+    const count = Math.max(0, sessions - this.#stored);
+    const beganMs = performance.now();
+    await filler.finished(count);
+    this.#stored = Math.max(this.#stored, sessions);
+    const filledPerSecond = (count * 1_000) / (performance.now() - beganMs);
+    this.#say(`flat: ${sessions} sessions stored, ${filledPerSecond.toFixed(0)} a second`);
+    // Redis writes its file anew now and then: that is its own cost, and not of an operation.
+    await this.#until(async () => !/aof_rewrite_(in_progress|scheduled):1/.test(await this.#redis.info('persistence')));
+    return filledPerSecond;
+  }
+
+  #load(what: string, ceremony: () => Promise<void>): Promise<FlatCost> {
+    let total = 0;
+    return this.#measure(what, async () => {
+      const { completed, errors, errorTexts } = await runLoad({
+        inFlight,
+        warmMs: 0,
+        countMs: this.#countMs,
+        ceremony: async () => {
+          await ceremony();
+          total += 1;
+        },
+      });
+      if (errors > 0) throw new Error(`flat: ${what}: ${errors} errors: ${errorTexts.join('; ')}`);
+      if (completed === 0) throw new Error(`flat: ${what}: nothing was completed`);
+      return total;
+    });
+  }
+
+  async #measure(what: string, work: () => Promise<number>): Promise<FlatCost> {
+    const commands = async () => (await redisUse(this.#redis)).commands;
+    const [commandsBefore, before, beganMs] = [await commands(), cpuSeconds(this.#cluster.pids), performance.now()];
+    const count = await work();
+    const tookMs = performance.now() - beganMs;
+    const after = cpuSeconds(this.#cluster.pids);
+    const redisCommands = ((await commands()) - commandsBefore) / count;
+    const cpuMs = byRole(after, (name, seconds) => ((seconds - (before[name] ?? seconds)) * 1_000) / count);
+    this.#say(
+      `flat: ${what}: ${((count * 1_000) / tookMs).toFixed(0)}/s, CPU ms ${rounded(cpuMs, 2)}, ${redisCommands.toFixed(1)} Redis commands`,
+    );
+    return { what, count, perSecond: (count * 1_000) / tookMs, cpuMs, redisCommands };
+  }
+
+  async #expire(filler: SessionFiller): Promise<number> {
+    await filler.open(expiring, 1_000);
+    await this.#until(async () => (await filler.openCount) === 0);
+    return expiring;
+  }
+
+  /** Once nodes have dealt what the load before has used up. */
+  async #idle(): Promise<FlatCost> {
+    await sleep(idleMs);
+    return this.#measure('nothing, for a second', async () => {
+      await sleep(idleMs);
+      return idleMs / 1_000;
+    });
+  }
+
+  async #archive(): Promise<FlatCost> {
+    const wallets = await makeWallets(this.#client, 'self_hosted', archived);
+    return this.#measure('archive a wallet', async () => {
+      for (const { id } of wallets) {
+        const { status, text } = await this.#client.send('POST', `/v1/wallets/${id}/archive`, '{"reason":"bench"}');
+        if (status >= 300) throw new Error(`flat: archive: HTTP ${status}: ${text}`);
+      }
+      return archived;
+    });
+  }
+
+  /** Its supervisor starts another. */
+  async #startCoordinator(): Promise<FlatPoint['coordinatorStart']> {
+    const beganMs = performance.now();
+    process.kill(this.#cluster.pids.coordinator!, 'SIGKILL');
+    await this.#until(() =>
+      this.#ceremony().then(
+        () => true,
+        () => false,
+      ),
+    );
+    const ms = performance.now() - beganMs;
+    return { ms, cpuMs: Math.round((cpuSeconds(this.#cluster.pids).coordinator ?? 0) * 1_000) };
+  }
+
+  async #get(path: string): Promise<void> {
+    const { status, text } = await this.#client.send('GET', path);
+    if (status !== 200) throw new Error(`GET ${path}: HTTP ${status}: ${text.slice(0, 200)}`);
+  }
+
+  async #until(holds: () => Promise<boolean>): Promise<void> {
+    const untilMs = performance.now() + waitMaxMs;
+    while (!(await holds())) {
+      if (performance.now() > untilMs) throw new Error(`flat: it does not hold after ${waitMaxMs} ms: ${holds}`);
+      await sleep(20);
+    }
+  }
 }
 
 function byRole<T>(of: Readonly<Record<string, T>>, value: (name: string, one: T) => number): Record<string, number> {
@@ -167,4 +234,8 @@ function rounded(values: Readonly<Record<string, number>>, digits: number): stri
   return Object.entries(values)
     .map(([name, value]) => `${name} ${value.toFixed(digits)}`)
     .join(', ');
+}
+
+function sleep(forMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, forMs));
 }

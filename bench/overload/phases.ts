@@ -3,17 +3,21 @@
  * that. Beside the load health is asked, and afterwards how long it takes until calls are as fast as before, and what memory the
  * gateway has left.
  */
+import { spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { Agent, request } from 'undici';
-import { memory } from '../../load/measure/processes.ts';
+import { builtFile } from '../../cli/common/built.ts';
+import { cpuSeconds, memory } from '../../load/measure/processes.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';
 import { runLoad } from '../load/load.ts';
 import { type Answered, type OpenResult, openLoad, type Percentiles, percentiles } from './open-load.ts';
 
 export interface OverloadPhase {
   readonly name: string;
-  /** Good answers a second of a closed load, 64 in flight. */
+  /** Good answers a second of a closed load, 64 in flight; `maximumAfter`: once more at the end, since the machine may have changed. */
   readonly maximum: number;
+  readonly maximumAfter: number;
   readonly runs: readonly OverloadRun[];
   /** Seconds after the load until ten calls in a row took at most three times what they took before it. */
   readonly recoverySeconds: number;
@@ -25,6 +29,8 @@ export interface OverloadRun extends OpenResult {
   readonly times: number;
   /** Milliseconds of `GET /v1/health` during the run. */
   readonly health: Percentiles;
+  /** Milliseconds of CPU: of the service for a good answer, in this run and at the maximum; of the gateway for a refusal. */
+  readonly cpu: { readonly msEachGood: number; readonly atMaximumMs: number; readonly msEachRefusal: number };
 }
 
 interface Target {
@@ -113,53 +119,88 @@ async function measure(
     const { status } = await call();
     if (status >= 300) throw new Error(`HTTP ${status}`);
   };
-  const { perSecond: maximum, latency } = await runLoad({ inFlight, warmMs: 1.5 * countMs, countMs, ceremony });
-  say(`overload: ${name}: at most ${maximum.toFixed(1)}/s, p50 ${latency.p50} ms with ${inFlight} in flight`);
+  const closed = async () => {
+    let before = cpuOf(cluster.pids);
+    let cpu = before;
+    const { perSecond, latency, completed } = await runLoad({
+      ...{ inFlight, warmMs: countMs, countMs, ceremony },
+      onCounting: () => {
+        before = cpuOf(cluster.pids);
+      },
+      onCounted: () => {
+        cpu = cpuOf(cluster.pids);
+      },
+    });
+    return { perSecond, latency, cpuMs: since(before, cpu, completed) };
+  };
+  const { perSecond: maximum, latency, cpuMs } = await closed();
+  say(
+    `overload: ${name}: at most ${maximum.toFixed(1)}/s, p50 ${latency.p50} ms with ${inFlight} in flight; ` +
+      `CPU ms each ${cpuMs.all.toFixed(2)}, of it the gateway ${cpuMs.gateway.toFixed(2)}`,
+  );
   // Transfers go on after their answers: what the load has left is done first.
   await new Promise((resolve) => setTimeout(resolve, settleMs));
   const beforeMs = await alone(call);
   const before = rss();
   const runs: OverloadRun[] = [];
   for (const times of [1, 3]) {
-    const probe = healthProbe(cluster.httpUrl);
+    const probe = await startHealthProbe(`${cluster.httpUrl}/v1/health`);
+    const cpuBefore = cpuOf(cluster.pids);
     const run = await openLoad(maximum * times, countMs, call);
+    const { all, gateway } = since(cpuBefore, cpuOf(cluster.pids), 1);
     const health = await probe.stop();
-    runs.push({ times, health, ...run });
+    const gatewayCpuMs = Math.max(0, gateway - run.good * cpuMs.gateway) / Math.max(1, run.refused);
+    const cpu = { msEachGood: all / Math.max(1, run.good), atMaximumMs: cpuMs.all, msEachRefusal: gatewayCpuMs };
+    runs.push({ times, health, cpu, ...run });
     if (times === 1) await recovery(call, beforeMs);
     const { goodPerSecond, refused, sent, goodMs, refusedMs, other, generatorLateMs } = run;
     say(
       `overload: ${name}, ${times} x: ${goodPerSecond.toFixed(1)} good/s (${((100 * goodPerSecond) / maximum).toFixed(0)} %), ` +
-        `p99 ${goodMs.p99} ms; ${refused} of ${sent} refused, p50 ${refusedMs.p50} ms, p99 ${refusedMs.p99} ms; ` +
+        `p50 ${goodMs.p50} ms, p99 ${goodMs.p99} ms, CPU ms each ${cpu.msEachGood.toFixed(2)}; ${refused} of ${sent} refused, ` +
+        `p50 ${refusedMs.p50} ms, p99 ${refusedMs.p99} ms, CPU ms each ${cpu.msEachRefusal.toFixed(3)}; ` +
         `health at most ${health.max} ms; other ${JSON.stringify(other)}; generator late ${Math.round(generatorLateMs)} ms`,
     );
   }
   const atEnd = rss();
   const recoverySeconds = await recovery(call, beforeMs);
   await new Promise((resolve) => setTimeout(resolve, settleMs));
-  const phase = { name, maximum, runs, recoverySeconds, gatewayMib: { before, atEnd, after: rss() } };
+  const after = rss();
+  const { perSecond: maximumAfter } = await closed();
+  const phase = { name, maximum, maximumAfter, runs, recoverySeconds, gatewayMib: { before, atEnd, after } };
   say(
-    `overload: ${name}: itself again after ${recoverySeconds.toFixed(1)} s; gateway MiB ${JSON.stringify(phase.gatewayMib)}`,
+    `overload: ${name}: itself again after ${recoverySeconds.toFixed(1)} s; at most ${maximumAfter.toFixed(1)}/s then; ` +
+      `gateway MiB ${JSON.stringify(phase.gatewayMib)}`,
   );
   return phase;
 }
 
-/** Asks health ten times a second, on a connection of its own each time, as a prober does. */
-function healthProbe(url: string): { stop(): Promise<Percentiles> } {
-  const tookMs: number[] = [];
-  let stopped = false;
-  const probing = (async () => {
-    while (!stopped) {
-      const beganMs = performance.now();
-      const { body } = await request(`${url}/v1/health`, { reset: true, headersTimeout: 60_000 });
-      await body.dump();
-      tookMs.push(performance.now() - beganMs);
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-  })();
+interface Cpu {
+  readonly all: number;
+  readonly gateway: number;
+}
+
+/** Seconds of all processes of the service. */
+function cpuOf(pids: BenchCluster['pids']): Cpu {
+  const seconds = cpuSeconds(pids);
+  return { all: Object.values(seconds).reduce((sum, one) => sum + one, 0), gateway: seconds.gateway ?? 0 };
+}
+
+/** In milliseconds, for each of so many. */
+function since(before: Cpu, after: Cpu, count: number): Cpu {
+  const each = (from: number, to: number) => ((to - from) * 1_000) / Math.max(1, count);
+  return { all: each(before.all, after.all), gateway: each(before.gateway, after.gateway) };
+}
+
+async function startHealthProbe(url: string): Promise<{ stop(): Promise<Percentiles> }> {
+  const child = spawn(process.execPath, [builtFile('bench/overload/health-probe.js'), url], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  await once(child, 'message');
   return {
     stop: async () => {
-      stopped = true;
-      await probing;
+      const told = once(child, 'message') as Promise<[number[]]>;
+      child.send('stop');
+      const [tookMs] = await told;
       return percentiles(tookMs);
     },
   };

@@ -353,12 +353,27 @@ function idle({ signing, dkg, wallet, events }: Results): string[] {
 }
 
 function flatLines(points: Results['flat']): string[] {
-  const roles = ['gateway', 'coordinator', 'nodes', 'redis'];
-  const heads = ['finished sessions', '/s', ...roles.map((role) => `${role} CPU ms`), 'Redis commands'];
-  const memory = [...roles.map((role) => `${role} MiB`), 'Redis used MiB'];
-  const rows = points.map(({ sessions, perSecond, cpuMs, redisCommands, mib, redisUsedMib }) => [
-    ...[String(sessions), whole(perSecond), ...roles.map((role) => (cpuMs[role] ?? 0).toFixed(2))],
-    ...[redisCommands.toFixed(1), ...roles.map((role) => whole(mib[role] ?? 0)), whole(redisUsedMib)],
+  const roles = ['gateway', 'coordinator', 'nodes', 'worker', 'redis'];
+  const costs = points[0]!.costs.flatMap(({ what }, index) =>
+    points.map(({ sessions, costs }) => {
+      const { perSecond, cpuMs, redisCommands } = costs[index]!;
+      const cells = [whole(perSecond), ...roles.map((role) => (cpuMs[role] ?? 0).toFixed(2)), redisCommands.toFixed(1)];
+      return [what, String(sessions), ...cells];
+    }),
+  );
+  const rest = points.map(({ sessions, filledPerSecond, events, mib, redisUsedMib, coordinatorStart }) => [
+    ...[String(sessions), whole(filledPerSecond), String(events), ...roles.map((role) => whole(mib[role] ?? 0))],
+    ...[whole(redisUsedMib), whole(coordinatorStart.ms), String(coordinatorStart.cpuMs)],
   ]);
-  return ['', 'Signatures (mock ECDSA, REST) beside finished sessions', '', ...grid([...heads, ...memory], rows)];
+  const cpu = roles.map((role) => `${role} CPU ms`);
+  const memory = [...roles.map((role) => `${role} MiB`), 'Redis used MiB'];
+  const start = ['coordinator anew, ms', 'its CPU ms'];
+  return [
+    '',
+    'What one operation costs beside finished sessions',
+    '',
+    ...grid(['', 'finished sessions', '/s', ...cpu, 'Redis commands'], costs),
+    '',
+    ...grid(['finished sessions', 'stored/s', 'events', ...memory, ...start], rest),
+  ];
 }

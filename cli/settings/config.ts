@@ -274,7 +274,7 @@ export const variables = {
   ),
   SIGNMESH_LOAD_WAIT_MS: variable(
     duration(60_000),
-    2000,
+    500,
     ['up', 'gateway'],
     'How long a call may wait for its turn in a burst, in milliseconds, and in a lasting overload an eighth of it. A call that would have to wait longer is refused at once: 429, RESOURCE_EXHAUSTED.',
   ),

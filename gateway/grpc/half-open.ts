@@ -1,12 +1,13 @@
 /**
  * A deadline for what a gRPC client sends: a stream that its client has not ended in time is answered DEADLINE_EXCEEDED and
  * closed, as a slow HTTP request is. grpc-js has none: a call that never ends its message would stay for ever. The
- * bound of connections stands here too.
+ * bounds of connections, open and waiting, stand here too.
  */
 import type { Http2SecureServer, ServerHttp2Stream } from 'node:http2';
 import { type Server, status } from '@grpc/grpc-js';
 import type { Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
+import { listenBacklog } from '../http/connections.ts';
 import { logTlsRefusals } from '../http/server-tls.ts';
 
 export interface HalfOpenOptions {
@@ -20,8 +21,9 @@ export interface HalfOpenOptions {
 /** RFC 9113 §7. */
 const cancelCode = 0x8;
 
-interface Inner extends Http2SecureServer {
+interface Inner extends Omit<Http2SecureServer, 'listen'> {
   maxConnections: number;
+  listen(address: object, ...rest: readonly unknown[]): unknown;
 }
 
 /** A part of grpc-js's server that its types hide; the version is exact. */
@@ -35,6 +37,8 @@ export function endHalfOpenStreams(server: Server, options: HalfOpenOptions): vo
   const setUp = inner._setupHandlers;
   inner._setupHandlers = (http2Server, interceptors) => {
     http2Server.maxConnections = options.connectionsMax;
+    const listen = http2Server.listen.bind(http2Server);
+    http2Server.listen = (address, ...rest) => listen({ ...address, backlog: listenBacklog }, ...rest);
     if (options.tlsLog !== undefined) logTlsRefusals(http2Server, 'gRPC', options.tlsLog);
     http2Server.on('stream', (stream) => watch(stream, options));
     setUp.call(server, http2Server, interceptors);

@@ -9,6 +9,13 @@ import type { TLSSocket } from 'node:tls';
 
 export const connectionsDefaultMax = 10_000;
 
+/**
+ * New connections that may wait until this process accepts them (the system's own bound, `somaxconn`, applies). Beyond it the system drops
+ * their first packets, which clients send again after 1, 3 and 7 s: with Node's 511 a process that is late for some tenths of a second
+ * would keep clients waiting for seconds without knowing of them.
+ */
+export const listenBacklog = 4_096;
+
 export function boundConnections(server: Server, connectionsMax: number): void {
   /** Requests under way, by connection. */
   const open = new Map<Socket, number>();

@@ -17,7 +17,7 @@ export interface LoadLimits {
   readonly waitMs: number;
 }
 
-export const loadLimitDefaults: LoadLimits = { inHandMax: 4_096, waitMs: 2_000 };
+export const loadLimitDefaults: LoadLimits = { inHandMax: 4_096, waitMs: 500 };
 
 /** What continues is done even by a process that is late: what begins is refused instead. */
 const continuingLeast = 256;

@@ -104,7 +104,7 @@ it('takes calls that continue a session while those that begin one wait, and ref
   expect(new Set(refused.map((each) => asked(each).request.case))).toEqual(new Set(['initiateSigning']));
 });
 
-it('begins no session while more is in hand than ends in half a second, and more when more ends', async () => {
+it('begins no session while more is in hand than ends in a quarter of a second, and more when more ends', async () => {
   const { timers, gate, delivered, refused, reply } = setUp();
   const share = (id: bigint) => gate.deliver(callOf(id, 'acme', 0, 'submitSignatureShare'));
   for (let id = 1n; id <= 256n; id += 1n) share(id);

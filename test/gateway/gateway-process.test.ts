@@ -1,8 +1,8 @@
 /** The gateway as it runs: real ports, a real link to a coordinator's link server, a real Redis. */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { createServer, type Server } from 'node:net';
+import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create } from '@bufbuild/protobuf';
@@ -153,6 +153,17 @@ async function healthBody(gateway: RunningGateway): Promise<object> {
 const post = (gateway: RunningGateway) =>
   request(`http://${gateway.httpAddress}/v1/signing/share`, { method: 'POST', headers, body: '{}' });
 
+/** As the kernel lists them (proc(5), /proc/net/tcp): 01 is established, 02 has sent its first packet and has no answer. */
+function connectionsTo(port: number): { established: number; waiting: number } {
+  const to = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const states = readFileSync('/proc/net/tcp', 'utf8')
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .flatMap(([, , remote = '', state]) => (remote.endsWith(to) ? [state] : []));
+  const count = (state: string) => states.filter((each) => each === state).length;
+  return { established: count('01'), waiting: count('02') };
+}
+
 const untilHealthy = (gateway: RunningGateway) =>
   expect.poll(async () => (await health(gateway)).status, { timeout: 5_000 }).toBe('ok');
 
@@ -169,6 +180,18 @@ describe('a gateway process', () => {
     const { authorization } = headers;
     expect((await grpcCall(client, share, new Uint8Array(), { authorization })).error).toBeUndefined();
     expect((await grpcCall(client, share, new Uint8Array(), {})).error?.code).toBe(status.UNAUTHENTICATED);
+  });
+
+  it('has room for new connections by the thousand while it is busy: none has to send its first packet again', async () => {
+    const gateway = await start();
+    for (const address of [gateway.httpAddress, gateway.grpcAddress]) {
+      const port = Number(address.split(':')[1]);
+      const sockets = Array.from({ length: 1_500 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+      // The kernel has answered them by now, and the gateway, which is this process, has accepted none.
+      await new Promise((resolve) => process.nextTick(resolve));
+      expect(connectionsTo(port)).toEqual({ established: 1_500, waiting: 0 });
+      for (const socket of sockets) socket.destroy();
+    }
   });
 
   it('starts without a coordinator and without Redis, says so, and answers 503', async () => {

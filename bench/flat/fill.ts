@@ -1,0 +1,153 @@
+/**
+ * Finished sessions for the flat part, stored as the coordinator stores them: by its own session store, in its own cluster, under
+ * its fence and its MACs, as copies of sessions that were really signed, each with a name, an intent and a message of its own.
+ * So lists, reads, sweeps and retention find what signatures would have left, at a fraction of their cost.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { systemRandom } from '../../actors/live/ports.ts';
+import { readRoster, readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
+import { sandboxTenant } from '../../cli/cluster-files/sandbox.ts';
+import { type CoordinatorRecord, type CoordinatorWrite, sessionKey } from '../../coordinator/contract/messages.ts';
+import {
+  advance,
+  type Moment,
+  openRecord,
+  type SessionOf,
+  type SigningRecord,
+} from '../../coordinator/contract/record.ts';
+import { changeEvent } from '../../coordinator/session/events.ts';
+import { redisKeys } from '../../coordinator/store/layout.ts';
+import { sessionStore } from '../../coordinator/store/session-store.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { newId } from '../../proto/ids.ts';
+import type { BenchCluster } from '../cluster/cluster.ts';
+
+type Signed = SessionOf<SigningRecord>;
+
+/** Sessions that go to Redis together, and how many such groups are under way. */
+const groupSize = 512;
+const groupsAtOnce = 3;
+const templatesMax = 64;
+const day = 86_400_000;
+
+export class SessionFiller {
+  readonly #redis: Redis;
+  readonly #store: ReturnType<typeof sessionStore>;
+  readonly #templates: readonly Signed[];
+  #next = 0;
+
+  private constructor(redis: Redis, store: ReturnType<typeof sessionStore>, templates: readonly Signed[]) {
+    this.#redis = redis;
+    this.#store = store;
+    this.#templates = templates;
+  }
+
+  /** After some signatures: it copies their sessions. */
+  static async open({ redisUrl, dataDir }: BenchCluster): Promise<SessionFiller> {
+    // No command has a timeout: on a busy machine a group takes as long as it takes.
+    const redis = new Redis(redisUrl, { maxRetriesPerRequest: null });
+    const { clusterId } = readRoster(dataDir, 'sandbox');
+    // The coordinator's own: a higher one would end it.
+    const fence = Number(await redis.get(redisKeys.fenceCounter(clusterId)));
+    const refused = (what: string) => () => {
+      throw new Error(`the bench's sessions are ${what}`);
+    };
+    const store = sessionStore(redis, fence, {
+      ...{ clusterId, resumeKey: readSecret(dataDir, secretFiles.coordinatorResume), soon: setImmediate },
+      ...{ onTampered: refused('not as the coordinator wrote them'), onFenced: refused('fenced off') },
+    });
+    const ids = await redis.zrevrange(redisKeys.list(sandboxTenant), 0, templatesMax - 1);
+    const found = await Promise.all(ids.map((id) => store.load(sessionKey(sandboxTenant, id))));
+    const templates = found.flatMap(signedIn);
+    if (templates.length === 0) throw new Error('there is no signed session to copy');
+    return new SessionFiller(redis, store, templates);
+  }
+
+  /** Ids of sessions that are stored. */
+  async some(count: number): Promise<readonly string[]> {
+    const key = redisKeys.list(sandboxTenant);
+    const total = await this.#redis.zcard(key);
+    const places = Array.from({ length: count }, (_, index) => Math.floor((index * total) / count));
+    const found = await Promise.all(places.map((place) => this.#redis.zrange(key, String(place), String(place))));
+    return found.flat().filter((id) => id.startsWith('sig_'));
+  }
+
+  /** Stores so many finished sessions. */
+  async finished(count: number): Promise<void> {
+    await this.#groups(count, async (size) => {
+      const sessions = Array.from({ length: size }, () => this.#session(Date.now(), day));
+      await this.#write(sessions.map(({ begun }) => begun));
+      await this.#write(sessions.map(({ done }) => done));
+    });
+  }
+
+  /** Stores so many sessions that are open, and past their lifetime after so long. */
+  async open(count: number, forMs: number): Promise<void> {
+    await this.#groups(count, async (size) => {
+      await this.#write(Array.from({ length: size }, () => this.#session(Date.now(), forMs).begun));
+    });
+  }
+
+  /** Sessions that have not ended. */
+  get openCount(): Promise<number> {
+    return this.#redis.zcard(redisKeys.ending(sandboxTenant));
+  }
+
+  close(): void {
+    this.#redis.disconnect();
+  }
+
+  async #groups(count: number, store: (size: number) => Promise<void>): Promise<void> {
+    let left = count;
+    const worker = async () => {
+      while (left > 0) {
+        const size = Math.min(left, groupSize);
+        left -= size;
+        await store(size);
+      }
+    };
+    await Promise.all(Array.from({ length: groupsAtOnce }, worker));
+  }
+
+  async #write(writes: readonly CoordinatorWrite[]): Promise<void> {
+    const outcomes = await Promise.all(writes.map((write) => this.#store.write(write)));
+    const refused = outcomes.find(({ kind }) => kind !== 'written');
+    if (refused !== undefined) throw new Error(`a session was not stored: ${JSON.stringify(refused)}`);
+  }
+
+  #session(nowMs: number, lifetimeMs: number): { readonly begun: CoordinatorWrite; readonly done: CoordinatorWrite } {
+    const template = this.#templates[this.#next % this.#templates.length]!;
+    this.#next += 1;
+    const moment: Moment = { nowMs, random: systemRandom };
+    const { attempt, submitted, signature, recoveryId, facts } = template.ceremony;
+    const intentId = randomUUID();
+    const ceremony: SigningRecord = {
+      ...template.ceremony,
+      facts: { ...facts, intentId, messageHash: randomBytes(32).toString('hex') },
+      ...{ attempt: 0, submitted: [], signature: '', recoveryId: -1 },
+    };
+    const session = openRecord(
+      {
+        ...{ tenant: sandboxTenant, sessionId: newId('sig', nowMs, systemRandom), ceremony },
+        ...{ state: ReceiptState.ACCEPTED, reasonCode: 'SESSION_ACCEPTED', message: 'The session is open.' },
+        ...{ expiresMs: nowMs + lifetimeMs, correlationId: newId('cor', nowMs, systemRandom) },
+        ...{ approvalMode: template.approvalMode, keystoreType: template.keystoreType },
+      },
+      moment,
+    );
+    const ended = advance(session, template, moment, { attempt, submitted, signature, recoveryId });
+    return {
+      begun: { kind: 'create', session, event: changeEvent(session, moment), guardIntent: intentId, nowMs },
+      done: { kind: 'update', session: ended, event: changeEvent(ended, moment) },
+    };
+  }
+}
+
+function signedIn(record: CoordinatorRecord | undefined): Signed[] {
+  if (record?.kind !== 'session') return [];
+  const { session } = record;
+  return session.state === ReceiptState.BACKEND_COMPLETED && session.ceremony.kind === 'signing'
+    ? [session as Signed]
+    : [];
+}
