@@ -7,12 +7,15 @@ import type { Checker } from '../sim/observation.ts';
 import { worldBeganMs } from '../sim/virtual-time.ts';
 import { answersAsModelled } from './answers.ts';
 import { statusTold } from './cluster-status.ts';
+import { dkgFailures } from './dkg-failures.ts';
+import { eventsAsModelled } from './events.ts';
 import { History } from './history.ts';
 import { type LifetimesMs, lifetimes } from './lifetimes.ts';
 import { answeredInTime } from './liveness.ts';
 import { requestsFollowed } from './node-requests.ts';
 import { honestNodes } from './nodes.ts';
 import { recordRules } from './record-rules.ts';
+import { Refusals } from './refusals.ts';
 import { requestsAsRecorded } from './requests.ts';
 import { sandboxAnswers } from './sandbox-answers.ts';
 
@@ -27,23 +30,27 @@ export interface ModelOptions {
 /** New checkers for one run. The first replays what the others read. */
 export function modelCheckers(options: ModelOptions): Checker[] {
   const history = new History();
+  const refusals = new Refusals();
   const replay: Checker = {
     invariant: 'record-as-modelled',
     observe(observation) {
       history.take(observation);
+      refusals.take(observation);
       return undefined;
     },
   };
   return [
     replay,
-    recordRules(history),
+    recordRules(history, refusals),
     lifetimes(options.lifetimesMs, history, worldBeganMs),
     requestsAsRecorded(history, options),
-    answersAsModelled(history, options.nodesTotal),
+    answersAsModelled(history, refusals, options.nodesTotal),
     sandboxAnswers(history),
     honestNodes(),
     requestsFollowed(options.nodesTotal),
     answeredInTime(options),
     statusTold(),
+    eventsAsModelled(history),
+    dkgFailures(history, options.nodesTotal),
   ].map(untilRolledBack);
 }

@@ -21,6 +21,7 @@ import {
 } from '../sim/invariants/sessions.ts';
 import type { Checker, Observation } from '../sim/observation.ts';
 import { type History, holdersOf } from './history.ts';
+import type { Refusals } from './refusals.ts';
 
 const S = ReceiptState;
 type DkgSession = SessionOf<DkgRecord>;
@@ -34,7 +35,7 @@ const reasonOf: Readonly<Partial<Record<ReceiptState, string>>> = {
   [S.ACCEPTED]: 'SESSION_ACCEPTED',
 };
 
-export function recordRules(history: History): Checker {
+export function recordRules(history: History, refusals: Refusals): Checker {
   /** "tenant/session node": a partial signature came from the node, or from a caller in its place. */
   const fromNode = new Set<string>();
   const fromCaller = new Set<string>();
@@ -152,7 +153,18 @@ export function recordRules(history: History): Checker {
       if (lost !== undefined) return `the partial of node ${lost} is lost within its attempt`;
     }
     if (state === S.REVOKED && before?.state !== S.REVOKED) return revoked(record);
-    return undefined;
+    return state === S.BACKEND_FAILED && before?.state !== S.BACKEND_FAILED ? failed(record) : undefined;
+  }
+
+  /** A reason that nodes gave needs nodes that gave it, so many that no quorum is left. */
+  function failed({ tenant, sessionId, reasonCode, ceremony: { facts, excluded } }: SigningSessionRecord) {
+    const key = history.key(tenant, facts.keyId);
+    if (reasonCode === 'QUORUM_UNAVAILABLE' || !key) return undefined;
+    const named = refusals.nodesFor(tenant, sessionId, reasonCode);
+    if (named.size === 0) return `it failed for ${reasonCode}, and no node said so`;
+    const gone = new Set(reasonCode === 'ORDER_REFUSED' ? named : [...refusals.nodes(tenant, sessionId), ...excluded]);
+    const left = holdersOf(key).filter((id) => !gone.has(id)).length;
+    return left >= key.threshold ? `it failed for ${reasonCode}, and ${left} nodes can still sign` : undefined;
   }
 
   /** A wallet ended it, or a newer session of its intent, in whose write this change stood. */

@@ -79,13 +79,16 @@ describe('of a run, the reference model', () => {
     seen = withCryptography('model', run);
   });
   const copy = () => structuredClone(seen) as Observation[];
+  /** Of the latest plant. */
+  let lastVerdicts: readonly string[] = [];
 
   /** The run with the first observation changed that `change` takes. */
   function planted<K extends Observation['kind']>(kind: K, change: (one: Changed) => boolean): string {
     const changed = copy();
     const found = changed.some((one) => one.kind === kind && change(one as Of<K>));
     expect(found).toBe(true);
-    return verdicts(changed)[0] ?? 'nothing';
+    lastVerdicts = verdicts(changed);
+    return lastVerdicts[0] ?? 'nothing';
   }
   const written = (wanted: (record: Changed) => boolean, change: (record: Changed) => void) =>
     planted('written', (one) => {
@@ -239,6 +242,71 @@ describe('of a run, the reference model', () => {
         one.kind !== 'written' || one.process !== 'node/2' || !one.write.deletes.some((key) => key.startsWith('key/')),
     );
     expect(verdicts(kept)[0]).toContain('the key wal_a is closed, and node/2 holds its share');
+  });
+
+  test('finds a receipt or an event that is not of its session', () => {
+    const receipt = (field: string, value: unknown) =>
+      answered('submitSignatureShare', (response) => {
+        response.receipt[field] = value;
+      });
+    expect(receipt('checkpointId', 'ckp_other')).toContain('name two checkpoints');
+    expect(receipt('clientName', 'another')).toContain('names another client');
+    expect(receipt('correlationId', 'cor_other')).toContain('names another correlation');
+    expect(
+      answered('submitSignatureShare', ({ checkpoint }) => {
+        checkpoint.state = ReceiptState.REVOKED;
+      }),
+    ).toContain('its checkpoint names another state');
+    expect(
+      answered('makeKey', (response) => {
+        response.participants = [1, 2];
+      }),
+    ).toContain('it names other nodes than its session');
+    const told = (field: string, value: unknown) =>
+      planted('written', ({ process, write }) => {
+        if (process !== 'coordinator' || write.event === undefined) return false;
+        write.event = { ...write.event, object: { ...write.event.object, [field]: value } };
+        return true;
+      });
+    expect(told('message', 'else')).toContain(
+      'event-as-modelled: the event dkg.session.accepted of session k says message',
+    );
+    expect(told('threshold', 3)).toContain('says threshold 3, expected 2');
+  });
+
+  test('finds a key generation, or a session, that fails for what no node said', () => {
+    const dkgFails = (reasonCode: string, culprits: readonly number[], stalledBy: readonly number[], attempt = 2) =>
+      written(
+        ({ ceremony, state, epoch }) => ceremony.kind === 'dkg' && state === ReceiptState.ACCEPTED && epoch > 1,
+        (record) => {
+          record.state = ReceiptState.BACKEND_FAILED;
+          record.reasonCode = reasonCode;
+          record.ceremony = { ...record.ceremony, attempt, verified: [], mayBeFinal: undefined, culprits, stalledBy };
+        },
+      );
+    const expected = 'failure-as-modelled: key k at epoch 2';
+    const said = (text: string) => text.includes(expected);
+    const of = (...terms: Parameters<typeof dkgFails>) => {
+      dkgFails(...terms);
+      return lastVerdicts.find(said);
+    };
+    expect(of('NODE_REFUSED', [], [2])).toContain('node 2 refused nothing and disputed nothing');
+    expect(of('NODE_REFUSED', [], [])).toContain('it names no node');
+    expect(of('DEALER_MISBEHAVED', [], [])).toContain('it names 0 culprits');
+    expect(of('DEALER_MISBEHAVED', [9], [])).toContain('node 9, which takes no part');
+    expect(of('TRANSCRIPT_MISMATCH', [], [])).toContain('its nodes report one result');
+    expect(of('NODES_UNAVAILABLE', [], [1])).toContain('its attempt is given up');
+    written(
+      ({ ceremony, state }) => ceremony.kind === 'signing' && state === ReceiptState.BACKEND_COMPLETED,
+      (record) => {
+        record.state = ReceiptState.BACKEND_FAILED;
+        record.reasonCode = 'KEYSTORE_MISMATCH';
+        record.ceremony = { ...record.ceremony, signature: '', submitted: [], given: [] };
+      },
+    );
+    expect(lastVerdicts).toContainEqual(
+      expect.stringContaining('it failed for KEYSTORE_MISMATCH, and no node said so'),
+    );
   });
 
   test('finds a node that deals a number twice, says two things, or refuses without a reason', () => {

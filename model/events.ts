@@ -1,0 +1,90 @@
+/**
+ * The reference model of a session's events: what the event of a change says of it, field by field. Written from docs/webhooks.md
+ * and the schemas of events; that each change has one event is `events-complete`'s matter.
+ */
+import type { SessionRecord } from '../coordinator/contract/record.ts';
+import {
+  ApprovalModeSchema,
+  KeystoreTypeSchema,
+  ReceiptState,
+  ReceiptStateSchema,
+} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { isSigning, type SessionChange } from '../sim/invariants/sessions.ts';
+import type { Checker, Observation } from '../sim/observation.ts';
+import { type History, holdersOf } from './history.ts';
+
+const textMax = 256;
+
+export function eventsAsModelled(history: History): Checker {
+  return {
+    invariant: 'event-as-modelled',
+    observe(observation: Observation) {
+      if (observation.kind !== 'written') return undefined;
+      for (const change of history.changes) {
+        const wrong = changed(change);
+        if (wrong) return wrong;
+      }
+      return undefined;
+    },
+  };
+}
+
+function changed({ record, event }: SessionChange): string | undefined {
+  if (event === undefined) return undefined;
+  const about = `the event ${event.type} of session ${record.sessionId}`;
+  if (event.atMs !== record.checkpointMs) return `${about} is of another time`;
+  if (event.correlationId !== record.correlationId) return `${about} has another correlation`;
+  if (event.resource.type !== `${record.ceremony.kind}_session`) return `${about} is about a ${event.resource.type}`;
+  const told = event.object as Readonly<Record<string, unknown>>;
+  for (const [field, value] of Object.entries({ ...common(record), ...ceremonial(record) })) {
+    if (JSON.stringify(told[field]) !== JSON.stringify(value))
+      return `${about} says ${field} ${JSON.stringify(told[field])}, expected ${JSON.stringify(value)}`;
+  }
+  return undefined;
+}
+
+function common(record: SessionRecord): Readonly<Record<string, unknown>> {
+  return {
+    kind: record.ceremony.kind,
+    state: ReceiptStateSchema.value[record.state]?.name,
+    reason_code: record.reasonCode,
+    message: record.message,
+    checkpoint_id: record.checkpointId,
+    keystore_type: KeystoreTypeSchema.value[record.keystoreType]?.name,
+    approval_mode: ApprovalModeSchema.value[record.approvalMode]?.name,
+    attempt: record.ceremony.attempt,
+    correlation_id: record.correlationId,
+    created_at: new Date(record.createdMs).toISOString(),
+    expires_at: new Date(record.expiresMs).toISOString(),
+  };
+}
+
+function ceremonial(record: SessionRecord): Readonly<Record<string, unknown>> {
+  if (isSigning(record)) {
+    const { facts, curve, excluded, policyApprovalTokenSha256, witnessSha256 } = record.ceremony;
+    return {
+      transaction_intent_id: facts.intentId.slice(0, textMax),
+      wallet_id: facts.keyId.slice(0, textMax),
+      network_id: facts.networkId.slice(0, textMax),
+      curve: curve || null,
+      culprits: excluded,
+      policy_approval_token_sha256: policyApprovalTokenSha256 || null,
+      human_approval_witness_sha256: witnessSha256 || null,
+    };
+  }
+  const { ceremony, state, reasonCode } = record;
+  if (ceremony.kind !== 'dkg') return {};
+  const { curve, threshold, totalNodes, networkId, publicKey, played, stalledBy, culprits } = ceremony;
+  const isFailed = state === ReceiptState.BACKEND_FAILED;
+  return {
+    curve,
+    threshold,
+    total_nodes: totalNodes,
+    participants: holdersOf(ceremony),
+    network_id: networkId,
+    public_key: publicKey || null,
+    client_supplied_dealers: Object.keys(played).map(Number),
+    stalled_by: isFailed ? (stalledBy ?? []) : [],
+    culprits: isFailed && reasonCode === 'DEALER_MISBEHAVED' ? culprits : [],
+  };
+}

@@ -1,0 +1,131 @@
+/**
+ * The reference model of answers about keys: InitiateDkg, MakeKey, ExchangeDkgShares and CloseKey. answers.ts says what it
+ * stands on.
+ */
+import type { DkgRecord, SessionOf } from '../coordinator/contract/record.ts';
+import { decodeShare } from '../crypto/dkg-transcripts.ts';
+import { verifyShare } from '../crypto/vss.ts';
+import type { CloseKeyRequest, CloseKeyResponse } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { DkgShareExchangeRequest, InitiateDkgRequest } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { hexOf, isSigning, stateName } from '../sim/invariants/sessions.ts';
+import {
+  type Answered,
+  type AnswerFacts,
+  isHidden,
+  isOpen,
+  isPaused,
+  notFound,
+  type Promised,
+} from './answer-facts.ts';
+import { holdersOf } from './history.ts';
+import { dkgFault, givenShareFault } from './request-forms.ts';
+
+export function dkgInitiated(
+  { history, nodesTotal }: AnswerFacts,
+  { call, reason, record, beganMs }: Answered,
+): string | undefined {
+  const { tenant, request, walletService, keyScheme, method } = call;
+  const { sessionId, threshold, totalNodes } = request as InitiateDkgRequest;
+  const about = { walletService, keyScheme: keyScheme !== undefined, isMaking: method === 'makeKey' };
+  const fault = dkgFault(request as InitiateDkgRequest, about, nodesTotal);
+  const isChecked = fault !== 'unchecked';
+  const isRight = fault === undefined;
+  if (isChecked && !isRight) return reason === fault ? undefined : `it hears ${reason}, expected ${fault}`;
+  if (method === 'makeKey') return undefined;
+  const [first] = history.versions(tenant, sessionId);
+  if (reason === 'DUPLICATE_SESSION' && first === undefined)
+    return 'it hears that its session exists, which it does not';
+  if (reason === 'SESSION_ACCEPTED') {
+    if (first === undefined || record?.epoch !== 1) return 'its session is not at its first epoch';
+    if (first.fromMs < beganMs) return 'it begins a session that exists';
+    const { ceremony } = record as { readonly ceremony: DkgRecord };
+    if (isChecked && (ceremony.threshold !== threshold || ceremony.totalNodes !== totalNodes))
+      return 'its session has another threshold or number of nodes';
+  } else if (isChecked && isRight && reason !== 'DUPLICATE_SESSION') return `it hears ${reason}`;
+  return undefined;
+}
+
+export function exchanged({ history }: AnswerFacts, { call, reason, record, beganMs }: Answered): string | undefined {
+  const { tenant, request, response, walletService } = call;
+  const asked = request as DkgShareExchangeRequest;
+  const [first] = history.versions(tenant, asked.sessionId);
+  if (!record) {
+    const unknown = first === undefined || first.fromMs >= beganMs || isHidden(asked.sessionId, walletService);
+    return notFound(asked.sessionId, unknown, reason);
+  }
+  if (isHidden(asked.sessionId, walletService)) return 'it tells a client of the key of a wallet';
+  if (record.ceremony.kind !== 'dkg' || record.sessionId !== asked.sessionId) return 'it tells of another session';
+  const { state, ceremony, reasonCode } = record;
+  const { verified } = response as { readonly verified: boolean };
+  const isGiven = asked.encryptedShare.length > 0 || asked.commitments.length > 0;
+  const holders = holdersOf(ceremony);
+  const [sender, recipient] = [asked.senderNodeId, asked.recipientNodeId];
+  const isStranger = [sender, recipient].some((id) => id !== 0 && !holders.includes(id));
+  // The nodes of a session may change while its call waits.
+  if (isStranger && reason === 'SHARE_VERIFIED') return 'a node that takes no part has verified a share';
+  if (!isStranger && reason === 'NODE_NOT_PARTICIPANT') return 'it hears that its nodes take no part';
+  if (isGiven && !isStranger) {
+    const wrong = given(asked, record as SessionOf<DkgRecord>, reason);
+    if (wrong) return wrong;
+  }
+  if (verified !== (reason === 'SHARE_VERIFIED' || reason === 'DKG_COMPLETED'))
+    return `it hears ${reason}: ${verified}`;
+  if (reason === 'SHARE_VERIFIED') {
+    if (!isOpen(state)) return `a share verifies in state ${stateName(state)}`;
+    const missing = (sender === 0 ? holders : [sender])
+      .filter((dealer) => isGiven || ceremony.played[dealer] === undefined)
+      .flatMap((dealer) => (recipient === 0 ? holders : [recipient]).map((to) => `${dealer}>${to}`))
+      .find((pair) => !ceremony.verified.includes(pair));
+    return missing && `it hears that its shares verified, and ${missing} is not durable`;
+  }
+  if (isGiven || reason === 'NODE_NOT_PARTICIPANT') return undefined;
+  if (!isOpen(state)) return reason === reasonCode ? undefined : `it hears ${reason}, expected ${reasonCode}`;
+  const isSupplied = sender !== 0 && recipient !== 0 && ceremony.played[sender] !== undefined;
+  const expected = ['NODES_UNAVAILABLE', isSupplied ? 'INVALID_REQUEST' : ''];
+  return expected.includes(reason) ? undefined : `it hears ${reason} in state ${stateName(state)}`;
+}
+
+/** A share that the caller supplies. */
+function given(asked: DkgShareExchangeRequest, record: SessionOf<DkgRecord>, reason: string): string | undefined {
+  const { ceremony, sessionId } = record;
+  const { curve, scheme = '' } = ceremony;
+  const expect = (code: string) => (reason === code ? undefined : `it hears ${reason}, expected ${code}`);
+  if (givenShareFault(asked, ceremony)) return expect('INVALID_REQUEST');
+  const isShared = scheme === '' || scheme === 'mock_ecdsa' || scheme.startsWith('frost_');
+  if (/^(wal|vky)_/.test(sessionId) || !isShared)
+    return reason === 'INVALID_REQUEST' ? undefined : expect('CLIENT_DEALERS_NOT_ALLOWED');
+  if (reason !== 'SHARE_VERIFIED' && reason !== 'DKG_COMPLETED') return undefined;
+  const known = ceremony.played[asked.senderNodeId];
+  if (known === undefined) return `it hears ${reason}, and its dealer is not client-supplied`;
+  if (asked.commitments.some((point, index) => hexOf(point) !== known[index]))
+    return `it hears ${reason} with other commitments than before`;
+  const share = decodeShare(curve, asked.encryptedShare);
+  const isRight = share !== undefined && verifyShare(curve, share, asked.recipientNodeId, asked.commitments);
+  return isRight ? undefined : `it hears ${reason}, and its share does not fit its commitments`;
+}
+
+/** CloseKey. `sinceMs`: when the call left. */
+export function closed(
+  { history, held }: AnswerFacts,
+  { tenant, request, response }: Promised,
+  sinceMs: number,
+): string | undefined {
+  const { keyId, revokeOnly } = request as CloseKeyRequest;
+  const { pendingNodes } = response as CloseKeyResponse;
+  for (const versions of history.all()) {
+    const { record, fromMs } = versions.at(-1)!;
+    if (!isSigning(record) || record.tenant !== tenant || record.ceremony.facts.keyId !== keyId) continue;
+    if (!isOpen(record.state) && !isPaused(record.state)) continue;
+    if (revokeOnly && (record.ceremony.facts.walletService || versions[0]!.fromMs >= sinceMs)) continue;
+    // Without the intent's place it never signs, and is not listed.
+    if (!record.ceremony.guarded || record.ceremony.curve === '' || fromMs < 0) continue;
+    return `the key ${keyId} is closed, and session ${record.sessionId} is ${stateName(record.state)}`;
+  }
+  // Of a key that was still being made, nodes may hold a share that no one asks for.
+  if (revokeOnly || history.keyMadeMs(tenant, keyId) >= sinceMs) return undefined;
+  const holder = [...held].find((one) => {
+    const [node, name] = one.split(' ');
+    return name === `${tenant}/${keyId}` && !pendingNodes.includes(Number(node!.split('/')[1]));
+  });
+  return holder && `the key ${keyId} is closed, and ${holder.split(' ')[0]} holds its share`;
+}
