@@ -7,6 +7,7 @@ import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Observation } from '../sim/observation.ts';
 import type { History } from './history.ts';
 import type { Refusals } from './refusals.ts';
+import type { WaitingCalls } from './waiting-calls.ts';
 
 const S = ReceiptState;
 
@@ -21,6 +22,9 @@ export interface AnswerFacts {
   /** "tenant/session node": how many calls asked for this node's partial. */
   readonly steps: ReadonlyMap<string, number>;
   readonly refusals: Refusals;
+  readonly waiting: WaitingCalls;
+  /** How long a call waits for nodes that are unreachable. */
+  readonly nodesWaitMs: number;
   /** "node/2 tenant/key": shares that nodes hold. */
   readonly held: ReadonlySet<string>;
 }

@@ -12,19 +12,21 @@ import { proofIn } from '../sim/invariants/answers.ts';
 import { keyRecordsIn } from '../sim/invariants/node-records.ts';
 import type { Checker, Observation } from '../sim/observation.ts';
 import type { Answered, AnswerFacts, Promised } from './answer-facts.ts';
-import type { History } from './history.ts';
 import { closed, dkgInitiated, exchanged } from './key-answers.ts';
 import { receiptFault } from './receipts.ts';
-import type { Refusals } from './refusals.ts';
 import { contextFault } from './request-forms.ts';
 import { initiated, resumed, submitted } from './signing-answers.ts';
 
-export function answersAsModelled(history: History, refusals: Refusals, nodesTotal: number): Checker {
+/** What the model's rules of answers read, and what is the same for a whole run. */
+export type AnswerSources = Pick<AnswerFacts, 'history' | 'refusals' | 'waiting' | 'nodesTotal' | 'nodesWaitMs'>;
+
+export function answersAsModelled(sources: AnswerSources): Checker {
+  const { history } = sources;
   const calledMs = new Map<bigint, number>();
   const tokens = new Map<string, { readonly session: string; readonly epoch: bigint }>();
   const steps = new Map<string, number>();
   const held = new Set<string>();
-  const facts: AnswerFacts = { history, nodesTotal, tokens, steps, refusals, held };
+  const facts: AnswerFacts = { ...sources, tokens, steps, held };
   /** Faults of the store that were armed: then it may be told that it was tampered with, or that it is full. */
   const strange = new Set<string>();
   /** Calls that a fault changed on their way. */

@@ -12,12 +12,14 @@ import { eventsAsModelled } from './events.ts';
 import { History } from './history.ts';
 import { type LifetimesMs, lifetimes } from './lifetimes.ts';
 import { answeredInTime } from './liveness.ts';
+import { nodeRecords } from './node-records.ts';
 import { requestsFollowed } from './node-requests.ts';
 import { honestNodes } from './nodes.ts';
 import { recordRules } from './record-rules.ts';
 import { Refusals } from './refusals.ts';
 import { requestsAsRecorded } from './requests.ts';
 import { sandboxAnswers } from './sandbox-answers.ts';
+import { WaitingCalls } from './waiting-calls.ts';
 
 export interface ModelOptions {
   /** Of the roster. */
@@ -31,22 +33,26 @@ export interface ModelOptions {
 export function modelCheckers(options: ModelOptions): Checker[] {
   const history = new History();
   const refusals = new Refusals();
+  const waiting = new WaitingCalls();
   const replay: Checker = {
     invariant: 'record-as-modelled',
     observe(observation) {
       history.take(observation);
       refusals.take(observation);
+      waiting.take(observation);
       return undefined;
     },
   };
+  const sources = { ...options, history, refusals, waiting };
   return [
     replay,
-    recordRules(history, refusals),
+    recordRules(sources),
     lifetimes(options.lifetimesMs, history, worldBeganMs),
     requestsAsRecorded(history, options),
-    answersAsModelled(history, refusals, options.nodesTotal),
+    answersAsModelled(sources),
     sandboxAnswers(history),
     honestNodes(),
+    nodeRecords(),
     requestsFollowed(options.nodesTotal),
     answeredInTime(options),
     statusTold(),

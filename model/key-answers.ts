@@ -64,6 +64,11 @@ export function exchanged({ history }: AnswerFacts, { call, reason, record, bega
   // The nodes of a session may change while its call waits.
   if (isStranger && reason === 'SHARE_VERIFIED') return 'a node that takes no part has verified a share';
   if (!isStranger && reason === 'NODE_NOT_PARTICIPANT') return 'it hears that its nodes take no part';
+  const versions = history.versions(tenant, asked.sessionId).filter(({ untilMs }) => untilMs >= beganMs);
+  const tookPart = versions.some(({ record: { ceremony: then } }) =>
+    [sender, recipient].every((id) => id === 0 || (then.kind === 'dkg' && holdersOf(then).includes(id))),
+  );
+  if (!tookPart && reason !== 'NODE_NOT_PARTICIPANT') return `its nodes take no part, and it hears ${reason}`;
   if (isGiven && !isStranger) {
     const wrong = given(asked, record as SessionOf<DkgRecord>, reason);
     if (wrong) return wrong;

@@ -22,9 +22,17 @@ import {
 import type { Checker, Observation } from '../sim/observation.ts';
 import { type History, holdersOf } from './history.ts';
 import type { Refusals } from './refusals.ts';
+import type { WaitingCalls } from './waiting-calls.ts';
 
 const S = ReceiptState;
 type DkgSession = SessionOf<DkgRecord>;
+
+export interface RecordSources {
+  readonly history: History;
+  readonly refusals: Refusals;
+  readonly waiting: WaitingCalls;
+  readonly nodesWaitMs: number;
+}
 
 /** The reason that a session gives for a state, where there is one alone. */
 const reasonOf: Readonly<Partial<Record<ReceiptState, string>>> = {
@@ -35,7 +43,8 @@ const reasonOf: Readonly<Partial<Record<ReceiptState, string>>> = {
   [S.ACCEPTED]: 'SESSION_ACCEPTED',
 };
 
-export function recordRules(history: History, refusals: Refusals): Checker {
+export function recordRules({ history, refusals, waiting, nodesWaitMs }: RecordSources): Checker {
+  let nowMs = 0;
   /** "tenant/session node": a partial signature came from the node, or from a caller in its place. */
   const fromNode = new Set<string>();
   const fromCaller = new Set<string>();
@@ -159,7 +168,11 @@ export function recordRules(history: History, refusals: Refusals): Checker {
   /** A reason that nodes gave needs nodes that gave it, so many that no quorum is left. */
   function failed({ tenant, sessionId, reasonCode, ceremony: { facts, excluded } }: SigningSessionRecord) {
     const key = history.key(tenant, facts.keyId);
-    if (reasonCode === 'QUORUM_UNAVAILABLE' || !key) return undefined;
+    if (!key) return undefined;
+    if (reasonCode === 'QUORUM_UNAVAILABLE') {
+      const waitedMs = waiting.waitedMs(tenant, sessionId, facts.intentId, nowMs) ?? nodesWaitMs;
+      return waitedMs >= nodesWaitMs ? undefined : `it failed for want of nodes after ${waitedMs} ms`;
+    }
     const named = refusals.nodesFor(tenant, sessionId, reasonCode);
     if (named.size === 0) return `it failed for ${reasonCode}, and no node said so`;
     const gone = new Set(reasonCode === 'ORDER_REFUSED' ? named : [...refusals.nodes(tenant, sessionId), ...excluded]);
@@ -239,6 +252,7 @@ export function recordRules(history: History, refusals: Refusals): Checker {
           }
           return undefined;
         case 'written':
+          nowMs = observation.atMs;
           for (const change of history.changes) {
             const wrong = changed(change);
             if (wrong) return wrong;

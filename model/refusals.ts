@@ -5,9 +5,14 @@ import type { Observation } from '../sim/observation.ts';
 /** The codes for an order that a node does not follow; clients hear ORDER_REFUSED. */
 const ofOrders: ReadonlySet<string> = new Set(['ORDER_MISSING', 'ORDER_INVALID', 'ORDER_EXPIRED', 'WITNESS_MISSING']);
 
+/** A node that does not know its nonce so often is asked again; then it counts as one that cannot sign. */
+const forgottenMax = 2;
+
 export class Refusals {
   /** "tenant/session" to reason codes, to the nodes that gave them. */
   readonly #bySession = new Map<string, Map<string, Set<number>>>();
+  /** "tenant/session node": how often the node did not know its nonce. */
+  readonly #forgot = new Map<string, number>();
 
   /** To be told of every observation. A refusal that is lost or late counts too. */
   take(observation: Observation): void {
@@ -16,16 +21,23 @@ export class Refusals {
     const { body } = message;
     if ((body.case !== 'partialReply' && body.case !== 'vendorSettled') || !from.startsWith('node/')) return;
     const { outcome } = body.value as PartialReply | VendorSettled;
-    if (outcome.case !== 'refusal') return;
+    if (outcome.case === 'partial' || outcome.case === 'vendorOrder') return;
+    const code = outcome.case === 'refusal' ? (PartialRefusalCode[outcome.value.code] ?? '') : '';
     // The address tells its session, whatever the frame names.
     const name = to.replace(/^signing\//, '');
     const codes = this.#bySession.get(name) ?? new Map<string, Set<number>>();
     this.#bySession.set(name, codes);
-    const reason = reasonOf(PartialRefusalCode[outcome.value.code] ?? '');
-    codes.set(reason, (codes.get(reason) ?? new Set()).add(Number(from.split('/')[1])));
+    const node = Number(from.split('/')[1]);
+    const reason = reasonOf(code);
+    codes.set(reason, (codes.get(reason) ?? new Set()).add(node));
+    if (code === 'NONCE_UNKNOWN') {
+      const times = (this.#forgot.get(`${name} ${node}`) ?? 0) + 1;
+      this.#forgot.set(`${name} ${node}`, times);
+      if (times > forgottenMax) codes.set('', (codes.get('') ?? new Set()).add(node));
+    }
   }
 
-  /** The nodes that gave a reason that clients hear as this code. */
+  /** The nodes that gave a reason that clients hear as this code; '': one for which they hear that the node is unavailable. */
   nodesFor(tenant: string, session: string, reason: string): ReadonlySet<number> {
     return this.#bySession.get(`${tenant}/${session}`)?.get(reason) ?? new Set();
   }
@@ -37,8 +49,9 @@ export class Refusals {
   }
 }
 
-/** The reason code that a client hears for a node's refusal. */
+/** The reason code that a client hears for a node's refusal; empty: it hears that the node is unavailable. */
 function reasonOf(code: string): string {
   if (ofOrders.has(code)) return 'ORDER_REFUSED';
+  if (code === 'KEY_UNKNOWN' || code === 'REQUEST_INVALID') return '';
   return code.endsWith('_UNCONFIGURED') ? 'KEYSTORE_UNAVAILABLE' : code;
 }

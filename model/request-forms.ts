@@ -117,9 +117,15 @@ export function partialFault(
 ): boolean {
   const isShared = isSharedScheme(scheme);
   const partial = partialSignature.length;
-  if (partial > 0 && (nodeId === 0 || (isShared && partial !== 32))) return true;
+  if (partial > 0 && (nodeId === 0 || partial !== partialBytesOf(scheme))) return true;
   const point = ephemeralPublicKey.length;
   return point !== 0 && (!isShared || (point !== 33 && point !== 32));
+}
+
+/** A scalar; of a key that nodes do not share a whole signature: r, s and v, or that of ed25519. */
+function partialBytesOf(scheme: string): number {
+  if (isSharedScheme(scheme)) return 32;
+  return scheme.endsWith('ed25519') ? 64 : 65;
 }
 
 /** Whether nodes share keys of this scheme; a partial of another has the length of its signature. */

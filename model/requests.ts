@@ -146,6 +146,11 @@ export function requestsAsRecorded(
           const { atMs } = observation;
           if (body.case === 'partialRequest') return partialRequested(envelope) ?? repeated(envelope, atMs);
           if (body.case === 'dealNonces') return asked(envelope) ?? askedAgain(envelope, atMs);
+          if (
+            body.case === 'dkgVerify' &&
+            (body.value as DkgVerify).clientSupplied.some(({ share }) => share.length !== 32)
+          )
+            return `${envelope.to} is asked to verify a share that no client gave`;
           return repeating.has(body.case ?? '') ? repeated(envelope, atMs) : undefined;
         }
         default:

@@ -112,7 +112,7 @@ function intentHeld(
 }
 
 export function submitted(
-  { history, nodesTotal, steps, refusals }: AnswerFacts,
+  { history, nodesTotal, nodesWaitMs, steps, refusals, waiting }: AnswerFacts,
   { call, reason, record, beganMs }: Answered,
 ): string | undefined {
   const { tenant, request, response } = call;
@@ -146,7 +146,10 @@ export function submitted(
     if (nodeId !== 0 && (ceremony.submitted.includes(nodeId) || repeats)) expected.add('DUPLICATE_SHARE');
     if (!isOpen(state)) expected.add(record.reasonCode);
     else {
-      if (nodeId !== 0) expected.add('NODES_UNAVAILABLE');
+      const waitedMs = waiting.waitedMs(tenant, signingSessionId, ceremony.facts.intentId, call.atMs);
+      const isInVain = waitedMs === undefined || waitedMs >= nodesWaitMs;
+      if (nodeId !== 0 && (isInVain || refusals.nodesFor(tenant, signingSessionId, '').has(nodeId)))
+        expected.add('NODES_UNAVAILABLE');
       if (nodeId !== 0 && ceremony.submitted.includes(nodeId)) expected.add('SHARE_ACCEPTED');
       if (ceremony.vendorOrder) expected.add('VENDOR_ORDER_OPEN');
       if (refusalReasons.test(reason) && refusals.nodesFor(tenant, signingSessionId, reason).has(nodeId))

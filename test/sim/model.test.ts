@@ -309,6 +309,34 @@ describe('of a run, the reference model', () => {
     );
   });
 
+  test('finds a node that deals an attempt twice, or reveals its sealing key of an attempt that goes on', () => {
+    const rewritten = (change: (json: Changed) => void) =>
+      planted('written', ({ process, write }) => {
+        const put = process === 'node/1' && write.puts.find(({ key }: Changed) => key.startsWith('dkg/'));
+        const json = put && JSON.parse(Buffer.from(put.record).toString());
+        if (json?.phase !== 'provisional') return false;
+        change(json);
+        put.record = Buffer.from(JSON.stringify(json));
+        return true;
+      });
+    expect(rewritten((json) => (json.dealing.opening.signature = '00'))).toContain('it deals one attempt twice');
+    expect(rewritten((json) => (json.phase = 'final'))).toContain('node-record-as-modelled: the record of node/1');
+    expect(rewritten((json) => delete json.dealing)).toContain('its polynomial is there, or gone');
+    const reveals = framed('dkgVerified', ({ verdicts }) => {
+      verdicts[0].revealedSealingKey = new Uint8Array(32);
+    });
+    expect([reveals, ...lastVerdicts]).toContainEqual(expect.stringContaining('reveals its sealing key of an attempt'));
+  });
+
+  test('finds a call that did not wait for the nodes that it hears are unavailable', () => {
+    const hears = answered('submitSignatureShare', ({ receipt, checkpoint }, one) => {
+      if (one.request.nodeId === 0 || checkpoint.state !== ReceiptState.ACCEPTED) return false;
+      receipt.reasonCode = 'NODES_UNAVAILABLE';
+      return true;
+    });
+    expect(hears).toContain('it hears NODES_UNAVAILABLE in state ACCEPTED');
+  });
+
   test('finds a node that deals a number twice, says two things, or refuses without a reason', () => {
     expect(
       framed('noncesDealt', ({ nonces }: NoncesDealt) => {

@@ -1,0 +1,108 @@
+/**
+ * The reference model of a node's record of a key generation: which record may follow which, and what it holds. Written from
+ * docs/durability.md and docs/protocol.md.
+ *
+ * One attempt is dealt once. A key that is final stays so until it is deleted, and is written together with its key record. What has
+ * ended holds no polynomial. A sealing key is revealed only once the attempt is dead in the store.
+ */
+import type { DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { type DkgRecordJson, dkgRecordsIn, keyRecordsIn } from '../sim/invariants/node-records.ts';
+import type { Checker, Observation } from '../sim/observation.ts';
+
+/** By phase: those that may follow in the same attempt, and in a later one. */
+const following: Readonly<Record<string, readonly [same: readonly string[], later: readonly string[]]>> = {
+  dealing: [
+    ['dealing', 'provisional', 'broken', 'discarded'],
+    ['dealing', 'discarded'],
+  ],
+  provisional: [
+    ['final', 'discarded'],
+    ['dealing', 'discarded'],
+  ],
+  broken: [['discarded'], ['dealing', 'discarded']],
+  discarded: [[], ['dealing', 'discarded']],
+  final: [[], []],
+};
+const first: readonly string[] = ['dealing', 'discarded'];
+/** They hold what the node dealt. */
+const dealt: ReadonlySet<string> = new Set(['dealing', 'provisional']);
+
+export function nodeRecords(): Checker {
+  /** "node/1 tenant/session" */
+  const records = new Map<string, DkgRecordJson>();
+  /** A key that is deleted while it is made may be written by the actor that still makes it. */
+  const deleted = new Set<string>();
+  /** Their stores were lost or rolled back, or another process wrote to them. */
+  const unknown = new Set<string>();
+
+  function follows(before: DkgRecordJson | undefined, next: DkgRecordJson): string | undefined {
+    const { phase } = next;
+    if (dealt.has(phase) !== (next.dealing !== undefined))
+      return `it is ${phase}, and its polynomial is there, or gone`;
+    if (before === undefined) return first.includes(phase) ? undefined : `it begins as ${phase}`;
+    const [from, to] = [attemptOf(before), attemptOf(next)];
+    if (to < from) return `attempt ${to} follows ${from}`;
+    const [same, later] = following[before.phase] ?? [[], []];
+    if (!(to === from ? same : later).includes(phase)) return `${phase} (${to}) follows ${before.phase} (${from})`;
+    if (to !== from) return undefined;
+    if (before.dealing && next.dealing && before.dealing.opening.signature !== next.dealing.opening.signature)
+      return 'it deals one attempt twice';
+    const ids = ({ dealers = [] }: DkgRecordJson) => dealers.map(({ dealer }) => dealer);
+    const lost = phase === 'dealing' ? ids(before).find((dealer) => !ids(next).includes(dealer)) : undefined;
+    return lost === undefined ? undefined : `it loses the share of dealer ${lost}`;
+  }
+
+  return {
+    invariant: 'node-record-as-modelled',
+    observe(observation: Observation) {
+      switch (observation.kind) {
+        case 'written': {
+          const { process, write, outcome } = observation;
+          if (process === 'coordinator' || outcome !== 'written') return undefined;
+          for (const key of write.deletes) {
+            const name = `${process} ${key.replace(/^dkg\//, '')}`;
+            records.delete(name);
+            deleted.add(name);
+          }
+          for (const { name, dkg } of dkgRecordsIn(write)) {
+            const before = records.get(`${process} ${name}`);
+            records.set(`${process} ${name}`, dkg);
+            const isUnknown = unknown.has(process) || (before === undefined && deleted.has(`${process} ${name}`));
+            const wrong = isUnknown ? undefined : follows(before, dkg);
+            if (wrong) return `the record of ${process} of the key ${name}: ${wrong}`;
+            const hasKey = keyRecordsIn(write).some((key) => key.name === name);
+            if ((dkg.phase === 'final') !== hasKey)
+              return `${process} makes the key ${name} final, or its record, alone`;
+          }
+          return undefined;
+        }
+        case 'frame': {
+          const { envelope, touched } = observation;
+          const { from, message } = envelope;
+          if (touched || message.body.case !== 'dkgVerified' || !from.startsWith('node/')) return undefined;
+          const { verdicts } = message.body.value as DkgVerified;
+          if (!verdicts.some(({ revealedSealingKey }) => revealedSealingKey.length > 0)) return undefined;
+          const [role, id, , tenant, session] = from.split('/');
+          const process = `${role}/${id}`;
+          const record = records.get(`${process} ${tenant}/${session}`);
+          return record?.phase === 'broken' || unknown.has(process)
+            ? undefined
+            : `${process} reveals its sealing key of an attempt that is ${record?.phase ?? 'unopened'}`;
+        }
+        case 'process':
+          if (observation.storeLost) unknown.add(observation.process);
+          return undefined;
+        case 'fault':
+          if (observation.fault === 'rollback' || observation.fault === 'second_process')
+            for (const target of observation.targets) unknown.add(target);
+          return undefined;
+        default:
+          return undefined;
+      }
+    },
+  };
+}
+
+function attemptOf({ attempt, terms }: DkgRecordJson): number {
+  return attempt ?? terms?.attempt ?? 0;
+}
