@@ -85,7 +85,7 @@ export function dkgFailures(history: History, nodesTotal: number): Checker {
       if (stranger !== undefined) return `it names node ${stranger}, which takes no part`;
     }
     if (reasonCode === 'NODES_UNAVAILABLE') {
-      return ceremony.attempt === known.attempt ? undefined : 'nodes are unreachable, and its attempt is given up';
+      return ceremony.attempt === known.attempt ? undefined : 'nodes are unreachable, and its attempt is abandoned';
     }
     if ((reasonCode === 'DEALER_MISBEHAVED') !== culprits.length > 0) return `it names ${culprits.length} culprits`;
     if ((ceremony.attempt === known.attempt) !== (known.mayBeFinal === true))

@@ -295,7 +295,7 @@ describe('of a run, the reference model', () => {
     expect(of('DEALER_MISBEHAVED', [], [])).toContain('it names 0 culprits');
     expect(of('DEALER_MISBEHAVED', [9], [])).toContain('node 9, which takes no part');
     expect(of('TRANSCRIPT_MISMATCH', [], [])).toContain('its nodes report one result');
-    expect(of('NODES_UNAVAILABLE', [], [1])).toContain('its attempt is given up');
+    expect(of('NODES_UNAVAILABLE', [], [1])).toContain('its attempt is abandoned');
     written(
       ({ ceremony, state }) => ceremony.kind === 'signing' && state === ReceiptState.BACKEND_COMPLETED,
       (record) => {
