@@ -89,7 +89,7 @@ export function dkgFailures(history: History, nodesTotal: number): Checker {
     }
     if ((reasonCode === 'DEALER_MISBEHAVED') !== culprits.length > 0) return `it names ${culprits.length} culprits`;
     if ((ceremony.attempt === known.attempt) !== (known.mayBeFinal === true))
-      return 'its attempt ends, or goes on, although its key may be final, or not';
+      return 'its attempt ends although its key may be final, or continues although it may not';
     if (reasonCode === 'NODE_REFUSED' || tokenFault.test(reasonCode)) {
       if (stalledBy.length === 0) return 'it names no node';
       const innocent = stalledBy.find((id) => !refused.has(id) && !disputed.has(id));

@@ -309,7 +309,7 @@ describe('of a run, the reference model', () => {
     );
   });
 
-  test('finds a node that deals an attempt twice, or reveals its sealing key of an attempt that goes on', () => {
+  test('finds a node that deals an attempt twice, or reveals its sealing key of an attempt that continues', () => {
     const rewritten = (change: (json: Changed) => void) =>
       planted('written', ({ process, write }) => {
         const put = process === 'node/1' && write.puts.find(({ key }: Changed) => key.startsWith('dkg/'));
