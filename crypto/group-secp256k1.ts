@@ -6,6 +6,7 @@
  */
 import { createRequire } from 'node:module';
 import secp256k1 from 'secp256k1';
+import { Variant } from './backend.ts';
 import { CryptoError } from './errors.ts';
 import { assertScalar, scalarCodec } from './group-scalars.ts';
 import type { Group, Term } from './prime-order-group.ts';
@@ -162,8 +163,13 @@ function assertLength(point: Uint8Array): Uint8Array {
   return point;
 }
 
-/** The 65-byte uncompressed encoding (0x04 ‖ x ‖ y) of a 33-byte public key, for address makers. INVALID_POINT. */
-export function uncompress(publicKey: Uint8Array): Uint8Array {
+/** The one in use; the model stands in its own. */
+export const uncompressing = new Variant((publicKey: Uint8Array): Uint8Array => {
   if (!isValidPoint(publicKey)) throw invalidPoint();
   return secp256k1.publicKeyConvert(publicKey, false);
+});
+
+/** The 65-byte uncompressed encoding (0x04 ‖ x ‖ y) of a 33-byte public key, for address makers. INVALID_POINT. */
+export function uncompress(publicKey: Uint8Array): Uint8Array {
+  return uncompressing.current(publicKey);
 }

@@ -103,7 +103,7 @@ function faultTallies(events: readonly RunEvent[]): string[] {
     tallies.set(event.id, tally);
   }
   return [...tallies].map(([id, { words, isOfFrames, fired }]) => {
-    // A fault of frames has one event, at its first trigger.
+    // A fault of frames has one event a process, at its first trigger there.
     const count = isOfFrames ? Math.max(fired, frames.get(id) ?? 0) : fired;
     return `${words}, triggered ${count === 1 ? 'once' : `${count} times`}`;
   });

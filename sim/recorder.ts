@@ -159,8 +159,8 @@ export class Recorder {
     victims: readonly ProcessName[] = [],
   ): void {
     this.#options.trace?.push(`${this.#options.time.nowMs()} fault ${id} ${fault} ${what} ${targets.join(',')}`);
-    this.observe?.({ kind: 'fault', atMs: this.atMs, id, fault, targets, what });
     const hit = victims.length === 0 ? targets : victims;
+    this.observe?.({ kind: 'fault', atMs: this.atMs, id, fault, targets: hit, what });
     this.record?.({ kind: 'fault', atMs: this.atMs, id, fault, targets: hit, what, text });
   }
 

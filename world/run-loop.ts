@@ -8,6 +8,10 @@ import { holdCryptography } from '../crypto/model/switch.ts';
 import type { VirtualTime } from '../sim/virtual-time.ts';
 import { turnOfEventLoop } from './event-loop-turn.ts';
 
+/** Whether a loop of this process has its turn, and the others that want theirs, the first one first. */
+let isTaken = false;
+const waiting: (() => void)[] = [];
+
 /** More turns at one moment are a loop that waits for nothing. */
 const turnsAtOnceMax = 20_000;
 
@@ -53,17 +57,32 @@ export class RunLoop {
     const endTask = this.#time.after(withinMs, () => {
       over = true;
     });
+    const isDone = () => over || condition();
+    try {
+      await this.#inTurn(() => undefined);
+      while (!isDone()) await this.#inTurn(() => this.#time.runUntil(() => this.#awake || isDone()));
+      return condition();
+    } finally {
+      endTask();
+    }
+  }
+
+  /**
+   * Runs events, and then all code that they woke, with the cryptography of this world. The choice of cryptography is the
+   * process's, so loops of one process take turns at it, in the order in which they ask.
+   */
+  async #inTurn(events: () => void): Promise<void> {
+    if (isTaken) await new Promise<void>((resolve) => waiting.push(resolve));
+    isTaken = true;
     const restore = holdCryptography(this.#cryptography);
     try {
-      for (;;) {
-        await this.#settle();
-        if (condition()) return true;
-        if (over) return false;
-        this.#time.runUntil(() => this.#awake || over || condition());
-      }
+      events();
+      await this.#settle();
     } finally {
       restore();
-      endTask();
+      const next = waiting.shift();
+      if (next === undefined) isTaken = false;
+      else next();
     }
   }
 
@@ -88,7 +107,6 @@ export class RunLoop {
       this.#awake = false;
       this.#count();
       await turnOfEventLoop();
-      holdCryptography(this.#cryptography);
       if (this.#failure !== undefined) throw this.#failure;
     }
   }

@@ -14,6 +14,7 @@ import { ed25519Check } from '../ed25519-check.ts';
 import { evmAddresses } from '../evm-address.ts';
 import { ciphersuite } from '../frost/ciphersuite.ts';
 import { groupOf, groups } from '../group.ts';
+import { uncompressing } from '../group-secp256k1.ts';
 import { hashes } from '../hashing.ts';
 import { identityScheme } from '../identity.ts';
 import { ecdsaChecks } from '../mock-ecdsa.ts';
@@ -29,6 +30,15 @@ groups.standIn(model);
 ecdsaChecks.standIn(modelEcdsa(model.secp256k1));
 // The whole abscissa of the model is too long; the end of it tells keys apart.
 evmAddresses.standIn((publicKey) => publicKey.slice(13));
+uncompressing.standIn((publicKey) => {
+  // An element has no ordinate: the sign stands in its place.
+  const point = new Uint8Array(65);
+  model.secp256k1.elementOf(publicKey);
+  point.set(publicKey.subarray(1), 1);
+  point.set([4], 0);
+  point.set([publicKey[0]!], 64);
+  return point;
+});
 ed25519Check.standIn(modelEd25519Check(model.ed25519, ciphersuite('FROST-ED25519-SHA512-v1').challenge));
 hashes.standIn(modelHashes);
 identityScheme.standIn(modelIdentities);

@@ -44,6 +44,8 @@ export interface ArmedFault {
   triggerCount: number;
   /** The processes that a window or spell holds now. */
   on: readonly ProcessName[];
+  /** Processes that it has triggered on: each is told once. */
+  readonly victims: Set<ProcessName>;
   /** Peers whose half-open link was noticed. */
   readonly noticed: Set<ProcessName>;
   held: HeldFrame[];
@@ -69,6 +71,7 @@ export function armedFault(id: string, fault: Fault, nowMs: number): ArmedFault 
     seen: 0,
     triggerCount: 0,
     on: [],
+    victims: new Set(),
     noticed: new Set(),
     held: [],
   };

@@ -134,11 +134,12 @@ export class FaultLifecycle {
     return probability >= 1 || unitOf(this.#options.random) < probability;
   }
 
-  /** Counts a trigger at a frame of `peer`. The fault ends at its last trigger, unless it still holds frames. */
+  /** Counts a trigger at a frame of `peer`, and tells the first one of each. The fault ends at its last trigger, unless it still holds frames. */
   triggered(armed: ArmedFault, peer: ProcessName, nowMs: number): Order[] {
     if (armed.nature !== 'frames') return [];
     armed.triggerCount += 1;
-    const orders = armed.triggerCount === 1 ? [firedOrder(armed, [peer])] : [];
+    const orders = armed.victims.has(peer) ? [] : [firedOrder(armed, [peer])];
+    armed.victims.add(peer);
     if (armed.triggerCount >= armed.countMax && armed.held.length === 0) {
       orders.push(...this.end(armed, nowMs));
     }

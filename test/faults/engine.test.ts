@@ -63,6 +63,16 @@ describe('a trigger', () => {
     expect(engine.frame(frameAt('partial_reply', 'node/2'), 5).arrivals).toHaveLength(1);
   });
 
+  test('of frames tells each process that it hits, once', () => {
+    const engine = engineOf();
+    engine.arm({ fault: 'drop', target: 'node/*', at: { point: 'partial_reply' } }, 0);
+    const told = ['node/1', 'node/2', 'node/1'].map(
+      (name, at) => engine.frame(frameAt('partial_reply', name), at).orders,
+    );
+    const fired = { kind: 'fired', id: 'flt_1', fault: 'drop' };
+    expect(told).toEqual([[{ ...fired, victims: ['node/1'] }], [{ ...fired, victims: ['node/2'] }], []]);
+  });
+
   test('after a frame lets it go first', () => {
     const engine = engineOf();
     engine.arm({ fault: 'crash', target: 'node/2', at: { point: 'partial_reply', phase: 'after' } }, 0);
