@@ -5,14 +5,8 @@
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
-import {
-  authorityFile,
-  holdersOf,
-  issueFor,
-  leafDays,
-  readCertificate,
-  renewCertificates,
-} from './cluster-files/certificates.ts';
+import { authorityFile, readCertificate } from './cluster-files/certificate-file.ts';
+import { holdersOf, issueFor, leafDays, renewCertificates } from './cluster-files/certificates.ts';
 import { readRosters } from './cluster-files/cluster-material.ts';
 import { exitCodes } from './common/failure.ts';
 import { readIfThere } from './common/files.ts';

@@ -10,7 +10,7 @@ import { certificateName, type LinkRole } from '../../proto/link-names.ts';
 import type { Roster } from '../../proto/roster.ts';
 import { errorText, exitCodes, Failure } from '../common/failure.ts';
 import { readIfThere } from '../common/files.ts';
-import { authorityFile, readCertificate } from './certificates.ts';
+import { authorityFile, readCertificate } from './certificate-file.ts';
 
 const dayMs = 24 * 3_600_000;
 const renewal =

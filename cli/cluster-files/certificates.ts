@@ -3,19 +3,18 @@
  * pins), and a certificate and key for each coordinator and node, and for the gateways. `signmesh init` makes what is missing;
  * `signmesh certificates` renews, lists and issues further ones.
  */
-import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { certificateName, type LinkRole } from '../../proto/link-names.ts';
 import type { Roster } from '../../proto/roster.ts';
 import { firstCluster } from '../../redis/clusters.ts';
-import { errorText, Failure } from '../common/failure.ts';
+import { Failure } from '../common/failure.ts';
 import { makeDirectory, readIfThere, replaceFile, writeOnce } from '../common/files.ts';
+import { authorityFile } from './certificate-file.ts';
 import { clusterFolder } from './cluster-material.ts';
 import { issue, type KeyAndCertificate, type Leaf, makeAuthority, type Validity } from './x509.ts';
 
 export const authorityKeyFile = 'authority/ca.key';
-export const authorityFile = 'ca.crt';
 
 const dayMs = 24 * 3_600_000;
 const authorityDays = 3650;
@@ -74,17 +73,6 @@ export function issueFor(dataDir: string, path: string, leaf: Leaf, now: Date): 
     throw new Failure(`${path}.crt or ${path}.key is there already. Name another --out, or remove them.`);
   }
   writePair(path, pair);
-}
-
-/** Throws a Failure that names the file. */
-export function readCertificate(path: string): X509Certificate {
-  const text = readIfThere(path);
-  if (text === undefined) throw new Failure(`${path} is missing. "signmesh init" makes it.`);
-  try {
-    return new X509Certificate(text);
-  } catch (error) {
-    throw new Failure(`${path} holds no certificate in PEM: ${errorText(error)}`);
-  }
 }
 
 function leafValidity(now: Date): Validity {
