@@ -22,7 +22,7 @@ function fromPorts(error: unknown): ServiceError | undefined {
     return new ServiceError('unavailable', error.message, { retryAfterS });
   }
   if (error instanceof StoreUnavailable) {
-    const message = 'the store does not answer or takes no writes: nothing was changed, repeat the request';
+    const message = 'the store does not answer or accepts no writes: nothing was changed, repeat the request';
     return new ServiceError('unavailable', message, { cause: error });
   }
   return undefined;
@@ -40,7 +40,7 @@ export function keepsChanging(): ServiceError {
 export function outcomeUnknown(error: StoreUnavailable): ServiceError {
   const message = 'the store does not answer, so whether the request took effect is unknown';
   const remedy =
-    'Repeat it with the same Idempotency-Key: the answer is that of its effect, and it takes effect once. Without a key, read the resource first.';
+    'Repeat it with the same Idempotency-Key to get its result; it takes effect once. Without a key, read the resource first.';
   return new ServiceError('unavailable', `${message}: repeat it with the same Idempotency-Key`, {
     details: [{ field: '', issue: 'outcome_unknown', message: remedy }],
     cause: error,
@@ -50,9 +50,13 @@ export function outcomeUnknown(error: StoreUnavailable): ServiceError {
 /** The tenant stores as many bytes as it may. */
 export function quotaExceeded(bytes: number): ServiceError {
   const remedy =
-    'Wait until older records expire, or let the operator raise SIGNMESH_TENANT_BYTES. What exists can still be read, approved, cancelled and archived.';
-  return new ServiceError('quotaExceeded', `the tenant stores ${bytes} bytes, as much as it may: nothing was made`, {
-    details: [{ field: '', issue: 'tenant_quota_exceeded', message: remedy }],
-    retryAfterS: 3600,
-  });
+    'Wait until older records expire, or let the operator raise SIGNMESH_TENANT_BYTES. Existing records can still be read, approved, cancelled and archived.';
+  return new ServiceError(
+    'quotaExceeded',
+    `the tenant stores ${bytes} bytes and has reached its quota: nothing was created`,
+    {
+      details: [{ field: '', issue: 'tenant_quota_exceeded', message: remedy }],
+      retryAfterS: 3600,
+    },
+  );
 }

@@ -35,7 +35,9 @@ export function readIdempotencyKey(
   if (!keyPattern.test(field)) throw malformedKey(fieldName ?? '');
   if (header !== undefined && header !== field) {
     throw new ServiceError('invalidRequest', 'the Idempotency-Key header and the body name different keys', {
-      details: [{ field: fieldName ?? '', issue: 'duplicate_field', message: 'takes the key of the header, or none' }],
+      details: [
+        { field: fieldName ?? '', issue: 'duplicate_field', message: 'must equal the key of the header, or be absent' },
+      ],
     });
   }
   return field;

@@ -45,7 +45,7 @@ function charsetsOf(contentType: string): string[] {
 
 /** Throws ServiceError. */
 export function parseJsonBody(bytes: Uint8Array): JsonBody {
-  if (bytes.length === 0) throw malformed('the body is empty: a JSON object is needed, {} at the least');
+  if (bytes.length === 0) throw malformed('the body is empty: send a JSON object, at least {}');
   if (nestsTooDeep(bytes)) throw malformed(`the body nests deeper than ${jsonDepthMax} levels`);
   let text: string;
   try {

@@ -104,7 +104,7 @@ export function readCreated(query: {
   const createdBeforeMs = before === undefined ? undefined : Math.max(0, Date.parse(before));
   if (createdAfterMs !== undefined && createdBeforeMs !== undefined && createdAfterMs > createdBeforeMs) {
     throw new ServiceError('invalidRequest', 'created_after lies after created_before', {
-      details: [{ field: 'created_after', issue: 'too_large', message: 'takes a time not after created_before' }],
+      details: [{ field: 'created_after', issue: 'too_large', message: 'must not be after created_before' }],
     });
   }
   return {

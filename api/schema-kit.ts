@@ -33,7 +33,7 @@ export const Timestamp = Type.String({
 export const DecimalText = Type.String({
   minLength: 1,
   maxLength: 80,
-  description: 'decimal number as a string, never a float',
+  description: 'decimal number as a string',
   examples: ['1.25'],
 });
 
@@ -90,7 +90,7 @@ export function BooleanText(description: string) {
 /** The query of every list. */
 export const pageQuery = {
   limit: Type.Optional(WholeNumberText('^([1-9][0-9]?|100)$', 1, 100, '1 to 100; 50 by default')),
-  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'next_cursor of the page before' })),
+  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'next_cursor of the previous page' })),
 } as const;
 
 /** The body of every list: the resources under their plural name. It is called after them: `WalletPage`. */

@@ -65,7 +65,7 @@ function words(schema: JsonSchema): string {
 }
 
 function stringWords(schema: JsonSchema): string {
-  if (schema.format === 'date-time') return 'a time as RFC 3339 has it, e.g. 2026-11-21T09:30:00.000Z';
+  if (schema.format === 'date-time') return 'an RFC 3339 time, e.g. 2026-11-21T09:30:00.000Z';
   const size = range(schema.minLength, schema.maxLength, 'characters');
   if (schema.description !== undefined && schema.pattern !== undefined) return schema.description;
   if (schema.pattern !== undefined) {

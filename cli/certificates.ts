@@ -31,17 +31,17 @@ function makeCommand(): Command {
     .exitOverride()
     .configureOutput({ outputError: () => undefined })
     .addHelpText('after', `\nCertificates are valid for ${leafDays} days. Processes read them when they start.`);
-  common(program, 'list', 'those that are here, and when they expire')
+  common(program, 'list', 'list the certificates of the data directory and their expiry')
     .option('--json', 'one JSON document on standard output')
     .action(list);
   common(
     program,
     'renew',
-    'new keys and certificates for every coordinator, node and gateway whose folder is here',
+    'make new keys and certificates for every coordinator, node and gateway with a folder in the data directory',
   ).action(renew);
-  common(program, 'issue', 'a certificate for a door or a Redis, or for a client of one')
+  common(program, 'issue', 'issue a certificate for an API server or a Redis, or for a client of one')
     .argument('<hosts...>', 'its DNS names and IP addresses', hostName)
-    .requiredOption('--out <path>', 'where it goes: <path>.crt and <path>.key')
+    .requiredOption('--out <path>', 'writes <path>.crt and <path>.key')
     .action((hosts: readonly string[], flags: Flags & { out: string }) => issueOne(hosts, flags));
   return program;
 }
@@ -67,14 +67,14 @@ function list(flags: Flags): void {
   for (const { path, expires, days_left: days } of flags.json ? [] : rows) {
     process.stdout.write(`${path.padEnd(28)} ${days < 0 ? 'EXPIRED on' : 'until'} ${expires} (${days} days)\n`);
   }
-  if (rows.length === 0) process.stderr.write('signmesh: there are none: "signmesh init" makes them\n');
+  if (rows.length === 0) process.stderr.write('signmesh: there are no certificates: "signmesh init" makes them\n');
 }
 
 function renew(flags: Flags): void {
   const dataDir = dataDirOf(flags);
   const renewed = renewCertificates(dataDir, readRosters(dataDir, undefined), new Date());
   for (const path of renewed) process.stdout.write(`renewed ${path}\n`);
-  process.stderr.write('signmesh: copy each with its key to its host, and restart its process\n');
+  process.stderr.write('signmesh: copy each certificate and its key to its host, and restart its process\n');
 }
 
 function issueOne(hosts: readonly string[], flags: Flags & { out: string }): void {

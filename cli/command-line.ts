@@ -66,18 +66,18 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
 
   clusterCommand(program, 'up', 'start a whole cluster: Redis, coordinator, nodes, gateway, worker')
     .option('--json', 'print one machine-readable line when ready')
-    .option('--verbose', 'print the log, with a line for every request')
-    .option('--detach', 'end when it is ready, and leave it running until "signmesh stop"')
+    .option('--verbose', 'print the log, including a line for every request')
+    .option('--detach', 'exit when the cluster is ready; it runs until "signmesh stop"')
     .addOption(new Option('--outlive').hideHelp())
-    .option('--embedded', 'all in this one process: no Redis, no data directory')
-    .option('--state <file>', 'of --embedded: load the state from this file, and save it there at the end')
-    .option('--record <file.yaml>', 'of --embedded: write a scenario of what clients did and what went wrong')
-    .option('--port <port>', 'of the REST API (SIGNMESH_HTTP_PORT)')
-    .option('--grpc-port <port>', 'of the gRPC API (SIGNMESH_GRPC_PORT)')
-    .option('--door-faults', 'a proxy before the gateway, for faults of its door (SIGNMESH_DOOR_FAULTS)')
-    .option('--gateways <count>', 'gateways, on ports that follow each other (SIGNMESH_GATEWAYS)')
-    .option('--workers <count>', 'workers, which deliver webhooks (SIGNMESH_WORKERS)')
-    .option('--nodes-per-process <count>', 'nodes that share a process (SIGNMESH_NODES_PER_PROCESS)')
+    .option('--embedded', 'run everything in this process: no Redis, no data directory')
+    .option('--state <file>', 'with --embedded: load the state from this file, and save it there at the end')
+    .option('--record <file.yaml>', 'with --embedded: write a scenario of the clients’ calls and the faults')
+    .option('--port <port>', 'port of the REST API (SIGNMESH_HTTP_PORT)')
+    .option('--grpc-port <port>', 'port of the gRPC API (SIGNMESH_GRPC_PORT)')
+    .option('--door-faults', 'run a proxy in front of the gateway that can inject API faults (SIGNMESH_DOOR_FAULTS)')
+    .option('--gateways <count>', 'number of gateways, on consecutive ports (SIGNMESH_GATEWAYS)')
+    .option('--workers <count>', 'number of workers, which deliver webhooks (SIGNMESH_WORKERS)')
+    .option('--nodes-per-process <count>', 'number of nodes in one process (SIGNMESH_NODES_PER_PROCESS)')
     .action(async (flags: UpFlags) => {
       const { settings, environment } = readEnvironment(flags);
       const {
@@ -104,7 +104,7 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
         end(await detach({ ...place, args: argv.slice(2), json }));
       } else end(await up({ settings, environment, seed, nodes, json, verbose, detached }));
     });
-  placeCommand(program, 'status', 'say what runs in a data directory; exit 0 if it serves')
+  placeCommand(program, 'status', 'show the cluster of a data directory; exit 0 if it serves')
     .option('--json', 'one machine-readable line')
     .action(async ({ json = false, ...flags }: PlaceFlags & { json?: boolean }) => {
       const { settings } = readEnvironment(flags);
@@ -116,11 +116,11 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
     const { stop } = await import('./up/public.ts');
     end(await stop(settings.SIGNMESH_DATA_DIR));
   });
-  placeCommand(program, 'logs', 'print what the processes of a data directory log')
-    .argument('[processes...]', 'such as gateway and node-3; none: all of them')
-    .option('--lines <count>', 'the last ones of them all', lineCount, 100)
-    .option('--follow', 'go on with what is logged from now on')
-    .option('--raw', 'the lines as they were logged: JSON, a record a line')
+  placeCommand(program, 'logs', 'print the logs of a data directory’s processes')
+    .argument('[processes...]', 'such as gateway and node-3; by default all')
+    .option('--lines <count>', 'print only the last lines', lineCount, 100)
+    .option('--follow', 'follow: print new lines as they are logged')
+    .option('--raw', 'print the raw lines: JSON, one record a line')
     .action(async (processes: readonly string[], flags: PlaceFlags & LogsFlags) => {
       const { settings } = readEnvironment(flags);
       const { logs } = await import('./up/public.ts');
@@ -155,11 +155,11 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
     .action(() => role('gateway', []));
   program
     .command('worker')
-    .description('run a worker: deliveries to webhooks')
+    .description('run a worker, which delivers webhooks')
     .action(() => role('worker', []));
   program
     .command('health')
-    .description('exit 0 if a role of this host is healthy (for containers)')
+    .description('exit 0 if a role on this host is healthy (for containers)')
     .argument('<role>', 'coordinator, node, gateway or worker')
     .action(async (name: string) => {
       const { settings } = readEnvironment({});
@@ -172,18 +172,18 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
     ['tokens', 'issue, list, rotate and revoke access tokens', true],
     ['modules', 'list, grant and deny requests for access to modules', true],
     ['credentials', 'rotate the keys that seal provider credentials', true],
-    ['certificates', 'list, renew and issue the certificates of links, doors and Redis', true],
+    ['certificates', 'list, renew and issue certificates of links, API servers and Redis', true],
     ['listen', 'print a tenant’s events as they happen, and forward them to a local URL', true],
-    ['trigger', 'perform the operation that causes an event', true],
-    ['load', 'load a service over its doors: rates, latencies, and whether every answer was right', true],
-    ['demo', 'a guided tour: two keys and two signatures, drawn message by message', true],
+    ['trigger', 'perform the operation that causes an event of a type', true],
+    ['load', 'send load to a service through its APIs, measure it, and check every answer', true],
+    ['demo', 'show a guided tour: two keys and two signatures, message by message', true],
     ['scenario', 'run fault scenarios, simulated or against real processes', true],
     ['sim', 'run random clusters, calls and faults in virtual time, and check every invariant', true],
     ['bench', 'measure signatures, keys and the wallet API on this machine', true],
     ['check', 'run every check of this repository, then its tests', false],
-    ['mutate', 'plant small faults into a room, one at a time, and count which its tests detect', false],
-    ['guards', 'disable each guard of a room in turn, and tell which the random search misses', false],
-    ['docs', 'write the pages of docs/ that are made from code', false],
+    ['mutate', 'plant mutants in a room, one at a time, and count how many its tests detect', false],
+    ['guards', 'disable each guard of a room in turn, and list those that the random search misses', false],
+    ['docs', 'generate the pages of docs/ from code', false],
   ] as const) {
     const command = program
       // A package leaves out what works on the repository alone.
@@ -204,8 +204,8 @@ function needNone(flags: UpFlags, names: readonly ('detach' | 'dataDir' | 'state
   const flag = given === 'dataDir' ? '--data-dir' : `--${given}`;
   throw new Failure(
     given === 'state' || given === 'record'
-      ? `${flag} is for "up --embedded" alone.`
-      : `"up --embedded" has no ${flag}: leave one of them out.`,
+      ? `${flag} needs "up --embedded".`
+      : `"up --embedded" does not take ${flag}: remove one of them.`,
     exitCodes.usage,
   );
 }
@@ -220,9 +220,9 @@ function placeCommand(program: Command, name: string, description: string): Comm
 function clusterCommand(program: Command, name: string, description: string): Command {
   return placeCommand(program, name, description)
     .option('--seed <text>', 'seed of the ready-made keys: a text, or "random" for a secret one', seedText)
-    .option('--clusters <count>', 'coordinators with nodes of their own (SIGNMESH_CLUSTERS)')
-    .option('--nodes <count>', 'signer nodes of a new cluster', nodeCount)
-    .option('--threshold <count>', 'nodes that sign, of all nodes of a new cluster (SIGNMESH_THRESHOLD)');
+    .option('--clusters <count>', 'number of clusters: coordinators with their nodes (SIGNMESH_CLUSTERS)')
+    .option('--nodes <count>', 'number of signer nodes of a new cluster', nodeCount)
+    .option('--threshold <count>', 'number of nodes that must sign, in a new cluster (SIGNMESH_THRESHOLD)');
 }
 
 /** Commands for a checkout alone lie apart from the product: a package has no tools/. */

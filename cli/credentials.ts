@@ -52,8 +52,12 @@ function makeCommand(end: (exitCode: number) => void): Command {
       .option('--json', 'one JSON document on standard output')
       .action(async (flags: Flags) => end(await work(flags)));
   };
-  command('rotate', 'make the next key and encrypt every record’s key under it; repeatable', rotate);
-  command('rewrap', 'encrypt every record’s key under the newest key: completes an interrupted rotation', rewrapOnly);
+  command('rotate', 'make the next key and re-encrypt every record’s key under it; repeatable', rotate);
+  command(
+    'rewrap',
+    're-encrypt every record’s key under the newest key; completes an interrupted rotation',
+    rewrapOnly,
+  );
   command('prune', 'remove unused old keys, a day after they were replaced', prune);
   return program;
 }
@@ -106,7 +110,7 @@ async function rewrapWith(redis: import('ioredis').Redis, directory: string): Pr
     return await rewrapAll(redis, new RedisTenantStore(redis, systemPorts), fileKeyRing(directory, systemPorts));
   } catch (error) {
     throw new Failure(
-      `Not every record is under the new key yet: ${errorText(error)}. Run "signmesh credentials rewrap" again.`,
+      `Some records are not yet encrypted under the new key: ${errorText(error)}. Run "signmesh credentials rewrap" again.`,
     );
   }
 }
@@ -116,10 +120,10 @@ function tell(flags: Flags, facts: object, lines: readonly string[], report: Rew
   if (flags.json) {
     process.stdout.write(`${JSON.stringify({ ...facts, tenants, records, rewrapped, broken })}\n`);
   } else {
-    const counts = `${rewrapped} of ${records} records of ${tenants} tenants were wrapped anew`;
+    const counts = `${rewrapped} of ${records} records of ${tenants} tenants were re-encrypted`;
     process.stdout.write(`${[...lines, counts].join('\n')}\n`);
   }
-  for (const record of broken) process.stderr.write(`signmesh: no key opens what ${record} keeps\n`);
+  for (const record of broken) process.stderr.write(`signmesh: no key decrypts the secrets of ${record}\n`);
   return broken.length === 0 ? exitCodes.ok : exitCodes.failed;
 }
 

@@ -22,7 +22,7 @@ export async function run(args: readonly string[]): Promise<number> {
   if (args.length === 1 && (args[0] === '--help' || args[0] === '-h')) {
     say('Usage: signmesh demo\n');
     say('A key made by five nodes and a signature made by three of them, on each curve, drawn message by message.');
-    say('It starts a cluster of its own and takes it down again.');
+    say('It starts its own cluster and stops it at the end.');
     return exitCodes.ok;
   }
   if (args.length > 0) throw new Failure('The demo takes no arguments.', exitCodes.usage);

@@ -50,7 +50,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   const flags = command.opts<Flags>();
   if (flags.secret !== undefined && flags.forward === undefined) {
-    throw new Failure('--secret signs what is forwarded: say --forward too.', exitCodes.usage);
+    throw new Failure('--secret signs forwarded events: give --forward too.', exitCodes.usage);
   }
   const interrupted = new AbortController();
   const stop = () => interrupted.abort();
@@ -109,11 +109,15 @@ function makeCommand(): Command {
   return withTarget(
     new Command('signmesh listen')
       .description('Print events as they happen; Ctrl-C ends it.')
-      .option('--types <list>', 'only these, such as transaction_intent.*,wallet.created')
-      .option('--json', 'one event a line, as the API shows it')
-      .option('--forward <url>', 'post each to this URL, signed as a webhook would be', localUrl)
-      .option('--secret <whsec>', 'the secret that signs them; by default a new one, which is printed', secretText)
-      .option('--after <sequence>', 'begin after this sequence; by default now', sequence),
+      .option('--types <list>', 'only these types, such as transaction_intent.*,wallet.created')
+      .option('--json', 'print one event a line, as JSON of the API')
+      .option('--forward <url>', 'post each event to this URL, signed like a webhook', localUrl)
+      .option(
+        '--secret <whsec>',
+        'the secret that signs them; by default a new one, which is printed first',
+        secretText,
+      )
+      .option('--after <sequence>', 'begin after this sequence number; by default with new events', sequence),
   )
     .exitOverride()
     .configureOutput({ outputError: () => undefined })

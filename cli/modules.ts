@@ -44,9 +44,9 @@ function makeCommand(): Command {
       'after',
       '\nGateways follow at once. They work on the Redis of REDIS_URL, or else on that of the "signmesh up" that runs in\nthe data directory.',
     );
-  common(program, 'list', 'the requests of all tenants, or of one').action(list);
-  decision(program, 'grant', 'granted', 'let a tenant use a module, whether or not it asked');
-  decision(program, 'deny', 'denied', 'refuse a request, or take back what was granted');
+  common(program, 'list', 'list the requests of all tenants, or of one').action(list);
+  decision(program, 'grant', 'granted', 'grant a tenant access to a module, even without a request');
+  decision(program, 'deny', 'denied', 'deny a request, or revoke access');
   return program;
 }
 
@@ -85,9 +85,9 @@ async function list(flags: Flags): Promise<void> {
 
 async function settle(module: PlannedModule, status: 'granted' | 'denied', flags: Flags): Promise<void> {
   const { tenant, note = null } = flags;
-  if (tenant === undefined) throw new Failure('Name the tenant: --tenant <id>.', exitCodes.usage);
+  if (tenant === undefined) throw new Failure('Give the tenant: --tenant <id>.', exitCodes.usage);
   const request = await withStore(flags, (store) => decideAccess(store, { tenant, module, status, note }, systemPorts));
-  if (request === undefined) throw new Failure(`${tenant} has not asked for ${module}: there is nothing to deny.`);
+  if (request === undefined) throw new Failure(`${tenant} has no request for ${module} that could be denied.`);
   write(flags.json ? JSON.stringify(view(tenant, request)) : line(tenant, request));
 }
 

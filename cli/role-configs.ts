@@ -223,7 +223,7 @@ export function workerConfig(settings: Settings): WorkerConfig {
   readRoster(settings.SIGNMESH_DATA_DIR, environment);
   const retryScheduleMs = settings.SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS;
   if (retryScheduleMs !== undefined && environment !== 'sandbox') {
-    throw new Failure('SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS is for a sandbox alone: unset it.', exitCodes.usage);
+    throw new Failure('SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS works only in a sandbox: unset it.', exitCodes.usage);
   }
   return {
     environment,

@@ -147,10 +147,10 @@ function sandboxControl(settings: Settings): SandboxControl | undefined {
   const on = faultsOn(settings);
   if (settings.SIGNMESH_ENVIRONMENT !== 'sandbox') return undefined;
   if (!on) {
-    return refusingControl('faults are off (SIGNMESH_FAULTS=off): start the sandbox without it to have them');
+    return refusingControl('faults are off: start the sandbox without SIGNMESH_FAULTS=off');
   }
   if (process.send === undefined) {
-    return refusingControl('this gateway was started by itself: faults are had from a cluster that `signmesh up` runs');
+    return refusingControl('this gateway runs alone: only a cluster started by `signmesh up` can inject faults');
   }
   control ??= ipcControl();
   return control;

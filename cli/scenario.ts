@@ -32,7 +32,7 @@ export async function run(args: readonly string[]): Promise<number> {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return exitCodes.ok;
     const text = error.message.replace(/^error: /, '').replace('\n(', ' (');
-    throw new Failure(text === '(outputHelp)' ? 'Say what to do: run, check or list.' : text, exitCodes.usage);
+    throw new Failure(text === '(outputHelp)' ? 'Give a subcommand: run, check or list.' : text, exitCodes.usage);
   }
 }
 
@@ -47,9 +47,9 @@ function makeCommand(end: (exitCode: number) => void): Command {
     .command('run')
     .description('run scenarios, in the simulated world by default')
     .argument('[file...]', 'scenario files, folders, or names of scenarios of the package')
-    .option('--live [url]', 'against real processes: a cluster of its own, or the sandbox at this URL')
-    .option('--token <token>', 'with --live URL: a token with sandbox:admin; that of the sandbox here by default')
-    .option('--seed <text>', 'of the simulated world, instead of the scenario’s')
+    .option('--live [url]', 'run against real processes: a new cluster, or the sandbox at this URL')
+    .option('--token <token>', 'with --live URL: a token with sandbox:admin; by default the token of the local sandbox')
+    .option('--seed <text>', 'seed of the simulated world, instead of the scenario’s')
     .addOption(
       new Option('--crypto <kind>', 'of the simulated world').choices(['real', 'model']).default(undefined, 'real'),
     )
@@ -63,14 +63,12 @@ function makeCommand(end: (exitCode: number) => void): Command {
     .action(async (files: string[], flags: RunFlags) => end(await runAll(files, flags)));
   command
     .command('check')
-    .description('report the problems of scenario files, and run nothing')
+    .description('report errors in scenario files, and run nothing')
     .argument('<file...>')
     .action((files: string[]) => {
       const scenarios = readScenarios(files);
       const { length } = scenarios;
-      process.stdout.write(
-        length === 1 ? '1 scenario is as it should be\n' : `${length} scenarios are as they should be\n`,
-      );
+      process.stdout.write(length === 1 ? '1 scenario is valid\n' : `${length} scenarios are valid\n`);
     });
   command
     .command('list')
@@ -91,15 +89,15 @@ async function runAll(names: readonly string[], flags: RunFlags): Promise<number
   // `--live FILE`: what is no address is the first file.
   const isUrl = typeof flags.live === 'string' && /^https?:\/\//.test(flags.live);
   const files = typeof flags.live === 'string' && !isUrl ? [flags.live, ...names] : names;
-  if (files.length === 0) throw new Failure('Say which scenario: a file, a folder or a name.', exitCodes.usage);
+  if (files.length === 0) throw new Failure('Give a scenario: a file, a folder or a name.', exitCodes.usage);
   const scenarios = readScenarios(files);
   const reporter = new RunReporter(flags.report, scenarios.length);
   if (flags.live === undefined) {
     if (flags.token !== undefined) throw new Failure('--token goes with --live.', exitCodes.usage);
     for (const scenario of scenarios) reporter.add(...(await timed(() => simulated(scenario, flags))));
   } else {
-    if (flags.seed !== undefined) throw new Failure('--seed is of the simulated world.', exitCodes.usage);
-    if (flags.crypto !== undefined) throw new Failure('--crypto is of the simulated world.', exitCodes.usage);
+    if (flags.seed !== undefined) throw new Failure('--seed applies only to the simulated world.', exitCodes.usage);
+    if (flags.crypto !== undefined) throw new Failure('--crypto applies only to the simulated world.', exitCodes.usage);
     const { runLive } = await import('./scenario/public.ts');
     const url = isUrl ? (flags.live as string) : undefined;
     await runLive(scenarios, { url, token: flags.token }, (done, tookMs) => reporter.add(done, tookMs));

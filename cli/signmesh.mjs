@@ -86,7 +86,7 @@ function checkNode() {
 function checkPackaged() {
   if (existsSync(join(root, 'dist', 'cli', 'main.js'))) return;
   throw new SetupFailure(
-    `the package in ${root} holds no build. npm made it with ignore-scripts: install it with ` +
+    `the package in ${root} contains no build, since npm ran with ignore-scripts: install it with ` +
       '"npm install --ignore-scripts=false", or from a tarball that "npm run package" made in a checkout.',
   );
 }
@@ -324,7 +324,7 @@ async function underLock(name, work) {
         } catch {}
         continue;
       }
-      if (!waiting) say(`  ${name.padEnd(14)} another process is at it; waiting …`);
+      if (!waiting) say(`  ${name.padEnd(14)} another process does this; waiting …`);
       waiting = true;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }

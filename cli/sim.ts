@@ -54,10 +54,10 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   const flags = command.opts<Flags>();
   if (flags.trace === true && flags.seed === undefined) {
-    throw new Failure('--trace is of one run: say which with --seed.', exitCodes.usage);
+    throw new Failure('--trace shows one run: choose it with --seed.', exitCodes.usage);
   }
   if (flags.seed !== undefined && flags.seeds !== undefined) {
-    throw new Failure('Say either --seed or --seeds.', exitCodes.usage);
+    throw new Failure('Give either --seed or --seeds.', exitCodes.usage);
   }
   if (flags.world === 'wallets' && flags.profile !== 'all' && !walletProfiles.some((one) => one === flags.profile)) {
     throw new Failure(`--world wallets has the profiles ${walletProfiles.join(', ')}.`, exitCodes.usage);
@@ -70,7 +70,7 @@ function makeCommand(): Command {
     .description(
       'Random clusters, workloads and faults in virtual time, with every invariant checked at every event.\nSame seed, same run, byte for byte.',
     )
-    .option('--seeds <count>', `run so many seeds (${seedsDefault} by default)`, number(1, 100_000_000))
+    .option('--seeds <count>', `number of seeds to run (${seedsDefault} by default)`, number(1, 100_000_000))
     .option('--first-seed <number>', 'the first seed', number(0, seedMax), 1)
     .option('--seed <number>', 'run this seed only', number(0, seedMax))
     .option('--trace', 'with --seed: every event on standard output, one a line')

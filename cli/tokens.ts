@@ -53,13 +53,16 @@ function makeCommand(): Command {
     );
   common(program, 'issue', 'issue a token; it is shown once')
     .option('--name <text>', 'a label for people', label)
-    .option('--scopes <list>', 'what it may do, such as wallets:read,intents:write', scopeList)
+    .option('--scopes <list>', 'scopes, such as wallets:read,intents:write', scopeList)
     .option('--all', 'every scope but sandbox:admin')
     .option('--read-only', 'every scope that reads')
     .option('--expires <time>', 'such as 90d, 12h or "never" (production: 90d; sandbox: never)', lifetime)
-    .option('--provider-connection <id>', 'only for this connection, and none of others (may be repeated)', connections)
+    .option('--provider-connection <id>', 'restrict it to this provider connection (repeatable)', connections)
     .addOption(
-      new Option('--environment <name>', 'where it is for (SIGNMESH_ENVIRONMENT)').choices(['sandbox', 'production']),
+      new Option('--environment <name>', 'environment of the token (SIGNMESH_ENVIRONMENT)').choices([
+        'sandbox',
+        'production',
+      ]),
     )
     .addHelpText('after', `\nScopes:\n${scopeLines().join('\n')}`)
     .action(issue);
@@ -79,7 +82,11 @@ function common(program: Command, name: string, description: string): Command {
   return program
     .command(name)
     .description(description)
-    .option('--tenant <id>', `whose; in a sandbox by default that of the banner, ${sandboxTenant}`, tenantId)
+    .option(
+      '--tenant <id>',
+      `tenant of the token; in a sandbox by default the banner’s tenant, ${sandboxTenant}`,
+      tenantId,
+    )
     .option('--data-dir <path>', 'data directory of the cluster (SIGNMESH_DATA_DIR)')
     .option('--json', 'one JSON document on standard output');
 }
@@ -91,15 +98,15 @@ async function issue(flags: IssueFlags): Promise<void> {
   const { name, expires, providerConnection: providerConnectionIds } = flags;
   const tenant = tenantOf(flags);
   if (expires === 'never' && environment === 'production') {
-    throw new Failure('A production token expires: say when, for example --expires 90d.', exitCodes.usage);
+    throw new Failure('A production token must expire: give --expires, for example 90d.', exitCodes.usage);
   }
   if (providerConnectionIds !== undefined) {
     const kept = withinProviders(scopes);
     const left = scopes.filter((scope) => !kept.includes(scope));
     if (kept.length === 0) {
-      throw new Failure(`A token of some connections alone cannot have ${left.join(', ')}.`, exitCodes.usage);
+      throw new Failure(`A token restricted to connections cannot have ${left.join(', ')}.`, exitCodes.usage);
     }
-    if (left.length > 0) note(`left out, for a token of some connections alone never has them: ${left.join(', ')}`);
+    if (left.length > 0) note(`omitted, since a token restricted to connections never has them: ${left.join(', ')}`);
   }
   const request = {
     tenant,
@@ -149,9 +156,9 @@ function wantedScopes({ scopes = [], all, readOnly }: IssueFlags, environment: C
     ...(all ? sandboxScopes : []),
     ...(readOnly ? allScopes.filter((scope) => scope.endsWith(':read')) : []),
   ]);
-  if (wanted.size === 0) throw new Failure('Name its scopes: --scopes, --read-only or --all.', exitCodes.usage);
+  if (wanted.size === 0) throw new Failure('Give its scopes: --scopes, --read-only or --all.', exitCodes.usage);
   if (environment === 'production' && wanted.has('sandbox:admin')) {
-    throw new Failure('sandbox:admin is for a sandbox alone.', exitCodes.usage);
+    throw new Failure('sandbox:admin exists only in a sandbox.', exitCodes.usage);
   }
   return allScopes.filter((scope) => wanted.has(scope));
 }
@@ -168,7 +175,7 @@ function tenantOf(flags: CommonFlags): string {
     settings.SIGNMESH_ENVIRONMENT === 'sandbox' && readSandbox(settings.SIGNMESH_DATA_DIR) !== undefined;
   if (isSandbox) return sandboxTenant;
   throw new Failure(
-    'Name the tenant: --tenant <id>. Only the data directory of a sandbox has a tenant of its own.',
+    'Give the tenant: --tenant <id>. Only the data directory of a sandbox has a default tenant.',
     exitCodes.usage,
   );
 }
@@ -208,7 +215,7 @@ function show({ token, record }: IssuedToken, { json }: CommonFlags): void {
       ]),
     );
   }
-  note('this is the only time that the token is shown');
+  note('the token is shown only this once');
 }
 
 /** The actor of a rotated token; undefined: its own id. */
@@ -267,7 +274,7 @@ function scopeList(text: string): Scope[] {
   const names = text.split(',').map((name) => name.trim());
   const unknown = names.filter((name) => !isScope(name));
   if (unknown.length === 0) return names as Scope[];
-  throw new InvalidArgumentError(`${unknown.map(quoted).join(', ')}: no such scope (--help lists them).`);
+  throw new InvalidArgumentError(`${unknown.map(quoted).join(', ')}: unknown scope (--help lists them).`);
 }
 
 function lifetime(text: string): number | 'never' {

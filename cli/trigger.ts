@@ -43,7 +43,7 @@ export async function run(args: readonly string[]): Promise<number> {
     process.stdout.write(`${listing().join('\n')}\n`);
     return exitCodes.ok;
   }
-  if (type === undefined) throw new Failure('Say which event: signmesh trigger --list names them.', exitCodes.usage);
+  if (type === undefined) throw new Failure('Give an event type: signmesh trigger --list lists them.', exitCodes.usage);
   needType(type);
   const { event, text } = await trigger(type, targetOf(flags));
   process.stdout.write(flags.json === true ? `${text}\n` : `${type}  #${event.sequence}  ${event.resource.id}\n`);
@@ -84,7 +84,7 @@ export async function trigger(
     over.abort();
     await following.catch(() => undefined);
   }
-  if (found === undefined) throw new Failure(`No ${type} came within ${eventWithinMs / 1000} s.`);
+  if (found === undefined) throw new Failure(`No ${type} arrived within ${eventWithinMs / 1000} s.`);
   return found;
 }
 

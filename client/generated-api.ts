@@ -6,7 +6,7 @@ import type { Pages } from './pages.ts';
 export type ReasonCode = 'SESSION_ACCEPTED' | 'SHARE_ACCEPTED' | 'VENDOR_ORDER_OPEN' | 'SHARE_VERIFIED' | 'DKG_COMPLETED' | 'SIGNATURE_COMPLETED' | 'SESSION_RESUMED' | 'HUMAN_APPROVAL_REQUIRED' | 'WITNESS_MISSING' | 'INVALID_REQUEST' | 'INVALID_THRESHOLD' | 'UNSUPPORTED_CURVE' | 'INVALID_DERIVATION_PATH' | 'INVALID_MESSAGE_HASH' | 'UNSUPPORTED_KEYSTORE' | 'KEYSTORE_MISMATCH' | 'INTENT_MESSAGE_CHANGED' | 'WALLET_KEY_NOT_FOUND' | 'WALLET_KEY_AT_CUSTODIAN' | 'WALLET_INTENTS_ONLY' | 'VAULT_KEY' | 'WALLET_ARCHIVED' | 'TENANT_QUOTA_EXCEEDED' | 'SESSION_NOT_FOUND' | 'NODE_NOT_PARTICIPANT' | 'SHARE_VERIFICATION_FAILED' | 'COMMITMENT_MISMATCH' | 'CLIENT_DEALERS_NOT_ALLOWED' | 'INVALID_PARTIAL_SIGNATURE' | 'DUPLICATE_SESSION' | 'DUPLICATE_INTENT' | 'DUPLICATE_SHARE' | 'RESUME_TOKEN_REUSED' | 'RESUME_TOKEN_INVALID' | 'SESSION_NOT_RESUMABLE' | 'NODES_UNAVAILABLE' | 'QUORUM_UNAVAILABLE' | 'DEALER_MISBEHAVED' | 'NODE_REFUSED' | 'TRANSCRIPT_MISMATCH' | 'KEYSTORE_UNAVAILABLE' | 'HSM_SESSION_LOST' | 'HSM_PIN_REFUSED' | 'HSM_TIMEOUT' | 'HSM_TOKEN_ABSENT' | 'HSM_FAILED' | 'VENDOR_UNAVAILABLE' | 'VENDOR_REJECTED' | 'VENDOR_CANCELLED' | 'VENDOR_SIGNATURE_INVALID' | 'ORDER_REFUSED' | 'STORE_TAMPERED' | 'SESSION_EXPIRED' | 'SESSION_REVOKED' | 'MOCK_FORCED_DENIED' | 'MOCK_FORCED_REVOKED' | 'MOCK_FORCED_EXPIRED' | 'MOCK_FORCED_BACKEND_FAILED' | 'CONTRACT_VERSION_UNSUPPORTED';
 
 export interface AddReconDrift {
-  /** `missing`: a movement is not shown; `late`: not for `delay_s`; `duplicate`: shown twice; `amount`: `amount` is added to it; `status`: it is shown as reversed; `extra`: a movement of `amount` that nothing stands behind; `silent`: the provider gives no statement of the wallet */
+  /** `missing`: a movement is omitted; `late`: omitted for `delay_s`; `duplicate`: shown twice; `amount`: `amount` is added to it; `status`: it is shown as reversed; `extra`: a movement of `amount` without a transfer; `silent`: the provider gives no statement of the wallet */
   readonly kind: 'missing' | 'extra' | 'duplicate' | 'amount' | 'status' | 'late' | 'silent';
   /** `wal_` and a UUIDv7 */
   readonly wallet_id: string;
@@ -543,7 +543,7 @@ export interface BadShareFaultRequest {
 }
 
 export interface BeginSandboxKey {
-  /** the key’s session: as of InitiateDkg */
+  /** the key’s session, as for InitiateDkg */
   readonly session_id: string;
   readonly keystore_type: 'MULTISIG_EVM_WALLET' | 'HSM_PKCS11' | 'MPC_VENDOR';
   /** secp256k1 by default */
@@ -571,7 +571,7 @@ export interface ChangeRiskRule {
   readonly mode?: 'enforce' | 'shadow' | 'disabled';
   /** added to the score */
   readonly points?: number;
-  /** of matching rules with an action, the one with the lowest number decides */
+  /** among matching rules with an action, the lowest number decides */
   readonly priority?: number;
 }
 
@@ -816,7 +816,7 @@ export interface ConnectedProvider {
   readonly environment: 'sandbox' | 'production';
   readonly status: 'connected' | 'degraded' | 'error' | 'disconnected';
   readonly capabilities: readonly string[];
-  /** the same for the same credentials of this tenant; tells nothing else about them */
+  /** equal for equal credentials of this tenant; reveals nothing else about them */
   readonly credential_fingerprint: string;
   /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -826,7 +826,7 @@ export interface ConnectedProvider {
   readonly created_at: string;
   /** RFC 3339, UTC */
   readonly updated_at: string;
-  /** wallets with test money that came with a sandbox; else empty */
+  /** wallets with test money of a sandbox connection; else empty */
   readonly test_wallets: readonly ({
     /** `wal_` and a UUIDv7 */
     readonly id: string;
@@ -925,7 +925,7 @@ export interface CrashFaultRequest {
 }
 
 export interface CrashSandboxNode {
-  /** what it has stored is lost too; false by default */
+  /** its store is lost too; false by default */
   readonly lose_state?: boolean;
   readonly restart_after_ms?: number | null;
 }
@@ -959,12 +959,12 @@ export interface CreateReconJob {
   /** RFC 3339, UTC */
   readonly to?: string;
   readonly tolerance?: {
-    /** decimal number as a string, never a float */
+    /** decimal number as a string */
     readonly absolute?: string;
     /** of what is expected */
     readonly bps?: number;
   };
-  /** differences younger than this do not count; 120 by default */
+  /** younger differences do not count; 120 by default */
   readonly lag_s?: number;
 }
 
@@ -978,7 +978,7 @@ export interface CreateToken {
   /** an EVM network */
   readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
   readonly decimals: number;
-  /** decimal number as a string, never a float */
+  /** decimal number as a string */
   readonly supply_cap: string;
   /** `wal_` and a UUIDv7 */
   readonly issuer_wallet_id: string;
@@ -989,9 +989,9 @@ export interface CreateToken {
 }
 
 export interface CreateTransactionIntent {
-  /** symbol of an asset on the wallet’s network, or of a token of yours */
+  /** symbol of an asset on the wallet’s network, or of your own token */
   readonly asset: string;
-  /** decimal number as a string, never a float */
+  /** decimal number as a string */
   readonly amount: string;
   readonly destination: {
     /** an address of the wallet’s network */
@@ -1011,9 +1011,9 @@ export interface CreateVault {
   /** every key of the vault is bound to it: see docs/signing-api.md */
   readonly keystore_type: 'mock_threshold' | 'mpc_frost' | 'multisig_evm_wallet' | 'mpc_vendor' | 'hsm_pkcs11';
   readonly curve: 'secp256k1' | 'ed25519';
-  /** nodes that a signature takes, from 2; by default as the cluster says, 3 unless it was set up otherwise. Of `hsm_pkcs11` and `mpc_vendor` 1 */
+  /** number of nodes for a signature, from 2; by default the cluster’s threshold, usually 3. For `hsm_pkcs11` and `mpc_vendor` 1 */
   readonly threshold?: number;
-  /** nodes that hold a share, from 2; by default as the cluster says, 5 unless it was set up otherwise. Of `hsm_pkcs11` and `mpc_vendor` 1 */
+  /** number of nodes with a share, from 2; by default the cluster’s number, usually 5. For `hsm_pkcs11` and `mpc_vendor` 1 */
   readonly total_nodes?: number;
   readonly policy?: string | null;
   /** `human_required`: every signature waits for a human’s witness */
@@ -1035,7 +1035,7 @@ export interface CreateWallet {
   /** CAIP-2 id of the network */
   readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
   readonly policy?: string | null;
-  /** `human_required`: every intent needs an approval, and every signature of the signing API a witness. The stricter of this and what else asks for approval holds */
+  /** `human_required`: every intent needs an approval, and every signature of the signing API a witness. The strictest of all approval requirements applies */
   readonly approval_mode?: 'unspecified' | 'direct_allowed' | 'human_required';
   /** whether the signing API may use the wallet’s key, or transaction intents alone. By default `allowed` in a sandbox, `intents_only` in production */
   readonly signing_api?: 'allowed' | 'intents_only';
@@ -1047,7 +1047,7 @@ export interface CreateWallet {
 export interface CreateWebhook {
   /** absolute URL without credentials and fragment; https in production */
   readonly url: string;
-  /** event types, beginnings such as "wallet.*", or "*" alone for all */
+  /** event types, prefixes such as "wallet.*", or "*" alone for all */
   readonly events: readonly string[];
   /** 1 to 200 characters, not blank, without control and direction characters but line ends */
   readonly description?: string;
@@ -1430,13 +1430,13 @@ export interface EquivocateFaultRequest {
 export interface EvaluatePolicy {
   /** `txi_` and a UUIDv7 */
   readonly intent_id?: string;
-  /** a transaction as an intent would have it */
+  /** a transaction with the fields of an intent */
   readonly transaction?: {
     /** `wal_` and a UUIDv7 */
     readonly wallet_id: string;
     /** asset symbol */
     readonly asset: string;
-    /** decimal number as a string, never a float */
+    /** decimal number as a string */
     readonly amount: string;
     readonly destination: {
       readonly address: string;
@@ -1449,13 +1449,13 @@ export interface EvaluatePolicy {
 export interface EvaluateRisk {
   /** `txi_` and a UUIDv7 */
   readonly intent_id?: string;
-  /** a transaction as an intent would have it */
+  /** a transaction with the fields of an intent */
   readonly transaction?: {
     /** `wal_` and a UUIDv7 */
     readonly wallet_id: string;
     /** asset symbol */
     readonly asset: string;
-    /** decimal number as a string, never a float */
+    /** decimal number as a string */
     readonly amount: string;
     readonly destination: {
       readonly address: string;
@@ -1843,9 +1843,9 @@ export interface InitiateSigningResponse {
 export interface Intent {
   /** `txi_` and a UUIDv7 */
   readonly id: string;
-  /** `transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` makes units for `destination`; `burn` destroys units of the wallet */
+  /** `transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` creates units for `destination`; `burn` destroys units of the wallet */
   readonly kind: 'transfer' | 'deploy' | 'mint' | 'burn';
-  /** where the intent stands; see the table of states */
+  /** state of the intent; see the table of states */
   readonly status: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed';
   readonly policy_receipt: string | null;
   readonly risk_score: number;
@@ -1878,7 +1878,7 @@ export interface Intent {
   } | null;
   readonly fee: {
     readonly asset: string;
-    /** the most that it can cost, set aside while the intent is open */
+    /** the largest possible fee, reserved while the intent is open */
     readonly reserved: string;
     readonly paid: string | null;
   };
@@ -1897,7 +1897,7 @@ export interface Intent {
     readonly at: string;
   })[];
   readonly approvals_required: number;
-  /** who may approve; empty: every caller with the scope but the initiator */
+  /** permitted approvers; empty: every caller with the scope but the initiator */
   readonly approvers: readonly string[];
   readonly provider_status: string | null;
   readonly provider_error: {
@@ -1939,7 +1939,7 @@ export interface Intent {
   /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly status_history: readonly ({
-    /** where the intent stands; see the table of states */
+    /** state of the intent; see the table of states */
     readonly status: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed';
     readonly sub_status: string | null;
     /** RFC 3339, UTC */
@@ -1958,7 +1958,7 @@ export interface Intent {
 export interface IntentDryRun {
   readonly dry_run: boolean;
   readonly decision: 'allow' | 'deny' | 'require_approval';
-  /** what the intent’s status would be */
+  /** the status that the intent would get */
   readonly status: 'approved' | 'pending_approval' | 'denied';
   readonly reason: string;
   /** whether the wallet holds the amount and the fee now */
@@ -1993,7 +1993,7 @@ export interface IntentDryRun {
     readonly rules_version: number;
   };
   readonly policy: PolicyUsed;
-  /** those that decided beside it: the strictest wins */
+  /** further policies that decided: the strictest wins */
   readonly also_policies: readonly PolicyUsed[];
   readonly matched_rules: readonly string[];
   readonly trace: readonly ({
@@ -2090,7 +2090,7 @@ export interface MintToken {
   readonly destination: {
     readonly address: string;
   };
-  /** decimal number as a string, never a float */
+  /** decimal number as a string */
   readonly amount: string;
   readonly reserve_reference: ReserveReference;
   /** 1 to 100 characters, not blank, without control and direction characters */
@@ -2167,12 +2167,12 @@ export interface NewWebhook {
     readonly outstanding: number;
     /** deliveries that wait for their next try */
     readonly retrying: number;
-    /** events that were not looked at yet for this webhook */
+    /** events that the webhook’s outbox has not read yet */
     readonly behind: number;
   };
   readonly failing_since: string | null;
   readonly previous_secret_expires_at: string | null;
-  /** signs deliveries; shown here alone, and never again */
+  /** signs deliveries; only this answer shows it */
   readonly secret: string;
 }
 
@@ -2403,7 +2403,7 @@ export interface PauseFaultRequest {
 export interface Ping {
   readonly event_id: string;
   readonly event_type: string;
-  /** where to see what became of it, a moment later */
+  /** where to read the result, a moment later */
   readonly delivery_id: string;
 }
 
@@ -2483,7 +2483,7 @@ export interface PolicyDecision {
     readonly version: number;
   };
   readonly policy_version: number;
-  /** those that decided beside it: the strictest wins */
+  /** further policies that decided: the strictest wins */
   readonly also_policies: readonly ({
     readonly name: string;
     /** `pol_` and a UUIDv7 */
@@ -2562,7 +2562,7 @@ export interface PolicyEvaluation {
     readonly version: number;
   };
   readonly policy_version: number;
-  /** those that decided beside it: the strictest wins */
+  /** further policies that decided: the strictest wins */
   readonly also_policies: readonly ({
     readonly name: string;
     /** `pol_` and a UUIDv7 */
@@ -2620,7 +2620,7 @@ export interface PolicyEvaluation {
   } | null;
   /** RFC 3339, UTC */
   readonly created_at: string;
-  /** a compact JWS of purpose `evaluation`: it stands for no transfer */
+  /** a compact JWS of purpose `evaluation`: it does not authorise a transfer */
   readonly policy_receipt: string;
 }
 
@@ -2665,7 +2665,7 @@ export interface ProviderConnection {
   readonly environment: 'sandbox' | 'production';
   readonly status: 'connected' | 'degraded' | 'error' | 'disconnected';
   readonly capabilities: readonly string[];
-  /** the same for the same credentials of this tenant; tells nothing else about them */
+  /** equal for equal credentials of this tenant; reveals nothing else about them */
   readonly credential_fingerprint: string;
   /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -2779,7 +2779,7 @@ export interface PutComplianceList {
     /** 1 to 200 characters, not blank, without control and direction characters but line ends */
     readonly note?: string;
   })[];
-  /** true: the next version has the entries of the one before, too. Default false */
+  /** true: the next version also has the entries of the previous one. Default false */
   readonly append?: boolean;
 }
 
@@ -2790,12 +2790,12 @@ export interface PutPolicy {
     /** 1 to 64 characters of A-Z a-z 0-9 _ . - */
     readonly id: string;
     readonly effect: 'allow' | 'deny' | 'require_approval';
-    /** a CEL expression that is true or false */
+    /** a CEL expression of type bool */
     readonly when: string;
     readonly approvals?: {
       /** how many must approve */
       readonly quorum: number;
-      /** who may; default: every caller with the scope `intents:approve` */
+      /** permitted approvers; default: every caller with the scope `intents:approve` */
       readonly approvers?: readonly string[];
       /** default 86400 */
       readonly timeout_s?: number;
@@ -2808,13 +2808,13 @@ export interface PutPolicy {
 export interface PutRiskRule {
   /** 1 to 100 characters of A-Z a-z 0-9 _ . - and single spaces between them */
   readonly name: string;
-  /** a CEL expression that is true or false */
+  /** a CEL expression of type bool */
   readonly when: string;
   /** added to the score */
   readonly points: number;
-  /** replaces what the score says; default: none */
+  /** replaces the score’s action; default: none */
   readonly action?: 'allow' | 'review' | 'deny';
-  /** of matching rules with an action, the one with the lowest number decides */
+  /** among matching rules with an action, the lowest number decides */
   readonly priority?: number;
   /** default `enforce` */
   readonly mode?: 'enforce' | 'shadow';
@@ -2823,14 +2823,14 @@ export interface PutRiskRule {
 export interface PutStrategy {
   /** 1 to 100 characters, not blank, without control and direction characters */
   readonly name: string;
-  /** in this order they pay; the first on an asset’s network receives it */
+  /** the wallets pay in this order; the first on an asset’s network receives it */
   readonly wallet_ids: readonly string[];
   readonly targets: readonly ({
     /** symbol of a registered asset */
     readonly asset: string;
     /** its share of the total value; all weights sum up to 10,000 */
     readonly weight_bps: number;
-    /** how far its share may lie from the weight before it is traded */
+    /** how far its share may deviate from the weight before it is traded */
     readonly band_bps: number;
   })[];
   /** default: `manual` */
@@ -2849,7 +2849,7 @@ export interface PutStrategy {
     readonly cash_floor?: {
       /** symbol of a registered asset */
       readonly asset: string;
-      /** decimal number as a string, never a float */
+      /** decimal number as a string */
       readonly amount: string;
     } | null;
     readonly cooldown_s?: number;
@@ -2866,7 +2866,7 @@ export interface PutStrategy {
 
 export interface Rebalance {
   readonly strategy_id: string;
-  /** default true: a plan alone. false: a plan that is executed as its autonomy allows */
+  /** default true: only a plan. false: a plan that is executed as its autonomy allows */
   readonly dry_run?: boolean;
   /** trades that a model or a person proposes: checked under the same constraints */
   readonly proposal?: {
@@ -2876,7 +2876,7 @@ export interface Rebalance {
       readonly sell: string;
       /** symbol of a registered asset */
       readonly buy: string;
-      /** decimal number as a string, never a float */
+      /** decimal number as a string */
       readonly amount: string;
     })[];
     /** 1 to 2000 characters, not blank, without control and direction characters but line ends */
@@ -3060,7 +3060,7 @@ export interface ReconException {
     /** movements that say so */
     readonly count: number;
   } | null;
-  /** signed decimal in `asset`: what the provider moved or holds beyond our ledger */
+  /** signed decimal in `asset`: the provider’s amount minus our ledger’s */
   readonly delta: string;
   readonly sources: {
     readonly internal: {
@@ -3150,7 +3150,7 @@ export interface ReconJob {
   readonly from: string | null;
   readonly to: string | null;
   readonly tolerance: {
-    /** decimal number as a string, never a float */
+    /** decimal number as a string */
     readonly absolute: string;
     readonly bps: number;
   };
@@ -3170,7 +3170,7 @@ export interface ReconJob {
     readonly rows_external: number;
     /** differences */
     readonly exceptions_found: number;
-    /** of them, those that were not known before */
+    /** the number of new ones among them */
     readonly exceptions_new: number;
   };
   readonly error: {
@@ -3215,12 +3215,12 @@ export interface ReconJobPage {
 }
 
 export interface RedeemToken {
-  /** a `self_hosted` wallet of yours that holds the units */
+  /** your `self_hosted` wallet that holds the units */
   readonly source: {
     /** `wal_` and a UUIDv7 */
     readonly wallet_id: string;
   };
-  /** decimal number as a string, never a float */
+  /** decimal number as a string */
   readonly amount: string;
   readonly reserve_reference: ReserveReference;
   /** 1 to 100 characters, not blank, without control and direction characters */
@@ -3232,7 +3232,7 @@ export interface RedeemToken {
 export interface RedeliverRange {
   /** `failed` by default */
   readonly status?: 'failed' | 'delivered';
-  /** event types, beginnings such as "wallet.*", or "*" alone for all */
+  /** event types, prefixes such as "wallet.*", or "*" alone for all */
   readonly types?: readonly string[];
   /** events with a higher sequence */
   readonly after_sequence?: number;
@@ -3242,7 +3242,7 @@ export interface RedeliverRange {
   readonly created_after?: string;
   /** RFC 3339, UTC */
   readonly created_before?: string;
-  /** next_cursor of the answer before, same filters */
+  /** next_cursor of the previous answer, same filters */
   readonly cursor?: string;
 }
 
@@ -3251,7 +3251,7 @@ export interface Redelivery {
   readonly queued: number;
   /** deliveries whose events are no longer retained */
   readonly not_kept: number;
-  /** so many wait that it ended early: go on later */
+  /** true: it stopped early because too many deliveries wait; continue later */
   readonly queue_full: boolean;
   readonly has_more: boolean;
   readonly next_cursor: string | null;
@@ -3348,13 +3348,13 @@ export interface RequestModuleAccess {
 
 export interface ReserveReference {
   readonly type: 'wallet' | 'attestation';
-  /** symbol of what is held: one unit of it backs one unit of the token */
+  /** symbol of the reserve asset: one unit of it backs one unit of the token */
   readonly asset: string;
   /** `wal_` and a UUIDv7 */
   readonly wallet_id?: string;
   /** with `attestation`: what its attestor calls it: 1 to 200 characters, not blank, without control and direction characters */
   readonly reference?: string;
-  /** decimal number as a string, never a float */
+  /** decimal number as a string */
   readonly amount?: string;
   /** RFC 3339, UTC */
   readonly expires_at?: string;
@@ -3547,7 +3547,7 @@ export interface RollbackFaultRequest {
 }
 
 export interface RotateWebhookSecret {
-  /** the secrets before sign nothing any more, from now on; false by default */
+  /** revokes the previous secrets at once; false by default */
   readonly revoke_previous?: boolean;
 }
 
@@ -3767,7 +3767,7 @@ export interface ScreenSubject {
   };
   /** asset symbol */
   readonly asset?: string;
-  /** decimal number as a string, never a float */
+  /** decimal number as a string */
   readonly amount?: string;
   readonly direction?: 'incoming' | 'outgoing';
   /** `txi_` and a UUIDv7 */
@@ -3879,7 +3879,7 @@ export interface SetMarket {
     readonly asset: string;
     /** US dollars, a decimal above 0 as a string */
     readonly price_usd?: string;
-    /** instead of a price; `simulated`: the walk again */
+    /** instead of a price; `simulated`: the random walk again */
     readonly condition?: 'simulated' | 'missing' | 'stale';
     /** default 3,600 */
     readonly stale_s?: number;
@@ -3902,7 +3902,7 @@ export interface SignMessage {
   readonly message_type: 'raw' | 'digest';
   /** BIP-32, e.g. `m/0/7`; none by default */
   readonly derivation_path?: string;
-  /** base64: for a signature that a human must approve */
+  /** base64: for a signature that needs a human’s approval */
   readonly human_approval_witness?: string;
 }
 
@@ -4356,7 +4356,7 @@ export interface Strategy {
     readonly asset: string;
     /** its share of the total value; all weights sum up to 10,000 */
     readonly weight_bps: number;
-    /** how far its share may lie from the weight before it is traded */
+    /** how far its share may deviate from the weight before it is traded */
     readonly band_bps: number;
   })[];
   readonly trigger: {
@@ -4535,7 +4535,7 @@ export interface TestedProviderConnection {
   readonly environment: 'sandbox' | 'production';
   readonly status: 'connected' | 'degraded' | 'error' | 'disconnected';
   readonly capabilities: readonly string[];
-  /** the same for the same credentials of this tenant; tells nothing else about them */
+  /** equal for equal credentials of this tenant; reveals nothing else about them */
   readonly credential_fingerprint: string;
   /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -4561,7 +4561,7 @@ export interface ThresholdDerivation {
 export interface Token {
   /** `tkn_` and a UUIDv7 */
   readonly id: string;
-  /** `deploying`: its contract is not on the chain yet; `frozen`: nothing is minted, redeemed or transferred; `failed`: it was never deployed */
+  /** `deploying`: its contract is not on the chain yet; `frozen`: no mints, redemptions or transfers; `failed`: it was never deployed */
   readonly status: 'deploying' | 'active' | 'frozen' | 'failed';
   /** 2 to 12 capital letters and digits, a letter first; none of the registry’s, and unique among your tokens */
   readonly symbol: string;
@@ -4587,7 +4587,7 @@ export interface Token {
   readonly created_at: string;
   /** RFC 3339, UTC */
   readonly updated_at: string;
-  /** in circulation: what completed orders have minted, less what they have redeemed */
+  /** in circulation: the minted minus the redeemed units of completed orders */
   readonly supply: string;
   /** of orders that are `processing` */
   readonly minting: string;
@@ -4619,7 +4619,7 @@ export interface TokenEvent {
 export interface TokenFacts {
   /** `tkn_` and a UUIDv7 */
   readonly id: string;
-  /** `deploying`: its contract is not on the chain yet; `frozen`: nothing is minted, redeemed or transferred; `failed`: it was never deployed */
+  /** `deploying`: its contract is not on the chain yet; `frozen`: no mints, redemptions or transfers; `failed`: it was never deployed */
   readonly status: 'deploying' | 'active' | 'frozen' | 'failed';
   /** 2 to 12 capital letters and digits, a letter first; none of the registry’s, and unique among your tokens */
   readonly symbol: string;
@@ -4833,7 +4833,7 @@ export interface TreasuryPlan {
     readonly constraint: 'in_band' | 'min_trade' | 'no_wallet' | 'cash_floor' | 'network_fee' | 'not_quoted' | 'costs' | 'max_trades';
   })[];
   readonly withheld: 'cooldown' | null;
-  /** what has moved since the plan was made, when the plan itself was read; a stale plan is not executed */
+  /** changes since the plan was made, only when a single plan is read; a stale plan is not executed */
   readonly stale: readonly ({
     readonly field: string;
     readonly issue: string;
@@ -4958,7 +4958,7 @@ export interface UpdateWallet {
   /** 1 to 100 characters, not blank, without control and direction characters */
   readonly name?: string;
   readonly policy?: string | null;
-  /** `human_required`: every intent needs an approval, and every signature of the signing API a witness. The stricter of this and what else asks for approval holds */
+  /** `human_required`: every intent needs an approval, and every signature of the signing API a witness. The strictest of all approval requirements applies */
   readonly approval_mode?: 'unspecified' | 'direct_allowed' | 'human_required';
   /** whether the signing API may use the wallet’s key, or transaction intents alone. By default `allowed` in a sandbox, `intents_only` in production */
   readonly signing_api?: 'allowed' | 'intents_only';
@@ -4972,7 +4972,7 @@ export interface UpdateWallet {
 export interface UpdateWebhook {
   /** absolute URL without credentials and fragment; https in production */
   readonly url?: string;
-  /** event types, beginnings such as "wallet.*", or "*" alone for all */
+  /** event types, prefixes such as "wallet.*", or "*" alone for all */
   readonly events?: readonly string[];
   readonly description?: string | null;
   readonly status?: 'enabled' | 'disabled';
@@ -5243,7 +5243,7 @@ export interface Wallet {
   /** true for `mock_ecdsa`: its first signature gives the key to the coordinator, so it has no threshold security */
   readonly key_exposed: boolean;
   readonly assets: readonly WalletAsset[];
-  /** `human_required`: every intent needs an approval, and every signature of the signing API a witness. The stricter of this and what else asks for approval holds */
+  /** `human_required`: every intent needs an approval, and every signature of the signing API a witness. The strictest of all approval requirements applies */
   readonly approval_mode: 'unspecified' | 'direct_allowed' | 'human_required';
   /** whether the signing API may use the wallet’s key, or transaction intents alone. By default `allowed` in a sandbox, `intents_only` in production */
   readonly signing_api: 'allowed' | 'intents_only';
@@ -5251,7 +5251,7 @@ export interface Wallet {
   readonly external_id: string | null;
   /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** rises by one with every change of the record; balances move without */
+  /** rises by one with every change of the record, but not of balances */
   readonly version: number;
   /** RFC 3339, UTC */
   readonly created_at: string;
@@ -5263,11 +5263,11 @@ export interface Wallet {
 
 export interface WalletAsset {
   readonly symbol: string;
-  /** what the wallet owns: `available` and `pending` */
+  /** the wallet’s balance: `available` and `pending` */
   readonly balance: string;
   /** what a new transfer may take */
   readonly available: string;
-  /** set aside for transfers that are under way, and as the reserve of token orders that are processed */
+  /** reserved for open transfers, and as the reserve of token orders in processing */
   readonly pending: string;
   /** CAIP-2 id of the network */
   readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
@@ -5300,7 +5300,7 @@ export interface WalletCorrection {
   /** true for `mock_ecdsa`: its first signature gives the key to the coordinator, so it has no threshold security */
   readonly key_exposed: boolean;
   readonly assets: readonly WalletAsset[];
-  /** `human_required`: every intent needs an approval, and every signature of the signing API a witness. The stricter of this and what else asks for approval holds */
+  /** `human_required`: every intent needs an approval, and every signature of the signing API a witness. The strictest of all approval requirements applies */
   readonly approval_mode: 'unspecified' | 'direct_allowed' | 'human_required';
   /** whether the signing API may use the wallet’s key, or transaction intents alone. By default `allowed` in a sandbox, `intents_only` in production */
   readonly signing_api: 'allowed' | 'intents_only';
@@ -5308,7 +5308,7 @@ export interface WalletCorrection {
   readonly external_id: string | null;
   /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** rises by one with every change of the record; balances move without */
+  /** rises by one with every change of the record, but not of balances */
   readonly version: number;
   /** RFC 3339, UTC */
   readonly created_at: string;
@@ -5373,7 +5373,7 @@ export interface WalletDeposit {
   /** true for `mock_ecdsa`: its first signature gives the key to the coordinator, so it has no threshold security */
   readonly key_exposed: boolean;
   readonly assets: readonly WalletAsset[];
-  /** `human_required`: every intent needs an approval, and every signature of the signing API a witness. The stricter of this and what else asks for approval holds */
+  /** `human_required`: every intent needs an approval, and every signature of the signing API a witness. The strictest of all approval requirements applies */
   readonly approval_mode: 'unspecified' | 'direct_allowed' | 'human_required';
   /** whether the signing API may use the wallet’s key, or transaction intents alone. By default `allowed` in a sandbox, `intents_only` in production */
   readonly signing_api: 'allowed' | 'intents_only';
@@ -5381,7 +5381,7 @@ export interface WalletDeposit {
   readonly external_id: string | null;
   /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** rises by one with every change of the record; balances move without */
+  /** rises by one with every change of the record, but not of balances */
   readonly version: number;
   /** RFC 3339, UTC */
   readonly created_at: string;
@@ -5463,7 +5463,7 @@ export interface Webhook {
     readonly outstanding: number;
     /** deliveries that wait for their next try */
     readonly retrying: number;
-    /** events that were not looked at yet for this webhook */
+    /** events that the webhook’s outbox has not read yet */
     readonly behind: number;
   };
   readonly failing_since: string | null;
@@ -5598,7 +5598,7 @@ export interface ConnectionsApi {
   list(query?: { limit?: number; cursor?: string; provider?: 'fireblocks' | 'bitgo' | 'copper' | 'self_hosted' | 'sandbox'; status?: 'connected' | 'degraded' | 'error' | 'disconnected' }, options?: CallOptions): Pages<ProviderConnection, ProviderConnectionPage>;
   /** Connect a provider, or the sandbox with funded test wallets: `POST /v1/providers/connect`, scope `providers:write`. */
   connect(body: ConnectProvider, options?: CallOptions): Promise<ConnectedProvider>;
-  /** The providers there are, what they take, and the connections to them: `GET /v1/providers`, scope `providers:read`. */
+  /** List the providers, their credentials, and the connections to them: `GET /v1/providers`, scope `providers:read`. */
   providers(options?: CallOptions): Promise<ProviderList>;
   /** Read a connection: `GET /v1/provider-connections/:id`, scope `providers:read`. */
   get(id: string, options?: CallOptions): Promise<ProviderConnection>;
@@ -5688,11 +5688,11 @@ export interface PoliciesApi {
   list(query?: { limit?: number; cursor?: string }, options?: CallOptions): Pages<Policy, PolicyPage>;
   /** Read a version of a policy: `GET /v1/policies/:id`, scope `policies:read`. */
   get(id: string, query?: { version?: number }, options?: CallOptions): Promise<Policy>;
-  /** Ask what a policy would decide: `POST /v1/policies/:id/evaluate`, scope `policies:write`. */
+  /** Evaluate a policy without effect: `POST /v1/policies/:id/evaluate`, scope `policies:write`. */
   evaluate(id: string, body: EvaluatePolicy, options?: CallOptions): Promise<PolicyEvaluation>;
-  /** List what a policy decided: `GET /v1/policies/:id/decisions`, scope `policies:read`. */
+  /** List the decisions of a policy: `GET /v1/policies/:id/decisions`, scope `policies:read`. */
   decisions(id: string, query?: { limit?: number; cursor?: string }, options?: CallOptions): Pages<PolicyDecision, PolicyDecisionPage>;
-  /** The keys that policy receipts are verified with: `GET /v1/.well-known/jwks.json`, no token. */
+  /** Read the keys that verify policy receipts: `GET /v1/.well-known/jwks.json`, no token. */
   receiptKeys(options?: CallOptions): Promise<KeySet>;
 }
 
@@ -5741,20 +5741,20 @@ export interface TreasuryApi {
   rebalance(body: Rebalance, options?: CallOptions): Promise<TreasuryPlan>;
   /** List the plans: `GET /v1/treasury/plans`, scope `treasury:read`. */
   plans(query?: { strategy_id?: string; status?: 'proposed' | 'pending_approval' | 'executing' | 'completed' | 'failed' | 'cancelled'; limit?: number; cursor?: string }, options?: CallOptions): Pages<TreasuryPlan, TreasuryPlanPage>;
-  /** Read a plan, and what has moved since it was made: `GET /v1/treasury/plans/:id`, scope `treasury:read`. */
+  /** Read a plan, and the changes since it was made: `GET /v1/treasury/plans/:id`, scope `treasury:read`. */
   plan(id: string, options?: CallOptions): Promise<TreasuryPlan>;
   /** Have a plan executed: `POST /v1/treasury/plans/:id/execute`, scope `treasury:write`. */
   executePlan(id: string, options?: CallOptions): Promise<TreasuryPlan>;
-  /** Call a plan off before it is executed: `POST /v1/treasury/plans/:id/cancel`, scope `treasury:write`. */
+  /** Cancel a plan before its execution: `POST /v1/treasury/plans/:id/cancel`, scope `treasury:write`. */
   cancelPlan(id: string, options?: CallOptions): Promise<TreasuryPlan>;
 }
 
 export interface SandboxApi {
-  /** Read the prices and the venue’s behaviour: `GET /v1/sandbox/market`, scope `treasury:read`. */
+  /** Read prices and the venue’s behaviour: `GET /v1/sandbox/market`, scope `treasury:read`. */
   market(options?: CallOptions): Promise<Market>;
-  /** Set prices, or how the venue behaves: `POST /v1/sandbox/market`, scope `treasury:write`. */
+  /** Set prices, or the venue’s behaviour: `POST /v1/sandbox/market`, scope `treasury:write`. */
   setMarket(body: SetMarket, options?: CallOptions): Promise<Market>;
-  /** Let a provider of a sandbox say something else than it did: `POST /v1/sandbox/provider-connections/:id/drift`, scope `recon:write`. */
+  /** Make a sandbox provider’s statements differ from its transfers: `POST /v1/sandbox/provider-connections/:id/drift`, scope `recon:write`. */
   addDrift(id: string, body: AddReconDrift, options?: CallOptions): Promise<ReconDrift>;
   /** List the drifts of a connection: `GET /v1/sandbox/provider-connections/:id/drift`, scope `recon:read`. */
   drifts(id: string, options?: CallOptions): Pages<ReconDrift, ReconDriftPage>;
@@ -5766,17 +5766,17 @@ export interface SandboxApi {
   faults(options?: CallOptions): Pages<SandboxFault, SandboxFaultPage>;
   /** Read a fault: `GET /v1/sandbox/faults/:id`, scope `sandbox:admin`. */
   fault(id: string, options?: CallOptions): Promise<SandboxFault>;
-  /** Remove a fault, and end what it holds: `DELETE /v1/sandbox/faults/:id`, scope `sandbox:admin`. */
+  /** Remove a fault, and end its effect: `DELETE /v1/sandbox/faults/:id`, scope `sandbox:admin`. */
   deleteFault(id: string, options?: CallOptions): Promise<void>;
   /** Remove every fault: held frames arrive, paused processes resume: `POST /v1/sandbox/faults/reset`, scope `sandbox:admin`. */
   resetFaults(options?: CallOptions): Promise<ResetSandboxFaultsResponse>;
-  /** Say that a step of a scenario begins, for faults whose trigger names it: `POST /v1/sandbox/steps`, scope `sandbox:admin`. */
+  /** Announce that a step of a scenario begins, to trigger faults that name it: `POST /v1/sandbox/steps`, scope `sandbox:admin`. */
   beginStep(body: BeginSandboxStep, options?: CallOptions): Promise<void>;
   /** List the nodes and the other processes, with their health: `GET /v1/sandbox/nodes`, scope `sandbox:admin`. */
   nodes(options?: CallOptions): Pages<SandboxNode, SandboxNodePage>;
   /** End a process at once, as by SIGKILL: `POST /v1/sandbox/nodes/:node/crash`, scope `sandbox:admin`. */
   crashNode(node: string, body?: CrashSandboxNode, options?: CallOptions): Promise<SandboxNode>;
-  /** Restart a process, or bring it up: `POST /v1/sandbox/nodes/:node/restart`, scope `sandbox:admin`. */
+  /** Restart or start a process: `POST /v1/sandbox/nodes/:node/restart`, scope `sandbox:admin`. */
   restartNode(node: string, options?: CallOptions): Promise<SandboxNode>;
   /** Pause a process, as by SIGSTOP: `POST /v1/sandbox/nodes/:node/pause`, scope `sandbox:admin`. */
   pauseNode(node: string, options?: CallOptions): Promise<SandboxNode>;
@@ -5786,7 +5786,7 @@ export interface SandboxApi {
   session(id: string, query?: { limit?: number }, options?: CallOptions): Promise<SandboxSession>;
   /** What a node would submit to a signing session now; nothing is submitted: `POST /v1/sandbox/sessions/:id/nodes/:node/partial`, scope `sandbox:admin`. */
   previewPartial(id: string, node: string, options?: CallOptions): Promise<SandboxPartial>;
-  /** Begin a key that nodes do not share; complete it with `POST /v1/dkg/shares`: `POST /v1/sandbox/keys`, scope `sandbox:admin`. */
+  /** Begin the generation of a key that nodes do not share; complete it with `POST /v1/dkg/shares`: `POST /v1/sandbox/keys`, scope `sandbox:admin`. */
   beginKey(body: BeginSandboxKey, options?: CallOptions): Promise<SandboxKey>;
   /** Read the sandbox’s clock: `GET /v1/sandbox/clock`, scope `sandbox:admin`. */
   clock(options?: CallOptions): Promise<SandboxClock>;
@@ -5804,7 +5804,7 @@ export interface SandboxApi {
   reset(options?: CallOptions): Promise<ResetSandboxResponse>;
   /** Read what the fault injector saw, of all tenants: `GET /v1/sandbox/recording`, scope `sandbox:admin`. */
   recording(query?: { after?: number; limit?: number }, options?: CallOptions): Promise<SandboxRecording>;
-  /** How a webhook receiver of your own shall behave now, by the faults that are armed: `GET /v1/sandbox/receiver`, scope `sandbox:admin`. */
+  /** Read how your own webhook receiver should behave now, by the armed faults: `GET /v1/sandbox/receiver`, scope `sandbox:admin`. */
   receiver(options?: CallOptions): Promise<SandboxReceiver>;
   /** Issue a token: another person of the caller’s tenant, or of a tenant of its own: `POST /v1/sandbox/tokens`, scope `sandbox:admin`. */
   issueToken(body?: IssueSandboxToken, options?: CallOptions): Promise<SandboxToken>;
@@ -5828,7 +5828,7 @@ export interface VaultsApi {
 }
 
 export interface ReconApi {
-  /** Compare our ledger with what the providers say: `POST /v1/recon/jobs`, scope `recon:write`. */
+  /** Compare our ledger with the providers’ statements: `POST /v1/recon/jobs`, scope `recon:write`. */
   createJob(body: CreateReconJob, options?: CallOptions): Promise<ReconJob>;
   /** List reconciliation jobs: `GET /v1/recon/jobs`, scope `recon:read`. */
   jobs(query?: { limit?: number; cursor?: string; status?: 'queued' | 'running' | 'completed' | 'failed' | 'cancelled'; kind?: 'balances' | 'transactions'; provider_connection_id?: string }, options?: CallOptions): Pages<ReconJob, ReconJobPage>;
@@ -5836,7 +5836,7 @@ export interface ReconApi {
   job(id: string, options?: CallOptions): Promise<ReconJob>;
   /** Cancel a reconciliation job: `POST /v1/recon/jobs/:id/cancel`, scope `recon:write`. */
   cancelJob(id: string, options?: CallOptions): Promise<ReconJob>;
-  /** List what reconciliation has found: `GET /v1/recon/exceptions`, scope `recon:read`. */
+  /** List the exceptions that reconciliation found: `GET /v1/recon/exceptions`, scope `recon:read`. */
   exceptions(query?: { limit?: number; cursor?: string; status?: 'open' | 'resolved'; type?: 'missing_internal' | 'missing_external' | 'amount_mismatch' | 'status_mismatch' | 'duplicate'; severity?: 'low' | 'medium' | 'high' | 'critical'; wallet_id?: string; provider_connection_id?: string; job_id?: string }, options?: CallOptions): Pages<ReconException, ReconExceptionPage>;
   /** Read an exception: `GET /v1/recon/exceptions/:id`, scope `recon:read`. */
   exception(id: string, options?: CallOptions): Promise<ReconException>;
@@ -5851,7 +5851,7 @@ export interface TokensApi {
   list(query?: { status?: 'deploying' | 'active' | 'frozen' | 'failed'; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Token, TokenPage>;
   /** Read a token and its supply: `GET /v1/tokens/:id`, scope `tokens:read`. */
   get(id: string, options?: CallOptions): Promise<Token>;
-  /** Freeze a token: nothing of it is minted, redeemed or transferred: `POST /v1/tokens/:id/freeze`, scope `tokens:write`. */
+  /** Freeze a token: stop its mints, redemptions and transfers: `POST /v1/tokens/:id/freeze`, scope `tokens:write`. */
   freeze(id: string, body?: FreezeToken, options?: CallOptions): Promise<Token>;
   /** Unfreeze a token: `POST /v1/tokens/:id/unfreeze`, scope `tokens:write`. */
   unfreeze(id: string, body?: UnfreezeToken, options?: CallOptions): Promise<Token>;
@@ -5865,7 +5865,7 @@ export interface TokensApi {
   order(id: string, orderId: string, options?: CallOptions): Promise<TokenOrder>;
   /** Approve or reject an order that awaits approval: `POST /v1/tokens/:id/orders/:orderId/approve`, scope `intents:approve`. */
   approveOrder(id: string, orderId: string, body?: ApproveTokenOrder, options?: CallOptions): Promise<TokenOrder>;
-  /** Call off an order that is not being signed yet: `POST /v1/tokens/:id/orders/:orderId/cancel`, scope `tokens:write`. */
+  /** Cancel an order before its signing begins: `POST /v1/tokens/:id/orders/:orderId/cancel`, scope `tokens:write`. */
   cancelOrder(id: string, orderId: string, body?: CancelTokenOrder, options?: CallOptions): Promise<TokenOrder>;
 }
 

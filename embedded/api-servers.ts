@@ -102,7 +102,7 @@ function doorError(door: string, variable: string, { host, port }: Place, error:
   if (text.includes('EADDRINUSE')) {
     return new DoorError(`the ${door} port ${port} on ${host} is taken: set ${variable} to a free one`);
   }
-  return new DoorError(`the ${door} door cannot listen on ${addressOf(host, port)} (${variable}): ${text}`);
+  return new DoorError(`the ${door} server cannot listen on ${addressOf(host, port)} (${variable}): ${text}`);
 }
 
 function addressOf(host: string, port: number): string {

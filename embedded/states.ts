@@ -39,7 +39,7 @@ export class States implements SnapshotControl {
 
   async take(name: string, clockOffsetMs: number): Promise<SnapshotStatus> {
     if (this.#taken.size >= snapshotsMax) {
-      throw new ControlError({ code: 'conflict', message: `${snapshotsMax} snapshots are taken: delete one first` });
+      throw new ControlError({ code: 'conflict', message: `${snapshotsMax} snapshots exist: delete one first` });
     }
     const world = this.#now();
     const takenMs = Math.floor(world.nowMs);

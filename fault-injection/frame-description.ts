@@ -10,7 +10,7 @@ export const frameWords: Readonly<Record<Point, string>> = {
   partial_request: 'asks for a partial signature',
   partial_reply: 'a partial signature, or why there is none',
   vendor_settled: 'what became of an order at the vendor',
-  vendor_noted: 'the session has noted it',
+  vendor_noted: 'the session acknowledges it',
   dkg_open: 'asks for commitments',
   dkg_opened: 'commitments',
   dkg_seal: 'asks for sealed shares',

@@ -9,7 +9,7 @@ export type ProcessStatus = Omit<NodeStatus, 'linked' | 'clockOffsetMs'>;
 export interface Crash {
   /** Its store is removed while it is down. */
   readonly loseState: boolean;
-  /** null: it stays down until it is restarted. */
+  /** null: it stays down until a restart. */
   readonly restartAfterMs: number | null;
 }
 

@@ -82,7 +82,7 @@ export class ProxiedLink {
     const toCoordinator = dead !== 'coordinator';
     const survivor = toCoordinator ? this.#up : this.#down;
     const pipe = toCoordinator ? this.#out : this.#in;
-    this.#end(`${dead} is gone`, pipe);
+    this.#end(`${dead} is missing`, pipe);
     (toCoordinator ? this.#down : this.#up)?.terminate();
     if (survivor === undefined) return;
     // What the dead had sent is on its way.

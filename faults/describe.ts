@@ -31,7 +31,7 @@ function whatHappens(fault: Fault): string {
     case 'slow':
       return `every frame of ${who} takes ${fault.by_ms} ms longer`;
     case 'delay':
-      return `${each} come ${lateness(fault)} ms late`;
+      return `${each} arrive ${lateness(fault)} ms late`;
     case 'drop':
       return `${each} are lost`;
     case 'duplicate':
@@ -65,7 +65,7 @@ function whatHappens(fault: Fault): string {
     case 'false_report':
       return `${who} reports falsely${fault.about === undefined ? '' : ` about node/${fault.about}`}`;
     case 'false_refusal':
-      return `${who} refuses with ${fault.code} what it could do`;
+      return `${who} refuses feasible requests with ${fault.code}`;
     case 'early_confirm':
       return `${who} confirms keys before it was asked to`;
     case 'bad_nonces':
@@ -81,7 +81,7 @@ function whatHappens(fault: Fault): string {
     case 'reuse_nonce':
       return `${who} asks for a second partial signature with the same nonce${forWhom(fault)}`;
     case 'substitute_opening':
-      return `${who} relays openings with ${fault.how === 'commitments' ? 'commitments' : 'sealing keys'} of its own${forWhom(fault)}`;
+      return `${who} relays openings with ${fault.how === 'commitments' ? 'commitments' : 'sealing keys'} that it made up${forWhom(fault)}`;
     case 'supply_dealers':
       return `${who} supplies the shares of every dealer itself${forWhom(fault)}`;
     case 'split_confirm':
@@ -99,7 +99,7 @@ function whatHappens(fault: Fault): string {
     case 'store_lost':
       return `writes of ${who} are lost`;
     case 'store_unanswered':
-      return `writes of ${who} take hold and are not answered`;
+      return `writes of ${who} take effect without an answer`;
     case 'store_slow':
       return `writes of ${who} take ${fault.by_ms} ms longer`;
     case 'hsm_fails':
@@ -111,11 +111,11 @@ function whatHappens(fault: Fault): string {
     case 'provider_fails':
       return `${fault.provider ?? 'every simulated custodian'} behaves badly (${fault.by})`;
     case 'store_tampered':
-      return `what the store of ${who} gives is not as it was written`;
+      return `the store of ${who} returns altered records`;
     case 'store_full':
-      return 'the tenant stores as much as it may';
+      return 'the tenant has reached its storage quota';
     case 'rollback':
-      return `the store of ${who} goes back to what it was`;
+      return `the store of ${who} returns to an earlier state`;
     case 'redis_gone':
       return `Redis is unreachable for ${fault.for_ms} ms`;
     case 'worker_stalled':
@@ -158,7 +158,7 @@ const wrongCommitments = {
 } as const;
 const falseOrders = {
   none: 'without an order',
-  invented: 'with an order that it made up',
+  invented: 'with an invented order',
   earlier: 'with the order of an earlier session',
   unwitnessed: 'without the order of a witness',
 } as const;

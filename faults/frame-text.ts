@@ -47,7 +47,7 @@ function wordsOf(body: WireBody, attempt: number): string {
     case 'deleteKey':
       return `delete the share of key ${body.value.keySession}`;
     case 'keyDeleted':
-      return `node ${body.value.nodeId} holds nothing of key ${body.value.keySession}`;
+      return `node ${body.value.nodeId} has no share of key ${body.value.keySession}`;
     case 'dkgOpen':
       return `open attempt ${attempt}: ${body.value.threshold} of ${body.value.totalNodes} on ${body.value.curve}`;
     case 'dkgOpened':
@@ -65,7 +65,7 @@ function wordsOf(body: WireBody, attempt: number): string {
     case 'vendorSettled':
       return `the vendor has decided: ${partialWords(body.value)}`;
     case 'vendorNoted':
-      return 'the session has noted it';
+      return 'the session acknowledges it';
     case 'vendorCancel':
       return 'cancel the order at the vendor';
     case 'dkgConfirm':
@@ -93,7 +93,7 @@ function verifiedWords({ recipient, verdicts, finished }: DkgVerified): string {
   const bad = all.filter(({ verified }) => !verified).map((verdict) => `${verdict.dealer} ${code(verdict.code)}`);
   const said = [];
   if (good.length > 0) said.push(`verified ${nodeWords(good)}`);
-  if (bad.length > 0) said.push(`complains of dealer ${bad.join(', ')}`);
+  if (bad.length > 0) said.push(`complains about dealer ${bad.join(', ')}`);
   if (finished) said.push(`node ${recipient} has its result`);
   return said.join('; ') || 'nothing verified';
 }

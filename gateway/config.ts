@@ -108,9 +108,9 @@ export function assertGatewayConfig(config: GatewayConfig): void {
       need(Number.isInteger(rateLimit[key]) && rateLimit[key] > 0, `rateLimit.${key} must be a whole number above 0`);
     }
   }
-  need(!(environment === 'production' && config.acceptAnyTestToken), 'acceptAnyTestToken is for a sandbox alone');
+  need(!(environment === 'production' && config.acceptAnyTestToken), 'acceptAnyTestToken works only in a sandbox');
   if (bannerToken !== undefined) {
-    need(environment === 'sandbox', 'bannerToken is for a sandbox alone');
+    need(environment === 'sandbox', 'bannerToken works only in a sandbox');
     need(tokenEnvironment(bannerToken.token) === 'sandbox', 'bannerToken.token must be a svc_sk_test_ token');
     need(tenantPattern.test(bannerToken.tenant), 'bannerToken.tenant must be 1 to 64 characters of A-Z a-z 0-9 _ -');
   }
@@ -120,8 +120,8 @@ export function assertGatewayConfig(config: GatewayConfig): void {
     need(tokenEnvironment(approverToken) === 'sandbox', 'approverToken must be a svc_sk_test_ token');
     need(approverToken !== bannerToken?.token, 'approverToken must differ from bannerToken.token');
   }
-  need(config.readyMadeKeys === undefined || environment === 'sandbox', 'readyMadeKeys is for a sandbox alone');
-  need(config.sandboxControl === undefined || environment === 'sandbox', 'sandboxControl is for a sandbox alone');
+  need(config.readyMadeKeys === undefined || environment === 'sandbox', 'readyMadeKeys works only in a sandbox');
+  need(config.sandboxControl === undefined || environment === 'sandbox', 'sandboxControl works only in a sandbox');
 }
 
 /** What a worker process must be told. */
@@ -144,7 +144,7 @@ export interface WorkerConfig {
 export function assertWorkerConfig({ environment, redisUrl, retryScheduleMs }: WorkerConfig): void {
   need(redisAddress(redisUrl) !== undefined, 'redisUrl must be a redis:// URL');
   if (retryScheduleMs === undefined) return;
-  need(environment === 'sandbox', 'retryScheduleMs is for a sandbox alone');
+  need(environment === 'sandbox', 'retryScheduleMs works only in a sandbox');
   need(
     retryScheduleMs.every((pauseMs) => isWhole(pauseMs, 1, 7 * 24 * 3_600_000)),
     'retryScheduleMs must be whole numbers from 1',

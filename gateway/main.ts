@@ -191,7 +191,7 @@ function startError(door: string, variable: string, host: string, port: number, 
   if (text.includes('EACCES')) {
     return new GatewayStartError(`the ${door} port ${port} on ${host} is not allowed: set ${variable} above 1023`);
   }
-  return new GatewayStartError(`the ${door} door cannot listen on ${where} (${variable}): ${text}`, { cause: error });
+  return new GatewayStartError(`the ${door} server cannot listen on ${where} (${variable}): ${text}`, { cause: error });
 }
 
 /** Both doors drain together; what is not done in time is cut. */

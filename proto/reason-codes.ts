@@ -23,7 +23,7 @@ export const reasonCodes = {
   },
   VENDOR_ORDER_OPEN: {
     state: S.ACCEPTED,
-    text: 'The vendor of the key has the order. The session completes by itself when the vendor has decided.',
+    text: 'The vendor of the key has the order. The session completes without a call when the vendor has decided.',
     helps: 'nothingToDo',
   },
   SHARE_VERIFIED: {
@@ -65,7 +65,7 @@ export const reasonCodes = {
   },
   UNSUPPORTED_CURVE: {
     state: S.DENIED,
-    text: 'derivation.curve is not served, or is not the curve of this key.',
+    text: 'derivation.curve is not supported, or is not the curve of this key.',
     helps: 'correctedCall',
   },
   INVALID_DERIVATION_PATH: {
@@ -80,17 +80,17 @@ export const reasonCodes = {
   },
   UNSUPPORTED_KEYSTORE: {
     state: S.DENIED,
-    text: 'No key of this keystore_type is made on this curve: name another curve or type.',
+    text: 'This keystore_type does not support this curve: choose another curve or type.',
     helps: 'correctedCall',
   },
   KEYSTORE_MISMATCH: {
     state: S.DENIED,
-    text: 'The key is bound to another scheme than keystore_type names: name its own, or leave it unspecified.',
+    text: 'The key is bound to another scheme than that of keystore_type: use the key’s own type, or leave it unspecified.',
     helps: 'correctedCall',
   },
   INTENT_MESSAGE_CHANGED: {
     state: S.DENIED,
-    text: 'Nodes have signed something else for this transaction intent: an intent is for one message, key and path.',
+    text: 'Nodes have already signed another message for this transaction intent: an intent is for one message, key and path.',
     helps: 'never',
   },
   WALLET_KEY_NOT_FOUND: {
@@ -100,12 +100,12 @@ export const reasonCodes = {
   },
   WALLET_KEY_AT_CUSTODIAN: {
     state: S.DENIED,
-    text: 'The wallet’s custodian holds its key: transaction intents sign with it, this API cannot.',
+    text: 'The wallet’s custodian holds its key: only transaction intents can use it, not this API.',
     helps: 'never',
   },
   WALLET_INTENTS_ONLY: {
     state: S.DENIED,
-    text: 'This wallet signs for transaction intents only: create an intent, or set the wallet’s signing_api to allowed.',
+    text: 'This wallet signs only for transaction intents: create an intent, or set the wallet’s signing_api to allowed.',
     helps: 'never',
   },
   VAULT_KEY: {
@@ -115,18 +115,18 @@ export const reasonCodes = {
   },
   WALLET_ARCHIVED: {
     state: S.DENIED,
-    text: 'The wallet is archived: its key signs no more.',
+    text: 'The wallet is archived: its key no longer signs.',
     helps: 'never',
   },
   TENANT_QUOTA_EXCEEDED: {
     state: S.DENIED,
-    text: 'The tenant stores as many bytes as SIGNMESH_TENANT_BYTES allows, so no session was begun: raise it, or wait until older sessions and records expire.',
+    text: 'The tenant has reached SIGNMESH_TENANT_BYTES, so no session was begun: raise it, or wait until older sessions and records expire.',
     helps: 'newSession',
   },
   SESSION_NOT_FOUND: { state: S.DENIED, text: 'No such session.', helps: 'correctedCall' },
   NODE_NOT_PARTICIPANT: {
     state: S.DENIED,
-    text: 'The node id is outside the session’s nodes, or the node was excluded for cheating in it.',
+    text: 'The node is not in the session, or was excluded from it for a proven fault.',
     helps: 'correctedCall',
   },
   SHARE_VERIFICATION_FAILED: {
@@ -136,12 +136,12 @@ export const reasonCodes = {
   },
   COMMITMENT_MISMATCH: {
     state: S.DENIED,
-    text: 'The commitments are not those this dealer gave before, or the dealer is a real node in this session.',
+    text: 'The commitments differ from this dealer’s earlier ones, or the dealer is a real node in this session.',
     helps: 'correctedCall',
   },
   CLIENT_DEALERS_NOT_ALLOWED: {
     state: S.DENIED,
-    text: 'The key is a wallet’s, or the recipient node’s configuration takes no client-supplied shares.',
+    text: 'The key belongs to a wallet, or the recipient node’s configuration does not accept client-supplied shares.',
     helps: 'never',
   },
   INVALID_PARTIAL_SIGNATURE: {
@@ -156,7 +156,11 @@ export const reasonCodes = {
     text: 'This transaction intent has a live or completed signing session already; the receipt names it.',
     helps: 'never',
   },
-  DUPLICATE_SHARE: { state: S.REPLAY_REJECTED, text: 'This node’s partial signature is already in.', helps: 'never' },
+  DUPLICATE_SHARE: {
+    state: S.REPLAY_REJECTED,
+    text: 'The session already has this node’s partial signature.',
+    helps: 'never',
+  },
   RESUME_TOKEN_REUSED: { state: S.REPLAY_REJECTED, text: 'This resume token was used already.', helps: 'never' },
   RESUME_TOKEN_INVALID: {
     state: S.DENIED,
@@ -165,13 +169,13 @@ export const reasonCodes = {
   },
   SESSION_NOT_RESUMABLE: {
     state: S.DENIED,
-    text: 'The session is not paused: there is nothing to resume. The receipt’s state is the session’s.',
+    text: 'The session is not paused, so it cannot be resumed. The receipt has the session’s state.',
     helps: 'never',
   },
 
   NODES_UNAVAILABLE: {
     state: S.BACKEND_FAILED,
-    text: 'Nodes that the call needs are unreachable; the message names them. A step for one node or pair leaves the session as it was: repeat it.',
+    text: 'Nodes that the call needs are unreachable; the message names them. A step for one node or pair does not change the session: repeat it.',
     helps: 'resume',
   },
   QUORUM_UNAVAILABLE: { state: S.BACKEND_FAILED, text: 'Fewer nodes than the threshold can sign.', helps: 'resume' },
@@ -217,12 +221,12 @@ export const reasonCodes = {
   },
   HSM_FAILED: {
     state: S.BACKEND_FAILED,
-    text: 'The PKCS#11 token refused, or its signature does not verify; the message has its own code.',
+    text: 'The PKCS#11 token refused, or its signature does not verify; the message has the token’s code.',
     helps: 'resume',
   },
   VENDOR_UNAVAILABLE: {
     state: S.BACKEND_FAILED,
-    text: 'The vendor of the key does not answer, or not as agreed. A resume asks it again; an order that it has stays one.',
+    text: 'The vendor of the key does not answer, or answers incorrectly. A resume asks it again and makes no second order.',
     helps: 'resume',
   },
   VENDOR_REJECTED: {
@@ -237,23 +241,23 @@ export const reasonCodes = {
   },
   VENDOR_SIGNATURE_INVALID: {
     state: S.BACKEND_FAILED,
-    text: 'What the vendor gave is no signature of the message under its key. It was not released; a resume makes a new order.',
+    text: 'The vendor’s signature does not verify for the message under its key. The session did not release it; a resume makes a new order.',
     helps: 'resume',
   },
   ORDER_REFUSED: {
     state: S.BACKEND_FAILED,
-    text: 'Nodes refused to sign: no gateway ordered what they were asked for, or the order has expired. Begin a new session.',
+    text: 'Nodes refused to sign: no gateway ordered the request, or the order has expired. Begin a new session.',
     helps: 'newSession',
   },
   STORE_TAMPERED: {
     state: S.BACKEND_FAILED,
-    text: 'The stored session or key is not as the coordinator wrote it: nothing is done with it. An operator must investigate.',
+    text: 'The stored session or key was changed outside the coordinator, which refuses to use it. An operator must investigate.',
     helps: 'never',
   },
   SESSION_EXPIRED: { state: S.EXPIRED, text: 'The session’s lifetime has ended.', helps: 'newSession' },
   SESSION_REVOKED: {
     state: S.REVOKED,
-    text: 'The session was revoked: a newer session of the same intent took its place, or its wallet was archived.',
+    text: 'The session was revoked: a newer session of the same intent replaced it, or its wallet was archived.',
     helps: 'newSession',
   },
 
@@ -268,7 +272,7 @@ export const reasonCodes = {
 
   CONTRACT_VERSION_UNSUPPORTED: {
     state: S.UNSUPPORTED_CLIENT_CONTRACT_VERSION,
-    text: 'context.client.contract_version is not served; this server speaks 1.0.',
+    text: 'context.client.contract_version is not supported; this server supports 1.0.',
     helps: 'correctedCall',
   },
 } as const satisfies Record<string, ReasonEntry>;

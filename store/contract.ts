@@ -117,7 +117,7 @@ export interface Change {
   readonly removals?: readonly { readonly type: RecordType<Versioned>; readonly before: Versioned }[];
   readonly events?: readonly NewEvent[];
   readonly due?: readonly DueEntry[];
-  /** A client asks for something new: it is refused when the tenant stores as much as it may (`RedisTenantStore`). */
+  /** A client asks for something new: it is refused when the tenant has reached its storage quota (`RedisTenantStore`). */
   readonly counted?: boolean;
   /** Keys of wallets that sign nothing from this change on, for good: the coordinator enforces that. */
   readonly closesKeys?: readonly string[];

@@ -36,7 +36,7 @@ export function webhookQueueOf({ webhooks }: Queues, life: ProcessLife, redis: S
 
 export function reconQueueOf({ recon }: Queues, life: ProcessLife, redis: SimRedis, log: Log): ReconQueue {
   const onFailed = ({ jobId }: ReconTask, error: unknown) =>
-    log.warn({ job: jobId, reason: textOf(error) }, 'a reconciliation was cut short; it is continued later');
+    log.warn({ job: jobId, reason: textOf(error) }, 'a reconciliation was interrupted; it continues later');
   return {
     add: (task) => added(life, redis, 'recon', () => recon.add([task])),
     consume: (work) => recon.consume(wayOf(life), reconPlaces, work, onFailed),

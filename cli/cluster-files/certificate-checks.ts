@@ -58,7 +58,7 @@ export function readDoorTls(files: {
   if (certFile === undefined || keyFile === undefined) {
     if (certFile === keyFile && caFile === undefined) return undefined;
     throw new Failure(
-      'SIGNMESH_TLS_CERT and SIGNMESH_TLS_KEY belong together: set both, or none and no SIGNMESH_TLS_CLIENT_CA.',
+      'SIGNMESH_TLS_CERT and SIGNMESH_TLS_KEY belong together: set both, or unset both and SIGNMESH_TLS_CLIENT_CA.',
       exitCodes.usage,
     );
   }

@@ -70,7 +70,7 @@ export function renewCertificates(dataDir: string, rosters: readonly Roster[], n
 export function issueFor(dataDir: string, path: string, leaf: Leaf, now: Date): void {
   const pair = issue(readAuthority(dataDir), leaf, leafValidity(now));
   if (existsSync(`${path}.crt`) || existsSync(`${path}.key`)) {
-    throw new Failure(`${path}.crt or ${path}.key is there already. Name another --out, or remove them.`);
+    throw new Failure(`${path}.crt or ${path}.key exists already. Choose another --out, or remove the files.`);
   }
   writePair(path, pair);
 }
@@ -107,7 +107,7 @@ function readAuthority(dataDir: string): KeyAndCertificate {
   const [key, cert] = splitAuthority(dataDir);
   if (key === undefined || cert === undefined) {
     throw new Failure(
-      `${join(dataDir, authorityKeyFile)} is missing: certificates are made on the machine where "signmesh init" set the deployment up.`,
+      `${join(dataDir, authorityKeyFile)}is missing: run this command on the machine of "signmesh init".`,
     );
   }
   if (readIfThere(join(dataDir, authorityFile)) !== cert) {

@@ -128,7 +128,7 @@ export function readRoster(
   }
   if ((roster.number ?? firstCluster) !== cluster) {
     throw new Failure(
-      `${join(folder, rosterFile)} is of cluster ${roster.number ?? firstCluster}, not of cluster ${cluster}.`,
+      `${join(folder, rosterFile)} belongs to cluster ${roster.number ?? firstCluster}, not to cluster ${cluster}.`,
     );
   }
   if (environment === undefined || environment === setUpFor) return roster;
@@ -144,7 +144,7 @@ export function readSecret(dataDir: string, file: string): Uint8Array {
   const text = readIfThere(join(dataDir, file));
   if (text === undefined)
     throw new Failure(
-      `${join(dataDir, file)} is missing; this cluster is incomplete. "signmesh init" adds the secrets that it is too old to have.`,
+      `${join(dataDir, file)} is missing: the cluster is incomplete. "signmesh init" adds secrets that an older version did not make.`,
     );
   return parseSecret(join(dataDir, file), text);
 }

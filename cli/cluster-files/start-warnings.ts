@@ -34,18 +34,20 @@ function plainTexts(
   const { SIGNMESH_HTTP_HOST: http, SIGNMESH_GRPC_HOST: grpc, SIGNMESH_COORDINATOR_HOST: host } = settings;
   const texts: string[] = [];
   if (role === 'coordinator' && links.length === 0 && !isLoopback(host)) {
-    texts.push(`Links on ${host} are plain (SIGNMESH_LINK_TLS=off): anyone on the way can read them and rewrite them.`);
+    texts.push(
+      `Links on ${host} are plain (SIGNMESH_LINK_TLS=off): anyone on the network path can read and change messages.`,
+    );
   }
   if (role === 'gateway' && door === undefined && !(isLoopback(http) && isLoopback(grpc))) {
     texts.push(
-      'The doors are plain and other hosts reach them: tokens cross the network in clear. Set SIGNMESH_TLS_CERT, or let a proxy speak TLS before them.',
+      'REST and gRPC are plain and reachable from other hosts: tokens cross the network in clear. Set SIGNMESH_TLS_CERT, or put a TLS proxy in front.',
     );
   }
   const { REDIS_URL: url = '' } = settings;
   const redis = role === 'node' ? undefined : redisAddress(url);
   if (redis !== undefined && !redis.isTls && !redis.nodes.every((node) => isLoopback(node.host))) {
     texts.push(
-      `REDIS_URL is plain: its password and all data cross the network to ${redisHosts(url)} in clear. Write rediss://.`,
+      `REDIS_URL is plain: its password and all data cross the network to ${redisHosts(url)} in clear. Use rediss://.`,
     );
   }
   return texts;
@@ -55,6 +57,6 @@ function plainTexts(
 function unreachable(role: Role, settings: Settings): StartWarning[] {
   const { SIGNMESH_COORDINATOR_HOST: host, SIGNMESH_COORDINATOR_URL: url, SIGNMESH_CLUSTER: cluster } = settings;
   if (role !== 'coordinator' || cluster === 1 || url !== undefined || !['0.0.0.0', '::'].includes(host)) return [];
-  const text = `Gateways on other hosts cannot find this coordinator: it announces ${host}. Set SIGNMESH_COORDINATOR_URL to where they reach it.`;
+  const text = `Gateways on other hosts cannot find this coordinator: it announces ${host}. Set SIGNMESH_COORDINATOR_URL to an address that they reach.`;
   return [{ event: 'coordinator.unreachable', text }];
 }

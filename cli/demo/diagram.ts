@@ -22,11 +22,11 @@ const labels: Readonly<Record<string, string>> = {
   dkgOpened: 'commitments, proof of possession, sealing key (signed)',
   dkgSeal: 'seal your shares for these nodes',
   dkgSealed: 'shares, sealed for each recipient (X25519 + AEAD)',
-  dkgVerify: 'verify the shares that came for you (Feldman)',
+  dkgVerify: 'verify the shares you received (Feldman)',
   dkgVerified: 'verified; my group key and transcript digest (signed)',
-  dkgConfirm: 'the echo: what every node reported',
-  dkgConfirmed: 'equal: my key package is final',
-  partialRequest: 'sign your part, with a nonce dealt ahead',
+  dkgConfirm: 'the echo: the reports of all nodes',
+  dkgConfirmed: 'all equal: my key package is final',
+  partialRequest: 'make your partial signature with a nonce made ahead',
   partialReply: 'partial signature',
 };
 

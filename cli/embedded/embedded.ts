@@ -62,7 +62,7 @@ export async function upEmbedded(options: EmbeddedUp): Promise<number> {
   if (stateFile !== undefined) saveState(stateFile, dataFormat, service.state());
   if (recording !== undefined) {
     await writeScenario(recording, ready.clusters[0]!.nodes, settings);
-    screen.line(`What was recorded is in ${recording.path}: signmesh scenario run ${recording.path}`);
+    screen.line(`The recording is in ${recording.path}: signmesh scenario run ${recording.path}`);
   }
   screen.line(
     `It has stopped${stateFile === undefined ? '' : `; its state is in ${stateFile}`} (${duration(performance.now() - beganMs)}).`,
@@ -80,17 +80,11 @@ async function start(
   const { settings, seed = settings.SIGNMESH_SEED, verbose } = options;
   const nodes = options.nodes ?? stored?.nodes ?? settings.SIGNMESH_NODES;
   if (stored !== undefined && nodes !== stored.nodes) {
-    throw new Failure(
-      `${stateFile} has ${stored.nodes} nodes: leave --nodes out, or name another file.`,
-      exitCodes.usage,
-    );
+    throw new Failure(`${stateFile} has ${stored.nodes} nodes: omit --nodes, or choose another file.`, exitCodes.usage);
   }
   const sandbox = stored?.sandbox ?? newSandbox(seed);
   if (stored !== undefined && seed !== undefined && !seedMatches(sandbox, seed)) {
-    throw new Failure(
-      `${stateFile} was made with another seed: leave --seed out, or name another file.`,
-      exitCodes.usage,
-    );
+    throw new Failure(`${stateFile} was made with another seed: omit --seed, or choose another file.`, exitCodes.usage);
   }
   let keys: ReadyKey[] = [];
   const logOf = logsOn(screen, verbose);
@@ -195,7 +189,7 @@ function checkSettings(settings: Settings): void {
   ].filter((name) => name !== false);
   if (wrong.length === 0) return;
   throw new Failure(
-    `"up --embedded" is one sandbox in one process: it has no ${wrong.join(', ')}. Unset it, or leave --embedded out.`,
+    `"up --embedded" is one sandbox in one process: it does not support ${wrong.join(', ')}. Unset it, or omit --embedded.`,
     exitCodes.usage,
   );
 }
@@ -219,7 +213,7 @@ function whenAskedToStop(): Promise<string> {
       resolveAsked(signal === 'SIGINT' ? 'Ctrl-C (again: at once)' : signal);
     };
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
-    watchParent(() => resolveAsked('the process that started it is gone'));
+    watchParent(() => resolveAsked('the process that started it has ended'));
   });
 }
 

@@ -97,7 +97,7 @@ export class RecipeApi {
   async vote(path: string, decision: 'approve' | 'reject'): Promise<Made> {
     const { approverToken } = this.#target;
     if (approverToken === undefined) {
-      throw new Failure('This needs a second person: name the sandbox’s data directory instead of --token.');
+      throw new Failure('This needs a second person’s token: give the sandbox’s data directory instead of --token.');
     }
     const reason = decision === 'reject' ? { reason: 'signmesh trigger' } : {};
     return this.call('POST', `${path}/approve`, { decision, ...reason }, approverToken);

@@ -136,7 +136,7 @@ function fieldsOf(block: string): { readonly id: string | undefined; readonly da
 async function withinSilence<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('nothing was heard for too long')), silenceMaxMs);
+    timer = setTimeout(() => reject(new Error('the stream was silent for too long')), silenceMaxMs);
   });
   try {
     return await Promise.race([work, silence]);

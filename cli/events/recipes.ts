@@ -369,11 +369,11 @@ export const recipes: ReadonlyMap<string, Recipe> = new Map([
 
 /** Types that no call brings about, with the reason. */
 export const untriggered: ReadonlyMap<string, string> = new Map([
-  ['module_access.denied', 'The operator denies: `signmesh modules deny`.'],
-  ['webhook.suspended', 'It takes five days of failed deliveries.'],
-  ['dkg.session.resumed', 'A node has to fail in the middle of a key’s making.'],
-  ['dkg.session.failed', 'A node has to fail in the middle of a key’s making.'],
-  ['dkg.session.expired', 'It takes the lifetime of a session (SIGNMESH_DKG_LIFETIME_MS).'],
+  ['module_access.denied', 'The operator causes it: `signmesh modules deny`.'],
+  ['webhook.suspended', 'It needs five days of failed deliveries.'],
+  ['dkg.session.resumed', 'It needs a node that fails during key generation.'],
+  ['dkg.session.failed', 'It needs a node that fails during key generation.'],
+  ['dkg.session.expired', 'It needs a session that expires (SIGNMESH_DKG_LIFETIME_MS).'],
 ]);
 
 /** Every type, in the order of the registry. */

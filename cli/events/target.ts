@@ -42,12 +42,12 @@ export function targetOf(flags: TargetFlags, environment: NodeJS.ProcessEnv = pr
   const place = settings.SIGNMESH_DATA_DIR;
   const ready = readReady(place);
   if (ready === undefined) {
-    throw new Failure(`No cluster runs in ${place}: start one with "signmesh up", or say --url and --token.`);
+    throw new Failure(`No cluster runs in ${place}: start one with "signmesh up", or give --url and --token.`);
   }
   const isOwn = token === undefined || token === ready.token;
   const found = isOwn ? ready.token : token;
   if (typeof found !== 'string') {
-    throw new Failure('A production cluster has no ready-made token: say --token.', exitCodes.usage);
+    throw new Failure('A production cluster has no ready-made token: give --token.', exitCodes.usage);
   }
   return {
     url: (url ?? ready.http).replace(/\/+$/, ''),

@@ -26,9 +26,7 @@ export function redisUrlFor(settings: Pick<Settings, 'REDIS_URL' | 'SIGNMESH_DAT
   const port = /^port (\d+)$/m.exec(config)?.[1];
   const password = /^requirepass (\S+)$/m.exec(config)?.[1];
   if (port === undefined || password === undefined) {
-    throw new Failure(
-      `${join(dataDir, 'redis', 'redis.conf')} is damaged: "signmesh up" writes it anew when it starts.`,
-    );
+    throw new Failure(`${join(dataDir, 'redis', 'redis.conf')} is damaged: "signmesh up" rewrites it when it starts.`);
   }
   return `redis://:${password}@127.0.0.1:${port}`;
 }

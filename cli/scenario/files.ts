@@ -10,7 +10,7 @@ import { errorText, exitCodes, Failure } from '../common/failure.ts';
 /** The scenarios that come with signmesh. */
 function ownFolder(): string {
   const found = packageFile('scenarios');
-  if (found === undefined) throw new Failure('The scenarios that come with signmesh are not here.');
+  if (found === undefined) throw new Failure('The scenarios of the signmesh package are missing.');
   return found;
 }
 
@@ -65,7 +65,7 @@ function filesOf(name: string): string[] {
     const files = readdirSync(name)
       .filter((file) => /\.ya?ml$/.test(file))
       .sort();
-    if (files.length === 0) throw new Failure(`There is no scenario in ${name}.`, exitCodes.usage);
+    if (files.length === 0) throw new Failure(`${name} contains no scenario.`, exitCodes.usage);
     return files.map((file) => join(name, file));
   }
   if (existsSync(name) || name !== basename(name) || /\.ya?ml$/.test(name)) return [name];

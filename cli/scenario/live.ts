@@ -108,7 +108,7 @@ function ownToken(url: string): string {
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     throw new Failure(
-      `Say --token, with sandbox:admin: no sandbox runs here whose token could be taken.`,
+      `Give --token with the scope sandbox:admin: no local sandbox runs that has one.`,
       exitCodes.usage,
     );
   }
@@ -127,17 +127,17 @@ export async function runOn(api: SandboxApi, scenario: CheckedScenario, flags: s
   const nodes = found.length / clusters;
   if (!scenario.worlds.includes('live')) return unsupported(scenario, flags);
   if (nodes !== scenario.cluster.nodes) {
-    return unsupported(scenario, flags, `it wants ${scenario.cluster.nodes} nodes, and the cluster has ${nodes}`);
+    return unsupported(scenario, flags, `it needs ${scenario.cluster.nodes} nodes, and the cluster has ${nodes}`);
   }
   const { clusters: wanted = 1, gateways = 1 } = scenario.cluster;
   if (clusters !== wanted) {
-    return unsupported(scenario, flags, `it wants ${counted(wanted)}, and the sandbox has ${counted(clusters)}`);
+    return unsupported(scenario, flags, `it needs ${counted(wanted)}, and the sandbox has ${counted(clusters)}`);
   }
   if (gateways > (doors?.gateways.length ?? 1)) {
-    return unsupported(scenario, flags, `it wants ${gateways} gateways: run it on a cluster of its own`);
+    return unsupported(scenario, flags, `it needs ${gateways} gateways: run it on a new cluster`);
   }
   if (doors === undefined && callsGrpc(scenario)) {
-    return unsupported(scenario, flags, 'it uses gRPC: run it on a cluster of its own');
+    return unsupported(scenario, flags, 'it uses gRPC: run it on a new cluster');
   }
   // What was called before counts no more in the windows of this run.
   if (scenario.cluster.rate_limits) await new Promise((resolve) => setTimeout(resolve, rateWindowMs));
@@ -200,7 +200,7 @@ function describe({ scenario, about, cluster, file }: CheckedScenario & Partial<
   return { scenario, about, world: 'live', seed: '', nodes, ...(clusters && { clusters }), replay } as const;
 }
 
-function unsupported(scenario: CheckedScenario, flags: string, cause = 'it is for the simulated world alone'): Run {
+function unsupported(scenario: CheckedScenario, flags: string, cause = 'it runs only in the simulated world'): Run {
   return { ...describe(scenario, flags), verdict: { kind: 'unsupported', cause }, tookMs: 0, events: [] };
 }
 

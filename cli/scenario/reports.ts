@@ -23,7 +23,7 @@ export function parseReport(text: string): Report {
   const format = formats.find((one) => one === name);
   const file = rest.length === 0 ? undefined : rest.join('=');
   if (format === undefined) throw new Failure(`--report takes ${formats.join(', ')}, not "${name}".`, exitCodes.usage);
-  if (file === '') throw new Failure(`--report ${format}= lacks the name of a file.`, exitCodes.usage);
+  if (file === '') throw new Failure(`--report ${format}= needs a file name.`, exitCodes.usage);
   return { format, file };
 }
 
@@ -39,7 +39,7 @@ export class RunReporter {
     this.#expected = expected;
     this.#isQuiet = reports.some(({ format, file }) => file === undefined && format !== 'html');
     if (reports.filter(({ format, file }) => file === undefined && format !== 'html').length > 1) {
-      throw new Failure('One report at most goes to standard output: give the others a file.', exitCodes.usage);
+      throw new Failure('At most one report can go to standard output: give the others a file.', exitCodes.usage);
     }
   }
 

@@ -69,7 +69,7 @@ export const variables = {
     host(),
     '127.0.0.1',
     ['up', 'gateway'],
-    'Address the REST API listens on. Anything but loopback opens a sandbox to the network: any well-formed test token is accepted there.',
+    'Address the REST API listens on. An address other than loopback opens a sandbox to the network, where it accepts any well-formed test token.',
   ),
   SIGNMESH_HTTP_PORT: variable(port(), 8080, ['up', 'gateway'], 'Port of the REST API.'),
   SIGNMESH_GRPC_HOST: variable(host(), '127.0.0.1', ['up', 'gateway'], 'Address the gRPC API listens on.'),
@@ -90,48 +90,48 @@ export const variables = {
     integer(0, 10),
     0,
     ['up', 'coordinator', 'gateway', 'worker'],
-    'Replicas that must have a write before it is acknowledged. With 0 a failover of Redis may lose the last acknowledged writes; with more, writes are refused while a master has fewer replicas that follow it.',
+    'Number of replicas that must have a write before it is acknowledged. With 0 a failover of Redis may lose the last acknowledged writes; with more, a master with fewer replicas refuses writes.',
   ),
   SIGNMESH_REDIS_SERVER: optional(path(), ['up'], 'The redis-server to start, when it is not on the PATH.'),
   SIGNMESH_REDIS_FSYNC: variable(
     choice('no', 'always'),
     'no',
     ['up'],
-    'Whether the private Redis waits for the disk with every write. `no` survives the death of any process, of Redis too; `always` also a loss of power, at about half the write speed. (Redis’s own `everysec` is not offered: it may lose acknowledged writes when Redis is killed.)',
+    'Whether the private Redis waits for the disk with every write. `no` survives the death of any process, of Redis too; `always` also a loss of power, at about half the write speed. (signmesh does not offer Redis’s `everysec`, which may lose acknowledged writes when Redis is killed.)',
   ),
   SIGNMESH_NODES: variable(
     integer(2, nodesMax),
     defaultTotalNodes,
     ['up', 'init'],
-    'Signer nodes of a new cluster. An existing cluster keeps its number.',
+    'Number of signer nodes of a new cluster. An existing cluster keeps its number.',
   ),
   SIGNMESH_CLUSTERS: optional(
     integer(1, clustersMax),
     ['up', 'init'],
-    'Clusters: coordinators with nodes of their own. Unset: those that the data directory has, or one. More than it has: they are added.',
+    'Number of clusters: coordinators with their nodes. Unset: the clusters of the data directory, or one. A larger number adds clusters.',
   ),
   SIGNMESH_THRESHOLD: optional(
     integer(2, nodesMax),
     ['up', 'init'],
-    'Nodes that sign with a key that asks for no number, of all nodes of a new cluster. Unset: 3 of 5, or of fewer.',
+    'Default threshold of keys in a new cluster. Unset: 3 of 5, or of fewer nodes.',
   ),
   SIGNMESH_GATEWAYS: variable(
     integer(1, 16),
     1,
     ['up'],
-    'Gateways that `signmesh up` starts. The second one listens on the ports that follow those of the first, and so on.',
+    'Number of gateways that `signmesh up` starts. Each listens on the ports after those of the previous one.',
   ),
   SIGNMESH_NODES_PER_PROCESS: variable(
     integer(1, nodesMax),
     1,
     ['up'],
-    'Nodes of a cluster that share a process. They crash, pause and change their clock together (docs/clusters.md).',
+    'Number of nodes of a cluster in one process. They crash, pause and change their clock together (docs/clusters.md).',
   ),
   SIGNMESH_CLUSTER: variable(
     integer(1, clustersMax),
     1,
     ['coordinator', 'node'],
-    'The number of the cluster that this coordinator or node belongs to, where several share a Redis. Its files lie in `cluster-N/` of the data directory, those of cluster 1 in the data directory itself.',
+    'The number of the cluster that this coordinator or node belongs to, where several share a Redis. Its files are in `cluster-N/` of the data directory, those of cluster 1 in the data directory itself.',
   ),
   SIGNMESH_SEED: optional(
     text(1024),
@@ -143,7 +143,7 @@ export const variables = {
     choice('sandbox', 'production'),
     'sandbox',
     everyone,
-    'The environment of the service. It must be that of the data directory: a role refuses to start otherwise. Production makes no ready-made keys and accepts no test tokens. M0 is a mock in both and must never guard real funds.',
+    'The environment of the service. It must match the data directory, else a role refuses to start. Production makes no ready-made keys and accepts no test tokens. M0 is a mock in both environments and must never guard real funds.',
   ),
   SIGNMESH_STORAGE_KEY: optional(
     hexKey(),
@@ -154,12 +154,12 @@ export const variables = {
   SIGNMESH_STORAGE_KEY_FILE: optional(
     path(),
     ['node'],
-    'A file that holds that key: 64 hex digits and at most a newline, for example a mounted secret. Once it is set, the file beside the store is not read and may be removed.',
+    'A file that holds that key: 64 hex digits and at most a newline, for example a mounted secret. With this setting the node does not read the file beside the store; you may remove it.',
   ),
   SIGNMESH_PKCS11_MODULE: optional(
     path(),
     ['up', 'node'],
-    'The PKCS#11 module (a shared library) of this node’s token, for keys of HSM_PKCS11. Unset: they are refused with `KEYSTORE_UNAVAILABLE`. Needs the package `pkcs11js`, built.',
+    'The PKCS#11 module (a shared library) of this node’s token, for keys of HSM_PKCS11. Unset: the node refuses them with `KEYSTORE_UNAVAILABLE`. Needs a build of the package `pkcs11js`.',
   ),
   SIGNMESH_PKCS11_TOKEN: variable(text(32), 'signmesh', ['up', 'node'], 'The label of that token.'),
   SIGNMESH_PKCS11_PIN_FILE: optional(
@@ -171,23 +171,23 @@ export const variables = {
     duration(60_000),
     5000,
     ['up', 'node'],
-    'How long a request to the token may take, in milliseconds; then its process is ended.',
+    'Timeout of a request to the token, in milliseconds; after it the node ends the module’s process.',
   ),
   SIGNMESH_VENDOR_URL: optional(
     url('http:', 'https:'),
     ['up', 'node'],
-    'The vendor of this node’s MPC_VENDOR keys. Unset: `signmesh up` runs a simulated one in a sandbox; otherwise such keys are refused with `KEYSTORE_UNAVAILABLE`.',
+    'The vendor of this node’s MPC_VENDOR keys. Unset: `signmesh up` runs a simulated one in a sandbox; otherwise the node refuses such keys with `KEYSTORE_UNAVAILABLE`.',
   ),
   SIGNMESH_VENDOR_SECRET_FILE: optional(
     path(),
     ['up', 'node'],
-    'A file that holds the secret which node and vendor share: 64 hex digits and at most a newline. Needed with a vendor.',
+    'A file with the secret that node and vendor share: 64 hex digits and at most a newline. Needed with a vendor.',
   ),
   SIGNMESH_VENDOR_TIMEOUT_MS: variable(
     duration(60_000),
     1500,
     ['up', 'node'],
-    'How long a request to the vendor may take, in milliseconds.',
+    'Timeout of a request to the vendor, in milliseconds.',
   ),
   SIGNMESH_VENDOR_CALLBACK_HOST: variable(
     host(),
@@ -199,12 +199,12 @@ export const variables = {
     portOrFree(),
     0,
     ['up', 'node'],
-    'Port for the vendor’s callbacks; 0 is a free one. The nodes of one machine need different ones.',
+    'Port for the vendor’s callbacks; 0 selects a free one. Nodes on one machine need different ports.',
   ),
   SIGNMESH_VENDOR_CALLBACK_URL: optional(
     url('http:', 'https:'),
     ['up', 'node'],
-    'Where the vendor reaches that port, when it is not at host and port themselves.',
+    'The URL of that port for the vendor, if it differs from host and port.',
   ),
   SIGNMESH_SIMULATED_VENDOR: variable(
     onOff(),
@@ -216,100 +216,100 @@ export const variables = {
     duration(dayMs),
     1000,
     ['up'],
-    'How long the simulated vendor takes to decide on an order, in milliseconds.',
+    'Time until the simulated vendor decides on an order, in milliseconds.',
   ),
   SIGNMESH_ACCEPT_ANY_TEST_TOKEN: variable(
     onOff(),
     true,
     ['up', 'gateway'],
-    'Whether a sandbox accepts any well-formed `svc_sk_test_…` token at first sight.',
+    'Whether a sandbox accepts any well-formed `svc_sk_test_…` token, without issuing it.',
   ),
   SIGNMESH_MODULE_ACCESS: variable(
     choice('automatic', 'operator'),
     'automatic',
     ['up', 'gateway'],
-    'Who grants access to modules that are PLANNED, in a sandbox: the gateway at once, or the operator with `signmesh modules`.',
+    'Who grants access to PLANNED modules in a sandbox: the gateway at once, or the operator with `signmesh modules`.',
   ),
   SIGNMESH_RATE_LIMIT: variable(onOff(), true, ['up', 'gateway'], 'Rate limits per tenant. Off for load tests.'),
   SIGNMESH_RATE_LIMIT_READS: variable(
     integer(1, 1_000_000, 'calls'),
     300,
     ['up', 'gateway'],
-    'Reads of one tenant in 10 s, over all gateways and both doors.',
+    'Reads of one tenant in 10 s, over all gateways and both APIs.',
   ),
   SIGNMESH_RATE_LIMIT_WRITES: variable(
     integer(1, 1_000_000, 'calls'),
     100,
     ['up', 'gateway'],
-    'Writes of one tenant in 10 s, over all gateways and both doors.',
+    'Writes of one tenant in 10 s, over all gateways and both APIs.',
   ),
   SIGNMESH_RATE_LIMIT_SIGNING: variable(
     integer(1, 1_000_000, 'calls'),
     2000,
     ['up', 'gateway'],
-    'Signing calls of one tenant in 10 s, over all gateways and both doors.',
+    'Signing calls of one tenant in 10 s, over all gateways and both APIs.',
   ),
   SIGNMESH_CONNECTIONS: variable(
     integer(1, 1_000_000, 'connections'),
     10_000,
     ['up', 'gateway'],
-    'Connections to each door of a gateway at once, at most. At the bound a new one of HTTP takes the place of the one that has been idle for longest.',
+    'Most connections to each API (HTTP, gRPC) of a gateway at once. At the bound a new HTTP connection replaces the one that has been idle for longest.',
   ),
   SIGNMESH_CORS_ORIGINS: optional(
     origins(32),
     ['up', 'gateway'],
-    'Origins of browsers’ pages that may call the HTTP API, e.g. `https://app.example.com`; `*` for all. Unset: none but the gateway’s own.',
+    'Origins of web pages that may call the HTTP API (CORS), e.g. `https://app.example.com`; `*` for all. Unset: only the gateway’s own.',
   ),
   SIGNMESH_TENANT_BYTES: variable(
     integer(1_000, 1e15, 'bytes'),
     4 * 1024 ** 3,
     ['up', 'gateway', 'coordinator'],
-    'What one tenant may store in Redis, in bytes: its records, sessions and kept answers. At the bound new records and sessions are refused (429 `tenant_quota_exceeded`, `TENANT_QUOTA_EXCEEDED`); existing ones continue. The event log has bounds of its own.',
+    'Bytes that one tenant may store in Redis: its records, sessions and stored answers. At the bound the service refuses new records and sessions (429 `tenant_quota_exceeded`, `TENANT_QUOTA_EXCEEDED`); existing ones continue. The event log has separate bounds.',
   ),
   SIGNMESH_LOAD_CALLS: variable(
     integer(1, 100_000, 'calls'),
     4096,
     ['up', 'gateway'],
-    'Calls of one class (reads, writes, transfers, signing) that a gateway works on at once, at most. It takes on fewer while it is late.',
+    'Most calls of one class (reads, writes, transfers, signing) that a gateway handles at once. It accepts fewer while it is late.',
   ),
   SIGNMESH_LOAD_WAIT_MS: variable(
     duration(60_000),
     500,
     ['up', 'gateway'],
-    'How long a call may wait for its turn in a burst, in milliseconds, and in a lasting overload an eighth of it. A call that would have to wait longer is refused at once: 429, RESOURCE_EXHAUSTED.',
+    'Longest wait of a call in a burst, in milliseconds; in a lasting overload an eighth of it. A gateway refuses a call that would wait longer at once: 429, RESOURCE_EXHAUSTED.',
   ),
   SIGNMESH_CHAIN_BLOCK_MS: variable(
     integer(10, 600_000, 'milliseconds'),
     1000,
     ['up', 'gateway', 'worker'],
-    'Time between two blocks of the simulated chains, in milliseconds: how long a transfer takes to be confirmed.',
+    'Time between two blocks of the simulated chains, in milliseconds. It determines how long a transfer takes to be confirmed.',
   ),
   SIGNMESH_WORKERS: variable(
     integer(1, 16, 'workers'),
     1,
     ['up'],
-    'Worker processes that `signmesh up` starts. They deliver webhooks.',
+    'Number of worker processes that `signmesh up` starts. They deliver webhooks.',
   ),
   SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS: optional(
     integers(1, 7 * dayMs, 20, 'pauses in milliseconds'),
     ['up', 'worker'],
-    'Pauses between the tries of a webhook delivery, in milliseconds, e.g. `100,200,400`: four tries at most. For a sandbox alone. Unset: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h.',
+    'Pauses between the tries of a webhook delivery, in milliseconds, e.g. `100,200,400`: four tries at most. Only for a sandbox. Unset: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h.',
   ),
   SIGNMESH_COORDINATOR_HOST: variable(
     host(),
     '127.0.0.1',
     ['coordinator'],
-    'Address the coordinator listens on for nodes and gateways. Anything but loopback takes links over TLS alone, with the certificates of `signmesh init`.',
+    'Address the coordinator listens on for nodes and gateways. On other addresses than loopback it accepts links only over TLS, with the certificates of `signmesh init`.',
   ),
   SIGNMESH_LINK_TLS: optional(
     onOff(),
     ['coordinator', 'node', 'gateway'],
-    'Whether the links between coordinator, nodes and gateways use TLS. Unset: across hosts they must, and on loopback they follow SIGNMESH_COORDINATOR_URL. `on`: on loopback too. `off`: plain links across hosts are allowed; anyone on the way can read them and rewrite them.',
+    'Whether the links between coordinator, nodes and gateways use TLS. Unset: across hosts they must, and on loopback they follow SIGNMESH_COORDINATOR_URL. `on`: on loopback too. `off`: plain links across hosts are allowed; anyone on the network path can read and change messages.',
   ),
   SIGNMESH_TLS_CERT: optional(
     path(),
     ['coordinator', 'node', 'gateway', 'worker'],
-    'A certificate (PEM, with its chain) for the doors of this process: REST, gRPC and `/metrics` then speak TLS alone. Unset: they are plain.',
+    'A certificate (PEM, with its chain) for the servers of this process: REST, gRPC and `/metrics` then accept only TLS. Unset: they are plain.',
   ),
   SIGNMESH_TLS_KEY: optional(
     path(),
@@ -319,37 +319,37 @@ export const variables = {
   SIGNMESH_TLS_CLIENT_CA: optional(
     path(),
     ['coordinator', 'node', 'gateway', 'worker'],
-    'Certificates (PEM) of the authorities of the clients: every client of a door then needs a certificate that one of them issued. Unset: none.',
+    'Certificates (PEM) of the authorities of clients: every client of these servers then needs a certificate that one of them issued. Unset: none.',
   ),
   SIGNMESH_CERTIFICATE_WARN_DAYS: variable(
     integer(0, 3650, 'days'),
     30,
     ['coordinator', 'node', 'gateway', 'worker'],
-    'How many days before a certificate of this process expires its start says so.',
+    'A process warns at its start when its certificate expires within this number of days.',
   ),
   SIGNMESH_COORDINATOR_PORT: variable(portOrFree(), 0, ['up', 'coordinator'], 'Port the coordinator listens on.'),
   SIGNMESH_COORDINATOR_URL: optional(
     urls(clustersMax, 'ws:', 'wss:'),
     ['coordinator', 'node', 'gateway'],
-    'Where nodes and gateways find the coordinator. `signmesh up` sets it for its children. For a gateway of several clusters: those of cluster 1, 2, …; a gateway finds the coordinators that are not named in the registry in Redis, where each announces the address that this variable gives it, or the one it listens on.',
+    'The URL of the coordinator for nodes and gateways. `signmesh up` sets it for its children. For a gateway of several clusters: the URLs of cluster 1, 2, …; a gateway finds other coordinators in the registry in Redis, where each announces the address in this variable, or the address it listens on.',
   ),
   SIGNMESH_SIGNING_LIFETIME_MS: variable(
     duration(30 * dayMs),
     signingLifetimeMs,
     ['up', 'coordinator'],
-    'Life of a signing session, in milliseconds.',
+    'Lifetime of a signing session, in milliseconds.',
   ),
   SIGNMESH_PENDING_LIFETIME_MS: variable(
     duration(30 * dayMs),
     pendingLifetimeMs,
     ['up', 'coordinator'],
-    'Life of a session that waits for a human, in milliseconds.',
+    'Lifetime of a session that waits for a human, in milliseconds.',
   ),
   SIGNMESH_DKG_LIFETIME_MS: variable(
     duration(30 * dayMs),
     dkgLifetimeMs,
     ['up', 'coordinator'],
-    'Life of a DKG session, in milliseconds.',
+    'Lifetime of a DKG session, in milliseconds.',
   ),
   SIGNMESH_NODES_WAIT_MS: variable(
     duration(600_000),
@@ -366,18 +366,18 @@ export const variables = {
   SIGNMESH_FAULTS: optional(
     onOff(),
     ['up', 'gateway'],
-    'Whether `/v1/sandbox/…` can inject faults into a sandbox that `signmesh up` runs, and take and restore snapshots of it. Unset: on in a sandbox. Off removes the proxy hop from every message between the processes: for load tests. Production has none of it.',
+    'Whether `/v1/sandbox/…` can inject faults into a sandbox that `signmesh up` runs, and take and restore snapshots of it. Unset: on in a sandbox. Off removes the proxy from every link between the processes: for load tests. Production never has it.',
   ),
   SIGNMESH_DOOR_FAULTS: variable(
     onOff(),
     false,
     ['up'],
-    'Whether a proxy stands before the gateway of a sandbox that `signmesh up` runs, so that faults of the door can be injected (`answer_lost` and others). Every request takes a hop more.',
+    'Whether `signmesh up` runs a proxy in front of the gateway of a sandbox, which can inject API faults (`answer_lost` and others). Every request then passes one more hop.',
   ),
   SIGNMESH_ALLOW_CLIENT_DEALERS: optional(
     onOff(),
     ['up', 'node'],
-    'Whether a node takes dealers whose commitments and shares a client supplies in key generation; never for a wallet’s key. For a sandbox alone. Unset: on in a sandbox that `signmesh up` runs, off in a node started by itself.',
+    'Whether a node accepts client-supplied commitments and shares in key generation; never for a wallet’s key. Only for a sandbox. Unset: on in a sandbox that `signmesh up` runs, off in a node started by itself.',
   ),
   SIGNMESH_LOG_LEVEL: variable(
     choice('debug', 'info', 'warn', 'error', 'silent'),
@@ -389,7 +389,7 @@ export const variables = {
     onOff(),
     true,
     ['up', 'gateway'],
-    'Whether a gateway logs a line for every request, at level `info`. Off saves its cost: for load tests.',
+    'Whether a gateway logs a line for every request, at level `info`. Turn it off for load tests.',
   ),
   SIGNMESH_METRICS_PORT: optional(
     portOrFree(),
@@ -400,14 +400,14 @@ export const variables = {
     host(),
     '127.0.0.1',
     everyone,
-    'Address that `/metrics` is served on. It needs no token: listen where only Prometheus is.',
+    'Address of the server of `/metrics`. It requires no token: choose an address that only Prometheus reaches.',
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(
     url('http:', 'https:'),
     everyone,
-    'Where spans go by OTLP over HTTP, e.g. `http://127.0.0.1:4318`; OpenTelemetry’s other variables apply as well. Unset: no traces.',
+    'Endpoint for traces by OTLP over HTTP, e.g. `http://127.0.0.1:4318`; OpenTelemetry’s other variables apply as well. Unset: no traces.',
   ),
-  NO_COLOR: optional(text(64), ['up'], 'Set to anything: no colours on the terminal (see no-color.org).'),
+  NO_COLOR: optional(text(64), ['up'], 'Any value turns off colours on the terminal (see no-color.org).'),
 } as const;
 
 export type VariableName = keyof typeof variables;
@@ -452,7 +452,7 @@ export function required<K extends VariableName>(settings: Settings, name: K): N
 export function faultsOn({ SIGNMESH_FAULTS: asked, SIGNMESH_ENVIRONMENT: environment }: Settings): boolean {
   if (environment === 'sandbox') return asked ?? true;
   if (asked !== true) return false;
-  throw new Failure('SIGNMESH_FAULTS is for a sandbox alone: unset it in production.', exitCodes.usage);
+  throw new Failure('SIGNMESH_FAULTS works only in a sandbox: unset it in production.', exitCodes.usage);
 }
 
 /**
@@ -463,7 +463,7 @@ export function clientDealersAllowed(settings: Settings, unset: boolean): boolea
   const { SIGNMESH_ALLOW_CLIENT_DEALERS: asked, SIGNMESH_ENVIRONMENT: environment } = settings;
   if (environment === 'sandbox') return asked ?? unset;
   if (asked !== true) return false;
-  throw new Failure('SIGNMESH_ALLOW_CLIENT_DEALERS is for a sandbox alone: unset it in production.', exitCodes.usage);
+  throw new Failure('SIGNMESH_ALLOW_CLIENT_DEALERS works only in a sandbox: unset it in production.', exitCodes.usage);
 }
 
 function unknownVariables(environment: Environment): string[] {

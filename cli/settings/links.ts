@@ -5,7 +5,7 @@ import type { Settings } from './config.ts';
 
 type LinkSettings = Pick<Settings, 'SIGNMESH_LINK_TLS' | 'SIGNMESH_COORDINATOR_HOST' | 'SIGNMESH_COORDINATOR_URL'>;
 
-const explicitly = 'or set SIGNMESH_LINK_TLS=off to have plain links there';
+const explicitly = 'or set SIGNMESH_LINK_TLS=off to allow plain links';
 
 /** Throws a Failure (exit 2) for settings that contradict each other, and for plain links on an address that other hosts reach. */
 export function coordinatorTakesTls(settings: LinkSettings): boolean {
@@ -15,7 +15,7 @@ export function coordinatorTakesTls(settings: LinkSettings): boolean {
   const takes = asked ?? isAnnounced ?? !isLoopback(host);
   if (asked === undefined && !takes && !isLoopback(host)) {
     throw new Failure(
-      `SIGNMESH_COORDINATOR_URL: ${announced} is plain, and other hosts reach ${host}. Write wss://, ${explicitly}.`,
+      `SIGNMESH_COORDINATOR_URL: ${announced} is plain, and other hosts reach ${host}. Use wss://, ${explicitly}.`,
       exitCodes.usage,
     );
   }
@@ -34,7 +34,7 @@ export function linksUseTls({ SIGNMESH_LINK_TLS: asked }: LinkSettings, urls: re
     if (isTls(url) || asked === false) continue;
     if (asked === true || isPlainAcross(url)) {
       const why = asked === true ? 'as SIGNMESH_LINK_TLS=on asks' : `since links to other hosts use TLS, ${explicitly}`;
-      throw new Failure(`SIGNMESH_COORDINATOR_URL: ${url} is plain. Write wss://, ${why}.`, exitCodes.usage);
+      throw new Failure(`SIGNMESH_COORDINATOR_URL: ${url} is plain. Use wss://, ${why}.`, exitCodes.usage);
     }
   }
   return urls.some(isTls);

@@ -56,7 +56,7 @@ export function bannerLines(ready: ReadyLine, stop: string, { dim, bold, yellow 
     lines.push('', '  A signature, in three lines to copy:', '', ...signingLines(ready.http, ready.token));
     lines.push('', '  A wallet of the cluster and a transfer, in three more:', '', ...walletLines(ready.http));
   }
-  const seed = ready.secret_seed ? '' : ' The keys above come from a public seed: everyone can compute them.';
+  const seed = ready.secret_seed ? '' : ' The keys above come from a public seed: anyone can compute them.';
   lines.push('', yellow(`  M0 is a mock. Never guard real funds with it.${seed}`));
   lines.push(dataRow(ready, row), '');
   return lines;
@@ -67,8 +67,8 @@ function dataRow(
   row: (name: string, value: string) => string,
 ): string {
   if (folder !== null) return row('data and logs', folder);
-  if (typeof file === 'string') return row('state', `loaded from ${file}, and saved there at the end`);
-  return row('state', 'gone at the end (--state FILE keeps it)');
+  if (typeof file === 'string') return row('state', `loaded from ${file}; saved there at the end`);
+  return row('state', 'lost at the end (use --state FILE to save it)');
 }
 
 /** Plain POSIX shell with curl and sed. Every paste is a new intent, since one intent is signed once. */

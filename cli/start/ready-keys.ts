@@ -76,9 +76,9 @@ async function readyKey(options: ReadyKeysOptions, curve: ReadyKey['curve'], ses
     const round = await call('/v1/dkg/shares', { session_id: session });
     if (round.receipt?.state === 'RECEIPT_STATE_BACKEND_COMPLETED') {
       const { public_key: publicKey } = await patience.get<SessionView>(`/v1/sandbox/sessions/${session}`);
-      if (!publicKey) throw new Error(`the completed session ${session} shows no public key`);
+      if (!publicKey) throw new Error(`the completed session ${session} has no public key`);
       const scheme = sandboxSchemes[session];
-      if (scheme === undefined) throw new Error(`no scheme is known of ${session}`);
+      if (scheme === undefined) throw new Error(`the scheme of ${session} is unknown`);
       const addresses = addressesOf(scheme, Buffer.from(publicKey, 'hex'));
       return { walletId: session, curve, scheme, publicKey, addresses };
     }

@@ -22,7 +22,7 @@ export function takeLock(path: string, what: string): Lock {
       const owner = parseRecord(content);
       if (owner !== undefined && isRunning(owner)) {
         throw new Failure(
-          `${what} is in use by another signmesh up (process ${owner.pid}). Stop that one, or choose another --data-dir.`,
+          `${what} is in use by another signmesh up (process ${owner.pid}). Stop it, or choose another --data-dir.`,
         );
       }
       moveAway(path, content);

@@ -39,7 +39,7 @@ export async function logs({ dataDir, processes, lines, follow, raw }: LogsOptio
   if (there.length === 0) throw new Failure(`There are no logs in ${dataDir}: no cluster has run there.`);
   const unknown = processes.filter((name) => !there.includes(name));
   if (unknown.length > 0) {
-    throw new Failure(`No log of ${unknown.join(', ')}. There are logs of ${there.join(', ')}.`, exitCodes.usage);
+    throw new Failure(`No log of ${unknown.join(', ')}. Logs exist of ${there.join(', ')}.`, exitCodes.usage);
   }
   const mayShow = (name: string) => processes.length === 0 || processes.includes(name);
   const show = (line: Line) => process.stdout.write(`${raw ? line.text : words(line)}\n`);

@@ -92,7 +92,7 @@ async function untilAnswering(port: number, password: string, signal: AbortSigna
     const answer = await ask(port, `AUTH ${password}\r\nPING\r\n`);
     if (answer.includes('+PONG')) return;
     if (answer.startsWith('-WRONGPASS') || answer.startsWith('-ERR')) {
-      throw new Failure(`Port ${port} is served by another Redis.`);
+      throw new Failure(`Another Redis serves port ${port}.`);
     }
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

@@ -68,7 +68,7 @@ export class Snapshots implements SnapshotControl {
     const keptBytes = kept.reduce((sum, { bytes }) => sum + bytes, 0);
     if (kept.length >= snapshotsMax || keptBytes > bytesMax) {
       const what = kept.length >= snapshotsMax ? `${snapshotsMax} snapshots` : 'the space for snapshots';
-      throw new ControlError({ code: 'conflict', message: `${what} are taken: delete one first` });
+      throw new ControlError({ code: 'conflict', message: `${what} exist: delete one first` });
     }
     const id = `snp_${uuidV7(Date.now(), systemRandom)}`;
     const part = join(this.#folder, `${id}.part`);
@@ -140,7 +140,7 @@ export class Snapshots implements SnapshotControl {
     if (redis?.state === 'running') return;
     throw new ControlError({
       code: 'unavailable',
-      message: `Redis is ${redis?.state ?? 'not there'}: bring it up first`,
+      message: `Redis is ${redis?.state ?? 'not there'}: start it first`,
     });
   }
 
@@ -154,7 +154,7 @@ export class Snapshots implements SnapshotControl {
       if (name !== undefined) {
         throw new ControlError({
           code: 'unavailable',
-          message: `${name} does not stand still for a copy of its store: try again`,
+          message: `${name} keeps writing while its store is copied: try again`,
         });
       }
       await work();

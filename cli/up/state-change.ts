@@ -64,7 +64,7 @@ export async function prepareChange(place: StatePlace, target: Target): Promise<
   if (target !== null) {
     const from = join(snapshotsFolder(dataDir), target.id);
     if (!isWhole(from, target.digest)) {
-      throw new DamagedSnapshot(`the files of snapshot ${target.id} are not as they were taken: delete it`);
+      throw new DamagedSnapshot(`the files of snapshot ${target.id} have changed: delete it`);
     }
     redis = readFileSync(join(from, redisFile));
     try {

@@ -54,7 +54,7 @@ const patienceMs = 20_000;
 export async function up(options: UpOptions): Promise<number> {
   if (options.settings.SIGNMESH_TLS_CERT !== undefined || options.settings.SIGNMESH_TLS_KEY !== undefined) {
     throw new Failure(
-      'SIGNMESH_TLS_CERT is for gateways that are started by themselves; "signmesh up" runs a cluster on one machine, with plain doors. Unset it, or see docs/deployment.md.',
+      'SIGNMESH_TLS_CERT is for gateways that run alone; "signmesh up" runs a cluster on one machine, with plain REST and gRPC. Unset it, or see docs/deployment.md.',
       exitCodes.usage,
     );
   }
@@ -121,7 +121,7 @@ class Run {
     });
     const onSignal = (signal: NodeJS.Signals) => this.#onSignal(signal);
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
-    this.#endWatch = watchParent(() => this.#askToStop('the process that started it is gone'));
+    this.#endWatch = watchParent(() => this.#askToStop('the process that started it has ended'));
     try {
       const why = await Promise.race([asked, this.#start().then(() => asked)]);
       this.#screen.line(`\nStopping: ${why}.`);
@@ -323,7 +323,7 @@ class Run {
           await completeChange({ dataDir, nodes, redisUrl: cluster.redisUrl }, (line) => this.#screen.notice(line));
           return 'ready';
         },
-        (outcome) => (outcome === undefined ? 'waiting until it has read its data' : 'private, append-only file on'),
+        (outcome) => (outcome === undefined ? 'waiting until it has loaded its data' : 'private, append-only file on'),
       );
     } else {
       let waitingFor = '';
@@ -375,7 +375,7 @@ class Run {
       const signs = JSON.stringify(health);
       const lacksNodesAlone = health.status === 'degraded' && health.nodes_ready < health.nodes_total;
       if (patience.isStalled(signs) && lacksNodesAlone && health.reasons.length <= 1) {
-        this.#screen.notice('Not all nodes have joined; continuing with those that have.');
+        this.#screen.notice('Some nodes have not joined; continuing without them.');
         return;
       }
       if (progress.isStalled(signs)) {

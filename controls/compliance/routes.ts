@@ -42,7 +42,7 @@ const screen = route({
   operationId: 'screenSubject',
   summary: 'Screen an address or a name',
   description:
-    'Against all lists of the tenant, in their newest versions. A match on a `sanctions` or `deny` list is `blocked`, also if an `allow` list has it; a match on a `watch` list is `review`, unless an `allow` list has the subject too; anything else is `clear`.',
+    'Screens against all lists of the tenant, in their newest versions. A match on a `sanctions` or `deny` list is `blocked`, also if an `allow` list has it; a match on a `watch` list is `review`, unless an `allow` list has the subject too; anything else is `clear`.',
   scope: 'compliance:write',
   limitClass: 'writes',
   body: ScreenBody,
@@ -118,7 +118,7 @@ const getReport = route({
   path: '/v1/compliance/reports/:id',
   operationId: 'getComplianceReport',
   summary: 'Read a screening report',
-  description: 'Of a screening, or of the screening that an intent went through. Reports never change.',
+  description: 'The report of a screening, or of an intent’s screening. Reports never change.',
   scope: 'compliance:read',
   limitClass: 'reads',
   params: Closed({ id: PathId('id of the report') }),
@@ -159,7 +159,7 @@ const createList = route({
   operationId: 'putComplianceList',
   summary: 'Make a list, or the next version of one',
   description:
-    'A new name is version 1; the same name makes the next version, which holds from then on for every screening. A version is kept for 30 days after the next one has replaced it, and 100 of a list at a time. `append` adds to the entries of the version before.',
+    'A new name is version 1; the same name makes the next version, which applies to every later screening. A replaced version stays readable for 30 days; a list has at most 100 versions at a time. `append` adds to the entries of the previous version.',
   scope: 'compliance:write',
   limitClass: 'writes',
   body: ListBody,

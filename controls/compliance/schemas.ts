@@ -102,7 +102,7 @@ export const ListBody = Closed({
   kind: OneOf(listKinds, { description: 'an existing list keeps its kind' }),
   entries: Type.Array(ListedEntryBody, { maxItems: entriesMax }),
   append: Type.Optional(
-    Type.Boolean({ description: 'true: the next version has the entries of the one before, too. Default false' }),
+    Type.Boolean({ description: 'true: the next version also has the entries of the previous one. Default false' }),
   ),
 });
 

@@ -52,7 +52,7 @@ export function withVoters(
     ...decided,
     decision: 'deny',
     approvals: undefined,
-    reason: `${decided.reason}; only ${voters} of the approvers may vote, since who asks has no vote`,
+    reason: `${decided.reason}; only ${voters} of the approvers may vote, since the initiator has no vote`,
   };
 }
 

@@ -57,7 +57,7 @@ export function evaluatePolicy(policy: CompiledPolicy, input: RuleInput, screeni
   }
   const allowing = matching('allow');
   if (allowing.length > 0) return verdict('allow', allowing, `allowed by ${names(allowing)}`);
-  return verdict('deny', [], 'no rule matches, and what no rule allows is denied');
+  return verdict('deny', [], 'no rule matches, so the default is to deny');
 }
 
 interface Evaluated {

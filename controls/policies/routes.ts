@@ -30,7 +30,7 @@ const createPolicy = route({
   operationId: 'putPolicy',
   summary: 'Make a policy, or the next version of one',
   description:
-    'A new name is version 1; the same name makes the next version, and versions never change. Rules have no order: `deny` beats `require_approval` beats `allow`, and what no rule allows is denied. A version in mode `dry_run` is evaluated and shown beside each decision and decides nothing: the newest version in mode `enforce` does, or else the policy `default`.',
+    'A new name is version 1; the same name makes the next version, and versions never change. Rules have no order: `deny` beats `require_approval` beats `allow`, and without a matching rule the transaction is denied. A version in mode `dry_run` is evaluated and shown beside each decision, but has no effect: the newest version in mode `enforce` does, or else the policy `default`.',
   scope: 'policies:write',
   limitClass: 'writes',
   body: PolicyBody,
@@ -96,14 +96,14 @@ function evaluateRoute(signer: ReceiptSigner): Route {
     method: 'POST',
     path: '/v1/policies/:id/evaluate',
     operationId: 'evaluatePolicy',
-    summary: 'Ask what a policy would decide',
+    summary: 'Evaluate a policy without effect',
     description:
-      'The newest version, also in mode `dry_run`, of a transaction by its intent or spelled out. The decision is recorded; no intent is changed.',
+      'Evaluates the newest version, also in mode `dry_run`, for a transaction given by its intent or in full. The decision is recorded; no intent changes.',
     scope: 'policies:write',
     limitClass: 'writes',
     params,
     body: EvaluateBody,
-    responses: { 200: { schema: Evaluation, description: 'the decision, why, and a receipt of it' } },
+    responses: { 200: { schema: Evaluation, description: 'the decision, its reason, and its receipt' } },
     errors: [404],
     handle: async (context, { params: { id: policyId }, body }) => {
       const entry = await policyOf(context, policyId);
@@ -130,8 +130,9 @@ const listDecisions = route({
   method: 'GET',
   path: '/v1/policies/:id/decisions',
   operationId: 'listPolicyDecisions',
-  summary: 'List what a policy decided',
-  description: 'Of intents and evaluations, over all of its versions, for 30 days; dry runs, too.',
+  summary: 'List the decisions of a policy',
+  description:
+    'Decisions about intents and evaluations by all versions of the policy, for 30 days, including dry runs.',
   scope: 'policies:read',
   limitClass: 'reads',
   params,

@@ -23,7 +23,7 @@ const RuleId = Type.String({
 });
 const Approver = Type.String({
   pattern: '^[\\x21-\\x7e]{1,128}$',
-  description: 'a token’s id, `tok_…`; of a rotated token that of the first of its line',
+  description: 'a token’s id, `tok_…`; for a rotated token the id of its first token',
 });
 
 const Approvals = Closed({
@@ -31,7 +31,7 @@ const Approvals = Closed({
   approvers: Type.Optional(
     Type.Array(Approver, {
       maxItems: policyLimits.approversMax,
-      description: 'who may; default: every caller with the scope `intents:approve`',
+      description: 'permitted approvers; default: every caller with the scope `intents:approve`',
     }),
   ),
   timeout_s: Type.Optional(
@@ -93,7 +93,7 @@ const Trace = Type.Array(
     rule: Type.String(),
     effect: Effect,
     matched: Type.Boolean(),
-    result: Type.String({ description: '`true`, `false`, or why it could not be evaluated' }),
+    result: Type.String({ description: '`true`, `false`, or the reason why it could not be evaluated' }),
   }),
 );
 
@@ -105,7 +105,7 @@ const decisionFields = {
   decision: Effect,
   policy: PolicyName,
   policy_version: Type.Integer({ minimum: 1 }),
-  also_policies: Type.Array(PolicyName, { description: 'those that decided beside it: the strictest wins' }),
+  also_policies: Type.Array(PolicyName, { description: 'further policies that decided: the strictest wins' }),
   mode: OneOf(policyModes),
   matched_rules: Type.Array(Type.String()),
   trace: Trace,
@@ -135,7 +135,9 @@ export const Decision = Closed(decisionFields, { title: 'PolicyDecision' });
 export const Evaluation = Closed(
   {
     ...decisionFields,
-    policy_receipt: Type.String({ description: 'a compact JWS of purpose `evaluation`: it stands for no transfer' }),
+    policy_receipt: Type.String({
+      description: 'a compact JWS of purpose `evaluation`: it does not authorise a transfer',
+    }),
   },
   { title: 'PolicyEvaluation' },
 );

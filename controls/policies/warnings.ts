@@ -19,7 +19,7 @@ export function warningsOf(rules: readonly CompiledRule[]): readonly PolicyWarni
     const hiding = rules.find((other, place) => place !== index && hides(other, { rule, condition }, place < index));
     if (hiding === undefined) return [];
     const { id, effect } = hiding.rule;
-    const message = `whenever it matches, rule ${id} (${effect}) matches too and decides the same or more strictly`;
+    const message = `whenever it matches, rule ${id} (${effect}) also matches and decides the same or stricter`;
     return [{ rule: rule.id, code: 'unreachable', message }];
   });
   const opens = rules.some(({ rule }) => rule.effect !== 'deny' && !found.some((warning) => warning.rule === rule.id));

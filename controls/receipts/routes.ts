@@ -36,7 +36,7 @@ function keySetRoute(path: string, operationId: string, signer: ReceiptSigner): 
     path,
     operationId,
     tag: 'Policy',
-    summary: 'The keys that policy receipts are verified with',
+    summary: 'Read the keys that verify policy receipts',
     description: 'A JSON Web Key Set (RFC 7517). Receipts are compact JWS with `alg` EdDSA; `kid` names the key.',
     scope: undefined,
     limitClass: 'reads',

@@ -37,11 +37,11 @@ const evaluate = route({
   operationId: 'evaluateRisk',
   summary: 'Score a transaction',
   description:
-    'By its intent, or spelled out. It is screened first, since that counts. Nothing is decided and no intent is changed; the score is kept for 30 days.',
+    'Scores a transaction given by its intent or in full. It screens the transaction first, since the screening affects the score. No policy decides and no intent changes; the score is stored for 30 days.',
   scope: 'risk:write',
   limitClass: 'writes',
   body: EvaluateBody,
-  responses: { 200: { schema: RiskScore, description: 'the score and what it is made of' } },
+  responses: { 200: { schema: RiskScore, description: 'the score and its factors' } },
   errors: [404],
   handle: async (context, { body }) => {
     const id = context.newId('rsk');
@@ -98,7 +98,7 @@ const createRule = route({
   operationId: 'putRiskRule',
   summary: 'Make a risk rule, or the next version of one',
   description:
-    'A new name is version 1; the same name makes the next version. A rule in mode `shadow` shows in the factors with what it would add, and counts nowhere. A rule that cannot be evaluated counts if that makes the score higher, and never if it makes it lower.',
+    'A new name is version 1; the same name makes the next version. A rule in mode `shadow` appears in the factors with the points that it would add, but does not change the score. A rule that cannot be evaluated counts only if it raises the score.',
   scope: 'risk:write',
   limitClass: 'writes',
   body: RiskRuleBody,
@@ -171,7 +171,7 @@ const deleteRule = route({
   scope: 'risk:write',
   limitClass: 'writes',
   params: ruleParams,
-  responses: { 204: { description: 'it is gone; scores that it was part of stay as they are' } },
+  responses: { 204: { description: 'the rule is removed; earlier scores do not change' } },
   errors: [404, 409],
   handle: async (context, { params }) => {
     needWholeTenant(context.principal);

@@ -33,7 +33,7 @@ export const RiskScore = Closed(
 export const Expression = Type.String({
   minLength: 1,
   maxLength: ruleLimits.charsMax,
-  description: 'a CEL expression that is true or false',
+  description: 'a CEL expression of type bool',
   examples: ['tx.asset == "ETH" && tx.amount > units("10")'],
 });
 
@@ -41,7 +41,7 @@ const Points = Type.Integer({ minimum: -100, maximum: 100, description: 'added t
 const Priority = Type.Integer({
   minimum: 0,
   maximum: 1000,
-  description: 'of matching rules with an action, the one with the lowest number decides',
+  description: 'among matching rules with an action, the lowest number decides',
 });
 
 export const RiskRuleBody = Closed(
@@ -49,7 +49,7 @@ export const RiskRuleBody = Closed(
     name: ControlName,
     when: Expression,
     points: Points,
-    action: Type.Optional(OneOf(riskActions, { description: 'replaces what the score says; default: none' })),
+    action: Type.Optional(OneOf(riskActions, { description: 'replaces the score’s action; default: none' })),
     priority: Type.Optional(Priority),
     mode: Type.Optional(OneOf(['enforce', 'shadow'], { description: 'default `enforce`' })),
   },

@@ -20,7 +20,7 @@ export const TransactionBody = Closed(
     destination: Closed({ address: Type.String({ minLength: 1, maxLength: 128 }) }),
     metadata: Type.Optional(Metadata),
   },
-  { description: 'a transaction as an intent would have it' },
+  { description: 'a transaction with the fields of an intent' },
 );
 
 export const subjectOfEvaluation = {
@@ -36,7 +36,7 @@ export async function factsOfRequest(
 ): Promise<TransactionFacts> {
   const { intent_id: intentId, transaction } = body;
   if (intentId !== undefined && transaction !== undefined) {
-    throw refused('transaction', 'invalid_value', 'takes intent_id or transaction, not both');
+    throw refused('transaction', 'invalid_value', 'give intent_id or transaction, not both');
   }
   if (transaction !== undefined) return await factsOfTransaction(context, transaction, id);
   if (intentId === undefined) throw refused('transaction', 'missing_required', 'takes intent_id or transaction');

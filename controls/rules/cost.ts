@@ -168,7 +168,7 @@ function matchCost(pattern: ASTNode, node: ASTNode): number {
 /** The text of an address is in one spelling, which another spelling of the address never equals. */
 function refuseSpelling(node: ASTNode, operands: readonly ASTNode[]): void {
   if (!operands.some(isAddressText)) return;
-  throw new RefusedPart('compare the address itself, in whatever spelling: without string()', node.start);
+  throw new RefusedPart('compare the address itself without string(); its spelling does not matter', node.start);
 }
 
 /** `string(tx.to)` or `string(tx.from)`. */

@@ -6,5 +6,5 @@ import type { Principal } from '../../api/principal.ts';
 /** Throws ServiceError 403. */
 export function needWholeTenant({ providerConnectionIds }: Principal): void {
   if (providerConnectionIds === undefined) return;
-  throw new ServiceError('insufficientScope', 'a provider-scoped token cannot change what holds for the whole tenant');
+  throw new ServiceError('insufficientScope', 'a provider-scoped token cannot change settings of the whole tenant');
 }

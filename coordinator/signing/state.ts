@@ -118,7 +118,7 @@ export function isLoading({ key }: Work): boolean {
 export function keyFault({ key }: Work, keyId: string): Answer {
   if (key.kind === 'tampered')
     return answer('STORE_TAMPERED', `the stored key ${quote(keyId)} is not as it was written`);
-  return answer('WALLET_KEY_NOT_FOUND', `the key ${quote(keyId)} of this session is gone`);
+  return answer('WALLET_KEY_NOT_FOUND', `the key ${quote(keyId)} of this session is missing`);
 }
 
 /** Nodes that this session may ask at all. */

@@ -49,7 +49,7 @@ export async function assertAsset(
   if (symbol === undefined || (await findAsset(context, symbol)) !== undefined) return;
   throw new ServiceError('invalidRequest', 'there is no asset of this symbol', {
     details: [
-      { field: 'asset', issue: 'not_allowed_value', message: 'takes the symbol of an asset or of a token of yours' },
+      { field: 'asset', issue: 'not_allowed_value', message: 'must be the symbol of an asset or of your own token' },
     ],
   });
 }

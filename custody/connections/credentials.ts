@@ -43,7 +43,7 @@ export function checkCredentials(info: ProviderInfo, given: Credentials): Creden
     else details.push({ field: fieldOf(name), issue: 'unknown_field', message: takes(info) });
   }
   if (details.length === 0) return Object.fromEntries(taken);
-  throw new ServiceError('invalidRequest', `these are not the credentials that ${info.kind} takes: it ${takes(info)}`, {
+  throw new ServiceError('invalidRequest', `${info.kind} does not accept these credentials: it ${takes(info)}`, {
     details: details.slice(0, 20),
   });
 }

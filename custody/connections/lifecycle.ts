@@ -119,11 +119,11 @@ async function checkWithProvider(
       return { outcome: 'unavailable', provider_code: null, message: error.message };
     }
     if (!(error instanceof EnvelopeBroken)) throw error;
-    context.log.error({ connection_id: id, reason: error.message }, 'stored credentials do not open');
+    context.log.error({ connection_id: id, reason: error.message }, 'stored credentials cannot be decrypted');
     return {
       outcome: 'rejected',
       provider_code: null,
-      message: 'the stored credentials cannot be read any more: give them again',
+      message: 'the stored credentials cannot be decrypted: give them again',
     };
   }
 }

@@ -81,7 +81,7 @@ const connectionFields = {
   status: OneOf(connectionStatuses),
   capabilities: Type.Array(Type.String()),
   credential_fingerprint: Type.String({
-    description: 'the same for the same credentials of this tenant; tells nothing else about them',
+    description: 'equal for equal credentials of this tenant; reveals nothing else about them',
   }),
   metadata: Metadata,
   version: Type.Integer({ minimum: 1 }),
@@ -97,7 +97,7 @@ export const ConnectedProvider = Closed(
     ...connectionFields,
     test_wallets: Type.Array(
       Closed({ id: Id('wal'), name: Type.String(), network: Type.String(), address: Type.String() }),
-      { description: 'wallets with test money that came with a sandbox; else empty' },
+      { description: 'wallets with test money of a sandbox connection; else empty' },
     ),
   },
   { title: 'ConnectedProvider' },
@@ -131,7 +131,7 @@ export const ProviderList = Closed(
           {},
           { description: 'JSON Schema of the credentials', additionalProperties: true },
         ),
-        connections: Type.Array(Connection, { description: 'the newest 100 that the token may see' }),
+        connections: Type.Array(Connection, { description: 'the newest 100 that are visible to the token' }),
       }),
     ),
   },

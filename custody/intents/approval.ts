@@ -89,7 +89,7 @@ export function awaitsVoteOf(intent: IntentRecord, by: string, nowMs: number): b
 
 function checkVoter(intent: IntentRecord, by: string): void {
   const why = whyNoVote(intent, by);
-  if (why === 'initiator_may_not_approve') throw mayNot(why, 'who made an intent has no vote on it');
+  if (why === 'initiator_may_not_approve') throw mayNot(why, 'the initiator of an intent has no vote on it');
   if (why === 'not_an_approver') throw mayNot(why, 'the policy names other approvers for this intent');
 }
 
@@ -112,6 +112,6 @@ function checkState(intent: IntentRecord, allowed: readonly string[], nowMs: num
   if (isAllowed && nowMs < intent.expiresAtMs) return;
   const status = isAllowed ? 'expired' : intent.status;
   throw new ServiceError('conflict', `the intent is ${status}`, {
-    details: [{ field: 'status', issue: status, message: `this takes an intent that is ${allowed.join(' or ')}` }],
+    details: [{ field: 'status', issue: status, message: `the status of the intent must be ${allowed.join(' or ')}` }],
   });
 }

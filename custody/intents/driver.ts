@@ -110,7 +110,7 @@ export class IntentDriver implements IntentQueue {
     for (const { queue, pace } of this.#lanes.values()) {
       const { own, ahead } = queue.waiting(tenant);
       if (own > backlogMin && pace.waitMs(ahead) > backlogWaitMs) {
-        return `${own} transfers of this tenant wait for their turn already`;
+        return `${own} transfers of this tenant are already waiting`;
       }
     }
     return undefined;
@@ -120,7 +120,7 @@ export class IntentDriver implements IntentQueue {
   wake(tenant: string): void {
     if (this.#stopping) return;
     this.#sweepTenant(tenant).catch((error: unknown) => {
-      this.#log.warn({ reason: reasonOf(error) }, 'a tenant’s due work could not be taken; it is tried again');
+      this.#log.warn({ reason: reasonOf(error) }, 'a tenant’s due work could not be claimed; retrying');
     });
   }
 
@@ -153,7 +153,7 @@ export class IntentDriver implements IntentQueue {
     } catch (error) {
       this.#log.warn(
         { reason: reasonOf(error) },
-        'due work could not be resumed at once; it is resumed when it falls due',
+        'due work could not be resumed at once; it is resumed when it is due again',
       );
     }
   }
@@ -177,8 +177,7 @@ export class IntentDriver implements IntentQueue {
         this.#sweepFailure = '';
       } catch (error) {
         const reason = reasonOf(error);
-        if (reason !== this.#sweepFailure)
-          this.#log.warn({ reason }, 'the sweep for due work failed; it is tried again');
+        if (reason !== this.#sweepFailure) this.#log.warn({ reason }, 'the sweep for due work failed; retrying');
         this.#sweepFailure = reason;
       }
       this.#sweepLater(this.#sweepEveryMs);
@@ -222,7 +221,7 @@ export class IntentDriver implements IntentQueue {
     job(tenant, member).then(
       () => this.#jobFailures.delete(key),
       (error: unknown) => {
-        this.#log.warn({ member, reason: reasonOf(error) }, 'a job failed; it is tried again soon');
+        this.#log.warn({ member, reason: reasonOf(error) }, 'a job failed; retrying soon');
         return this.#jobAgain(tenant, member, key);
       },
     );
@@ -306,7 +305,7 @@ export class IntentDriver implements IntentQueue {
         return;
       }
       const reason = error instanceof Error ? error.stack : String(error);
-      this.#log.error({ intent: held.task.id, reason }, 'an intent could not be advanced; it is tried again when due');
+      this.#log.error({ intent: held.task.id, reason }, 'an intent could not be advanced; it is retried when due');
       this.#held.delete(held.key);
     }
   }

@@ -159,7 +159,7 @@ export function walletNotActive(status: string): ServiceError {
 }
 
 function tokenFrozen({ symbol }: TokenAssetRecord): ServiceError {
-  return new ServiceError('conflict', `the token ${symbol} is frozen: its units do not move`, {
+  return new ServiceError('conflict', `the token ${symbol} is frozen: its units cannot be transferred`, {
     details: [{ field: 'asset', issue: 'frozen' }],
   });
 }
@@ -214,7 +214,7 @@ export function usableDestination(network: NetworkId, address: string): string {
 }
 
 function unsupportedDestination(): ServiceError {
-  const message = 'what is sent to this address cannot be spent';
+  const message = 'money sent to this address cannot be spent';
   return new ServiceError('providerRejected', `the destination is not supported: ${message}`, {
     details: [{ field: 'destination.address', issue: 'unsupported_destination', message }],
   });
@@ -222,7 +222,7 @@ function unsupportedDestination(): ServiceError {
 
 async function usableConnection(context: RequestContext, id: string): Promise<ConnectionRecord> {
   const connection = await context.store.read(context.tenant, connectionType, id);
-  if (connection === undefined) throw new Error(`the provider connection ${id} of a wallet is gone`);
+  if (connection === undefined) throw new Error(`the provider connection ${id} of a wallet is missing`);
   if (connection.status === 'disconnected') {
     throw new ServiceError('conflict', 'the provider connection of the wallet is disconnected', {
       details: [{ field: 'wallet.provider_connection_id', issue: 'disconnected' }],

@@ -19,7 +19,7 @@ export function providerUnreachable(subStatus: string): Failure {
     subStatus,
     error: {
       code: 'provider_unavailable',
-      message: 'the provider was unreachable until long after the transfer had expired',
+      message: 'the provider stayed unreachable until long after the transfer had expired',
     },
   };
 }

@@ -37,7 +37,7 @@ function spentBy({ id, kind, status, asset, units, feePaid, feeReserve }: Intent
   const fee = BigInt(feePaid?.units ?? '0');
   const feeAsset = feePaid?.asset ?? feeReserve.asset;
   if (fee < 0n || fee > BigInt(feeReserve.units) || (fee > 0n && feeAsset !== feeReserve.asset)) {
-    throw new Error(`the fee of ${id} is not what was set aside for it`);
+    throw new Error(`the fee of ${id} differs from its reservation`);
   }
   const spent = [{ asset: feeAsset, available: -fee, reserved: 0n }];
   return status === 'completed' && kind !== 'mint'

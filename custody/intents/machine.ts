@@ -140,7 +140,7 @@ export function cancelIntent(record: IntentRecord, by: string, reason: string | 
 }
 
 export function expireIntent(record: IntentRecord, nowMs: number): Move {
-  if (nowMs < record.expiresAtMs) throw new Error('an intent expires when its time is over, not before');
+  if (nowMs < record.expiresAtMs) throw new Error('an intent cannot expire before its time is over');
   return { before: record, passed: [enter(next(record, {}, nowMs), 'expired', null, nowMs)] };
 }
 

@@ -37,7 +37,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       tag,
       summary: 'Submits a transfer: it is screened, scored and decided at once',
       description:
-        'With an allowing policy the intent is `approved` already and needs no further call. Amount and largest fee are set aside. A denied intent is created too, and says why.',
+        'If a policy allows it, the intent is `approved` at once and needs no further call. Amount and largest fee are reserved. A denied intent is created too, with the reason.',
       scope: 'intents:write',
       limitClass: 'writes',
       loadClass: 'transfers',
@@ -120,7 +120,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       tag,
       summary: 'Approves or rejects an intent that awaits approval',
       description:
-        'The intent is approved when as many have approved as its policy asks for; one rejection ends it. Who made it has no vote. A repeated vote changes nothing.',
+        'The intent is approved when it has the number of approvals that its policy requires; one rejection ends it. The initiator has no vote. A repeated vote changes nothing.',
       scope: 'intents:approve',
       limitClass: 'writes',
       params: IntentParams,

@@ -24,14 +24,12 @@ import { intentStatuses } from './states.ts';
 const AssetSymbol = Type.String({
   minLength: 1,
   maxLength: 32,
-  description: 'symbol of an asset on the wallet’s network, or of a token of yours',
+  description: 'symbol of an asset on the wallet’s network, or of your own token',
   examples: assets.map(({ symbol }) => symbol),
 });
 const Comment = Lines(500);
-const Status = OneOf(intentStatuses, { description: 'where the intent stands; see the table of states' });
-const SubStatus = Nullable(
-  Type.String({ description: 'more precisely, e.g. `AWAITING_QUORUM`; null when there is nothing to add' }),
-);
+const Status = OneOf(intentStatuses, { description: 'state of the intent; see the table of states' });
+const SubStatus = Nullable(Type.String({ description: 'details, e.g. `AWAITING_QUORUM`; null when there are none' }));
 const Actor = Type.String({
   description: 'a token’s id, or `tenant:<tenant>` for a sandbox token that was never issued',
 });
@@ -53,7 +51,7 @@ export const Intent = Closed(
     id: Id('txi'),
     kind: OneOf(intentKinds, {
       description:
-        '`transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` makes units for `destination`; `burn` destroys units of the wallet',
+        '`transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` creates units for `destination`; `burn` destroys units of the wallet',
     }),
     status: Status,
     policy_receipt: Nullable(
@@ -81,7 +79,7 @@ export const Intent = Closed(
           supply_cap: Type.String({ description: 'decimal' }),
           contract: Nullable(Type.String({ description: 'null: it is not deployed yet' })),
         },
-        { description: 'the tenant’s own token that it deploys or moves; null for assets of the registry' },
+        { description: 'the tenant’s own token that it deploys or transfers; null for assets of the registry' },
       ),
     ),
     origin: Nullable(
@@ -89,8 +87,8 @@ export const Intent = Closed(
     ),
     fee: Closed({
       asset: Type.String(),
-      reserved: Type.String({ description: 'the most that it can cost, set aside while the intent is open' }),
-      paid: Nullable(Type.String({ description: 'what it cost; null until it is over' })),
+      reserved: Type.String({ description: 'the largest possible fee, reserved while the intent is open' }),
+      paid: Nullable(Type.String({ description: 'the fee paid; null until the intent has ended' })),
     }),
     policy: PolicyUsed,
     decision_id: Type.String(),
@@ -107,7 +105,7 @@ export const Intent = Closed(
     ),
     approvals_required: Type.Integer({ minimum: 0 }),
     approvers: Type.Array(Actor, {
-      description: 'who may approve; empty: every caller with the scope but the initiator',
+      description: 'permitted approvers; empty: every caller with the scope but the initiator',
     }),
     provider_status: Nullable(Type.String({ description: 'the provider’s own word' })),
     provider_error: Nullable(Closed({ code: Type.String(), message: Type.String() })),
@@ -128,7 +126,7 @@ export const Intent = Closed(
                 { description: 'a token’s `Transfer(address indexed,address indexed,uint256)`' },
               ),
             },
-            { description: 'EVM: what a node answers of the transaction; null until it is final' },
+            { description: 'EVM: the transaction receipt of a node; null until it is final' },
           ),
         ),
       }),
@@ -159,7 +157,7 @@ export const WalletParams = Closed({ id: PathId('id of the wallet') });
 export const IntentParams = Closed({ id: PathId('id of the wallet'), txId: PathId('id of the transaction intent') });
 
 export const CreateQuery = Closed({
-  dry_run: Type.Optional(BooleanText('`true`: answers with the decisions and creates nothing')),
+  dry_run: Type.Optional(BooleanText('`true`: returns the decisions and creates nothing')),
 });
 
 export const CreateBody = Closed(
@@ -192,9 +190,7 @@ export const TenantListQuery = Closed({
   status: Type.Optional(OneOf(intentStatuses)),
   provider_connection_id: Type.Optional(Id('pcn')),
   awaiting_my_vote: Type.Optional(
-    BooleanText(
-      '`true`: what awaits approval, and the caller may vote on and has not: not its own, nor others’ to decide',
-    ),
+    BooleanText('`true`: only intents that await approval and on which the caller may still vote'),
   ),
   ...createdQuery,
   ...pageQuery,
@@ -232,7 +228,7 @@ const Trace = Type.Array(
     rule: Type.String(),
     effect: OneOf(['allow', 'deny', 'require_approval']),
     matched: Type.Boolean(),
-    result: Type.String({ description: '`true`, `false`, or why it could not be evaluated' }),
+    result: Type.String({ description: '`true`, `false`, or the reason why it could not be evaluated' }),
   }),
 );
 
@@ -254,7 +250,7 @@ export const DryRun = Closed(
   {
     dry_run: Type.Boolean(),
     decision: OneOf(['allow', 'deny', 'require_approval']),
-    status: OneOf(['approved', 'pending_approval', 'denied'], { description: 'what the intent’s status would be' }),
+    status: OneOf(['approved', 'pending_approval', 'denied'], { description: 'the status that the intent would get' }),
     reason: Type.String(),
     sufficient_funds: Type.Boolean({ description: 'whether the wallet holds the amount and the fee now' }),
     asset: Type.String(),
@@ -263,7 +259,7 @@ export const DryRun = Closed(
     screening: Screening,
     risk: Risk,
     policy: PolicyUsed,
-    also_policies: Type.Array(PolicyUsed, { description: 'those that decided beside it: the strictest wins' }),
+    also_policies: Type.Array(PolicyUsed, { description: 'further policies that decided: the strictest wins' }),
     matched_rules: Type.Array(Type.String()),
     trace: Trace,
     dry_run_policy: Nullable(
@@ -274,7 +270,7 @@ export const DryRun = Closed(
           matched_rules: Type.Array(Type.String()),
           trace: Trace,
         },
-        { description: 'what the policy’s newest version would decide while it is in mode dry_run' },
+        { description: 'the decision of the policy’s newest version while it is in mode dry_run' },
       ),
     ),
     approvals_required: Type.Integer({ minimum: 0 }),

@@ -118,7 +118,7 @@ export class IntentSteps {
       return undefined;
     }
     const wallet = task.wallet ?? (await store.read(tenant, walletType, record.walletId));
-    if (wallet === undefined) throw new Error(`the wallet of ${id} is gone`);
+    if (wallet === undefined) throw new Error(`the wallet of ${id} is missing`);
     const numbered = adapterOf(this.#deps, record.provider).sequenceCounter(wallet) !== undefined;
     const asks = numbered && task.number === null && record.status !== 'approved';
     const number = asks ? await store.numberOf(tenant, id) : (task.number ?? undefined);
@@ -322,7 +322,7 @@ export class IntentSteps {
       const reason = error instanceof Error ? error.message : String(error);
       this.#deps.log.warn(
         { intent: record.id, reason },
-        'the reservations of a failed transfer could not be released yet',
+        'the reservations of a failed transfer could not be released; retrying',
       );
       return false;
     }
@@ -381,7 +381,10 @@ export class IntentSteps {
       // wait for it on the chain are dropped there after a while, if none comes.
       if (error instanceof ProviderRejected && this.#mayAbandon(record)) return this.#releaseUnfilled(task, number);
       const reason = error instanceof Error ? error.message : String(error);
-      this.#deps.log.warn({ intent: record.id, wallet: wallet.id, number, reason }, 'a gap could not be filled yet');
+      this.#deps.log.warn(
+        { intent: record.id, wallet: wallet.id, number, reason },
+        'a nonce gap could not be filled; retrying',
+      );
       const delayMs = retryDelayMs(record.attempts, this.#deps.random, 0);
       return this.#hold(task, record.subStatus ?? 'FAILED', delayMs);
     }

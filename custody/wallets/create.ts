@@ -85,6 +85,6 @@ export async function assertPolicy(
 ): Promise<void> {
   if (name === undefined || name === null || (await policyExists(context, name))) return;
   throw new ServiceError('invalidRequest', 'there is no policy of this name', {
-    details: [{ field: 'policy', issue: 'not_found', message: 'takes the name of a policy of yours, or null' }],
+    details: [{ field: 'policy', issue: 'not_found', message: 'must be the name of your policy, or null' }],
   });
 }

@@ -23,7 +23,7 @@ export interface WalletRecord extends Versioned {
   readonly environment: ClusterEnvironment;
   readonly network: NetworkId;
   readonly addresses: readonly { readonly network: NetworkId; readonly address: string }[];
-  /** Compressed, lowercase hex; null where the provider shows none. */
+  /** Compressed, lowercase hex; null if the provider shows none. */
   readonly publicKey: string | null;
   /** Symbols of the assets that the wallet holds, in the order they are shown. */
   readonly assets: readonly string[];

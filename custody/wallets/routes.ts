@@ -43,7 +43,7 @@ function makingRoutes(deps: WalletDeps): readonly Route[] {
       tag,
       summary: 'Change a wallet’s settings',
       description:
-        'Fields that are left out stay. `metadata` is replaced as a whole. Null takes `policy` or `external_id` away. Intents that were made before keep what they were decided by.',
+        'Omitted fields do not change. `metadata` is replaced as a whole. Null removes `policy` or `external_id`. Earlier intents keep their decisions.',
       scope: 'wallets:write',
       limitClass: 'writes',
       params: WalletParams,
@@ -98,7 +98,7 @@ function lifecycleRoutes(deps: WalletDeps): readonly Route[] {
       tag,
       summary: 'Archive a wallet, for good',
       description:
-        'Idempotent. 409 while transaction intents are open. Its balances stay where they are. The key of a `self_hosted` wallet is closed: open signing sessions are revoked and it signs nothing any more.',
+        'Idempotent. 409 while transaction intents are open. Its balances stay where they are. The key of a `self_hosted` wallet is closed: open signing sessions are revoked and it no longer signs.',
       scope: 'wallets:write',
       limitClass: 'writes',
       params: WalletParams,

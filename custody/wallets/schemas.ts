@@ -22,7 +22,7 @@ import { approvalModes, signingApiModes, walletStatuses } from './record.ts';
 const Network = OneOf(networkIds, { description: 'CAIP-2 id of the network' });
 const ApprovalMode = OneOf(approvalModes, {
   description:
-    '`human_required`: every intent needs an approval, and every signature of the signing API a witness. The stricter of this and what else asks for approval holds',
+    '`human_required`: every intent needs an approval, and every signature of the signing API a witness. The strictest of all approval requirements applies',
 });
 const SigningApi = OneOf(signingApiModes, {
   description:
@@ -43,13 +43,11 @@ const Balance = (description: string) => Type.String({ description, examples: ['
 export const WalletAsset = Closed(
   {
     symbol: Type.String({ examples: ['ETH'] }),
-    balance: Balance('what the wallet owns: `available` and `pending`'),
-    available: Balance('what a new transfer may take'),
-    pending: Balance(
-      'set aside for transfers that are under way, and as the reserve of token orders that are processed',
-    ),
+    balance: Balance('the wallet’s balance: `available` and `pending`'),
+    available: Balance('the amount that new transfers may use'),
+    pending: Balance('reserved for open transfers, and as the reserve of token orders in processing'),
     network: Network,
-    decimals: Type.Integer({ minimum: 0, description: 'digits after the decimal point, at most' }),
+    decimals: Type.Integer({ minimum: 0, description: 'maximum number of digits after the decimal point' }),
     contract: Nullable(Type.String({ description: 'EVM: the token’s contract; null for a network’s own coin' })),
   },
   { title: 'WalletAsset' },
@@ -66,7 +64,7 @@ export const Wallet = Closed(
     environment: OneOf(['sandbox', 'production']),
     network: Network,
     addresses: Type.Array(Closed({ network: Network, address: Type.String() })),
-    public_key: Nullable(Type.String({ description: 'compressed, lowercase hex; null where the provider shows none' })),
+    public_key: Nullable(Type.String({ description: 'compressed, lowercase hex; null if the provider shows none' })),
     key_scheme: Nullable(
       OneOf(['mock_ecdsa', 'frost_ed25519'], {
         description:
@@ -85,7 +83,7 @@ export const Wallet = Closed(
     metadata: Metadata,
     version: Type.Integer({
       minimum: 1,
-      description: 'rises by one with every change of the record; balances move without',
+      description: 'rises by one with every change of the record, but not of balances',
     }),
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -139,7 +137,7 @@ export const WalletParams = Closed({ id: PathId('id of the wallet') });
 export const WalletQuery = Closed({
   provider: Type.Optional(OneOf(providerKinds)),
   provider_connection_id: Type.Optional(Id('pcn')),
-  status: Type.Optional(OneOf(walletStatuses, { description: 'without it, archived wallets are left out' })),
+  status: Type.Optional(OneOf(walletStatuses, { description: 'by default archived wallets are omitted' })),
   asset: Type.Optional(
     Type.String({
       minLength: 1,

@@ -87,7 +87,7 @@ export class BullQueue implements WebhookQueue {
         'a delivery attempt failed before it was sent; it is retried later',
       );
     });
-    worker.on('stalled', (jobId) => log.info({ job: jobId }, 'a worker has gone; its delivery is made again'));
+    worker.on('stalled', (jobId) => log.info({ job: jobId }, 'a worker has died; its delivery is retried'));
     return worker;
   }
 }

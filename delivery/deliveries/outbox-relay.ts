@@ -281,7 +281,7 @@ export class Relay {
   #warn(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
     if (error instanceof StoreUnavailable) this.#deps.log.debug({ reason }, 'the relay waits for Redis');
-    else this.#deps.log.error({ reason }, 'webhooks could not be relayed; it is tried again');
+    else this.#deps.log.error({ reason }, 'webhooks could not be relayed; retrying');
   }
 }
 

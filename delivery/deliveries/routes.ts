@@ -27,7 +27,7 @@ const Ping = Closed(
   {
     event_id: Type.String(),
     event_type: Type.String({ examples: ['webhook.ping'] }),
-    delivery_id: Type.String({ description: 'where to see what became of it, a moment later' }),
+    delivery_id: Type.String({ description: 'where to read the result, a moment later' }),
   },
   { title: 'Ping' },
 );
@@ -42,16 +42,18 @@ const Range = Closed({
   created_after: Type.Optional(Timestamp),
   created_before: Type.Optional(Timestamp),
   cursor: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 256, description: 'next_cursor of the answer before, same filters' }),
+    Type.String({ minLength: 1, maxLength: 256, description: 'next_cursor of the previous answer, same filters' }),
   ),
 });
 type RangeBody = Type.Static<typeof Range>;
 
 const RangeAnswer = Closed(
   {
-    queued: Type.Integer({ minimum: 0, description: 'deliveries that are on their way now' }),
+    queued: Type.Integer({ minimum: 0, description: 'deliveries in flight' }),
     not_kept: Type.Integer({ minimum: 0, description: 'deliveries whose events are no longer retained' }),
-    queue_full: Type.Boolean({ description: 'so many wait that it ended early: go on later' }),
+    queue_full: Type.Boolean({
+      description: 'true: it stopped early because too many deliveries wait; continue later',
+    }),
     has_more: Type.Boolean(),
     next_cursor: Nullable(Type.String({ description: 'opaque; null at the end of the range' })),
   },
@@ -66,7 +68,7 @@ export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
       operationId: 'pingWebhook',
       tag,
       summary: 'Send a test event',
-      description: 'Makes a `webhook.ping` for this webhook alone, also if it has not subscribed to it.',
+      description: 'Creates a `webhook.ping` event for this webhook only, even if it has not subscribed to it.',
       scope: 'webhooks:write',
       limitClass: 'writes',
       params: hookParams,
@@ -98,7 +100,7 @@ export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
       query: Closed({
         status: Type.Optional(OneOf(deliveryStatuses)),
         event_type: Type.Optional(
-          Type.String({ minLength: 1, maxLength: 100, description: 'a type, or a beginning such as "wallet.*"' }),
+          Type.String({ minLength: 1, maxLength: 100, description: 'a type, or a prefix such as "wallet.*"' }),
         ),
         ...createdQuery,
         ...pageQuery,
@@ -142,7 +144,7 @@ export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
       operationId: 'redeliver',
       tag,
       summary: 'Deliver an event again',
-      description: 'A delivery that waits for its next try is tried at once.',
+      description: 'A delivery that waits for its next try is retried at once.',
       scope: 'webhooks:write',
       limitClass: 'writes',
       params,
@@ -162,7 +164,7 @@ export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
       summary: 'Deliver a range of events again',
       description:
         'Oldest event first, a bounded number with each call: while `has_more` is true, call again with `cursor`. What ' +
-        'has not been sent yet is on its way anyhow.',
+        'has not been sent yet will be sent in any case.',
       scope: 'webhooks:write',
       limitClass: 'writes',
       params: hookParams,
@@ -230,9 +232,13 @@ function redelivered(outcome: Awaited<ReturnType<WebhookService['redeliver']>>):
         details: [{ field: 'deliveryId', issue: 'event_not_kept' }],
       });
     case 'tooManyWaiting':
-      throw new ServiceError('overloaded', 'too many deliveries of this webhook wait: repeat the request later', {
-        retryAfterS: 60,
-      });
+      throw new ServiceError(
+        'overloaded',
+        'too many deliveries of this webhook are waiting: repeat the request later',
+        {
+          retryAfterS: 60,
+        },
+      );
   }
 }
 
@@ -247,7 +253,7 @@ function notEnabled(): ServiceError {
 }
 
 function notAType(field: string): ServiceError {
-  const message = 'takes an event type, or a beginning such as "wallet.*"';
+  const message = 'takes an event type, or a prefix such as "wallet.*"';
   return new ServiceError('invalidRequest', 'that is no event type', {
     details: [{ field, issue: 'not_allowed_value', message }],
   });

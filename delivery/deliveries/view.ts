@@ -5,9 +5,9 @@ import { attemptsKept, type DeliveryAttempt, type DeliveryRecord, deliveryStatus
 
 const Attempt = Closed({
   at: Timestamp,
-  status: Nullable(Type.Integer({ description: 'HTTP status of the answer; null: there was none' })),
+  status: Nullable(Type.Integer({ description: 'HTTP status of the answer; null: no answer' })),
   latency_ms: Type.Integer({ minimum: 0 }),
-  error: Nullable(Type.String({ description: 'why there was no answer, e.g. `timeout`' })),
+  error: Nullable(Type.String({ description: 'the reason for no answer, e.g. `timeout`' })),
 });
 
 export const Delivery = Closed(
@@ -19,7 +19,7 @@ export const Delivery = Closed(
     sequence: Type.Integer({ minimum: 1, description: 'of the event' }),
     status: OneOf(deliveryStatuses),
     attempts: Type.Array(Attempt, { description: `the latest ${attemptsKept}, oldest first` }),
-    attempt_count: Type.Integer({ minimum: 0, description: 'all tries that there were' }),
+    attempt_count: Type.Integer({ minimum: 0, description: 'number of all tries' }),
     next_attempt_at: Nullable(Timestamp),
     created_at: Timestamp,
     updated_at: Timestamp,

@@ -28,7 +28,7 @@ export function signDelivery(
   body: Uint8Array,
 ): SignedHeaders {
   const [newest] = secrets;
-  if (newest === undefined) throw new Error('a delivery needs a secret to be signed with');
+  if (newest === undefined) throw new Error('signing a delivery needs a secret');
   const timestamp = String(Math.floor(nowMs / 1000));
   const standard = secrets.map((secret) => {
     const key = Buffer.from(secret.slice(secretPrefix.length), 'base64');

@@ -160,7 +160,7 @@ export class LiveFeed {
       if (lastSequence < known) for (const follower of [...followed.followers]) follower.end();
       else tell(followed, lastSequence);
     } catch (error) {
-      this.#deps.log.debug({ reason: String(error) }, 'the event log cannot be read; it is tried again');
+      this.#deps.log.debug({ reason: String(error) }, 'the event log cannot be read; retrying');
     } finally {
       followed.polling = false;
     }

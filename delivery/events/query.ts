@@ -9,7 +9,7 @@ const typesMax = 20;
 export const TypeFilter = Type.String({
   minLength: 1,
   maxLength: 1000,
-  description: `event types, separated by commas, at most ${typesMax}; "wallet.*" stands for all that begin so`,
+  description: `event types, separated by commas, at most ${typesMax}; "wallet.*" matches all types with that prefix`,
   examples: ['transaction_intent.approved,wallet.*'],
 });
 
@@ -22,7 +22,9 @@ export function sequenceText(description: string) {
   return WholeNumberText('^(0|[1-9][0-9]{0,14})$', 0, sequenceMax, description);
 }
 
-export const SequenceText = sequenceText('events with a higher sequence; what is no longer kept cannot be asked for');
+export const SequenceText = sequenceText(
+  'events with a higher sequence; events that are no longer stored are an error',
+);
 
 /** Throws ServiceError. Empty: all types. */
 export function readTypes(text: string | undefined): readonly string[] {

@@ -27,9 +27,9 @@ export function eventRoutes(): readonly Route[] {
       tag: 'Events',
       summary: 'List events, oldest first',
       description:
-        'Events are kept for 30 days, and 1,000,000 of them a tenant. To follow them, ask again with ' +
+        'Events are stored for 30 days, at most 1,000,000 a tenant. To follow them, repeat the request with ' +
         '`after_sequence` = the highest sequence seen, or use `GET /v1/events/stream`. `created_after` is inclusive, `created_before` is not. Without ' +
-        '`after_sequence` the list begins with the oldest event that is kept.',
+        '`after_sequence` the list begins with the oldest stored event.',
       scope: 'events:read',
       limitClass: 'reads',
       query,
@@ -71,7 +71,7 @@ function isSequence(id: string): boolean {
 /** A follower must learn that events are lost, instead of reading on behind the gap. */
 function needKept(afterSequence: number, { floorSequence }: EventPage, field: string): void {
   if (afterSequence + 1 >= floorSequence) return;
-  throw new ServiceError('invalidRequest', `events are kept from sequence ${floorSequence} on`, {
+  throw new ServiceError('invalidRequest', `the oldest stored event has the sequence ${floorSequence}`, {
     details: [{ field, issue: 'too_small', message: `takes ${floorSequence - 1} or more` }],
   });
 }

@@ -27,7 +27,9 @@ const query = Closed({
 });
 const headers = Closed({
   [lastEventId]: Type.Optional(
-    sequenceText('the last id that was seen: the stream continues after it. It takes precedence over `after_sequence`'),
+    sequenceText(
+      'the last id that the client received: the stream continues after it. It takes precedence over `after_sequence`',
+    ),
   ),
 });
 
@@ -41,9 +43,9 @@ export function eventStreamRoutes(deps: StreamDeps): readonly Route[] {
       summary: 'Follow events as they happen, as server-sent events',
       description:
         'Each message has the event’s sequence as `id`, its type as `event`, and as `data` the event as `GET /v1/events` ' +
-        'shows it. It begins with what happens from now on, or behind `Last-Event-ID` or `after_sequence`, without loss ' +
-        'or repetition; a sequence that is no longer kept, or has not been, is a 400. Every 15 s comes a comment with ' +
-        'the id of the place in the log that was reached. It ends when the token does, and when the gateway stops: ' +
+        'shows it. It begins with new events, or after `Last-Event-ID` or `after_sequence`, without loss ' +
+        'or repetition; a sequence that is no longer stored, or does not exist yet, is a 400. Every 15 s it sends a comment with ' +
+        'the position that it has reached in the log. It ends when the token expires, and when the gateway stops: ' +
         `connect again with the last id. At most ${feedLimits.perTenantMax} streams of a tenant in one gateway.`,
       scope: 'events:read',
       limitClass: 'reads',
@@ -96,7 +98,7 @@ async function open(
 /** A stream that began elsewhere than it was asked to would lose events silently. */
 function needPlace(afterSequence: number, { floorSequence, lastSequence }: EventPage, field: string): void {
   if (afterSequence + 1 < floorSequence) {
-    throw new ServiceError('invalidRequest', `events are kept from sequence ${floorSequence} on`, {
+    throw new ServiceError('invalidRequest', `the oldest stored event has the sequence ${floorSequence}`, {
       details: [{ field, issue: 'too_small', message: `takes ${floorSequence - 1} or more` }],
     });
   }

@@ -33,7 +33,7 @@ function eventIssues(events: readonly string[]): FieldIssue[] {
     const message = 'takes "*" alone, or a list of event types';
     return events.length === 1 ? [] : [{ field: 'events', issue: 'not_allowed_value', message }];
   }
-  const message = 'takes an event type, a beginning such as "wallet.*", or "*" alone';
+  const message = 'takes an event type, a prefix such as "wallet.*", or "*" alone';
   return events.flatMap((event, index) =>
     isEventFilter(event) ? [] : [{ field: `events[${index}]`, issue: 'not_allowed_value', message }],
   );

@@ -96,8 +96,8 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       tag,
       summary: 'Change a webhook',
       description:
-        'A suspended or disabled webhook is called again once its status is set to `enabled`. It continues where it ' +
-        'stopped: what happened meanwhile is delivered too, as far as the event log still has it.',
+        'Setting the status of a suspended or disabled webhook to `enabled` resumes it. It continues where it ' +
+        'stopped: it also gets the missed events that the event log still has.',
       scope: 'webhooks:write',
       limitClass: 'writes',
       params,
@@ -126,13 +126,13 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       summary: 'Make a new secret',
       description:
         'The answer holds the new secret, which is never shown again. For 24 hours deliveries are also signed with the ' +
-        'one before, unless `revoke_previous` is true.',
+        'previous one, unless `revoke_previous` is true.',
       scope: 'webhooks:write',
       limitClass: 'writes',
       params,
       body: Closed({
         revoke_previous: Type.Optional(
-          Type.Boolean({ description: 'the secrets before sign nothing any more, from now on; false by default' }),
+          Type.Boolean({ description: 'revokes the previous secrets at once; false by default' }),
         ),
       }),
       bodyOptional: true,

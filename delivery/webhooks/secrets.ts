@@ -36,7 +36,7 @@ export function rotated(
   if (!retainPrevious) return [next];
   const valid = before.filter(({ endsAtMs }) => endsAtMs === null || endsAtMs > nowMs);
   if (valid.length >= secretsMax) {
-    throw new ServiceError('conflict', `${secretsMax} secrets are valid: wait, or end them with revoke_previous`, {
+    throw new ServiceError('conflict', `${secretsMax} secrets are valid: wait, or revoke them with revoke_previous`, {
       details: [{ field: 'revoke_previous', issue: 'too_many', message: 'takes true' }],
     });
   }

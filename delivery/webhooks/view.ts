@@ -23,18 +23,18 @@ const count = (description: string) => Type.Integer({ minimum: 0, description })
 const liveFields = {
   ...fields,
   queue: Closed({
-    outstanding: count('deliveries that are being made now'),
+    outstanding: count('deliveries in flight'),
     retrying: count('deliveries that wait for their next try'),
-    behind: count('events that were not looked at yet for this webhook'),
+    behind: count('events that the webhook’s outbox has not read yet'),
   }),
   failing_since: Nullable(
     Type.String({
       format: 'date-time',
-      description: 'the first failed try since anything arrived; null: it does not fail',
+      description: 'the first failed try since the last successful delivery; null: it does not fail',
     }),
   ),
   previous_secret_expires_at: Nullable(
-    Type.String({ format: 'date-time', description: 'until then deliveries are also signed with the secret before' }),
+    Type.String({ format: 'date-time', description: 'until then deliveries are also signed with the previous secret' }),
   ),
 } as const;
 
@@ -47,7 +47,7 @@ export const NewWebhook = Closed(
   {
     ...liveFields,
     secret: Type.String({
-      description: 'signs deliveries; shown here alone, and never again',
+      description: 'signs deliveries; only this answer shows it',
       examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
     }),
   },
@@ -65,7 +65,7 @@ export const EventList = Type.Array(Type.String({ minLength: 1, maxLength: 100 }
   minItems: 1,
   maxItems: 50,
   uniqueItems: true,
-  description: 'event types, beginnings such as "wallet.*", or "*" alone for all',
+  description: 'event types, prefixes such as "wallet.*", or "*" alone for all',
   examples: [['transaction_intent.completed', 'wallet.*']],
 });
 

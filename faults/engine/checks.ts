@@ -78,7 +78,8 @@ function checkTargets(fault: Fault, options: FaultEngineOptions): void {
 
 function checkMember(field: string, name: string, options: FaultEngineOptions): void {
   const { nodesTotal, gateways = 1, workers = 1 } = options;
-  if (nodeIdOf(name) > nodesTotal) throw new FaultError(field, `${name} is not in this cluster of ${nodesTotal} nodes`);
+  if (nodeIdOf(name) > nodesTotal)
+    throw new FaultError(field, `${name} does not exist in this cluster of ${nodesTotal} nodes`);
   const number = Number(/^(?:gateway|worker)\/([1-9])$/.exec(name)?.[1] ?? 1);
   const count = name.startsWith('gateway') ? gateways : workers;
   if (number > count) throw new FaultError(field, `${name} is not in this world: it has ${count} of them`);
@@ -90,20 +91,20 @@ function roleOf(name: string): string {
   return isWorker(name) ? 'worker' : name;
 }
 
-const needsWallets = 'needs a simulated world with the wallet API: elsewhere no call of a port can be lost or refused';
+const needsWallets = 'needs a simulated world with the wallet API: other worlds cannot lose or refuse port calls';
 
 /** Calls of ports are counted where gateways and workers show them, in the simulated world with the wallet API. */
 function checkPort({ fault, at }: Fault, { hasPorts = false }: FaultEngineOptions): void {
   if (at === undefined) return;
   if (at.port === undefined) {
-    if (at.call !== undefined) throw new FaultError('at.call', 'says which call of a port: give at.port too');
+    if (at.call !== undefined) throw new FaultError('at.call', 'selects a call of a port: give at.port too');
     return;
   }
   if (!hasPorts) throw new FaultError('at.port', `a trigger at a port ${needsWallets}`);
   if (at.point !== undefined) throw new FaultError('at.port', 'give either at.port or at.point');
-  if (at.session !== undefined) throw new FaultError('at.session', 'calls of ports belong to no session');
+  if (at.session !== undefined) throw new FaultError('at.session', 'port calls belong to no session');
   if (natures[fault] === 'frames' || isDoorKind(fault)) {
-    throw new FaultError('at.port', `${fault} touches frames or requests, not calls of ports`);
+    throw new FaultError('at.port', `${fault} affects frames or requests, not port calls`);
   }
   if (at.phase === 'after' && countsUses(fault)) {
     throw new FaultError('at.phase', `${fault} decides the fate of the call itself`);
@@ -119,23 +120,22 @@ function checkTrigger(fault: Fault, options: FaultEngineOptions): void {
     checkMember('at.of', at.of, options);
     if (at.port !== undefined) {
       if (['gateway', 'worker'].includes(roleOf(at.of))) return;
-      throw new FaultError('at.of', `${at.of} makes no calls of ports; gateways and workers do`);
+      throw new FaultError('at.of', `${at.of} makes no port calls; only gateways and workers do`);
     }
     if (isFrameless(at.of)) throw new FaultError('at.of', `${at.of} sends no frames`);
   }
   if (at.port !== undefined) return;
   if (point === undefined) {
     for (const field of ['phase', 'of', 'nth'] as const) {
-      if (at[field] !== undefined)
-        throw new FaultError(`at.${field}`, 'says which frame of a point: give at.point too');
+      if (at[field] !== undefined) throw new FaultError(`at.${field}`, 'selects a frame of a point: give at.point too');
     }
     if (at.session !== undefined && nature !== 'frames') {
-      throw new FaultError('at.session', `${fault.fault} does not touch frames: give at.point too`);
+      throw new FaultError('at.session', `${fault.fault} does not affect frames: give at.point too`);
     }
     return;
   }
   if (at.phase === 'after' && nature === 'frames') {
-    throw new FaultError('at.phase', `${fault.fault} touches the frame itself, before it leaves`);
+    throw new FaultError('at.phase', `${fault.fault} changes the frame itself, before it leaves`);
   }
   if (at.session !== undefined && sessionlessPoints.includes(point)) {
     throw new FaultError('at.session', `frames of ${point} belong to no session`);
@@ -146,7 +146,7 @@ function checkTrigger(fault: Fault, options: FaultEngineOptions): void {
   }
   if (!canPass(fault, point)) {
     const ways = gatewayPoints.includes(point) ? 'gateway and coordinator' : 'nodes and coordinator';
-    throw new FaultError('at.point', `frames of ${point} pass between ${ways} alone: say at.of, or another target`);
+    throw new FaultError('at.point', `frames of ${point} pass between ${ways} only: give at.of, or another target`);
   }
 }
 
@@ -188,17 +188,14 @@ function checkLength(fault: Fault): void {
   const count = fault.count ?? 1;
   const byPoint = beginsAtTrigger(fault);
   if (nature === 'momentary' && fault.for_ms !== undefined) {
-    const remedy = fault.fault === 'crash' ? ': restart_after_ms says how long it stays down' : '';
+    const remedy = fault.fault === 'crash' ? ': restart_after_ms sets how long it stays down' : '';
     throw new FaultError('for_ms', `${fault.fault} is momentary and has no duration${remedy}`);
   }
   if (count > 1 && (nature === 'momentary' || nature === 'spell') && !byPoint) {
-    throw new FaultError(
-      'count',
-      `${fault.fault} triggers once unless at.point or at.port says at which frames or calls`,
-    );
+    throw new FaultError('count', `${fault.fault} triggers once unless at.point or at.port selects frames or calls`);
   }
   if (fault.count !== undefined && nature === 'window' && !countsUses(fault.fault)) {
-    throw new FaultError('count', `${fault.fault} holds until it ends: for_ms says how long`);
+    throw new FaultError('count', `${fault.fault} is active until it ends: for_ms sets its duration`);
   }
 }
 
@@ -208,18 +205,18 @@ function checkParameters(fault: Fault, options: FaultEngineOptions): void {
   if ('for' in fault) {
     const beyond = fault.for?.find((id) => id > nodesTotal);
     if (beyond !== undefined)
-      throw new FaultError('for', `node ${beyond} is not in this cluster of ${nodesTotal} nodes`);
+      throw new FaultError('for', `node ${beyond} does not exist in this cluster of ${nodesTotal} nodes`);
   }
   if (fault.fault === 'bad_share') {
     const self = targetsOf(fault).find((name) => fault.for?.every((id) => id === nodeIdOf(name)));
     if (fault.for !== undefined && self !== undefined) {
-      throw new FaultError('for', `${self} seals no share for itself: name others`);
+      throw new FaultError('for', `${self} seals no share for itself: choose other nodes`);
     }
   }
   if (fault.fault === 'false_report' && fault.about !== undefined) {
     checkMember('about', nodeName(fault.about), options);
     const about = nodeName(fault.about);
-    if (targetsOf(fault).includes(about)) throw new FaultError('about', `${about} does not complain of itself`);
+    if (targetsOf(fault).includes(about)) throw new FaultError('about', `${about} does not complain about itself`);
   }
 }
 
@@ -227,7 +224,7 @@ function checkDelay(fault: Extract<Fault, { fault: 'delay' }>): void {
   const { by_ms, min_ms, max_ms, distribution } = fault;
   if (by_ms === undefined && max_ms === undefined) throw new FaultError('by_ms', 'say by_ms, or max_ms');
   if (by_ms !== undefined && (min_ms !== undefined || max_ms !== undefined)) {
-    throw new FaultError('by_ms', 'say either by_ms, or min_ms and max_ms');
+    throw new FaultError('by_ms', 'give either by_ms, or min_ms and max_ms');
   }
   if (distribution !== undefined && max_ms === undefined) throw new FaultError('distribution', 'say max_ms too');
   if (max_ms !== undefined && (min_ms ?? 0) > max_ms) throw new FaultError('min_ms', 'is above max_ms');

@@ -87,7 +87,7 @@ const onCoordinator = {
     Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), {
       minItems: 1,
       maxItems: 100,
-      description: 'the nodes to which it lies; all by default',
+      description: 'the nodes that receive the lie; all by default',
     }),
   ),
 };
@@ -110,7 +110,7 @@ export type AlterationKind = (typeof alterations)[number];
 export const Alteration = Closed({
   field: Type.String({
     pattern: '^[a-z0-9_]{1,40}([.][a-z0-9_]{1,40}){0,4}$',
-    description: 'as the proto file names it; `signers.0.node_id` for one inside another',
+    description: 'its name in the proto file; `signers.0.node_id` for a nested field',
   }),
   change: OneOf(
     alterations,
@@ -146,13 +146,13 @@ const onDoor = {
     Type.String({
       pattern: '^((GET|POST|PATCH|DELETE) )?/[!-~]{0,200}$',
       description:
-        'HTTP requests of this route alone, e.g. `POST /v1/wallets/:id/transaction-intents`; without a method, of each',
+        'only HTTP requests of this route, e.g. `POST /v1/wallets/:id/transaction-intents`; without a method, of each',
     }),
   ),
   rpc: Type.Optional(
     Type.String({
       pattern: '^[A-Z][A-Za-z]{1,60}$',
-      description: 'gRPC calls of this method alone, e.g. `InitiateSigning`',
+      description: 'only gRPC calls of this method, e.g. `InitiateSigning`',
     }),
   ),
 };
@@ -168,13 +168,13 @@ export const faultSchemas = {
     {
       ...onProcess,
       restart_after_ms: Type.Optional(
-        Type.Union([Ms('down for so long; 100 by default'), Type.Null()], {
-          description: 'null: it stays down until it is restarted',
+        Type.Union([Ms('time until it restarts; 100 by default'), Type.Null()], {
+          description: 'null: it stays down until a restart',
         }),
       ),
       lose_state: Type.Optional(Type.Boolean({ description: 'its store is lost too; false by default' })),
     },
-    'the process ends at once, as by SIGKILL, and comes back',
+    'the process ends at once, as by SIGKILL, and restarts',
   ),
   pause: kind(
     'pause',
@@ -204,17 +204,17 @@ export const faultSchemas = {
   duplicate: kind(
     'duplicate',
     { ...onLink, copies: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })) },
-    'frames come again; one copy by default',
+    'frames arrive again; one copy by default',
   ),
   reorder: kind(
     'reorder',
-    { ...onLink, within_ms: PositiveMs('each is late by up to this') },
+    { ...onLink, within_ms: PositiveMs('each frame is delayed by up to this time') },
     'frames overtake each other',
   ),
   partition: kind(
     'partition',
     onLink,
-    'nothing passes; frames wait; the link closes when heartbeats are missing for too long',
+    'no frame passes; frames wait; the link closes when heartbeats are missing for too long',
   ),
   hold: kind('hold', onLink, 'frames wait until the fault ends, and then arrive in order; heartbeats pass'),
   half_open: kind(
@@ -254,7 +254,7 @@ export const faultSchemas = {
   ),
   bad_proof: kind('bad_proof', onNode, 'the dealer’s proof of possession does not verify'),
   bad_partial: kind('bad_partial', onNode, 'its partial signatures are wrong'),
-  equivocate: kind('equivocate', onNode, 'the dealer shows another opening when it is asked again'),
+  equivocate: kind('equivocate', onNode, 'the dealer shows another opening at a second request'),
   withhold: kind('withhold', onNode, 'it does not answer'),
   stale_replay: kind('stale_replay', onNode, 'it repeats a frame of an earlier attempt or session'),
   false_report: kind(
@@ -264,10 +264,10 @@ export const faultSchemas = {
   ),
   false_refusal: kind(
     'false_refusal',
-    { ...onNode, code: OneOf(refusalCodes, 'the code of its refusal; it answers the requests that can be refused so') },
+    { ...onNode, code: OneOf(refusalCodes, 'the code of its refusal; it refuses the requests that allow this code') },
     'it refuses a request that it could serve',
   ),
-  early_confirm: kind('early_confirm', onNode, 'it confirms a key before it was asked to'),
+  early_confirm: kind('early_confirm', onNode, 'it confirms a key before the request'),
   bad_nonces: kind(
     'bad_nonces',
     {
@@ -277,18 +277,18 @@ export const faultSchemas = {
         'the identity or zero; no point of the group or no scalar; the first one in place of the others; cut short',
       ),
     },
-    'the nonces that it deals ahead cannot be used',
+    'the nonces that it makes ahead are unusable',
   ),
   altered_answer: kind(
     'altered_answer',
     { ...onNode, ...Alteration.properties },
-    'one field of what the node answers is altered; frames without the field stay as they are',
+    'one field of the node’s answers is altered; frames without the field do not change',
   ),
 
   other_message: kind(
     'other_message',
     onCoordinator,
-    'the coordinator asks some signers to sign another message than it was given',
+    'the coordinator asks some signers to sign a message that the client did not give',
   ),
   false_order: kind(
     'false_order',
@@ -297,7 +297,7 @@ export const faultSchemas = {
       how: Type.Optional(
         OneOf(
           ['none', 'invented', 'earlier', 'unwitnessed'] as const,
-          'without an order; with one that it made up (default); with that of an earlier session; with the true order and message, but without the witness’s',
+          'without an order; with an invented order (default); with an order of an earlier session; with the true order and message, but without the witness’s order',
         ),
       ),
     },
@@ -307,9 +307,7 @@ export const faultSchemas = {
     'other_scheme',
     {
       ...onCoordinator,
-      how: Type.Optional(
-        OneOf(['behind', 'instead'] as const, 'behind the request that was ordered (default), or in its place'),
-      ),
+      how: Type.Optional(OneOf(['behind', 'instead'] as const, 'after the ordered request (default), or in its place')),
     },
     'the coordinator asks for a mock ECDSA partial under a key that signs BIP-340: its answer would give the key share',
   ),
@@ -320,7 +318,7 @@ export const faultSchemas = {
       how: Type.Optional(
         OneOf(
           ['commitments', 'own', 'fewer', 'unsorted'] as const,
-          'other commitments of another signer (default), other commitments of the node that is asked, fewer signers than the threshold, signers out of order',
+          'other commitments of another signer (default), other commitments of the receiving node, fewer signers than the threshold, signers out of order',
         ),
       ),
     },
@@ -342,45 +340,45 @@ export const faultSchemas = {
         ),
       ),
     },
-    'the coordinator relays openings with parts of its own',
+    'the coordinator relays openings with parts that it made up',
   ),
   supply_dealers: kind(
     'supply_dealers',
     onCoordinator,
-    'the coordinator supplies the shares of every dealer itself, as a client may: it would know the key',
+    'the coordinator supplies the shares of every dealer itself, as a client may, to learn the key',
   ),
   split_confirm: kind(
     'split_confirm',
     onCoordinator,
-    'the coordinator confirms a key to some nodes with other results than to the rest',
+    'the coordinator confirms a key to some nodes with different results',
   ),
   altered_request: kind(
     'altered_request',
     { ...onCoordinator, ...Alteration.properties },
-    'one field of what the coordinator asks a node is altered; frames without the field stay as they are',
+    'one field of the coordinator’s requests to a node is altered; frames without the field do not change',
   ),
 
   second_process: kind(
     'second_process',
     onNode,
-    'another process with the node’s identity connects in its place, and then stays silent',
+    'a second process with the node’s identity takes over its link, and then stays silent',
   ),
 
   clock_skew: kind(
     'clock_skew',
     { ...onProcess, by_ms: Type.Integer({ minimum: -31_536_000_000, maximum: 31_536_000_000 }) },
-    'its clock is off while the fault holds',
+    'its clock is wrong during the fault',
   ),
   clock_jump: kind(
     'clock_jump',
     { ...onProcess, by_ms: Type.Integer({ minimum: -31_536_000_000, maximum: 31_536_000_000 }) },
-    'its clock jumps, once and for good',
+    'its clock jumps, once and permanently',
   ),
 
   store_lost: kind(
     'store_lost',
     onProcess,
-    'a write is lost before it is stored, and gets no answer; of a gateway or worker any command to Redis, or with at.port any call of that port',
+    'a write is lost before it is stored, and gets no answer; for a gateway or worker any command to Redis, or with at.port any call of that port',
   ),
   store_unanswered: kind(
     'store_unanswered',
@@ -392,22 +390,22 @@ export const faultSchemas = {
   store_tampered: kind(
     'store_tampered',
     { target: Type.Literal('coordinator') },
-    'what Redis gives of a session or key is not as the coordinator wrote it',
+    'Redis returns an altered session or key',
   ),
   store_full: kind(
     'store_full',
     { target: Type.Literal('coordinator') },
-    'the tenant stores as many bytes as it may: no client begins a session',
+    'the tenant has reached its storage quota: clients cannot begin a session',
   ),
   provider_fails: kind(
     'provider_fails',
     {
       by: OneOf(
         providerFailures,
-        'how: late: it answers by_ms later; twice: each request reaches it twice; never: it gets requests and does not answer; lost: it gets none; refuses: it answers that it is unavailable',
+        'late: it answers by_ms later; twice: each request reaches it twice; never: it gets requests and does not answer; lost: it gets no request; refuses: it answers that it is unavailable',
       ),
-      provider: Type.Optional(OneOf(providerNames, 'this one alone; all by default')),
-      by_ms: Type.Optional(PositiveMs('of late: how much later; 5,000 by default')),
+      provider: Type.Optional(OneOf(providerNames, 'only this one; all by default')),
+      by_ms: Type.Optional(PositiveMs('for late: the delay; 5,000 by default')),
     },
     'simulated custodians, and the venue, answer late, twice or never',
   ),
@@ -424,9 +422,9 @@ export const faultSchemas = {
     {
       by: OneOf(
         vendorFailures,
-        'how: orders made meanwhile take longer, are rejected, are never decided, or get a wrong signature (lies); callbacks come twice, never, or an old one last; or every request fails',
+        'orders made during the fault take longer, are rejected, are never decided, or get a wrong signature (lies); callbacks arrive twice, never, or an old one last; or every request fails',
       ),
-      by_ms: Type.Optional(PositiveMs('of delay: how much longer; 60,000 by default')),
+      by_ms: Type.Optional(PositiveMs('for delay: the additional time; 60,000 by default')),
     },
     'the simulated vendor of MPC_VENDOR keys behaves badly',
   ),
@@ -434,7 +432,7 @@ export const faultSchemas = {
     'rollback',
     {
       ...onProcess,
-      restart_after_ms: Type.Optional(Ms('down for so long; 100 by default')),
+      restart_after_ms: Type.Optional(Ms('time until it restarts; 100 by default')),
     },
     'the process ends and restarts with its store as it was when the fault was armed; the coordinator’s store is Redis',
   ),
@@ -468,7 +466,7 @@ export const faultSchemas = {
       status: Type.Integer({
         minimum: 400,
         maximum: 599,
-        description: 'on gRPC the status that the service gives with it: 429 RESOURCE_EXHAUSTED, 503 UNAVAILABLE, …',
+        description: 'on gRPC the corresponding status: 429 RESOURCE_EXHAUSTED, 503 UNAVAILABLE, …',
       }),
       retry_after_s: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600, description: 'the header Retry-After' })),
     },
@@ -531,18 +529,18 @@ export const doorKinds = [
 
 /** Kinds that only the simulated world has, and why. */
 export const simulatedOnly: Readonly<Partial<Record<FaultKind, string>>> = {
-  store_lost: 'a live store cannot be made to lose one write and say nothing',
-  store_unanswered: 'a live store cannot be made to lose one answer',
+  store_lost: 'a live store cannot lose single writes silently',
+  store_unanswered: 'a live store cannot lose single answers',
   store_slow: 'a live store cannot be slowed for one process',
-  store_failing: 'a live store cannot be made to fail for one process; redis_gone can',
+  store_failing: 'a live store cannot fail for one process; redis_gone makes Redis unreachable for all',
   hsm_fails: 'a live token is a device: remove it, or end the process of its module',
-  provider_fails: 'the simulated custodians of a live cluster are asked for it by test amounts (docs/wallet-guide.md)',
-  store_tampered: 'a live Redis is not changed behind its clients',
+  provider_fails: 'in a live cluster test amounts cause failures of the simulated custodians (docs/wallet-guide.md)',
+  store_tampered: 'faults do not change a live Redis behind its clients',
   store_full: 'a live tenant has a quota of bytes: SIGNMESH_TENANT_BYTES',
   rollback: 'live stores roll back together only, by a snapshot',
 };
 
-const noDoor = 'a simulated world without the wallet API has no door: its calls go to the coordinator';
+const noDoor = 'a simulated world without the wallet API has no gateway: its calls go to the coordinator';
 
 /** Kinds that the live world has, and the simulated one with the wallet API alone, and why. */
 export const liveOnly: Readonly<Partial<Record<FaultKind, string>>> = {

@@ -44,7 +44,7 @@ export class GrpcAccess {
   watch(server: Server): void {
     const inner = server as unknown as WithStreams;
     const setUp = inner._setupHandlers;
-    if (typeof setUp !== 'function') throw new Error('this version of grpc-js sets up its streams in another way');
+    if (typeof setUp !== 'function') throw new Error('this version of grpc-js creates its streams differently');
     inner._setupHandlers = (http2Server, interceptors) => {
       http2Server.on('stream', (stream, headers) => this.#begin(stream, headers));
       setUp.call(server, http2Server, interceptors);

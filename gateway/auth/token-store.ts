@@ -150,10 +150,10 @@ export class TokenStore implements TokenLookup {
   #newRecord(request: TokenRequest): TokenRecord {
     const { tenant, environment, providerConnectionIds } = request;
     if (!tenantPattern.test(tenant)) throw new RangeError('tenant must be 1 to 64 characters of A-Z a-z 0-9 _ -');
-    if (providerConnectionIds?.length === 0) throw new RangeError('name at least one provider connection');
+    if (providerConnectionIds?.length === 0) throw new RangeError('give at least one provider connection');
     const allowed = providerConnectionIds ? withinProviders(request.scopes) : request.scopes;
     const asked = new Set(allowed);
-    if (asked.size === 0) throw new RangeError('a token needs at least one scope that it may have');
+    if (asked.size === 0) throw new RangeError('a token needs at least one permitted scope');
     const nowMs = this.#clock.nowMs();
     const lifetimeMs = request.lifetimeMs ?? (environment === 'production' ? liveTokenLifetimeMs : undefined);
     if (lifetimeMs !== undefined && !(lifetimeMs > 0)) throw new RangeError('the lifetime must be above 0');

@@ -104,7 +104,7 @@ function answerWhatNodeWouldNot(server: Server, requestIds: RequestIds, access: 
   // An expectation that is not known may be ignored (RFC 9110 §10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.on('connect', (_request, socket) => {
-    const error = new ServiceError('invalidRequest', 'CONNECT is not served: this is no proxy');
+    const error = new ServiceError('invalidRequest', 'CONNECT is not supported: this server is not a proxy');
     answerRaw(socket as Socket, error, requestIds, access);
   });
 }

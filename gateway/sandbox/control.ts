@@ -24,7 +24,7 @@ const absent =
 
 /** The supervisor, with a limit on the time of its answers: beyond that it throws ServiceError. */
 export function answersInTime(control: SandboxControl, timers: Timers): SandboxControl {
-  const text = 'the process supervisor of this sandbox does not answer; whether it performed the request is unknown';
+  const text = 'the process supervisor of this sandbox does not answer; the outcome of the request is unknown';
   return {
     ask: (method, takes) =>
       withinLimit(timers, answerMaxMs, control.ask(method, takes), () => {

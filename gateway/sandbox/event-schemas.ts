@@ -22,13 +22,13 @@ export const FrameView = kind('frame', 'SandboxFrame', {
   arrives_ms: Type.Array(Type.Number(), { description: 'when it arrives, once a copy; empty: never' }),
   from: Type.String({ description: 'the address of an actor, e.g. `node/2`' }),
   to: Type.String(),
-  point: OneOf(points, { description: 'the point of the protocol, as triggers of faults name it' }),
+  point: OneOf(points, { description: 'the protocol point, as in triggers of faults' }),
   tenant: Type.String(),
   session: Type.String(),
   attempt: Type.Integer({ minimum: 0 }),
   bytes: Type.Integer({ minimum: 0 }),
   text,
-  faults: Type.Array(Type.String(), { description: 'ids of the faults that touched it' }),
+  faults: Type.Array(Type.String(), { description: 'ids of the faults that affected it' }),
 });
 
 export const EventView = Type.Unsafe<RunEventJson>(

@@ -20,8 +20,8 @@ export function faultRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly
       operationId: 'createSandboxFault',
       summary: 'Arm a fault',
       description:
-        'The body is a fault of docs/faults.md, as scenario files have it, and `expires_in_s`. Give it an `id` to make ' +
-        'the request safe to repeat: an id that is taken is a 409. A fault that this sandbox cannot do is a 422.',
+        'The body is a fault of docs/faults.md, as in scenario files, and `expires_in_s`. Give it an `id` to make ' +
+        'the request safe to repeat: an id in use is a 409. A fault that this sandbox does not support is a 422.',
       body: FaultBody,
       responses: { 201: { description: 'The fault, armed', schema: FaultView } },
       errors: [422],
@@ -38,7 +38,7 @@ export function faultRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly
       path: '/v1/sandbox/faults',
       operationId: 'listSandboxFaults',
       summary: 'List the faults that are armed, and those that ended lately',
-      description: 'All of them: there is one page.',
+      description: 'Lists all of them in one page.',
       responses: { 200: { description: 'Every fault', schema: FaultList } },
       handle: async () => {
         const { faults } = await ask(control, 'faults.list', {});
@@ -65,7 +65,7 @@ export function faultRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly
       method: 'DELETE',
       path: '/v1/sandbox/faults/:id',
       operationId: 'deleteSandboxFault',
-      summary: 'Remove a fault, and end what it holds',
+      summary: 'Remove a fault, and end its effect',
       params,
       responses: { 204: { description: 'It is gone' } },
       handle: async (context, { params: { id } }) => {
@@ -95,7 +95,7 @@ export function faultRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly
       method: 'POST',
       path: '/v1/sandbox/steps',
       operationId: 'beginSandboxStep',
-      summary: 'Say that a step of a scenario begins, for faults whose trigger names it',
+      summary: 'Announce that a step of a scenario begins, to trigger faults that name it',
       body: Closed({ step: Type.String({ minLength: 1, maxLength: 100, description: 'its name' }) }),
       responses: { 204: { description: 'It is known' } },
       handle: async (context, { body: { step } }) => {

@@ -49,15 +49,15 @@ export const FaultBody = Type.Unsafe<FaultBodyValue>(Type.Union(variants('FaultR
 
 export const FaultView = Closed(
   {
-    id: Type.String({ description: 'the one that was asked for, or given' }),
+    id: Type.String({ description: 'the requested id, or a generated one' }),
     fault: Type.Unsafe<Fault>(Type.Union(variants('Fault', {}))),
     state: OneOf(['armed', 'holding', 'over'], {
-      description: 'waits for its trigger; holds; has ended by itself, and is still listed for a while',
+      description: 'waits for its trigger; is active; has ended by itself and stays listed for a while',
     }),
     trigger_count: Type.Integer({ minimum: 0, description: 'how often it triggered' }),
-    strikes: Type.Integer({ minimum: 0, description: 'the old name of `trigger_count`, until 0.2' }),
+    strikes: Type.Integer({ minimum: 0, description: 'old name of `trigger_count`, until version 0.2' }),
     armed_at: Timestamp,
-    ends_at: Nullable(Type.String({ format: 'date-time', description: 'null: it has no end of its own' })),
+    ends_at: Nullable(Type.String({ format: 'date-time', description: 'null: it has no set duration' })),
     expires_at: Type.String({ format: 'date-time', description: 'it is removed then' }),
   },
   { title: 'SandboxFault' },

@@ -16,7 +16,7 @@ import { common } from './shared.ts';
 const types = ['MULTISIG_EVM_WALLET', 'HSM_PKCS11', 'MPC_VENDOR'] as const;
 
 const KeyBody = Closed({
-  session_id: Type.String({ minLength: 1, maxLength: 128, description: 'the key’s session: as of InitiateDkg' }),
+  session_id: Type.String({ minLength: 1, maxLength: 128, description: 'the key’s session, as for InitiateDkg' }),
   keystore_type: OneOf(types),
   curve: Type.Optional(OneOf(['secp256k1', 'ed25519'], { description: 'secp256k1 by default' })),
   threshold: Type.Optional(Type.Integer({ minimum: 1, maximum: nodesMax })),
@@ -46,9 +46,9 @@ export function keyRoutes({ sessions }: Pick<SandboxDeps, 'sessions'>): readonly
       method: 'POST',
       path: '/v1/sandbox/keys',
       operationId: 'beginSandboxKey',
-      summary: 'Begin a key that nodes do not share; complete it with `POST /v1/dkg/shares`',
+      summary: 'Begin the generation of a key that nodes do not share; complete it with `POST /v1/dkg/shares`',
       description:
-        'Of the caller’s tenant, for its own signing sessions: an owner key a node, a key in the PKCS#11 token of a node, or one of the vendor. A refusal is a receipt, as of InitiateDkg.',
+        'Makes a key of the caller’s tenant for its own signing sessions: an owner key a node, a key in the PKCS#11 token of a node, or a key of the vendor. A refusal is a receipt, as for InitiateDkg.',
       body: KeyBody,
       responses: { 200: { description: 'The receipt of its session', schema: KeyBegun } },
       handle: async (context, { body }) => {

@@ -28,12 +28,12 @@ const NodeView = Closed(
     started_at: Nullable(Timestamp),
     uptime_ms: Nullable(Type.Integer({ minimum: 0, description: 'since it was started last; null: it is down' })),
     linked: Nullable(Type.Boolean({ description: 'whether its link to the coordinator is up; null: it is no node' })),
-    clock_offset_ms: Type.Integer({ description: 'its clock, beyond the machine’s' }),
+    clock_offset_ms: Type.Integer({ description: 'offset of its clock from the machine’s' }),
     resident_bytes: Nullable(
       Type.Integer({ description: 'memory of the whole process; null: it is down, or the system does not say' }),
     ),
     together: Type.Array(Type.String(), {
-      description: 'all nodes of this process, itself among them: what is done to one is done to all',
+      description: 'all nodes of this process, itself included: an action on one affects all',
     }),
   },
   { title: 'SandboxNode' },
@@ -50,13 +50,13 @@ const params = Closed({
 });
 
 const CrashBody = Closed({
-  lose_state: Type.Optional(Type.Boolean({ description: 'what it has stored is lost too; false by default' })),
+  lose_state: Type.Optional(Type.Boolean({ description: 'its store is lost too; false by default' })),
   restart_after_ms: Type.Optional(
     Nullable(
       Type.Integer({
         minimum: 0,
         maximum: 86_400_000,
-        description: 'down for so long; 100 by default; null: it stays',
+        description: 'time until it restarts; 100 by default; null: it stays down',
       }),
     ),
   ),
@@ -65,8 +65,8 @@ const CrashBody = Closed({
 type Action = ControlTakes<'processes.act'>['action'];
 
 const texts: Readonly<Record<Action, { readonly summary: string; readonly done: string }>> = {
-  crash: { summary: 'End a process at once, as by SIGKILL', done: 'It is down; unless told otherwise it comes back' },
-  restart: { summary: 'Restart a process, or bring it up', done: 'It is up, and ready' },
+  crash: { summary: 'End a process at once, as by SIGKILL', done: 'the process is down; by default it restarts' },
+  restart: { summary: 'Restart or start a process', done: 'It is up, and ready' },
   pause: { summary: 'Pause a process, as by SIGSTOP', done: 'It is paused' },
   resume: { summary: 'Resume a process', done: 'It runs again' },
 };
@@ -97,7 +97,7 @@ export function nodeRoutes({ control, timers }: Pick<SandboxDeps, 'control' | 't
       path: '/v1/sandbox/nodes',
       operationId: 'listSandboxNodes',
       summary: 'List the nodes and the other processes, with their health',
-      description: 'All of them: there is one page.',
+      description: 'Lists all of them in one page.',
       responses: { 200: { description: 'Every process', schema: ListOf('nodes', NodeView) } },
       handle: async (context) => {
         const { list, realMs } = await processes(context, control);
@@ -141,7 +141,7 @@ function shape(action: Action) {
       200: { description: done, schema: NodeView },
       ...(action === 'crash' || action === 'restart'
         ? {
-            202: { description: 'Of `gateway`: how it is now; it is done when this answer has left', schema: NodeView },
+            202: { description: 'For `gateway`: its present state; the action follows this answer', schema: NodeView },
           }
         : {}),
     },
@@ -149,7 +149,7 @@ function shape(action: Action) {
   } as const;
 }
 
-const later = 'The gateway itself answers 202 first, and then it is done to it.';
+const later = 'The gateway itself answers 202 first, and the action follows.';
 const ofGateway = {
   crash: later,
   restart: later,
@@ -172,7 +172,7 @@ async function toThisGateway(
   if (takes.action === 'crash' && takes.restartAfterMs === null) {
     throw notSupported(
       'restart_after_ms',
-      'a gateway that stays down cannot be restarted through itself: say when it comes back',
+      'a gateway that stays down cannot be restarted through itself: give restart_after_ms',
     );
   }
   const { list, realMs } = await processes(context, control);

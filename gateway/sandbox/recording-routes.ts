@@ -23,8 +23,8 @@ const RecordingView = Closed(
 
 const ReceiverView = Closed(
   {
-    status: Nullable(Type.Integer({ description: 'answer with this status; null: as usual' })),
-    slow_ms: Nullable(Type.Integer({ description: 'wait so long before; null: do not' })),
+    status: Nullable(Type.Integer({ description: 'answer with this status; null: normal' })),
+    slow_ms: Nullable(Type.Integer({ description: 'wait this long before the answer; null: do not wait' })),
     reset: Type.Boolean({ description: 'cut the connection instead' }),
   },
   { title: 'SandboxReceiver' },
@@ -44,7 +44,7 @@ export function recordingRoutes({ control }: Pick<SandboxDeps, 'control'>): read
             '^(0|[1-9][0-9]{0,14})$',
             0,
             999_999_999_999_999,
-            'a position: `next` of the request before; 0 by default, the beginning',
+            'a position: `next` of the previous request; 0 by default, the beginning',
           ),
         ),
         limit: Type.Optional(
@@ -68,8 +68,8 @@ export function recordingRoutes({ control }: Pick<SandboxDeps, 'control'>): read
       method: 'GET',
       path: '/v1/sandbox/receiver',
       operationId: 'getSandboxReceiver',
-      summary: 'How a webhook receiver of your own shall behave now, by the faults that are armed',
-      description: 'For receivers of scenarios and tests, which ask before they answer a delivery.',
+      summary: 'Read how your own webhook receiver should behave now, by the armed faults',
+      description: 'For receivers of scenarios and tests, which read it before they answer a delivery.',
       responses: { 200: { description: 'Its behaviour', schema: ReceiverView } },
       handle: async () => {
         const { behaviour } = await ask(control, 'receiver.get', {});

@@ -91,7 +91,7 @@ export function timeRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly 
       path: '/v1/sandbox/snapshots',
       operationId: 'listSandboxSnapshots',
       summary: 'List the snapshots',
-      description: 'All of them: there is one page.',
+      description: 'Lists all of them in one page.',
       responses: { 200: { description: 'Every snapshot', schema: ListOf('snapshots', SnapshotView) } },
       handle: async () => {
         const { snapshots } = await ask(control, 'snapshots.list', {});

@@ -26,7 +26,7 @@ export const Session = Closed(
       description: '`wallet_service`: for a wallet’s transaction intent, or a vault',
     }),
     state: OneOf(states, { description: 'as in receipts' }),
-    reason_code: Type.String({ description: 'why it is in this state: docs/reason-codes.md' }),
+    reason_code: Type.String({ description: 'the reason for its state: docs/reason-codes.md' }),
     message: Type.String(),
     resumable: Type.Boolean(),
     epoch: Type.Integer({ minimum: 1 }),

@@ -32,7 +32,7 @@ export async function moduleRefusal(
     denied: `the operator has denied the request ${request?.id}: ask again with ${ask}`,
     none: `ask for it with ${ask}`,
   }[request?.status === 'pending' || request?.status === 'denied' ? request.status : 'none'];
-  return new ServiceError('insufficientScope', `access to the module ${module} is by request: ${stands}`, {
+  return new ServiceError('insufficientScope', `access to the module ${module} needs a request: ${stands}`, {
     details: [{ field: '', issue: 'module_access_needed', message: ask }],
   });
 }

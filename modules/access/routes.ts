@@ -47,7 +47,7 @@ const requestAccess = (deps: AccessDeps) =>
     operationId: 'requestModuleAccess',
     summary: 'Ask for access to a module that is PLANNED, in a sandbox',
     description:
-      'Granted at once, unless the operator decides by hand. A request that is still pending is given back; one that was decided is replaced.',
+      'The gateway grants it at once, unless the operator decides. A pending request is returned again; a decided one is replaced.',
     scope: 'modules:write',
     limitClass: 'writes',
     params: Closed({ module: PathId('name of the module, e.g. `vaults`') }),

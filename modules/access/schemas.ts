@@ -4,7 +4,7 @@ import { modules, plannedModules } from '../../api/modules.ts';
 import { Closed, Id, Lines, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
 
 export const AccessRequestBody = Closed({
-  reason: Type.Optional(Lines(500, 'what it is for, for the operator')),
+  reason: Type.Optional(Lines(500, 'purpose, for the operator')),
 });
 
 export const ModuleAccessRequest = Closed(

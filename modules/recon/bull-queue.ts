@@ -52,12 +52,9 @@ export class BullReconQueue implements ReconQueue {
     });
     worker.on('error', (error) => log.debug({ reason: error.message }, 'BullMQ has trouble'));
     worker.on('failed', (job, error) => {
-      log.warn(
-        { job: job?.data.jobId, reason: error.message },
-        'a reconciliation was cut short; it is continued later',
-      );
+      log.warn({ job: job?.data.jobId, reason: error.message }, 'a reconciliation was interrupted; it continues later');
     });
-    worker.on('stalled', (id) => log.info({ job: id }, 'a worker has gone; its reconciliation is continued'));
+    worker.on('stalled', (id) => log.info({ job: id }, 'a worker has died; its reconciliation continues'));
     return { close: (cut) => worker.close(cut) };
   }
 

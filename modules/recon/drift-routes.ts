@@ -20,7 +20,7 @@ import { windowMaxMs } from './schemas.ts';
 const DriftBody = Closed({
   kind: OneOf(driftKinds, {
     description:
-      '`missing`: a movement is not shown; `late`: not for `delay_s`; `duplicate`: shown twice; `amount`: `amount` is added to it; `status`: it is shown as reversed; `extra`: a movement of `amount` that nothing stands behind; `silent`: the provider gives no statement of the wallet',
+      '`missing`: a movement is omitted; `late`: omitted for `delay_s`; `duplicate`: shown twice; `amount`: `amount` is added to it; `status`: it is shown as reversed; `extra`: a movement of `amount` without a transfer; `silent`: the provider gives no statement of the wallet',
   }),
   wallet_id: Id('wal'),
   transaction_intent_id: Type.Optional(Id('txi')),
@@ -68,9 +68,9 @@ export function driftRoutes({ drifts, statements, isSandbox }: DriftDeps): reado
       ...shared,
       method: 'POST',
       operationId: 'addReconDrift',
-      summary: 'Let a provider of a sandbox say something else than it did',
+      summary: 'Make a sandbox provider’s statements differ from its transfers',
       description:
-        'Of the transfer named, or of the newest movement of the wallet. Statements and balances of the wallet show it until it is removed; the custodian’s book and the chain stay as they are.',
+        'Applies to the named transfer, or to the newest movement of the wallet. Statements and balances of the wallet show the drift until it is removed; the custodian’s book and the chain do not change.',
       scope: 'recon:write',
       limitClass: 'writes',
       idempotent: false,
@@ -88,7 +88,7 @@ export function driftRoutes({ drifts, statements, isSandbox }: DriftDeps): reado
       method: 'GET',
       operationId: 'listReconDrifts',
       summary: 'List the drifts of a connection',
-      description: 'All of them: there is one page.',
+      description: 'Lists all of them in one page.',
       scope: 'recon:read',
       limitClass: 'reads',
       responses: { 200: { schema: ListOf('drifts', DriftView), description: 'oldest first' } },
@@ -104,7 +104,7 @@ export function driftRoutes({ drifts, statements, isSandbox }: DriftDeps): reado
       summary: 'Remove the drifts of a connection',
       scope: 'recon:write',
       limitClass: 'writes',
-      responses: { 204: { description: 'the provider says what it did' } },
+      responses: { 204: { description: 'the provider’s statements match its transfers again' } },
       handle: async (context, { params: { id } }): Promise<Answer> => {
         const list = await driftsOf(drifts, context, id);
         await drifts.remove(

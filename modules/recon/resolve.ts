@@ -86,7 +86,7 @@ async function correctionOf(
 ): Promise<Adjustment> {
   const { internal, isFinal } = exception;
   if (exception.corrections.length === 0) {
-    throw refusal('nothing_to_adjust', 'our ledger has booked what the provider did');
+    throw refusal('nothing_to_adjust', 'our ledger has booked the provider’s movement');
   }
   if (!isFinal) throw refusal('not_final', 'our transfer is not over: its end will be booked');
   const wallet = await readWallet(context, exception.walletId);
@@ -143,7 +143,7 @@ async function ofMovement({ store, tenant }: RequestContext, exception: Exceptio
     }
   }
   const corrections = [...sums].flatMap(([asset, units]) => (units === 0n ? [] : [{ asset, units: String(units) }]));
-  if (corrections.length === 0) throw refusal('nothing_to_adjust', 'the ledger was corrected by this before');
+  if (corrections.length === 0) throw refusal('nothing_to_adjust', 'the ledger was already corrected by this');
   const balances = await Promise.all(
     corrections.map(({ asset }) => adjusted(fingerprintOf('balance', walletId, asset))),
   );
@@ -151,7 +151,7 @@ async function ofMovement({ store, tenant }: RequestContext, exception: Exceptio
   const isCounted = ({ resolution }: ExceptionRecord): boolean =>
     resolution?.resolution === 'adjusted' && resolution.atMs >= movedAtMs;
   if (balances.flat().some(isCounted)) {
-    throw refusal('changed_since', 'the balance was adjusted since, with this in it');
+    throw refusal('changed_since', 'a later adjustment of the balance included this');
   }
   const guards = balances.flat().map(({ id, version }) => ({ kind: 'version', id, version }) as const);
   return { corrections, guards };

@@ -34,7 +34,7 @@ export const JobBody = Closed({
     Type.Integer({
       minimum: 0,
       maximum: 86_400,
-      description: `differences younger than this do not count; ${lagDefaultS} by default`,
+      description: `younger differences do not count; ${lagDefaultS} by default`,
     }),
   ),
 });
@@ -63,7 +63,7 @@ export const Job = Closed(
       rows_internal: Count('of ours'),
       rows_external: Count('of the providers'),
       exceptions_found: Count('differences'),
-      exceptions_new: Count('of them, those that were not known before'),
+      exceptions_new: Count('the number of new ones among them'),
     }),
     error: Nullable(Closed({ code: Type.String(), message: Type.String() })),
     created_by: Type.String(),
@@ -104,7 +104,7 @@ export const Exception = Closed(
     expected: Nullable(Side),
     actual: Nullable(Side),
     delta: Type.String({
-      description: 'signed decimal in `asset`: what the provider moved or holds beyond our ledger',
+      description: 'signed decimal in `asset`: the provider’s amount minus our ledger’s',
     }),
     sources: Closed({
       internal: Nullable(
@@ -125,7 +125,9 @@ export const Exception = Closed(
         }),
       ),
     }),
-    corrections: Type.Array(CorrectionView, { description: 'what `adjusted` adds to the available balance' }),
+    corrections: Type.Array(CorrectionView, {
+      description: 'the amounts that `adjusted` adds to the available balance',
+    }),
     first_job_id: Type.String(),
     last_job_id: Type.String(),
     times_seen: Type.Integer({ minimum: 1 }),
@@ -135,7 +137,7 @@ export const Exception = Closed(
         note: Nullable(Type.String()),
         by: Type.String(),
         at: Timestamp,
-        corrections: Type.Array(CorrectionView, { description: 'what was added; empty unless `adjusted`' }),
+        corrections: Type.Array(CorrectionView, { description: 'the added amounts; empty unless `adjusted`' }),
       }),
     ),
     version: Type.Integer({ minimum: 1 }),

@@ -92,7 +92,7 @@ export async function cancelOrder(
 function assertVoter(order: OrderRecord, by: string): void {
   const refused =
     by === order.initiator
-      ? (['initiator_may_not_approve', 'who placed an order has no vote on it'] as const)
+      ? (['initiator_may_not_approve', 'the initiator of an order has no vote on it'] as const)
       : order.approvers.length > 0 && !order.approvers.includes(by)
         ? (['not_an_approver', 'the policy names other approvers for this order'] as const)
         : undefined;
@@ -103,6 +103,6 @@ function assertVoter(order: OrderRecord, by: string): void {
 
 function wrongState({ status }: OrderRecord, wanted: string): ServiceError {
   return new ServiceError('conflict', `the order is ${status}`, {
-    details: [{ field: 'status', issue: 'state_conflict', message: `this takes an order that is ${wanted}` }],
+    details: [{ field: 'status', issue: 'state_conflict', message: `the status of the order must be ${wanted}` }],
   });
 }

@@ -24,11 +24,11 @@ export async function setTokenFrozen(
   if (token.status === status) return { status: 200, body: tokenView(token, balances) };
   if (token.status !== 'active' && token.status !== 'frozen') {
     throw new ServiceError('conflict', `the token is ${token.status}`, {
-      details: [{ field: 'status', issue: 'state_conflict', message: 'this takes a token that is deployed' }],
+      details: [{ field: 'status', issue: 'state_conflict', message: 'the token must be deployed' }],
     });
   }
   const asset = await store.read(tenant, tokenAssetType, tokenAssetId(token.symbol));
-  if (asset === undefined) throw new Error(`the asset of ${token.id} is gone`);
+  if (asset === undefined) throw new Error(`the asset of ${token.id} is missing`);
   const after: TokenRecord = {
     ...token,
     status,

@@ -122,9 +122,7 @@ async function assertSymbolFree({ store, tenant }: RequestContext, symbol: strin
   const taken = assetOf(symbol) ?? (await store.read(tenant, tokenAssetType, tokenAssetId(symbol)));
   if (taken === undefined) return;
   throw new ServiceError('conflict', `the symbol ${symbol} is taken`, {
-    details: [
-      { field: 'symbol', issue: 'symbol_taken', message: 'an asset of the registry or a token of yours has it' },
-    ],
+    details: [{ field: 'symbol', issue: 'symbol_taken', message: 'an asset of the registry or your own token has it' }],
   });
 }
 

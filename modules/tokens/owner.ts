@@ -26,7 +26,7 @@ export function orderOwner(store: TenantStore): IntentOwner {
         change: orderChange(reporter, rejectOrder(order, code, { code, message }, nowMs, check)),
       });
       const found = await store.readWithBalances(tenant, tokenType, order.tokenId);
-      if (found === undefined) throw new Error(`the token of ${order.id} is gone`);
+      if (found === undefined) throw new Error(`the token of ${order.id} is missing`);
       const { record: token, balances } = found;
       if (token.status !== 'active') return refused('TOKEN_FROZEN', 'the token is frozen');
       const supply = supplyOf(token, balances);

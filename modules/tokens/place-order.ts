@@ -151,12 +151,12 @@ function unitsOf({ decimals }: TokenRecord, amount: string, issues: FieldIssue[]
 function assertActive({ status }: TokenRecord): void {
   if (status === 'active') return;
   throw new ServiceError('conflict', `the token is ${status}: it takes no orders`, {
-    details: [{ field: 'status', issue: 'state_conflict', message: 'this takes a token that is active' }],
+    details: [{ field: 'status', issue: 'state_conflict', message: 'the token must be active' }],
   });
 }
 
 function lostAtContract(): ServiceError {
-  const message = 'what is sent to a token’s own contract is lost';
+  const message = 'units sent to a token’s own contract are lost';
   return new ServiceError('providerRejected', `the destination is not supported: ${message}`, {
     details: [{ field: 'destination.address', issue: 'unsupported_destination', message }],
   });

@@ -34,7 +34,7 @@ export async function readReserve(context: RequestContext, token: string, refere
   needs('amount', amount !== undefined, type === 'attestation');
   needs('expires_at', expiresAt !== undefined, type === 'attestation');
   if (asset === token)
-    issues.push({ field: 'reserve_reference.asset', issue: 'invalid_value', message: 'a token does not back itself' });
+    issues.push({ field: 'reserve_reference.asset', issue: 'invalid_value', message: 'a token cannot back itself' });
   if (issues.length > 0) throw invalid(issues);
   if (type === 'attestation') {
     const units = parseAmount(amount!, attestationDecimals);

@@ -93,9 +93,8 @@ function ofTokens(deps: TokenDeps): readonly Route[] {
         method: 'POST',
         path: `/v1/tokens/:id/${verb}`,
         operationId: `${verb}Token`,
-        summary:
-          verb === 'freeze' ? 'Freeze a token: nothing of it is minted, redeemed or transferred' : 'Unfreeze a token',
-        description: `Changes nothing where it is ${verb === 'freeze' ? 'frozen' : 'active'} already.`,
+        summary: verb === 'freeze' ? 'Freeze a token: stop its mints, redemptions and transfers' : 'Unfreeze a token',
+        description: `Changes nothing if the token is already ${verb === 'freeze' ? 'frozen' : 'active'}.`,
         params: TokenParams,
         body: ReasonBody,
         bodyOptional: true,
@@ -117,7 +116,7 @@ function ofOrders(deps: TokenDeps): readonly Route[] {
       loadClass: 'transfers',
       summary: 'Order a mint: units for an address, backed by a reserve',
       description:
-        'Policy decides at once. Cap and reserve are checked when the transaction is about to be signed: the reserve must hold what is in circulation, what is being minted, and this order.',
+        'Policy decides at once. Cap and reserve are checked when the transaction is about to be signed: the reserve must cover the units in circulation, the units being minted, and this order.',
       params: TokenParams,
       body: MintBody,
       responses: { 201: { schema: TokenOrder, description: 'the order' } },
@@ -132,7 +131,7 @@ function ofOrders(deps: TokenDeps): readonly Route[] {
       loadClass: 'transfers',
       summary: 'Order a redemption: units of a wallet are burnt',
       description:
-        'As a mint; the reserve must hold the amount that is redeemed. What the holder is paid for it is a transfer of its own.',
+        'Works like a mint; the reserve must hold the redeemed amount. Paying the holder is a separate transfer.',
       params: TokenParams,
       body: RedeemBody,
       responses: { 201: { schema: TokenOrder, description: 'the order' } },
@@ -184,7 +183,7 @@ function ofOrders(deps: TokenDeps): readonly Route[] {
       operationId: 'approveTokenOrder',
       summary: 'Approve or reject an order that awaits approval',
       description:
-        'Approved when as many have approved as its policy asks for; one rejection ends it. Who placed it has no vote. A repeated vote changes nothing.',
+        'The order is approved when it has the number of approvals that its policy requires; one rejection ends it. The initiator has no vote. A repeated vote changes nothing.',
       scope: 'intents:approve',
       params: OrderParams,
       body: VoteBody,
@@ -198,7 +197,7 @@ function ofOrders(deps: TokenDeps): readonly Route[] {
       method: 'POST',
       path: '/v1/tokens/:id/orders/:orderId/cancel',
       operationId: 'cancelTokenOrder',
-      summary: 'Call off an order that is not being signed yet',
+      summary: 'Cancel an order before its signing begins',
       params: OrderParams,
       body: ReasonBody,
       bodyOptional: true,

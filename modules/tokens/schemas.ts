@@ -40,13 +40,13 @@ export const tokenFields = {
   id: Id('tkn'),
   status: OneOf(tokenStatuses, {
     description:
-      '`deploying`: its contract is not on the chain yet; `frozen`: nothing is minted, redeemed or transferred; `failed`: it was never deployed',
+      '`deploying`: its contract is not on the chain yet; `frozen`: no mints, redemptions or transfers; `failed`: it was never deployed',
   }),
   symbol: TokenSymbol,
   name: Type.String(),
   network: OneOf(networkIds),
   decimals: Type.Integer({ minimum: 0, maximum: decimalsMax }),
-  supply_cap: Decimal('the most that may ever be in circulation'),
+  supply_cap: Decimal('the largest amount that may be in circulation'),
   contract: Nullable(Type.String({ description: 'its address; null until it is deployed' })),
   issuer_wallet_id: Id('wal'),
   transaction_intent_id: Type.String({ description: 'the intent that deploys it, of the issuer’s wallet' }),
@@ -61,7 +61,7 @@ export const tokenFields = {
 export const Token = Closed(
   {
     ...tokenFields,
-    supply: Decimal('in circulation: what completed orders have minted, less what they have redeemed'),
+    supply: Decimal('in circulation: the minted minus the redeemed units of completed orders'),
     minting: Decimal('of orders that are `processing`'),
     available_to_mint: Decimal('the cap less both'),
   },
@@ -91,18 +91,18 @@ const ReserveReference = Closed(
     type: OneOf(['wallet', 'attestation']),
     asset: Type.String({
       pattern: '^[A-Z][A-Z0-9]{1,11}$',
-      description: 'symbol of what is held: one unit of it backs one unit of the token',
+      description: 'symbol of the reserve asset: one unit of it backs one unit of the token',
       examples: ['USDC'],
     }),
     wallet_id: Type.Optional(Id('wal')),
-    reference: Type.Optional(Line(200, 'with `attestation`: what its attestor calls it')),
+    reference: Type.Optional(Line(200, 'with `attestation`: the name that its attestor uses')),
     amount: Type.Optional(DecimalText),
     expires_at: Type.Optional(Timestamp),
   },
   {
     title: 'ReserveReference',
     description:
-      '`wallet`: what the wallet has available of the asset. `attestation`: `reference`, `amount` and `expires_at`, as an auditor or a bank states them; the service believes them, so let a policy ask for approval',
+      '`wallet`: the wallet’s available balance of the asset. `attestation`: `reference`, `amount` and `expires_at`, as stated by an auditor or a bank; the service trusts them, so let a policy require approval',
   },
 );
 const ordered = {
@@ -118,7 +118,7 @@ export const MintBody = Closed(
 );
 export const RedeemBody = Closed(
   {
-    source: Closed({ wallet_id: Id('wal') }, { description: 'a `self_hosted` wallet of yours that holds the units' }),
+    source: Closed({ wallet_id: Id('wal') }, { description: 'your `self_hosted` wallet that holds the units' }),
     ...ordered,
   },
   { title: 'RedeemToken' },
@@ -130,7 +130,7 @@ export const TokenOrder = Closed(
     kind: OneOf(orderKinds),
     token_id: Id('tkn'),
     status: OneOf(orderStatuses),
-    sub_status: Nullable(Type.String({ description: 'more precisely; null when there is nothing to add' })),
+    sub_status: Nullable(Type.String({ description: 'details; null when there are none' })),
     asset: Type.String({ description: 'the token’s symbol' }),
     amount: Decimal('of the token'),
     destination: Nullable(Closed({ address: Type.String() }, { description: 'of a mint' })),
@@ -146,7 +146,7 @@ export const TokenOrder = Closed(
     reserve_check: Nullable(
       Closed(
         { asset: Type.String(), required: Decimal('at least'), held: Decimal('found'), at: Timestamp },
-        { description: 'what the check found when the order was about to be signed; null before' },
+        { description: 'the result of the check before signing; null until then' },
       ),
     ),
     wallet_id: Id('wal'),

@@ -70,7 +70,7 @@ const deployment: Decide = async (store, tenant, id, reporter) => {
   // The end of the intent makes it due again.
   if (intent === undefined || !isOver(intent.status)) return done;
   const asset = await store.read(tenant, tokenAssetType, tokenAssetId(token.symbol));
-  if (asset === undefined) throw new Error(`the asset of ${id} is gone`);
+  if (asset === undefined) throw new Error(`the asset of ${id} is missing`);
   const next = (patch: Partial<TokenRecord>): TokenRecord => ({
     ...token,
     ...patch,
@@ -97,7 +97,7 @@ const orderEnd: Decide = async (store, tenant, id, reporter) => {
   if (order === undefined || isFinal(order.status)) return done;
   if (order.status === 'pending_approval') {
     if (nowMs < order.expiresAtMs) return { due: [{ member: orderMember(id), atMs: order.expiresAtMs }] };
-    const error = { code: 'EXPIRED', message: 'the approvals did not come in time' };
+    const error = { code: 'EXPIRED', message: 'the approvals were late' };
     return orderChange(reporter, rejectOrder(order, 'EXPIRED', error, nowMs));
   }
   const intent = await store.read(tenant, intentType, order.draft.id);

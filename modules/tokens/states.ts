@@ -30,8 +30,8 @@ export const orderStatusTexts: Readonly<Record<OrderStatus, string>> = {
   reserve_check: 'Approved; its transaction waits to be signed, and cap and reserve are checked at that moment.',
   processing: 'The check has passed: the transaction is being signed, or is on the chain.',
   completed: 'The transaction is final, and the supply has changed.',
-  rejected: 'Policy, an approver, the caller, the cap or the reserve said no. Nothing was signed.',
-  failed: 'The transaction failed or was called off. The supply is what it was.',
+  rejected: 'Policy, an approver, the caller, the cap or the reserve rejected it. Nothing was signed.',
+  failed: 'The transaction failed or was cancelled. The supply did not change.',
 };
 
 export function mayFollow(from: OrderStatus, to: OrderStatus): boolean {
@@ -45,13 +45,14 @@ export function isFinal(status: OrderStatus): boolean {
 /** Every `sub_status` of an order, for the documents. */
 export const orderSubStatusTexts: Readonly<Record<string, string>> = {
   AWAITING_APPROVAL: 'Votes are missing.',
-  POLICY_DENIED: 'Rejected: by a rule, or since no rule allows it.',
+  POLICY_DENIED: 'Rejected by a rule, or because no rule allows it.',
   SCREENING_BLOCKED: 'Rejected: compliance blocks the destination.',
-  REJECTED_BY_APPROVER: 'Rejected: an approver said no.',
-  EXPIRED: 'Rejected: the approvals did not come in time.',
-  CANCELLED: 'Rejected: a caller called it off.',
+  REJECTED_BY_APPROVER: 'Rejected by an approver.',
+  EXPIRED: 'Rejected: the approvals were late.',
+  CANCELLED: 'Rejected: a caller cancelled it.',
   CAP_EXCEEDED: 'Rejected: the supply would pass the cap.',
-  RESERVE_INSUFFICIENT: 'Rejected: the reserve holds too little; `reserve_check` says what was needed and found.',
+  RESERVE_INSUFFICIENT:
+    'Rejected: the reserve holds too little; `reserve_check` gives the required and the held amount.',
   RESERVE_EXPIRED: 'Rejected: the attestation had expired when the order was about to be signed.',
   RESERVE_TAKEN: 'Rejected: the reserve backs another token, of which units are in circulation or being minted.',
   RESERVE_UNAVAILABLE: 'Rejected: the wallet of the reserve is archived.',

@@ -343,13 +343,13 @@ class PlanStep {
 
   async #intent(id: string): Promise<IntentRecord> {
     const intent = await this.#deps.intents.store.read(this.#tenant, intentType, id);
-    if (intent === undefined) throw new Error(`the transfer ${id} of ${this.#plan.id} is gone`);
+    if (intent === undefined) throw new Error(`the transfer ${id} of ${this.#plan.id} is missing`);
     return intent;
   }
 
   async #strategy(): Promise<StrategyRecord> {
     const strategy = await this.#deps.intents.store.read(this.#tenant, strategyType, this.#plan.strategyId);
-    if (strategy === undefined) throw new Error(`the strategy of ${this.#plan.id} is gone`);
+    if (strategy === undefined) throw new Error(`the strategy of ${this.#plan.id} is missing`);
     return strategy;
   }
 

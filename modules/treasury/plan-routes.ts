@@ -51,7 +51,7 @@ const rebalance = (deps: PlanDeps) =>
     operationId: 'rebalance',
     summary: 'Plan the trades that bring a strategy back to its targets',
     description:
-      'Trades follow from holdings, prices and constraints alone, or from a `proposal` that is held to the same constraints: no model is called. With `dry_run: false` the plan is executed at once (autonomy `within_policy`) or waits for another person (`human_approval`). Execution only ever creates transaction intents.',
+      'Trades follow only from holdings, prices and constraints, or from a `proposal` that must meet the same constraints: the service calls no model. With `dry_run: false` the plan is executed at once (autonomy `within_policy`) or waits for another person (`human_approval`). Execution creates only transaction intents.',
     scope: 'treasury:write',
     limitClass: 'writes',
     body: RebalanceBody,
@@ -149,7 +149,7 @@ const getPlan = (deps: PlanDeps) =>
     method: 'GET',
     path: '/v1/treasury/plans/:id',
     operationId: 'getPlan',
-    summary: 'Read a plan, and what has moved since it was made',
+    summary: 'Read a plan, and the changes since it was made',
     scope: 'treasury:read',
     limitClass: 'reads',
     params,
@@ -216,7 +216,7 @@ const cancelPlan = route({
   method: 'POST',
   path: '/v1/treasury/plans/:id/cancel',
   operationId: 'cancelPlan',
-  summary: 'Call a plan off before it is executed',
+  summary: 'Cancel a plan before its execution',
   description: 'Repeating it changes nothing. The transfers of a plan that is being executed are cancelled one by one.',
   scope: 'treasury:write',
   limitClass: 'writes',
@@ -250,10 +250,10 @@ function assertMay({ principal }: RequestContext, strategy: StrategyRecord, { as
   if (autonomy === 'advisory') throw advisoryOnly();
   if (autonomy === 'within_policy') return;
   if (!principal.scopes.has('intents:approve')) {
-    throw new ServiceError('insufficientScope', 'a plan of this strategy is executed with the scope intents:approve');
+    throw new ServiceError('insufficientScope', 'executing a plan of this strategy needs the scope intents:approve');
   }
   if (actorOf(principal) === actorOf(principalFrom(asker))) {
-    throw refusal('another person than the one who asked for the plan executes it', 'plan.asked_by', 'own_plan');
+    throw refusal('a person other than the plan’s requester must execute it', 'plan.asked_by', 'own_plan');
   }
 }
 
@@ -296,7 +296,7 @@ function proposedTrades(input: PlanInput, proposed: Proposed): PlannedTrades {
   const { objections, ...planned } = planProposal(input, trades);
   if (objections.length === 0) return planned;
   const details = objections.map((objection) => objectionIssue(objection, trades[objection.index]!.sell));
-  throw new ServiceError('providerRejected', 'the proposal does not hold to the strategy’s constraints', { details });
+  throw new ServiceError('providerRejected', 'the proposal violates the strategy’s constraints', { details });
 }
 
 function objectionIssue({ index, constraint, unitsMax }: Objection, asset: string) {

@@ -24,7 +24,7 @@ const listPositions = (deps: Pick<PlanningDeps, 'prices'>) =>
     operationId: 'listPositions',
     summary: 'List what the strategies’ wallets hold, at the present prices, and its drift',
     description:
-      'Of one strategy, or of all that are active. Amounts are what can be spent. Assets without a target do not count.',
+      'Covers one strategy, or all active ones. Amounts are spendable amounts. Assets without a target do not count.',
     scope: 'treasury:read',
     limitClass: 'reads',
     query: Closed({ strategy_id: Type.Optional(PathId('id of a strategy')), ...pageQuery }),

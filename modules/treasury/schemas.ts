@@ -24,7 +24,7 @@ const WalletId = Type.String({ minLength: 1, maxLength: 128, description: 'id of
 const Target = Closed({
   asset: Asset,
   weight_bps: Bps(0, 10_000, 'its share of the total value; all weights sum up to 10,000'),
-  band_bps: Bps(0, 10_000, 'how far its share may lie from the weight before it is traded'),
+  band_bps: Bps(0, 10_000, 'how far its share may deviate from the weight before it is traded'),
 });
 
 const triggerFields = { kind: OneOf(triggerKinds) };
@@ -41,7 +41,7 @@ export const StrategyBody = Closed(
       minItems: 1,
       maxItems: treasuryLimits.walletsMax,
       uniqueItems: true,
-      description: 'in this order they pay; the first on an asset’s network receives it',
+      description: 'the wallets pay in this order; the first on an asset’s network receives it',
     }),
     targets: Type.Array(Target, { minItems: 1, maxItems: treasuryLimits.targetsMax }),
     trigger: Type.Optional(
@@ -148,24 +148,26 @@ export const Plan = Closed(
     trades: Type.Array(
       Closed({
         sell: Closed(Side),
-        buy: Closed({ ...Side, amount_min: Type.String({ description: 'the venue must give this much' }) }),
+        buy: Closed({ ...Side, amount_min: Type.String({ description: 'the least amount that the venue must give' }) }),
         value_usd: Usd,
         cost_usd: Usd,
         constraint: OneOf(tradeBounds, { description: 'what set its size' }),
         status: OneOf(tradeStatuses),
-        reason: Nullable(Type.String({ description: 'why it failed, or what it waits for' })),
+        reason: Nullable(Type.String({ description: 'why it failed, or the reason why it waits' })),
         transaction_intent_ids: Type.Array(Id('txi'), { description: 'to the venue account, then back from it' }),
         sold: Nullable(Type.String()),
         bought: Nullable(Type.String()),
       }),
     ),
     skipped: Type.Array(
-      Closed({ asset: Type.String(), constraint: OneOf(skipReasons) }, { description: 'what is not traded, and why' }),
+      Closed(
+        { asset: Type.String(), constraint: OneOf(skipReasons) },
+        { description: 'assets that are not traded, and why' },
+      ),
     ),
     withheld: Nullable(OneOf(['cooldown'], { description: 'why the plan has no trades' })),
     stale: Type.Array(Closed({ field: Type.String(), issue: Type.String(), message: Type.String() }), {
-      description:
-        'what has moved since the plan was made, when the plan itself was read; a stale plan is not executed',
+      description: 'changes since the plan was made, only when a single plan is read; a stale plan is not executed',
     }),
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -179,7 +181,7 @@ export const RebalanceBody = Closed(
     strategy_id: Type.String({ minLength: 1, maxLength: 128 }),
     dry_run: Type.Optional(
       Type.Boolean({
-        description: 'default true: a plan alone. false: a plan that is executed as its autonomy allows',
+        description: 'default true: only a plan. false: a plan that is executed as its autonomy allows',
       }),
     ),
     proposal: Type.Optional(
@@ -188,7 +190,7 @@ export const RebalanceBody = Closed(
           trades: Type.Array(Closed({ sell: Asset, buy: Asset, amount: DecimalText }), {
             minItems: 1,
             maxItems: treasuryLimits.tradesMax,
-            description: '`amount` of what is sold',
+            description: '`amount` of the sold asset',
           }),
           rationale: Type.Optional(Lines(2_000)),
         },
@@ -202,7 +204,7 @@ export const RebalanceBody = Closed(
 const venueSettings = {
   mode: OneOf(venueModes, { description: '`silent`: it does not answer' }),
   fill_bps: Bps(0, 10_000, 'with `partial`: the share of an order that is filled'),
-  slippage_bps: Nullable(Bps(0, 9_000, 'of every trade; null: it varies about what the venue says')),
+  slippage_bps: Nullable(Bps(0, 9_000, 'of every trade; null: it varies around the venue’s quote')),
 };
 
 export const MarketBody = Closed(
@@ -214,7 +216,7 @@ export const MarketBody = Closed(
           price_usd: Type.Optional(UsdInput),
           condition: Type.Optional(
             OneOf(['simulated', 'missing', 'stale'], {
-              description: 'instead of a price; `simulated`: the walk again',
+              description: 'instead of a price; `simulated`: the random walk again',
             }),
           ),
           stale_s: Type.Optional(Type.Integer({ minimum: 1, maximum: 31_536_000, description: 'default 3,600' })),

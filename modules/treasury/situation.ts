@@ -240,7 +240,7 @@ export async function stalenessOf(
     stale.push({ field: 'expires_at', issue: 'expired', message: 'the plan has expired: ask for another one' });
   }
   if (terms.strategyVersion !== plan.strategyVersion || strategy.status !== 'active') {
-    stale.push({ field: 'strategy_id', issue: 'strategy_changed', message: 'the strategy has changed since' });
+    stale.push({ field: 'strategy_id', issue: 'strategy_changed', message: 'the strategy has changed since then' });
   }
   const now = await prices.quotes(
     tenant,
@@ -268,7 +268,7 @@ export async function stalenessOf(
       stale.push({
         field: `balances.${walletId}.${asset}`,
         issue: 'balance_moved',
-        message: `what ${walletId} can spend of ${asset} is not what it was`,
+        message: `the spendable amount of ${asset} in ${walletId} has changed`,
       });
     }
   }

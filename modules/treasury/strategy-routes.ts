@@ -46,7 +46,7 @@ const createStrategy = (deps: StrategyDeps) =>
     operationId: 'createStrategy',
     summary: 'Make a strategy',
     description:
-      'Targets by weight, with bands, for the wallets that it names. Nothing is traded by making one; with the trigger `interval` or `drift` plans come by themselves. Autonomy `within_policy` also needs the scope `intents:approve`.',
+      'Targets by weight, with bands, for the wallets that it names. Creating one trades nothing; the triggers `interval` and `drift` create plans automatically. Autonomy `within_policy` also needs the scope `intents:approve`.',
     scope: 'treasury:write',
     limitClass: 'writes',
     body: StrategyBody,
@@ -129,7 +129,7 @@ const nextVersion = (deps: StrategyDeps) =>
     operationId: 'putStrategyVersion',
     summary: 'Make the next version of a strategy',
     description:
-      'The whole of it: versions never change. Plans of the version before are stale. Autonomy `within_policy` also needs the scope `intents:approve`.',
+      'Give the whole strategy: versions never change. Plans of the previous version are stale. Autonomy `within_policy` also needs the scope `intents:approve`.',
     scope: 'treasury:write',
     limitClass: 'writes',
     params,
@@ -240,7 +240,7 @@ async function termsFrom(
   const { constraints = {}, trigger = { kind: 'manual' } } = body;
   // Plans of this autonomy are executed without a second person: giving it is an approval of all of them.
   if (body.autonomy === 'within_policy' && !context.principal.scopes.has('intents:approve')) {
-    throw new ServiceError('insufficientScope', 'autonomy within_policy is given with the scope intents:approve', {
+    throw new ServiceError('insufficientScope', 'autonomy within_policy needs the scope intents:approve', {
       details: [{ field: 'autonomy', issue: 'insufficient_scope', message: 'needs the scope intents:approve' }],
     });
   }
@@ -304,7 +304,7 @@ async function termsFrom(
 async function networksOf(context: RequestContext, ids: readonly string[]): Promise<Set<string>> {
   const { store, tenant, principal } = context;
   if (!seesWholeTenant(principal)) {
-    throw new ServiceError('insufficientScope', 'a provider-scoped token cannot make what holds for the whole tenant');
+    throw new ServiceError('insufficientScope', 'a provider-scoped token cannot create records of the whole tenant');
   }
   const wallets = await store.readMany(tenant, walletType, ids);
   const venue = await venueWalletIds(context);

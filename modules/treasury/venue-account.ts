@@ -49,7 +49,7 @@ export async function venueWallet(
     const walletId = accounts?.wallets[network];
     if (walletId !== undefined) {
       const wallet = await context.store.read(context.tenant, walletType, walletId);
-      if (wallet === undefined) throw new Error(`the venue's wallet ${walletId} is gone`);
+      if (wallet === undefined) throw new Error(`the venue's wallet ${walletId} is missing`);
       return wallet;
     }
     const made = await makeWallet(deps, context, network, accounts);

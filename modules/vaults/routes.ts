@@ -42,7 +42,7 @@ function makingRoutes(deps: VaultDeps): readonly Route[] {
       operationId: 'createVault',
       summary: 'Create a vault with its first key',
       description:
-        'The cluster generates the key, with the threshold and the nodes that are asked for. Every node binds it to the keystore type, curve and scheme of the vault, and answers no other.',
+        'The cluster generates the key with the requested threshold and number of nodes. Every node binds it to the keystore type, curve and scheme of the vault, and refuses all others.',
       body: CreateVaultBody,
       responses: { 201: { schema: Vault, description: 'the vault' } },
       errors: [422],
@@ -129,7 +129,7 @@ function usingRoutes(deps: VaultDeps): readonly Route[] {
         'Decided by the vault’s policy and the tenant’s `default`. A repeat under the same idempotency key never signs twice. `pending_human_approval`: resume the session with its `checkpoint.resume_token` and a witness (`POST /v1/sessions/resume`), then take the signature (`POST /v1/signing/share`).',
       params: VaultParams,
       body: SignBody,
-      responses: { 200: { schema: VaultSignature, description: 'the signature, or why there is none yet' } },
+      responses: { 200: { schema: VaultSignature, description: 'the signature, or the reason why there is none yet' } },
       errors: [404, 409, 422],
       handle: (context, { params, body }) => signMessage(deps, context, params.id, body),
     }),
@@ -139,7 +139,7 @@ function usingRoutes(deps: VaultDeps): readonly Route[] {
       operationId: 'archiveVault',
       summary: 'Archive a vault, for good: its shares are deleted',
       description:
-        'Idempotent. Its keys sign nothing from then on, and open signing sessions are revoked. Every node deletes its shares: a key is `deleted` once all nodes have confirmed it.',
+        'Idempotent. Its keys no longer sign, and open signing sessions are revoked. Every node deletes its shares: a key is `deleted` once all nodes have confirmed it.',
       params: VaultParams,
       body: ArchiveBody,
       bodyOptional: true,

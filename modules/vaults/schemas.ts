@@ -47,7 +47,7 @@ export const CreateVaultBody = Closed(
         minimum: 1,
         maximum: nodesMax,
         description:
-          'nodes that a signature takes, from 2; by default as the cluster says, 3 unless it was set up otherwise. Of `hsm_pkcs11` and `mpc_vendor` 1',
+          'number of nodes for a signature, from 2; by default the cluster’s threshold, usually 3. For `hsm_pkcs11` and `mpc_vendor` 1',
       }),
     ),
     total_nodes: Type.Optional(
@@ -55,7 +55,7 @@ export const CreateVaultBody = Closed(
         minimum: 1,
         maximum: nodesMax,
         description:
-          'nodes that hold a share, from 2; by default as the cluster says, 5 unless it was set up otherwise. Of `hsm_pkcs11` and `mpc_vendor` 1',
+          'number of nodes with a share, from 2; by default the cluster’s number, usually 5. For `hsm_pkcs11` and `mpc_vendor` 1',
       }),
     ),
     policy: Type.Optional(Nullable(PolicyName)),
@@ -111,13 +111,13 @@ export const VaultKey = Closed(
     keystore_type: KeystoreType,
     curve: Curve,
     key_scheme: Type.String({
-      description: 'the only scheme that any node answers for this key',
+      description: 'the only scheme that nodes use for this key',
       examples: ['frost_bip340'],
     }),
     key_exposed: Type.Boolean({
       description: 'true for `mock_ecdsa`: its first signature gives the key to the coordinator',
     }),
-    public_key: Nullable(hex('compressed point, hex; null of a multisig wallet, whose owners have keys of their own')),
+    public_key: Nullable(hex('compressed point, hex; null for a multisig wallet, whose owners have their own keys')),
     jwk: Nullable(Jwk),
     chain_code: Nullable(hex('32 bytes, hex: for derivation')),
     xpub: Nullable(
@@ -129,7 +129,7 @@ export const VaultKey = Closed(
     owners: Type.Array(
       Closed({ node_id: Type.Integer(), address: Type.String(), public_key: hex('compressed point, hex') }),
       {
-        description: 'of a multisig wallet: the nodes’ own keys',
+        description: 'for a multisig wallet: the nodes’ own keys',
       },
     ),
     participants: Type.Array(Type.Integer(), { description: 'the nodes that hold a share' }),
@@ -152,7 +152,9 @@ export const SignBody = Closed(
     derivation_path: Type.Optional(
       Type.String({ maxLength: derivationPathCharsMax, description: 'BIP-32, e.g. `m/0/7`; none by default' }),
     ),
-    human_approval_witness: Type.Optional(Base64(opaqueBytesMax, 'base64: for a signature that a human must approve')),
+    human_approval_witness: Type.Optional(
+      Base64(opaqueBytesMax, 'base64: for a signature that needs a human’s approval'),
+    ),
   },
   { title: 'SignMessage' },
 );
@@ -164,10 +166,12 @@ const summary = {
   status: OneOf(['completed', 'pending_human_approval', 'accepted', 'denied']),
   signing_session_id: Nullable(Type.String({ description: 'of the signing API; null when a policy denied' })),
   message_type: OneOf(messageTypes),
-  message_sha256: hex('SHA-256 of the message as it was sent'),
+  message_sha256: hex('SHA-256 of the message as sent'),
   derivation_path: Type.String(),
   public_key: Nullable(
-    hex('that the signature verifies under: the key at the derivation path, compressed; null of a multisig wallet'),
+    hex(
+      'the public key that verifies the signature: the key at the derivation path, compressed; null for a multisig wallet',
+    ),
   ),
   policy_decision_id: Id('dec'),
   reason: Type.String({ description: 'of the policies' }),

@@ -6,7 +6,7 @@
  * - The record says `placing` before the vendor hears of the order, so that no crash makes a second one: the external id
  *   follows from the record, and placing an order again gives it as it stands.
  * - A vendor that decides within `patienceMs` answers the request. Otherwise the answer is that the order is open, and
- *   VendorSettled follows when the vendor has decided, until the session has noted it.
+ *   VendorSettled follows when the vendor has decided, until the session acknowledges it.
  * - A callback says nothing but that the order should be looked at; the vendor's own answer counts. So callbacks may be
  *   lost, repeated, reordered or made up: an open order is looked at every `pollMs`, and at each start of the process.
  * - An intent has one order that is not ended, whichever session asks: a later session waits for it too, and gets its

@@ -52,7 +52,7 @@ export interface HeldWallet {
   readonly environment: ClusterEnvironment;
   readonly network: NetworkId;
   readonly addresses: readonly { readonly network: NetworkId; readonly address: string }[];
-  /** Compressed, lowercase hex; null where the provider shows none. */
+  /** Compressed, lowercase hex; null if the provider shows none. */
   readonly publicKey: string | null;
 }
 

@@ -27,7 +27,7 @@ export function evmLine(chain: EvmChain): Line {
       const receiver = toAddress.toLowerCase();
       const contracts = [...assetsOn(wallet.network), ...(token === undefined ? [] : [token])];
       if (contracts.some(({ contract }) => contract?.toLowerCase() === receiver)) {
-        throw new ProviderRejected('what is sent to a token’s own contract is lost', {
+        throw new ProviderRejected('units sent to a token’s own contract are lost', {
           field: 'destination.address',
           issue: 'unsupported_destination',
           providerCode: 'CONTRACT_DESTINATION',

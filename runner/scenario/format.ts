@@ -240,7 +240,7 @@ export const Expectation = Closed({
   trigger_count: Type.Optional(
     Type.Integer({ minimum: 0, description: '… triggered this often; at least once by default' }),
   ),
-  strikes: Type.Optional(Type.Integer({ minimum: 0, description: 'the old name of `trigger_count`, until 0.2' })),
+  strikes: Type.Optional(Type.Integer({ minimum: 0, description: 'old name of `trigger_count`, until version 0.2' })),
 });
 export type Expectation = Static<typeof Expectation>;
 

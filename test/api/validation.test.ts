@@ -90,7 +90,7 @@ describe('every keyword', () => {
     expect(issues.map(({ message }) => message)).toEqual([
       'takes a whole number from 1 to 9',
       'takes x, y',
-      'takes a time as RFC 3339 has it, e.g. 2026-11-21T09:30:00.000Z',
+      'takes an RFC 3339 time, e.g. 2026-11-21T09:30:00.000Z',
     ]);
     expect(JSON.stringify(issues)).not.toContain(secret);
   });

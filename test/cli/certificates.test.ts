@@ -73,9 +73,11 @@ describe('the certificates of a deployment', () => {
     expect(readFileSync(join(folder, 'node-1', 'tls.key'), 'utf8')).not.toBe(before);
     expect(nodeConfig(settingsOf(folder, wss), 1).linkTls?.ca).toBe(readFileSync(join(folder, 'ca.crt'), 'utf8'));
     rmSync(join(folder, 'authority'), { recursive: true });
-    expect(() => renewCertificates(folder, rosters, new Date())).toThrow(/made on the machine where "signmesh init"/);
+    expect(() => renewCertificates(folder, rosters, new Date())).toThrow(
+      /run this command on the machine of "signmesh init"/,
+    );
     rmSync(join(folder, 'node-1', 'tls.crt'));
-    expect(() => ensureCertificates(folder, rosters, new Date())).toThrow(/made on the machine where/);
+    expect(() => ensureCertificates(folder, rosters, new Date())).toThrow(/run this command on the machine/);
   });
 
   test('are issued for hosts of doors and of Redis, and never over another', () => {
@@ -178,9 +180,9 @@ describe('plain links', () => {
       expect(role(url('ws://127.0.0.2:7300'))()).toBe(role === gateway);
       expect(role(url('wss://127.0.0.2:7300'))()).toBe(true);
       expect(role(url('ws://mesh.example:7300'))).toThrow(
-        /SIGNMESH_COORDINATOR_URL: ws:\/\/mesh\.example:7300 is plain\. Write wss/,
+        /SIGNMESH_COORDINATOR_URL: ws:\/\/mesh\.example:7300 is plain\. Use wss/,
       );
-      expect(role(url('ws://127.0.0.2:7300', 'on'))).toThrow(/is plain\. Write wss:\/\/, as SIGNMESH_LINK_TLS=on asks/);
+      expect(role(url('ws://127.0.0.2:7300', 'on'))).toThrow(/is plain\. Use wss:\/\/, as SIGNMESH_LINK_TLS=on asks/);
     }
     expect(gateway(url('wss://a:1,ws://b:2'))).toThrow(/ws:\/\/b:2 is plain/);
   });
@@ -192,7 +194,7 @@ describe('plain links', () => {
     expect(at('127.0.0.3', url('ws://127.0.0.3:7300'))()).toBe(false);
     expect(at('127.0.0.3', url('wss://127.0.0.3:7300'))()).toBe(true);
     expect(at('0.0.0.0')()).toBe(true);
-    expect(at('0.0.0.0', url('ws://mesh.example:7300'))).toThrow(/other hosts reach 0\.0\.0\.0\. Write wss/);
+    expect(at('0.0.0.0', url('ws://mesh.example:7300'))).toThrow(/other hosts reach 0\.0\.0\.0\. Use wss/);
     expect(at('127.0.0.1', url('ws://127.0.0.1:1', 'on'))).toThrow(/contradicts SIGNMESH_LINK_TLS=on/);
     expect(at('127.0.0.1', url('wss://127.0.0.1:1', 'off'))).toThrow(/contradicts SIGNMESH_LINK_TLS=off/);
   });

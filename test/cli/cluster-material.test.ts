@@ -239,8 +239,8 @@ test('a worker takes a schedule of retries in a sandbox alone', () => {
     SIGNMESH_DATA_DIR: productionFolder,
     SIGNMESH_ENVIRONMENT: 'production',
   }).settings;
-  expect(() => workerConfig(production)).toThrow('SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS is for a sandbox alone');
-  expect(() => assertWorkerConfig({ ...config, environment: 'production' })).toThrow('for a sandbox alone');
+  expect(() => workerConfig(production)).toThrow('SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS works only in a sandbox');
+  expect(() => assertWorkerConfig({ ...config, environment: 'production' })).toThrow('only in a sandbox');
   expect(() => assertWorkerConfig({ ...config, redisUrl: 'http://h' })).toThrow('redisUrl');
   expect(() => assertWorkerConfig({ ...config, retryScheduleMs: [0] })).toThrow('retryScheduleMs');
 });

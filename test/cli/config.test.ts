@@ -115,7 +115,7 @@ describe('the environment', () => {
 
   test('production that asks for faults is refused by name', () => {
     const { settings } = loadSettings({ SIGNMESH_ENVIRONMENT: 'production', SIGNMESH_FAULTS: 'on' });
-    expect(() => faultsOn(settings)).toThrow(/SIGNMESH_FAULTS is for a sandbox alone/);
+    expect(() => faultsOn(settings)).toThrow(/SIGNMESH_FAULTS works only in a sandbox/);
   });
 
   test.each([
@@ -131,6 +131,8 @@ describe('the environment', () => {
   test('production that asks for client-supplied dealers is refused by name', () => {
     const environment = { SIGNMESH_ENVIRONMENT: 'production', SIGNMESH_ALLOW_CLIENT_DEALERS: 'on' };
     const { settings } = loadSettings(environment);
-    expect(() => clientDealersAllowed(settings, false)).toThrow(/SIGNMESH_ALLOW_CLIENT_DEALERS is for a sandbox alone/);
+    expect(() => clientDealersAllowed(settings, false)).toThrow(
+      /SIGNMESH_ALLOW_CLIENT_DEALERS works only in a sandbox/,
+    );
   });
 });

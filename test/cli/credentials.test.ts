@@ -39,7 +39,7 @@ describe('the command', () => {
   it('makes the next key, for its owner alone, and shows none', async () => {
     expect(await run(['rotate', '--data-dir', dataDir])).toBe(0);
     expect(keys()).toEqual(['1.key', '2.key']);
-    expect(said).toBe('key 2 is made and current\n0 of 0 records of 0 tenants were wrapped anew\n');
+    expect(said).toBe('key 2 is made and current\n0 of 0 records of 0 tenants were re-encrypted\n');
     const made = readFileSync(join(dataDir, credentialKeysDir, '2.key'), 'utf8');
     expect(made).toMatch(/^[0-9a-f]{64}\n$/);
     expect(said).not.toContain(made.trim());

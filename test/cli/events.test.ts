@@ -83,7 +83,7 @@ describe('trigger', () => {
   test.each([
     [['transaction_intent.complete'], 2, 'did you mean transaction_intent.completed?'],
     [['something.else.entirely.that.is.long'], 2, '--list names them'],
-    [['webhook.suspended'], 1, 'cannot be triggered. It takes five days'],
+    [['webhook.suspended'], 1, 'cannot be triggered. It needs five days'],
     [[], 2, '--list'],
     [['wallet.created', '--url', 'localhost'], 2, '--url must begin with'],
     [['wallet.created', '--what'], 2, "unknown option '--what'"],
@@ -188,7 +188,7 @@ describe('listen', () => {
   test.each([
     [['--forward', 'localhost:3000'], 2, 'It must be a URL'],
     [['--secret', 'whsec_x'], 2, 'It must be whsec_'],
-    [['--secret', secretOf(7)], 2, 'say --forward too'],
+    [['--secret', secretOf(7)], 2, 'give --forward too'],
     [['--after', 'x'], 2, 'whole number'],
     [['--types', 'nothing.here'], 1, 'The service answers 400: the event types are not valid'],
     [['--after', '999999'], 1, 'The service answers 400: the last event has the sequence'],

@@ -91,7 +91,7 @@ test('what was denied by hand is not granted automatically afterwards', async ()
 test('grants without a request, and denies none that was never made', async () => {
   await run(['grant', 'vaults', '--tenant', 'tn_c']);
   expect(await isOpen('tn_c')).toBe(true);
-  await expect(run(['deny', 'tokens', '--tenant', 'tn_c'])).rejects.toThrow('has not asked for tokens');
+  await expect(run(['deny', 'tokens', '--tenant', 'tn_c'])).rejects.toThrow('has no request for tokens');
   expect(await statusOf('tn_c')).toEqual(['granted']);
 });
 

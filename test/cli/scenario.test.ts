@@ -98,19 +98,22 @@ describe('signmesh scenario run', () => {
   });
 
   test.each([
-    [['run'], /Say which scenario/],
+    [['run'], /Give a scenario/],
     [['run', 'no-such-scenario'], /no scenario of that name: see "signmesh scenario list"/],
     [['run', join(folder, 'gone.yaml')], /Cannot read .*gone\.yaml/],
     [['run', '--crypto', 'good', passes], /--crypto/],
     [['run', '--report', 'pdf', passes], /--report takes text, jsonl, junit, html, not "pdf"/],
-    [['run', '--report', 'html=', passes], /lacks the name of a file/],
-    [['run', '--report', 'text', '--report', 'jsonl', passes], /One report at most/],
+    [['run', '--report', 'html=', passes], /needs a file name/],
+    [['run', '--report', 'text', '--report', 'jsonl', passes], /At most one report/],
     [['run', '--token', 't', passes], /--token goes with --live/],
-    [['run', '--live', '--seed', 's', passes], /--seed is of the simulated world/],
-    [['run', '--live', 'http://127.0.0.1:1', '--crypto', 'model', passes], /--crypto is of the simulated world/],
+    [['run', '--live', '--seed', 's', passes], /--seed applies only to the simulated world/],
+    [
+      ['run', '--live', 'http://127.0.0.1:1', '--crypto', 'model', passes],
+      /--crypto applies only to the simulated world/,
+    ],
     [['run', '--what', passes], /unknown option '--what'/],
     [['what'], /what/],
-    [[], /Say what to do: run, check or list/],
+    [[], /Give a subcommand: run, check or list/],
   ])('is a wrong call: %#', async (args, said) => {
     await expect(run(args)).rejects.toMatchObject({
       name: 'Failure',
@@ -128,10 +131,10 @@ test('signmesh scenario check says every problem of every file, and runs nothing
     message: expect.stringMatching(/bad\.yaml:3:8 steps: .*\n.*worse\.yaml:4:22 steps\[0\]\.call: /),
   });
   expect(await run(['check', join(root, 'scenarios')])).toBe(0);
-  expect(written).toMatch(/^\d+ scenarios are as they should be\n$/);
+  expect(written).toMatch(/^\d+ scenarios are valid\n$/);
   written = '';
   await run(['check', passes]);
-  expect(written).toBe('1 scenario is as it should be\n');
+  expect(written).toBe('1 scenario is valid\n');
 });
 
 test('signmesh scenario list names each with what it shows', async () => {

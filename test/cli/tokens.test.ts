@@ -164,7 +164,7 @@ describe('signmesh tokens', () => {
   test.each([
     [['issue', '--all'], '--tenant'],
     [['issue', '--tenant', 'a b', '--all'], '1 to 64 characters'],
-    [['issue', '--tenant', 't'], 'Name its scopes'],
+    [['issue', '--tenant', 't'], 'Give its scopes'],
     [['issue', '--tenant', 't', '--scopes', 'wallets:rea'], '"wallets:rea": no such scope'],
     [['issue', '--tenant', 't', '--scopes', ''], '"": no such scope'],
     [['issue', '--tenant', 't', '--all', '--expires', '0d'], '3650d'],

@@ -176,7 +176,7 @@ describe.sequential('signmesh up', () => {
     await allGone(ready.pids);
   });
 
-  test('it stops by itself when the process that started it is gone', async () => {
+  test('it stops by itself when the process that started it has ended', async () => {
     const shell = ['sh', '-c', `"${process.execPath}" cli/signmesh.mjs up --json & wait`];
     up = new UpProcess(place, { command: shell });
     ready = await up.ready();
@@ -211,7 +211,7 @@ describe.sequential('signmesh up', () => {
     expect(signmesh('logs', 'gateway', '--lines', '500').stdout).toMatch(/^\S+Z {2}gateway {2}gateway listens /m);
     expect(signmesh('logs', 'gatway')).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('There are logs of'),
+      stderr: expect.stringContaining('Logs exist of'),
     });
     const followed = spawn(process.execPath, ['cli/signmesh.mjs', 'logs', '--follow', '--raw', '--lines', '0'], {
       cwd: root,

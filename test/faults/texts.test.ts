@@ -91,7 +91,7 @@ describe('a frame in words', () => {
     );
     expect(frameText(frameAt('partial_reply', 'node/2').envelope)).toBe('partial of node 2');
     expect(frameText(frameAt('dkg_open', 'node/2').envelope)).toBe('open attempt 1: 2 of 3 on secp256k1');
-    expect(frameText(frameAt('dkg_verified', 'node/2').envelope)).toBe('complains of dealer 1 SHARE_INVALID');
+    expect(frameText(frameAt('dkg_verified', 'node/2').envelope)).toBe('complains about dealer 1 SHARE_INVALID');
     expect(frameText(frameAt('dkg_refused', 'node/2').envelope)).toBe('refused NOT_OPEN');
     expect(frameText(frameAt('cluster_status', 'gateway').envelope)).toBe('3 of 5 nodes ready');
     const refusal = { code: PartialRefusalCode.NONCE_UNKNOWN, message: 'SECRET' };

@@ -134,7 +134,7 @@ describe('npx signmesh', { timeout: 150_000 }, () => {
     for (const path of ['package.json', 'cli']) cpSync(join(installed, path), join(bare, path), { recursive: true });
     const { exitCode, stderr } = await run(bare, process.execPath, ['cli/signmesh.mjs', 'up']);
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^signmesh: the package in .* holds no build\..*--ignore-scripts=false.*\n$/);
+    expect(stderr).toMatch(/^signmesh: the package in .* contains no build,.*--ignore-scripts=false.*\n$/);
   });
 });
 

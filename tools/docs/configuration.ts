@@ -31,7 +31,7 @@ docker-compose.yml reads one more:
 |---|---|---|
 | \`SIGNMESH_REDIS_PASSWORD\` | a text without characters that a URL escapes | The password of its Redis, set there and part of every role's \`REDIS_URL\`. Needed; it has no default. |
 
-\`signmesh up\` stops when the process that started it is gone, so that nothing is left behind: a shell that ends takes it
+\`signmesh up\` stops when the process that started it has ended, so that nothing is left behind: a shell that ends takes it
 along, with \`nohup\` and \`&\` too. \`signmesh up --detach\` ends when the cluster is ready and leaves it running, with what \`up\` says in
 \`logs/up.log\`; until it is ready, the cluster ends with the command. Then, for the same data directory:
 

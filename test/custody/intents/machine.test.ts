@@ -251,7 +251,7 @@ describe('a fee', () => {
         { ...done(0n), feePaid: fee } as typeof fee & ReturnType<typeof done>,
         startMs,
       );
-      expect(() => changeOf(reporter, move!)).toThrow(/not what was set aside/);
+      expect(() => changeOf(reporter, move!)).toThrow(/differs from its reservation/);
     }
   });
 

@@ -23,7 +23,7 @@ async function pending(quorum: number, approvers: string[] = []): Promise<string
   return (await door.post(path, transfer)).body.id;
 }
 
-test('who made an intent has no vote on it after a rotation either', async () => {
+test('the initiator of an intent has no vote on it after a rotation either', async () => {
   const id = await pending(1);
   const reply = await door.post(`${path}/${id}/approve`, {}, 'makerRotated');
   expect(reply).toMatchObject({ status: 403, body: { error: { details: [{ issue: 'initiator_may_not_approve' }] } } });

@@ -150,7 +150,7 @@ export async function startWorld({ pace = 1 } = {}): Promise<World> {
     },
     async read(tenant, intentId) {
       const record = await store.read(tenant, intentType, intentId);
-      if (record === undefined) throw new Error(`${intentId} is gone`);
+      if (record === undefined) throw new Error(`${intentId} is missing`);
       return record;
     },
     async balance(tenant, walletId, asset) {
