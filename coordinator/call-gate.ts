@@ -1,17 +1,17 @@
 /**
  * Load control in front of the coordinator's actors: a call of a gateway gets a place (actors/admission/), and keeps it until
- * its reply leaves. A call that would have to wait too long is answered OVERLOADED before any actor has seen it, so it has
- * no effect. All other messages (of nodes, of links) pass at once.
+ * its reply leaves. It answers OVERLOADED to a call that would wait too long, before any actor gets it, so the call has no
+ * effect. All other messages (of nodes, of links) pass at once.
  *
- * Calls that begin a session and those that continue one have gates of their own, and the first is refused first: a session that
- * was begun and whose next call is refused has cost its work in vain.
+ * Calls that begin a session and calls that continue one have separate gates, and an overload refuses the former first:
+ * refusing the next call of a begun session would waste its work.
  *
- * A session begins only while all calls in hand would be done within `behindMs` at the rate of the last second: where nodes or Redis
- * are what is slow, this process is in time although it takes on more than it finishes.
+ * A session begins only while all calls in progress would finish within `behindMs` at the rate of the last second. When nodes
+ * or Redis are slow, this process would otherwise accept more than it finishes without being late itself.
  *
- * A call whose deadline has passed while it waited here is dropped: its gateway has answered it. Clocks differ, so what counts is the
- * time that it waited by this process's own timers; a deadline that seems past at the arrival says nothing. A place whose reply never
- * comes is free again after `placeMaxMs`, longer than any call may take.
+ * The gate drops a call whose deadline passed while it waited here: its gateway has answered it. Clocks differ, so the gate
+ * counts the waiting time by this process's own timers, and ignores a deadline that seems past on arrival. A place without a
+ * reply is freed after `placeMaxMs`, longer than any call may take.
  */
 import { GateHost, type Place } from '../actors/admission/gate-host.ts';
 import type { Address, Clock, Envelope, Timers, UndeliveredReason } from '../actors/contract.ts';
@@ -22,7 +22,7 @@ export interface CallGateOptions {
   readonly timers: Timers;
   readonly clock: Clock;
   readonly deliver: (envelope: Envelope<WireMessage>) => UndeliveredReason | undefined;
-  /** Answers the caller that it was refused for load. */
+  /** Answers the caller with OVERLOADED. */
   readonly refuse: (envelope: Envelope<WireMessage>) => void;
 }
 
@@ -34,9 +34,9 @@ interface InHand {
 
 const placeMaxMs = 150_000;
 
-/** A gateway has waited before it: what waits here is only what several gateways send at once. */
+/** Gateways queue calls themselves: only calls that several gateways send at once wait here. */
 const waits = { burstWaitMs: 250, standingAfterMs: 250, standingWaitMs: 50 };
-/** What may be in hand whatever the rate: the first calls after a pause, and calls that wait for nodes. */
+/** Calls that may be in progress at any rate: the first calls after a pause, and calls that wait for nodes. */
 const inHandLeast = 256;
 const behindMs = 250;
 const rateWindowMs = 500;
@@ -50,7 +50,7 @@ export class CallGate {
   readonly #host: GateHost<keyof typeof gates>;
   /** By gateway and call, oldest first. */
   readonly #inHand = new Map<string, InHand>();
-  /** Calls that ended since then, and how many a millisecond did in the window before. */
+  /** Calls that ended since then, and the calls a millisecond that ended in the previous window. */
   #ended = 0;
   #endedFromMs = 0;
   #rateBefore = 0;
@@ -93,13 +93,13 @@ export class CallGate {
     return undefined;
   }
 
-  /** A message leaves: a reply gives the place of its call free. */
+  /** A message leaves: a reply frees the place of its call. */
   sent({ to, message }: Envelope<CoordinatorMessage>): void {
     if (!('body' in message) || message.body.case !== 'callReply') return;
     this.#leave(keyOf(to, message.body.value.callId ?? 0n));
   }
 
-  /** Its calls get no reply any more. */
+  /** Its calls will get no reply. */
   gatewayGone(gateway: Address): void {
     for (const [key, call] of [...this.#inHand]) if (call.gateway === gateway) this.#leave(key);
   }
@@ -117,7 +117,7 @@ export class CallGate {
     return this.#inHand.size >= Math.max(inHandLeast, behindMs * this.#rate());
   }
 
-  /** Calls that end a millisecond: the better of this window and the one before. */
+  /** Calls that end a millisecond: the higher of this window and the previous one. */
   #rate(): number {
     const nowMs = this.#options.timers.elapsedMs();
     const tookMs = nowMs - this.#endedFromMs;

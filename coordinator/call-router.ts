@@ -1,7 +1,7 @@
 /**
- * The actor "coordinator": the door for gateways. It checks what is the same for all calls (contract version,
- * orchestration context, the form of session ids) and hands the call to the session's actor, which answers the gateway
- * itself: also when the door found a fault, since the answer then carries the session's checkpoint. It keeps no state.
+ * The actor "coordinator": it receives the calls of gateways. It checks the parts that all calls share (contract version,
+ * orchestration context, the form of session ids) and passes the call to the session's actor. That actor answers the gateway,
+ * also when this check found a fault, since the answer then carries the session's checkpoint. This actor has no state.
  */
 import type { Address, Behaviour, Context, Step, Trace } from '../actors/contract.ts';
 import { contractVersion, isSupportedContractVersion } from '../proto/contract-version.ts';
@@ -70,7 +70,7 @@ function receive(input: CoordinatorInput, context: Context, config: FrontConfig)
   }
   if (input.kind !== 'message' || isLocal(input.message)) return [];
   const body = receivedBody(input.message);
-  // A node that makes calls would be a client without a token, and a wallet service too.
+  // Only gateways may make calls: a node's call would bypass tokens, and could act as the wallet service.
   if (body.case !== 'call' || !input.from.startsWith('gateway/')) return [];
   return [route(input.message.tenant, input.from, body.value, input.trace, context, config)];
 }
@@ -123,8 +123,8 @@ function route(
       break;
   }
   const orchestration = request.value.context;
-  // Field by field, as everything that is made for every call: objects that are spread together share no layout, and each
-  // is then read the slow way. That method and request belong together a literal cannot say.
+  // Field by field, as for every object made for each call: objects built by spreading have different hidden classes, which are
+  // slower to read. A literal cannot express that method and request match, hence the cast.
   const call = {
     callId: facts.callId,
     asked: request.case,
@@ -187,7 +187,10 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
       return toSession('session_id', call.request.sessionId, (id) => sessionAddress(tenant, id));
   }
 
-  /** The gateway names the session, so that its order can. Without an order no node signs; the call is answered all the same. */
+  /**
+   * The gateway chooses the session id, since its order contains it. Without an order no node signs, but the call still gets an
+   * answer.
+   */
   function beginSigning(named: string | undefined): CoordinatorEffect {
     const sessionId = named ?? newId('sig', context.nowMs, context.random);
     if (signingIdPattern.test(sessionId)) return handOver(signingAddress(tenant, sessionId), true);
@@ -203,7 +206,7 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
   }
 }
 
-/** Only gateways send it, for themselves: what is wrong with it is a bug there. */
+/** Only gateways send it, on their own behalf: an invalid one is a bug of the gateway. */
 function closeKey(
   facts: CallFacts,
   { keyId, revokeOnly }: CloseKeyRequest,
@@ -217,7 +220,7 @@ function closeKey(
   return { kind: 'send', to: finalizingAddress(facts.tenant, keyId, revokeOnly), message };
 }
 
-/** What is wrong with the orchestration context, if anything: the version comes first; of the rest, only its size can be. */
+/** The fault of the orchestration context, if any: first the version; of the other fields only the size is checked. */
 function contextFault(orchestration: OrchestrationContext | undefined): Answer | undefined {
   if (!orchestration) return undefined;
   const version = orchestration.client?.contractVersion ?? '';

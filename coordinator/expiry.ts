@@ -1,9 +1,9 @@
 /**
  * The actor "expiry": expires overdue sessions that receive no calls, so that their events are written.
  *
- * Told to look, it asks the store for overdue sessions and tells each to end; the session's own actor decides, and
- * writes. The store names a session until its end is durable: what a crash or a full mailbox loses is told again at the
- * next look. How many are named at once is bounded by the store.
+ * At each scan it asks the store for overdue sessions and tells each to end; the session's own actor decides, and writes. The
+ * store lists a session until its end is durable, so the next scan repeats a message that a crash or a full mailbox lost. The
+ * store bounds the number of sessions a scan.
  */
 import type { Behaviour, Context } from '../actors/contract.ts';
 import {
@@ -18,7 +18,7 @@ import {
   sessionAddress,
 } from './contract/messages.ts';
 
-/** How often the process tells it to look. */
+/** The interval of scans. */
 export const sweepEveryMs = 1_000;
 
 export function expiryBehaviour(): Behaviour<null, CoordinatorMessage, CoordinatorWrite, CoordinatorRecord> {

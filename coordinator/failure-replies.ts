@@ -1,5 +1,5 @@
 /**
- * The replies to calls that no actor answers: its actor threw, its record cannot be read, or too many calls wait. The
+ * The replies to calls that no actor can answer: the actor threw, its record cannot be read, or its mailbox is full. The
  * processes of both worlds send them, since the contract's `reply` needs an actor.
  */
 import type { Address, Envelope } from '../actors/contract.ts';

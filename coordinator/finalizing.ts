@@ -1,14 +1,14 @@
 /**
- * The actor "closing/<tenant>/<key>": makes the key of an archived wallet sign nothing any more.
+ * The actor "closing/<tenant>/<key>": closes the key of an archived wallet, so that it never signs again.
  *
- * First the store learns that the key is closed; from then on no session of it begins, resumes, or completes (the scripts
- * of store/ refuse that). Then every session that is still open is ended through its own actor, which answers once its end
- * is durable. Last, every node is asked to delete its share and its record of the key's generation, by the order of the
- * gateway. The answer names the nodes that have not confirmed; the gateway repeats the call until there are none. A crash in
- * between leaves open sessions that cannot sign; the repeated call finishes the work.
+ * First it marks the key as closed in the store; from then on no session of the key begins, resumes, or completes (the scripts
+ * of store/ refuse that). Then every session that is still open is ended through its own actor, which answers once its end is
+ * durable. Last, it asks every node, with the gateway's order, to delete its share and its record of the key's generation. The
+ * answer names the nodes that have not confirmed; the gateway repeats the call until there are none. A crash in between leaves
+ * open sessions that cannot sign; the repeated call finishes the work.
  *
- * The actor "revoking/<tenant>/<key>" does the second part alone, for clients' sessions: their wallet was frozen, or asks
- * for more than it did when they began. The key stays open, and the wallet service's sessions go on.
+ * The actor "revoking/<tenant>/<key>" does the second part alone, for clients' sessions: their wallet was frozen or became
+ * stricter. The key stays open, and the wallet service's sessions continue.
  */
 import type { Address, Behaviour, Context, Step } from '../actors/contract.ts';
 import { macFor } from '../proto/gateway-orders.ts';
@@ -30,16 +30,16 @@ import {
 } from './contract/messages.ts';
 import { outcomeEffect, unavailableEffect } from './session/replies.ts';
 
-/** A session that has not answered by then is looked for again, this often; then the caller is told to repeat. */
+/** The interval and number of repeated searches for sessions that have not answered; then the caller must repeat the call. */
 const patienceMs = 1_000;
 const roundsMax = 5;
-/** How often nodes are asked to delete a key in one call. Those that are unreachable for longer are named. */
+/** How often one call asks nodes to delete a key. The answer names nodes that stay unreachable. */
 const deletionRoundsMax = 3;
 
 interface FinalizingState {
   /** All waiting callers; they are answered together. */
   readonly calls: readonly CloseCall[];
-  /** Sessions that were told to end and have not answered. */
+  /** Sessions that have not yet confirmed their end. */
   readonly waiting: ReadonlySet<string>;
   /** Sessions that were found open. */
   readonly found: number;
@@ -90,13 +90,13 @@ function receive(
 }
 
 function message(state: FinalizingState, said: LocalMessage, context: Context, nodesTotal: number): FinalizingStep {
-  // Words that come late start this actor once more.
+  // Late messages start this actor again.
   if (state.calls.length === 0 && said.kind !== 'closeCall') return { state, effects: [{ kind: 'stop' }] };
   const { tenant, keyId } = nameOf(context.self);
   switch (said.kind) {
     case 'closeCall': {
       const next = { ...state, calls: [...state.calls, said.call] };
-      // Since it confirmed, a node may have made the share: for this call all are asked again.
+      // A node may have made a share after its confirmation, so this call asks all nodes again.
       if (state.calls.length > 0 && state.deleting) return sessionsEnded(next, context.self, nodesTotal);
       if (state.calls.length > 0) return { state: next, effects: [] };
       // The write comes with the next input, so that a refused one finds the call in the state.
@@ -124,7 +124,7 @@ function loaded(
   self: Address,
   nodesTotal: number,
 ): FinalizingStep {
-  // An answer to a question that was repeated in vain: the sessions have ended meanwhile.
+  // An answer to an unnecessary repetition: the sessions have ended already.
   if (state.deleting) return { state, effects: [] };
   const sessionIds = record?.kind === 'openSessions' ? record.sessionIds : [];
   const found = Math.max(state.found, sessionIds.length);
@@ -145,7 +145,7 @@ function again(state: FinalizingState, self: Address): FinalizingStep {
   return { state, effects: [{ kind: 'load', key: openSessionsKey(tenant, keyId) }] };
 }
 
-/** No session of the key is open. The shares of a closed key go; a key that stays open is done with. */
+/** No session of the key is open. For a closed key, delete the shares; for an open key, the work is done. */
 function sessionsEnded(state: FinalizingState, self: Address, nodesTotal: number): FinalizingStep {
   if (isRevoking(self)) return finish(state);
   const deleting = new Set(Array.from({ length: nodesTotal }, (_, index) => index + 1));
@@ -154,7 +154,7 @@ function sessionsEnded(state: FinalizingState, self: Address, nodesTotal: number
 
 function askNodes(state: FinalizingState, deleting: ReadonlySet<number>, self: Address): FinalizingStep {
   const { tenant, keyId } = nameOf(self);
-  // All orders for one key are the same, whichever call brought them.
+  // All orders for one key are equal, so any call's will do.
   const macs = state.calls[0]?.deletionMacs ?? new Uint8Array();
   const effects = [...deleting].map((nodeId): CoordinatorEffect => {
     const value = { keySession: keyId, mac: macFor(nodeId, macs) };
@@ -170,9 +170,9 @@ function askAgain(state: FinalizingState, deleting: ReadonlySet<number>, self: A
   return state.rounds >= deletionRoundsMax ? finish(state) : askNodes(state, deleting, self);
 }
 
-/** A node's word counts for itself alone. */
+/** A node's confirmation counts only for that node. */
 function keyDeleted(state: FinalizingState, said: WireMessage, from: Address): FinalizingStep {
-  // Words that come late start this actor once more.
+  // Late messages start this actor again.
   if (state.calls.length === 0) return { state, effects: [{ kind: 'stop' }] };
   const deleting = new Set(state.deleting);
   if (receivedBody(said).case !== 'keyDeleted' || !deleting.delete(Number(from.split('/')[1]))) {
@@ -188,7 +188,7 @@ function finish({ calls, found, deleting = new Set() }: FinalizingState): Finali
   return { state: idle, effects: [...calls.map((call) => outcomeEffect(call, outcome)), { kind: 'stop' }] };
 }
 
-/** The key may be closed already; the call is repeated until it is said so. */
+/** The key may be closed already; the caller repeats the call until that is confirmed. */
 function abandon({ calls }: FinalizingState): FinalizingStep {
   return { state: idle, effects: [...calls.map((call) => unavailableEffect(call)), { kind: 'stop' }] };
 }

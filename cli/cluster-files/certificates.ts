@@ -107,7 +107,7 @@ function readAuthority(dataDir: string): KeyAndCertificate {
   const [key, cert] = splitAuthority(dataDir);
   if (key === undefined || cert === undefined) {
     throw new Failure(
-      `${join(dataDir, authorityKeyFile)}is missing: run this command on the machine of "signmesh init".`,
+      `${join(dataDir, authorityKeyFile)} is missing: run this command on the machine of "signmesh init".`,
     );
   }
   if (readIfThere(join(dataDir, authorityFile)) !== cert) {

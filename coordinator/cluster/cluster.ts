@@ -1,12 +1,12 @@
 /**
- * The actor "cluster": which nodes and gateways are here, and the nonces that nodes dealt ahead.
+ * The actor "cluster": the linked nodes and gateways, and the nonces that nodes made ahead.
  *
- * Sessions draw nonces from it and may watch who is ready; gateways hear of every change of the cluster's status. The
- * first nonces of a scheme are asked for when a node arrives, so that signing costs one round trip.
+ * Sessions draw nonces from it and may watch which nodes are ready; gateways get every change of the cluster's status. The
+ * actor requests the first nonces of a scheme when a node connects, so that signing costs one round trip.
  *
  * Sessions report nodes that were silent or wrong; draws take those last for a while (suspects.ts).
  *
- * Its state is volatile (all of it comes back with the links), owned by this actor alone, and changes in place.
+ * Its state is volatile (new links restore it), owned by this actor alone, and changes in place.
  */
 import type { Address, Behaviour, Context } from '../../actors/contract.ts';
 import { CryptoError } from '../../crypto/errors.ts';
@@ -56,20 +56,20 @@ function noNonce(nodeId: number): DrawnNonce {
   return { nodeId, nodeBoot: '', number: 0n, hiding: none, binding: none, mockNonce: none };
 }
 
-/** How long to wait for nonces while a draw waits for them, at most. */
+/** The longest time to wait for nonces while a draw waits for them. */
 const recheckMaxMs = 1000;
 
 type Draw = Extract<LocalMessage, { kind: 'draw' }>;
 
 export interface ClusterConfig {
   readonly nodesTotal: number;
-  /** So many nodes sign with a key that asked for no other number. */
+  /** The default threshold of a key. */
   readonly quorum: number;
   readonly coordinatorBoot: string;
   readonly cryptoBackend: string;
   /** See `SessionConfig.nonceBatchFirst`. */
   readonly nonceBatchFirst?: number | undefined;
-  /** How long a call waits for nodes: nonces whose frame was lost are asked for again before it is over. */
+  /** How long a call waits for nodes; the actor requests lost nonces again before that time. */
   readonly nodesWaitMs: number;
 }
 
@@ -82,7 +82,7 @@ interface ClusterState {
   readonly watchers: Set<Address>;
   readonly suspects: Suspects;
   storeReady: boolean;
-  /** The recheck is on its way: later draws do not put it off. */
+  /** The recheck timer runs: later draws do not postpone it. */
   rechecking: boolean;
   /** Requests for nonces so far. */
   requests: bigint;
@@ -166,7 +166,7 @@ function receive(
         state.gateways.delete(message.address);
         return [];
       }
-      // A late word about an older link says nothing about the one that took its place.
+      // A late report about an older link does not concern the link that replaced it.
       if (state.ready.get(message.nodeId)?.boot !== message.boot) return [];
       state.ready.delete(message.nodeId);
       drop(state.pools, message.nodeId);
@@ -204,8 +204,8 @@ function noncesDealt(
       mockNonce: nonce.mockNonce,
     }),
   );
-  // Checked here, off the signing path: every scalar in its range, none there twice, the points as a batch. A point that was
-  // crafted to pass with others of its batch is found when a signer refuses it (signing/partials.ts).
+  // Checked here, off the signing path: every scalar is in range, none is duplicated, and the points are valid as a batch. A
+  // signer refuses a point that was crafted to pass in its batch (signing/partials.ts).
   if (!areWellFormed(scheme, nonces) || !areDistinct(nonces)) {
     const fields = { node: nodeId, culprits: [nodeId] };
     return [
@@ -249,7 +249,7 @@ function isNonZeroScalar(bytes: Uint8Array): boolean {
 /**
  * Answers every pending draw that can be answered, oldest first, and refills what ran low.
  *
- * @param anyNode draws have waited long enough for unsuspected nodes: take any node's nonces
+ * @param anyNode draws have waited long enough for unsuspected nodes: use any node's nonces
  */
 function serveDraws(state: ClusterState, nowMs: number, config: ClusterConfig, anyNode = false): CoordinatorEffect[] {
   const effects: CoordinatorEffect[] = [];
@@ -284,9 +284,9 @@ function recheck(state: ClusterState, nowMs: number, config: ClusterConfig): Coo
 }
 
 /**
- * The signers of a draw, ascending: the preferred ones, then unsuspected ones in turn, then suspects. Undefined while too
- * few ready nodes have a nonce. While enough unsuspected nodes are ready, a suspect does not stand in for one whose nonces
- * are on their way, unless `anyNode`.
+ * The signers of a draw, ascending: the preferred ones, then unsuspected ones in turn, then suspects. Undefined while too few
+ * ready nodes have a nonce. While enough unsuspected nodes are ready, a suspect does not replace one whose nonces are in
+ * transit, unless `anyNode`.
  */
 function choose(state: ClusterState, draw: Draw, nowMs: number, anyNode: boolean): number[] | undefined {
   const { candidates, preferred } = draw;
@@ -308,7 +308,7 @@ function choose(state: ClusterState, draw: Draw, nowMs: number, anyNode: boolean
   return chosen.sort((a, b) => a - b);
 }
 
-/** Whether ready nodes that are not suspect can fill what the preferred ones leave open. */
+/** Whether ready, unsuspected nodes suffice beside the preferred ones. */
 function enoughTrusted(state: ClusterState, draw: Draw, trusted: (nodeId: number) => boolean): boolean {
   const { candidates, preferred, count } = draw;
   const counts = (nodeId: number) => preferred.includes(nodeId) || trusted(nodeId);

@@ -1,21 +1,21 @@
 /**
- * Nonces that nodes dealt ahead, waiting to be drawn. A pool belongs to one scheme, one node and one boot of it: a
- * node's restart voids what it dealt before. Memory only.
+ * Nonces that nodes made ahead, waiting to be drawn. A pool belongs to one scheme, one node and one boot of it: a node's
+ * restart voids its earlier nonces. Memory only.
  *
  * Invariants
- * - A nonce enters its pool at most once, and leaves it once. Numbers rise within a boot of the node, so what is not above
- *   the highest seen is a frame delivered twice, or late, and is left out; that outlives a dropped pool, since a link may
- *   come back to the same boot.
- * - Nothing enters that was not asked for: a node cannot fill this process's memory, nor its time.
- * - A node forgets its oldest nonces first: one that it does not know any more takes those before it along, and those that
- *   were dealt with it.
+ * - A nonce enters its pool at most once, and leaves it once. Numbers rise within a boot of the node, so a number that is not
+ *   above the highest seen comes from a duplicate or late frame, and is ignored. The highest number outlives a dropped pool,
+ *   since a link may reconnect to the same boot.
+ * - Only requested nonces enter: a node cannot exhaust this process's memory or CPU.
+ * - A node drops its oldest nonces first: a nonce that it no longer knows also voids the earlier ones, and those of the same
+ *   batch.
  *
  * The pools are owned by the cluster actor and change in place.
  */
 import type { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { DrawnNonce } from '../contract/messages.ts';
 
-/** Where the size of a pool's batches begins, and the most that it asks for at once. */
+/** The first size of a pool's batches, and the largest. */
 const batchFirst = 32;
 const batchMax = 512;
 
@@ -54,7 +54,7 @@ export function awaited(state: NoncePools, scheme: Scheme, nodeId: number): numb
   return state.pools.get(poolKey(scheme, nodeId))?.awaited ?? 0;
 }
 
-/** One batch, of which no more counts than is awaited. */
+/** One batch; nonces beyond the requested number are ignored. */
 export function put(state: NoncePools, scheme: Scheme, nodeId: number, nonces: readonly DrawnNonce[]): void {
   const pool = poolOf(state, scheme, nodeId);
   const wanted = nonces.slice(0, pool.awaited);
@@ -74,12 +74,12 @@ export function put(state: NoncePools, scheme: Scheme, nodeId: number, nonces: r
 
 function beginBatch(pool: Pool, number: bigint): void {
   const [oldest] = pool.nonces;
-  // The last batch that begins at or before the oldest nonce is the first that still has any.
+  // The last batch that begins at or before the oldest nonce is the first with remaining nonces.
   while (pool.begins.length > 1 && (oldest === undefined || pool.begins[1]! <= oldest.number)) pool.begins.shift();
   pool.begins.push(number);
 }
 
-/** The node does not know this nonce of its present boot any more, nor those that it dealt before. */
+/** The node no longer knows this nonce of its present boot, nor its earlier ones. */
 export function forgotten(state: NoncePools, scheme: Scheme, nodeId: number, number: bigint): void {
   const pool = poolOf(state, scheme, nodeId);
   const next = pool.begins.find((begin) => begin > number);
@@ -88,7 +88,7 @@ export function forgotten(state: NoncePools, scheme: Scheme, nodeId: number, num
   pool.begins = pool.begins.filter((begin) => begin > number);
 }
 
-/** How many nonces to ask this node for now; they count as awaited. 0: the pool is deep enough. */
+/** How many nonces to request from this node now; they count as requested. 0: the pool is full enough. */
 export function shortage(state: NoncePools, scheme: Scheme, nodeId: number): number {
   const pool = poolOf(state, scheme, nodeId);
   if (pool.awaited > 0 || pool.nonces.length > pool.batch / 2) return 0;

@@ -1,10 +1,10 @@
 /**
- * Which nodes were silent or much slower than others, or gave something wrong, a short while ago: draws take those nodes last, so that one bad node
- * costs one signature its timeout and not every signature.
+ * Nodes that were recently silent, much slower than others, or sent a wrong value. Draws select these nodes last, so that a bad
+ * node delays one signature by a timeout and not every signature.
  *
- * A suspicion ends by itself. Each further fault within `memoryMs` doubles its length, up to `longestMs`, so that a node
- * that stays bad is tried ever more rarely. Suspicion is no blame: it excludes a node from nothing, and a node that alone
- * completes a quorum is drawn all the same.
+ * A suspicion ends by itself. Each further fault within `memoryMs` doubles its length, up to `longestMs`, so that a node that
+ * stays bad is tried more and more rarely. Suspicion is not blame: it excludes no node, and a draw still selects a suspect that
+ * it needs for a quorum.
  *
  * Memory only; owned by the cluster actor, changed in place.
  */
@@ -25,8 +25,8 @@ interface Suspicion {
 export type Suspects = Map<number, Suspicion>;
 
 /**
- * Records a fault of a node. Returns when the suspicion ends, or undefined when the node was under suspicion already: many
- * sessions report the same silence, and that counts once.
+ * Records a fault of a node. Returns the end of the suspicion, or undefined if the node was already suspected: many sessions
+ * report the same silence, which counts once.
  */
 export function suspect(suspects: Suspects, nodeId: number, reason: NodeFault, nowMs: number): number | undefined {
   const before = suspects.get(nodeId);
@@ -45,7 +45,7 @@ export function isSuspect(suspects: Suspects, nodeId: number, nowMs: number): bo
   return found !== undefined && nowMs < found.untilMs;
 }
 
-/** A new process of the node answers for itself: its predecessor's silence is forgotten, wrong values are not. */
+/** A new process of the node clears the silence of its predecessor, but not its wrong values. */
 export function restarted(suspects: Suspects, nodeId: number): void {
   const reason = suspects.get(nodeId)?.reason;
   if (reason === 'silent' || reason === 'slow') suspects.delete(nodeId);

@@ -1,4 +1,4 @@
-/** What the coordinator says to one call, before it becomes a receipt. */
+/** The coordinator's answer to one call, before it becomes a receipt. */
 import type { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type ReasonCode, reasonCodes } from '../../proto/reason-codes.ts';
 import type { SessionRecord } from './record.ts';
@@ -9,7 +9,7 @@ export interface Answer {
   readonly message: string;
 }
 
-/** An answer with the registry's state and, unless there is something more precise to say, its text. */
+/** An answer with the registry's state and, unless a more precise text is given, its text. */
 export function answer(reasonCode: ReasonCode, message?: string): Answer {
   const entry = reasonCodes[reasonCode];
   return { state: entry.state, reasonCode, message: message ?? entry.text };

@@ -1,4 +1,4 @@
-/** What a coordinator process is told at start. The command line reads it from the environment and the data directory. */
+/** The configuration of a coordinator process. The command line reads it from the environment and the data directory. */
 import type { LinkTls } from '../../actors/live/link-tls.ts';
 import type { Roster } from '../../proto/roster.ts';
 
@@ -9,7 +9,7 @@ export interface Lifetimes {
   readonly dkgMs: number;
 }
 
-/** What the pure actors need to know. */
+/** The configuration of the pure actors. */
 export interface SessionConfig {
   /** Secret, 32 bytes: the key of resume tokens. */
   readonly resumeKey: Uint8Array;
@@ -17,7 +17,7 @@ export interface SessionConfig {
   readonly lifetimes: Lifetimes;
   /** How long a call waits for unreachable nodes. */
   readonly nodesWaitMs: number;
-  /** After this a node that was asked and is silent is replaced. */
+  /** The timeout after which a silent node is replaced. */
   readonly partialTimeoutMs: number;
   /** A fresh id for every start of the process. */
   readonly coordinatorBoot: string;
@@ -26,8 +26,8 @@ export interface SessionConfig {
   /** The ready-made keys of a sandbox: nodes 1 to n deal them, and no others. */
   readonly readyMade?: { readonly tenant: string; readonly sessions: readonly string[] } | undefined;
   /**
-   * Where the size of a pool's batches of nonces begins (default 32; it doubles while a pool runs low). A world that
-   * starts a thousand clusters a second has fewer dealt ahead.
+   * The first size of a pool's batches of nonces (default 32; it doubles while a pool runs low). A world that starts a thousand
+   * clusters a second uses fewer.
    */
   readonly nonceBatchFirst?: number;
   /** A session without calls for this long leaves memory (default 60,000); the next call loads it. */
@@ -46,7 +46,7 @@ export interface CoordinatorConfig extends Omit<SessionConfig, 'coordinatorBoot'
   readonly listenPort: number;
   /** Its certificate for links; undefined: they are plain. */
   readonly linkTls?: LinkTls | undefined;
-  /** Where others find it, if not where it listens. */
+  /** The address for other processes, if it differs from the listening address. */
   readonly announcedUrl: string | undefined;
   readonly redisUrl: string;
   /** Bytes that a tenant may store before clients' new sessions are refused; undefined: no bound. */

@@ -1,5 +1,5 @@
 /**
- * Everything the coordinator's actors say: to each other (local messages) and to nodes and gateways (wire messages).
+ * All messages of the coordinator's actors: to each other (local messages) and to nodes and gateways (wire messages).
  */
 import type { Address, Effect, Input } from '../../actors/contract.ts';
 import type { SigningOrder, WalletTerms } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
@@ -28,7 +28,7 @@ export type ClientRequest = {
 /** One authenticated call of a client, decoded, on its way to a session; answered straight to its gateway. */
 export interface CallFacts {
   readonly callId: bigint;
-  /** What was asked for, and so the kind of its answer. */
+  /** The method of the call, which determines the kind of its answer. */
   readonly asked: CallCase;
   readonly gateway: Address;
   readonly tenant: string;
@@ -38,23 +38,23 @@ export interface CallFacts {
   readonly correlationId: string;
   /** W3C traceparent of the call, from its body or else its transport; empty: none. */
   readonly traceparent: string;
-  /** Of the one receipt that answers the call, and of the event of the change that it answers. */
+  /** The id of the one receipt that answers the call; the event of the resulting change carries it too. */
   readonly receiptId: string;
   /** The wallet control plane makes the call, not a client. */
   readonly walletService: boolean;
-  /** A client's call about a wallet: what the wallet asks for. */
+  /** For a client's call about a wallet: the wallet's terms. */
   readonly walletTerms: WalletTerms | undefined;
-  /** InitiateSigning and Sign: what its gateway orders of the nodes. */
+  /** For InitiateSigning and Sign: the gateway's order to the nodes. */
   readonly order: SigningOrder | undefined;
-  /** Of a call with a witness: its gateway's order for that; else empty. */
+  /** For a call with a witness: its gateway's order for the witness; else empty. */
   readonly witnessMacs: Uint8Array;
-  /** A key's making: the only scheme that it will sign with; empty: its first session will say. */
+  /** For a key generation: the only scheme of the key; empty: its first session decides. */
   readonly keyScheme: KeyBinding;
-  /** What the door found wrong with the call: its session changes nothing, and adds its checkpoint to the answer. */
+  /** The fault that call-router.ts found in the call: its session changes nothing, and adds its checkpoint to the answer. */
   readonly fault: Answer | undefined;
 }
 
-/** The wallet service's order that a key shall sign nothing any more; it has no session. */
+/** The wallet service's request to close a key; it has no session. */
 export interface CloseCall extends CallFacts {
   readonly keyId: string;
   /** Only clients' sessions end, and the key stays open. */
@@ -65,18 +65,18 @@ export interface CloseCall extends CallFacts {
 
 export type ClientCall = CallFacts & ClientRequest;
 
-/** A sandbox's gateway asks what is known of a session. */
+/** A sandbox's gateway inspects a session. */
 export interface InspectCall extends CallFacts {
   readonly sessionId: string;
 }
 
-/** A sandbox's gateway asks what a node would submit to a signing session now. */
+/** A sandbox's gateway asks for the partial that a node would submit to a signing session now. */
 export interface PreviewCall extends CallFacts {
   readonly sessionId: string;
   readonly nodeId: number;
 }
 
-/** What is stored of sessions is asked for: of one, or a page of them. */
+/** A gateway reads stored sessions: one, or a page of them. */
 export interface ReadCall extends CallFacts {
   readonly reads: { readonly sessionId: string } | { readonly page: SessionPageQuery };
 }
@@ -92,7 +92,7 @@ export interface DrawnNonce {
   readonly mockNonce: Uint8Array;
 }
 
-/** What a session found of a node. */
+/** A fault that a session found in a node. */
 export type NodeFault = 'silent' | 'slow' | 'bad_partial' | 'bad_nonces';
 
 export type LocalMessage =
@@ -101,15 +101,18 @@ export type LocalMessage =
   | { readonly kind: 'inspectCall'; readonly call: InspectCall }
   | { readonly kind: 'previewCall'; readonly call: PreviewCall }
   | { readonly kind: 'readCall'; readonly call: ReadCall }
-  /** A closed key to a session of it: end. With `clientsOnly`, a wallet that became stricter: end if a client began you. */
+  /**
+   * A closed key tells its session to end. With `clientsOnly`: a wallet became stricter, and only sessions begun by clients
+   * end.
+   */
   | { readonly kind: 'revoke'; readonly clientsOnly: boolean }
   /** Starts a scan for expired sessions. */
   | { readonly kind: 'sweep' }
-  /** To a session past its lifetime: end. */
+  /** Tells a session past its lifetime to end. */
   | { readonly kind: 'expire' }
-  /** A session to its key: it has ended, and that is durable. */
+  /** A session tells its key that its end is durable. */
   | { readonly kind: 'ended'; readonly sessionId: string }
-  /** Session to cluster: one nonce each of `count` ready nodes, the preferred ones first. Answered when possible. */
+  /** Session to cluster: draw one nonce each of `count` ready nodes, the preferred ones first. Answered when possible. */
   | {
       readonly kind: 'draw';
       readonly ticket: number;
@@ -130,16 +133,16 @@ export type LocalMessage =
     }
   /** Session to cluster: this node was silent for a whole timeout, or slow, or its partial or nonces are wrong. */
   | { readonly kind: 'nodeFault'; readonly nodeId: number; readonly reason: NodeFault }
-  /** Session to cluster: tell me who is ready, now and at every change. */
+  /** Session to cluster: subscribe to the list of ready nodes and its changes. */
   | { readonly kind: 'watch' }
   | { readonly kind: 'unwatch' }
-  /** `suspects`: nodes that draws take last at this time. */
+  /** `suspects`: nodes that draws select last at this time. */
   | {
       readonly kind: 'nodesChanged';
       readonly ready: readonly number[];
       readonly suspects: readonly number[];
     }
-  /** A session to itself: go on after a write. */
+  /** A session tells itself to continue after a write. */
   | { readonly kind: 'continue' }
   /** The runtime to the cluster. */
   | {
@@ -164,13 +167,13 @@ export type CoordinatorMessage = WireMessage | LocalMessage;
 export type CoordinatorRecord =
   | { readonly kind: 'session'; readonly session: SessionRecord }
   | { readonly kind: 'key'; readonly key: KeyRecord }
-  /** In the place of a session or a key: something that no coordinator of this cluster wrote. */
+  /** In place of a session or a key: a record that no coordinator of this cluster wrote. */
   | { readonly kind: 'tampered' }
-  /** The same of another cluster that shares the store, by what its record says: only that one can answer for it. */
+  /** In place of a session or a key: a record that names another cluster of this store. Only that cluster can use it. */
   | { readonly kind: 'elsewhere'; readonly sessionId: string }
-  /** Sessions of a wallet's key that had not ended at their last change. Some may have since, by their lifetime. */
+  /** Sessions of a wallet's key that had not ended at their last change. Some may have expired since. */
   | { readonly kind: 'openSessions'; readonly sessionIds: readonly string[] }
-  /** Sessions past their lifetime that do not say so yet: some of them, if there are many. */
+  /** Sessions past their lifetime that are not yet EXPIRED; if there are many, some of them. */
   | { readonly kind: 'overdue'; readonly sessions: readonly SessionName[] }
   /** A page of sessions, without those that no coordinator of this cluster wrote. `next`: there may be more after this place. */
   | { readonly kind: 'page'; readonly sessions: readonly SessionRecord[]; readonly next: SessionPlace | undefined };
@@ -182,13 +185,13 @@ export interface SessionName {
 
 export type CoordinatorWrite =
   /**
-   * A new session and its event. With `guardIntent` it takes the intent's place: refused INTENT_TAKEN while that place is
-   * held by a live or completed session. One that could still be resumed, or whose lifetime is over, ends in the same
-   * step: INTENT_HELD names it, unless `ends` is its next epoch, which is then written with its own event. A session of
-   * another cluster holds the place until that cluster has ended it: INTENT_ELSEWHERE names it. A closed key
-   * opens no session: KEY_CLOSED (mock directives come before any key, and open one). `binds`: the session's key as this
-   * session binds it; when the stored one is bound to another scheme by now, nothing is written: KEY_BOUND, with that key.
-   * A client's session of a tenant that stores as much as it may is refused: QUOTA.
+   * A new session and its event. With `guardIntent` it takes the intent's place: refused INTENT_TAKEN while that place is held
+   * by a live or completed session. One that could still be resumed, or whose lifetime is over, ends in the same step:
+   * INTENT_HELD names it, unless `ends` is its next epoch, which is then written with its own event. A session of another
+   * cluster holds the place until that cluster has ended it: INTENT_ELSEWHERE names it. A closed key opens no session:
+   * KEY_CLOSED (mock directives come before any key, and open one). `binds`: the session's key as this session binds it; if the
+   * stored key is already bound to another scheme, the store writes nothing: KEY_BOUND, with that key. QUOTA refuses a client's
+   * session of a tenant that has reached its quota.
    */
   | {
       readonly kind: 'create';
@@ -196,7 +199,7 @@ export type CoordinatorWrite =
       readonly event: LoggedEvent;
       readonly guardIntent: string;
       readonly nowMs: number;
-      /** A client asked for it, so that the tenant's quota applies; the wallet service's work was admitted before. */
+      /** A client begins it, so the tenant's quota applies; the wallet service's work was admitted before. */
       readonly counted?: boolean;
       readonly ends?: { readonly session: SessionRecord; readonly event: LoggedEvent };
       readonly binds?: KeyRecord;
@@ -214,7 +217,7 @@ export type CoordinatorWrite =
       readonly key?: KeyRecord;
       readonly binds?: KeyRecord;
     }
-  /** From now on the key of this wallet opens no session. For good. */
+  /** Closes the key of this wallet permanently: it opens no more sessions. */
   | { readonly kind: 'closeKey'; readonly tenant: string; readonly keyId: string };
 
 /** Why a write was refused: codes of a `conflict`. */
@@ -260,7 +263,7 @@ export function dkgAddress(tenant: string, sessionId: string): Address {
   return `dkg/${tenant}/${sessionId}`;
 }
 
-/** The actor of a session, whatever its kind: ids of DKG sessions never begin so. */
+/** The actor of a session of either kind: ids of DKG sessions never begin like this. */
 export function sessionAddress(tenant: string, sessionId: string): Address {
   return sessionId.startsWith('sig_') ? signingAddress(tenant, sessionId) : dkgAddress(tenant, sessionId);
 }
@@ -270,7 +273,7 @@ export function readingAddress({ gateway, callId }: CallFacts): Address {
   return `reading/${gateway}/${callId}`;
 }
 
-/** Who closes a key; or, with `revokeOnly`, ends its clients' sessions. */
+/** The actor that closes a key; or, with `revokeOnly`, ends its clients' sessions. */
 export function finalizingAddress(tenant: string, keyId: string, revokeOnly: boolean): Address {
   return `${revokeOnly ? 'revoking' : 'closing'}/${tenant}/${keyId}`;
 }

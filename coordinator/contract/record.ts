@@ -1,5 +1,5 @@
 /**
- * What is durable of a session, and how it changes. Nothing here is secret: no share, no nonce, no token, no witness.
+ * The durable record of a session, and its changes. It contains no secret: no share, nonce, token or witness.
  *
  * Invariants: the epoch starts at 1 and rises by one with every change; every epoch has its own checkpoint; a change of
  * state is one of the table in transitions.ts, anything else is a bug and throws.
@@ -15,7 +15,7 @@ export interface SessionRecord {
   readonly tenant: string;
   readonly sessionId: string;
   readonly state: SessionState;
-  /** Why it is in this state, for receipts of later calls. */
+  /** The reason for this state, for receipts of later calls. */
   readonly reasonCode: ReasonCode;
   readonly message: string;
   readonly epoch: number;
@@ -49,15 +49,15 @@ export interface DkgRecord {
   readonly networkId: string;
   /** Rises when an attempt was discarded. */
   readonly attempt: number;
-  /** No node was asked for anything in this attempt yet: true from a discarded one until the resume. */
+  /** This attempt has sent no request to a node yet: true from a discarded attempt until the resume. */
   readonly fresh: boolean;
-  /** Nodes may be asked to confirm this attempt: some may hold the final key. Then no other attempt replaces it. */
+  /** This attempt may have sent requests to confirm: some nodes may hold the final key. Then no other attempt replaces it. */
   readonly mayBeFinal?: boolean;
   /** Commitments of client-supplied dealers; a dealer not named is still open or real. (The stored name.) */
   readonly played: Readonly<Record<number, readonly string[]>>;
   /** Verified ordered pairs as "dealer>recipient", sorted. */
   readonly verified: readonly string[];
-  /** It has ended with all pairs verified, and lists none (session/retained.ts). */
+  /** It has ended with all pairs verified, and no longer lists them (session/retained.ts). */
   readonly allVerified?: boolean;
   /** Empty until it is complete, and where every node has a key of its own. */
   readonly publicKey: string;
@@ -65,13 +65,13 @@ export interface DkgRecord {
   readonly ownerKeys?: readonly string[];
   /** Once it is complete, as hex; older records have none. */
   readonly chainCode?: string;
-  /** Once it is complete: what every node signed of the result. Records of an earlier version have none. */
+  /** Once it is complete: every node's signature of the result. Records of an earlier version have none. */
   readonly confirmation?: KeyConfirmationRecord;
   /** The nodes that its last failure blamed, until a resume; older records have none. */
   readonly culprits?: readonly number[];
   /**
-   * Nodes that stopped its last round by a refusal or by silence, ascending. Nothing proves a fault of theirs. Records of
-   * an earlier version have none.
+   * Nodes that stopped its last round by a refusal or by silence, ascending, without proof of a fault. Records of an earlier
+   * version have none.
    */
   readonly stalledBy?: readonly number[];
 }
@@ -87,30 +87,30 @@ export interface KeyConfirmationRecord {
 export interface SigningRecord {
   readonly kind: 'signing';
   /**
-   * What the caller asked for; the message as hex. Of a message longer than 32 bytes a session that has ended keeps the
-   * SHA-256 alone, as hex, in `messageSha256` (session/retained.ts).
+   * The request of the caller; the message as hex. An ended session stores only the SHA-256 of a message longer than 32 bytes,
+   * as hex, in `messageSha256` (session/retained.ts).
    */
   readonly facts: Omit<SigningFacts, 'messageHash'> & { readonly messageHash: string; readonly messageSha256?: string };
   /** The key's curve; empty while the request was not validated against its key. */
   readonly curve: Curve | '';
-  /** A witness is needed and was not given yet. */
+  /** The session needs a witness and has none yet. */
   readonly witnessMissing: boolean;
-  /** SHA-256 of what the caller gave as evidence, lowercase hex; empty: nothing was given. The bytes are not stored. */
+  /** SHA-256 of the caller's evidence, lowercase hex; empty: none. The bytes are not stored. */
   readonly policyApprovalTokenSha256: string;
   readonly witnessSha256: string;
-  /** What the nodes want to see; a completed session needs it no more. */
+  /** The order that nodes require; a completed session drops it. */
   readonly order?: OrderRecord | undefined;
   /** The highest attempt at the time of the last change. */
   readonly attempt: number;
-  /** Nodes whose partial a caller was told to be in. */
+  /** Nodes whose partial the session has acknowledged to a caller. */
   readonly submitted: readonly number[];
-  /** Those of them whose partial a caller gave: void with the attempt, since no node can make it again. */
+  /** Those of them whose partial a caller supplied: void with the attempt, since no node can make it again. */
   readonly given: readonly number[];
   /** It holds its intent's place. Without it a session never signs: FORCE_BACKEND_FAILED for an intent that was taken. */
   readonly guarded: boolean;
   /** Nodes that gave a wrong partial in this session. */
   readonly excluded: readonly number[];
-  /** Its node's order at the vendor of the key, once that is open (nodes/vendor/). Records of an earlier version have none. */
+  /** The order of its node at the key's vendor, once it is open (nodes/vendor/). Records of an earlier version have none. */
   readonly vendorOrder?:
     | { readonly nodeId: number; readonly reference: string; readonly expiresMs: number }
     | undefined;
@@ -120,13 +120,13 @@ export interface SigningRecord {
   readonly recoveryId: number;
 }
 
-/** A gateway's order as it was given; what it is about stands in the facts. */
+/** A gateway's order; the facts hold its content. */
 export interface OrderRecord {
   readonly expiresMs: number;
   readonly needsWitness: boolean;
   /** Base64, 16 bytes for each node of the roster, ascending. */
   readonly macs: string;
-  /** The same of the gateway that admitted the witness; empty: none was. */
+  /** The MACs of the gateway that admitted the witness; empty: no witness. */
   readonly witnessMacs: string;
 }
 
@@ -141,15 +141,15 @@ export interface SigningFacts {
   readonly networkId: string;
   readonly messageHash: Uint8Array;
   readonly keystoreType: KeystoreType;
-  /** The stricter of the request's and the wallet's. */
+  /** The stricter of the request's and the wallet's mode. */
   readonly approvalMode: ApprovalMode;
-  /** The wallet signs for its own intents only, and this was asked for by a client. */
+  /** The wallet signs only for its own intents, and a client made this request. */
   readonly intentsOnly: boolean;
   /** The wallet was archived when its session began: nothing resumes it. */
   readonly archived?: boolean;
   /** The custodian that holds the wallet's key; absent: this cluster does. */
   readonly custodian?: string;
-  /** Asked for by the wallet control plane, whose intents are a space of their own: no client takes their places. */
+  /** Requested by the wallet control plane. Its intents have a separate namespace, so that no client can take their ids. */
   readonly walletService: boolean;
 }
 
@@ -173,9 +173,9 @@ export interface KeyRecord {
   readonly verificationShares: readonly string[];
   /** Dealers whose shares a client supplied, ascending. */
   readonly clientSuppliedDealers: readonly number[];
-  /** The only scheme that it signs with; empty: its first session will say. */
+  /** The only scheme of the key; empty: its first session decides. */
   readonly scheme: KeyBinding;
-  /** It was used with mock ECDSA, whose nonce is disclosed: it has no threshold security left. */
+  /** It has signed with mock ECDSA, which discloses the nonce: it has no threshold security left. */
   readonly exposed: boolean;
   readonly createdMs: number;
 }
@@ -200,7 +200,9 @@ export interface Outcome {
 
 type Fresh = Omit<SessionRecord, 'epoch' | 'checkpointId' | 'checkpointMs' | 'createdMs' | 'usedResumeEpochs'>;
 
-/** A session at epoch 1. Its fields are named one by one, here and below, so that all records have one layout in memory. */
+/**
+ * A session at epoch 1. The code lists the fields one by one, here and below, so that all records have the same hidden class.
+ */
 export function openRecord<R extends Fresh>(fresh: R, moment: Moment): SessionOf<R['ceremony']> {
   if (!initialStates.includes(fresh.state)) throw new Error(`a session cannot begin in state ${fresh.state}`);
   return {

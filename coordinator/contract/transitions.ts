@@ -1,7 +1,7 @@
 /**
- * The one table of session states: which change may follow which. Receipts report it, docs/signing-api.md draws it.
+ * The one table of session states and their permitted changes. Receipts report the states; docs/signing-api.md draws the table.
  *
- * REPLAY_REJECTED and UNSUPPORTED_CLIENT_CONTRACT_VERSION are states of a call only: no session is ever in them.
+ * REPLAY_REJECTED and UNSUPPORTED_CLIENT_CONTRACT_VERSION describe only calls; sessions never have them.
  */
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 

@@ -1,8 +1,8 @@
 /**
- * Who broke the protocol, by evidence alone. A complaint never condemns by itself: the coordinator checks what was
- * signed, and finds the dealer or the complainer guilty; where nothing is provable, no node is.
+ * Finds the node that broke the protocol, by evidence alone. A complaint is no evidence by itself: the coordinator checks the
+ * signed messages, and blames the dealer or the complaining node; without proof it blames no node.
  *
- * Only frames that came over a node's own authenticated link count as that node's word.
+ * Only frames from a node's own authenticated link count as messages of that node.
  */
 
 import {
@@ -34,7 +34,7 @@ export function sameOpening(a: DkgOpening, b: DkgOpening): boolean {
   return Buffer.compare(a.signature, b.signature) === 0 && Buffer.compare(a.sealingKey, b.sealingKey) === 0;
 }
 
-/** What is wrong with an opening that came over its dealer's own link; undefined: nothing. */
+/** The fault of an opening that came over its dealer's own link; undefined: it is valid. */
 export function openingFault(turn: DkgTurn, opening: DkgOpening): string | undefined {
   switch (verifyOpening(termsOf(turn.state.record, turn.config), opening, identityOf(turn, opening.dealer))) {
     case undefined:
@@ -46,7 +46,7 @@ export function openingFault(turn: DkgTurn, opening: DkgOpening): string | undef
   }
 }
 
-/** A key that nothing can be sealed to would stop its dealers, and blame them. */
+/** An unusable sealing key would stop the dealers, and blame them. */
 function isUsableSealingKey(turn: DkgTurn, recipientPublicKey: Uint8Array): boolean {
   const none = new Uint8Array(0);
   try {
@@ -58,7 +58,7 @@ function isUsableSealingKey(turn: DkgTurn, recipientPublicKey: Uint8Array): bool
   }
 }
 
-/** Whether a result that came over a node's own link is that node's signed word. */
+/** Whether a result that came over a node's own link has that node's valid signature. */
 export function isOwnResult(turn: DkgTurn, nodeId: number, finished: DkgFinished): boolean {
   return (
     finished.nodeId === nodeId &&
@@ -67,15 +67,15 @@ export function isOwnResult(turn: DkgTurn, nodeId: number, finished: DkgFinished
 }
 
 /**
- * The one to blame for a real dealer's share that a recipient refuses; undefined: nothing is provable. Openings were
- * checked when they came, so a recipient that finds fault with one is wrong.
+ * The culprit when a recipient refuses a real dealer's share; undefined: nothing is provable. The coordinator has checked all
+ * openings, so a recipient that complains about one is wrong.
  */
 export function evaluateVerdict(turn: DkgTurn, recipient: number, verdict: DkgVerdict): number | undefined {
   const { record, work } = turn.state;
   const { dealer } = verdict;
   const dealerOpening = work.openings.get(dealer);
   const recipientOpening = work.openings.get(recipient);
-  // What a recipient was never shown, or was shown by an actor before this one, cannot be evaluated here.
+  // This actor cannot evaluate messages that it did not relay to the recipient itself.
   const unshown = work.sawAll && !work.offered.has(dealer) ? recipient : undefined;
   if (!dealerOpening || !recipientOpening) return unshown;
   const terms = termsOf(record, turn.config);
@@ -96,12 +96,12 @@ export function evaluateVerdict(turn: DkgTurn, recipient: number, verdict: DkgVe
       return evaluateComplaint(evaluated);
     }
     default:
-      // COMMITMENT_MISMATCH: it was shown one opening of this dealer only.
+      // COMMITMENT_MISMATCH: it got only one opening of this dealer.
       return unshown;
   }
 }
 
-/** Nodes whose result is not what the openings give that they were shown. Empty: none, or it is not known what that was. */
+/** Nodes whose result does not follow from the openings that they got. Empty: none, or those openings are unknown. */
 export function falseResults(turn: DkgTurn): number[] {
   const { record, work } = turn.state;
   if (!work.sawAll || [...work.offered].some((dealer) => !isClientSupplied(record, dealer))) return [];
@@ -127,9 +127,9 @@ export function falseResults(turn: DkgTurn): number[] {
 }
 
 /**
- * This attempt is over: its shares and packages are discarded everywhere; a resume begins the next one. Once nodes were
- * asked to confirm, a key may be final, whether its node has said so or not: then the attempt stays, and a resume asks the
- * others again. `stalledBy`: nodes that stopped it, without evidence against any of them.
+ * Ends this attempt: nodes discard its shares and packages, and a resume begins the next one. Once the coordinator has asked
+ * nodes to confirm, some node may have made its key final: then the attempt stays, and a resume asks the others again.
+ * `stalledBy`: nodes that stopped it, without evidence against them.
  */
 export function failAttempt(
   turn: DkgTurn,

@@ -1,5 +1,5 @@
 /**
- * ExchangeDkgShares, ResumeSession and MakeKey, at a DKG session that exists.
+ * ExchangeDkgShares, ResumeSession and MakeKey, for an existing DKG session.
  *
  * The stepping rule: node id 0 means every node, and empty share bytes mean "let the node process deal". Calls without
  * bytes run side by side and join each other's round; a call that supplies a dealer's share runs alone, because its outcome decides
@@ -35,7 +35,7 @@ import {
   pair,
 } from './state.ts';
 
-/** Looks at the calls in the inbox, oldest first, until one changes the session or has to wait. */
+/** Handles the calls in the inbox, oldest first, until one changes the session or has to wait. */
 export function takeDkgCalls(turn: DkgTurn): void {
   while (!turn.persisted) {
     const { work } = turn.state;
@@ -96,7 +96,7 @@ function exchange(turn: DkgTurn, call: ExchangeCall): void {
   work.jobs.push({ call, pairs, single, offer: undefined });
 }
 
-/** What is wrong with the call itself. */
+/** The fault of the call itself. */
 function shapeFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefined {
   const { record } = turn.state;
   const { threshold, curve } = record.ceremony;
@@ -157,7 +157,7 @@ function offerFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefine
   return same ? undefined : answer('COMMITMENT_MISMATCH', `commitments of dealer ${dealer} are not those given before`);
 }
 
-/** Dealers that are all client-supplied prove nothing, and can be chosen so that they add up to no key. */
+/** If all dealers are client-supplied, nothing proves possession, and their sum may be no valid key. */
 function sumFault(record: DkgSession, dealer: number, commitments: readonly Uint8Array[]): Answer | undefined {
   const { curve, threshold, totalNodes, participants, played } = record.ceremony;
   const commitmentsByDealer = nodeIds(record).map((id) =>
@@ -173,7 +173,7 @@ function sumFault(record: DkgSession, dealer: number, commitments: readonly Uint
   }
 }
 
-/** The share of a pair of a session that takes no more: it is checked here, by the same equation. */
+/** The share of a pair in a session that no longer accepts shares: checked here, by the same equation. */
 function lateShareFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefined {
   const { curve } = turn.state.record.ceremony;
   const share = decodeShare(curve, request.encryptedShare);
@@ -182,7 +182,7 @@ function lateShareFault(turn: DkgTurn, { request }: ExchangeCall): Answer | unde
   return answer('SHARE_VERIFICATION_FAILED', text);
 }
 
-/** The whole round as one call, which resumes a session that failed. It needs no token: the wallet service makes it. */
+/** The whole round as one call, which resumes a failed session. Only the wallet service makes it, so it needs no token. */
 function makeKey(turn: DkgTurn, call: InitiateDkgCall): void {
   const { record, work } = turn.state;
   const checked = checkTerms(call, turn.config);

@@ -1,4 +1,4 @@
-/** How a DKG session leaves its round: completed, expired, or given up. Every call in hand is answered. */
+/** The end of a DKG session's round: completed, expired, or abandoned. It answers every waiting call. */
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { answer, sessionAnswer } from '../contract/answers.ts';
 import { nodeDkgAddress, wire } from '../contract/messages.ts';
@@ -22,7 +22,7 @@ export function finalizeDkg(
   for (const job of jobs) reply(turn, job.call, sessionAnswer(record), { verified });
 }
 
-/** Ends a session whose lifetime is over; returns whether it did. Calls in the inbox are looked at after. */
+/** Ends a session whose lifetime is over; returns whether it did. Calls in the inbox are handled afterwards. */
 export function expireDkg(turn: DkgTurn): boolean {
   const { record } = turn.state;
   if (turn.persisted || !isOverdue(record, turn.context.nowMs)) return false;
@@ -32,8 +32,8 @@ export function expireDkg(turn: DkgTurn): boolean {
 }
 
 /**
- * This attempt is abandoned: its nodes delete what they dealt and what they were dealt, and store the number of
- * the attempt alone. A node that is unreachable keeps its record until a later attempt; one whose key is final refuses.
+ * Abandons this attempt: its nodes delete the shares that they dealt and received, and store only the number of the attempt. An
+ * unreachable node stores its record until a later attempt; a node whose key is final refuses.
  */
 export function discardAttempt(turn: DkgTurn, record: DkgSession): void {
   const { tenant, sessionId: session, ceremony } = record;

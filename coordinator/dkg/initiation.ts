@@ -1,6 +1,6 @@
 /**
- * InitiateDkg: from a call to a session, or to a refusal that leaves nothing behind. A MakeKey is not answered here, unless
- * it is refused: it waits in the session for the whole round.
+ * InitiateDkg: opens a session, or refuses the call without any effect. It answers a MakeKey only to refuse it; otherwise the
+ * call waits in the session for the whole round.
  */
 import type { Context } from '../../actors/contract.ts';
 import type { Curve } from '../../crypto/group.ts';
@@ -64,14 +64,14 @@ export function initiateDkg(call: InitiateDkgCall, context: Context, config: Ses
     },
     context,
   );
-  // The write comes with the next input, so that a refused one finds the call in the state.
+  // The next input makes the write, so that a refused write finds the call in the state.
   return {
     state: { phase: 'opening', call, record },
     effects: [{ kind: 'send', to: context.self, message: { kind: 'continue' } }],
   };
 }
 
-/** A key that nodes share may sign for several types: its making is called by the first of the enum. */
+/** A shared key may serve several types: its session names the first of the enum. */
 function keystoreAtMaking({ scheme = '' }: Terms): KeystoreType {
   return scheme === '' || isSharedKey(scheme) ? KeystoreType.MOCK_THRESHOLD : schemeFacts(scheme).keystoreTypes[0];
 }
@@ -109,7 +109,7 @@ export function continueOpeningDkg(
   }
   if (input.kind !== 'message') return { state: opening, effects: [] };
   if (!('kind' in input.message) || input.message.kind !== 'continue') {
-    // Another message came before our own: handle it after the write.
+    // Another message arrived before our own: handle it after the write.
     return { state: opening, effects: [{ kind: 'send', to: context.self, message: input.message }] };
   }
   const work = noDkgWork(record, true);
@@ -141,7 +141,7 @@ function waits(call: InitiateDkgCall, work: DkgWork, { self }: Context): Coordin
   return [{ kind: 'send', to: self, message: { kind: 'continue' } }];
 }
 
-/** A second InitiateDkg with a known id changes nothing; a bad one is told first what is wrong with it. */
+/** A second InitiateDkg with a known id changes nothing; an invalid request gets its own error first. */
 export function duplicate(
   call: InitiateDkgCall,
   record: DkgSession,
@@ -158,14 +158,15 @@ export function duplicate(
 
 export type Terms = Pick<DkgSession['ceremony'], 'curve' | 'threshold' | 'totalNodes' | 'account' | 'scheme'>;
 
-/** What InitiateDkg asks for, or what is wrong with it. */
+/** The terms of an InitiateDkg, or its fault. */
 export function checkTerms(
   call: InitiateDkgCall,
   config: SessionConfig,
 ): { readonly terms: Terms } | { readonly fault: Answer } {
   const { request } = call;
   const cluster = config.roster.nodes.length;
-  // A cluster that names no sharing: a wallet takes what there is; a caller who means 3 of 5 is told when that cannot be.
+  // In a cluster without default sharing, a wallet uses the available nodes; a caller that relies on 3 of 5 gets an error if
+  // that is impossible.
   const usual = config.roster.sharing ?? defaultSharing(call.walletService ? cluster : defaultTotalNodes);
   const fixed = fixedSharing(call.keyScheme);
   const { threshold, totalNodes } = sharingAtMaking(request, call.keyScheme, usual);

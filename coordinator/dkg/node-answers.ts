@@ -1,8 +1,8 @@
 /**
- * What nodes say in a DKG attempt, and what follows from it.
+ * Handles the answers of nodes in a DKG attempt.
  *
- * An answer counts once, and only to a request of this coordinator (requests.ts). What answers nothing is ignored, unless
- * it is evidence by itself: a second opening or a second result of one attempt, both signed.
+ * An answer counts once, and only to a request of this coordinator (requests.ts). Other messages are ignored, unless they are
+ * evidence by themselves: a second opening or a second result of one attempt, both signed.
  */
 import { isSignedOpening, sameResult, verifyFinished } from '../../crypto/dkg-transcripts.ts';
 import type {
@@ -26,7 +26,7 @@ import { takeAsked } from './requests.ts';
 import { takeOffer } from './round.ts';
 import { type Asked, type DkgTurn, type DkgWork, isClientSupplied, type Job, nodeIds, pair, termsOf } from './state.ts';
 
-/** A node's word about this attempt. */
+/** A node's message about this attempt. */
 export function takeNodeMessage(turn: DkgTurn, from: string, message: WireMessage): void {
   const { record, work } = turn.state;
   const nodeId = Number(/^node\/(\d+)\//.exec(from)?.[1]);
@@ -57,7 +57,7 @@ export function takeNodeMessage(turn: DkgTurn, from: string, message: WireMessag
       refused(turn, nodeId, asked, body.value);
       break;
   }
-  // What brought nothing new does not count as the answer: the request is repeated by timer, not at once.
+  // A message with nothing new does not count as the answer: the timer repeats the request, not this step.
   if (known(work) > before && !turn.persisted) {
     work.flights.delete(`${nodeId}/${asked.kind}`);
     work.silence.delete(nodeId);
@@ -73,7 +73,7 @@ function known({ openings, boxes, verified, finished, confirmed }: DkgWork): num
   return openings.size + boxes.size + verified.size + finished.size + confirmed.size;
 }
 
-/** Two signed words of one node that contradict each other prove its lie, asked for or not. */
+/** Two contradicting signed messages prove a node's fault, whether they were requested or not. */
 function takeEvidence(turn: DkgTurn, nodeId: number, body: WireBody): void {
   const { work, record } = turn.state;
   const terms = termsOf(record, turn.config);
@@ -112,7 +112,7 @@ function sealed(turn: DkgTurn, nodeId: number, { shares }: DkgSealed): void {
   const ids = nodeIds(record);
   for (const share of shares) {
     const { dealer, recipient } = share;
-    // The first box counts: it is the one that was relayed and that a complaint is judged by.
+    // The first box counts: the coordinator relayed it and evaluates complaints by it.
     const isNew = dealer === nodeId && ids.includes(recipient) && !work.boxes.has(pair(dealer, recipient));
     if (isNew) work.boxes.set(pair(dealer, recipient), share);
   }
@@ -133,13 +133,13 @@ function verified(turn: DkgTurn, recipient: number, asked: Asked, said: DkgVerif
   takeVerdicts(turn, recipient, asked, said);
   for (const verdict of said.verdicts) {
     if (verdict.dealer === asked.job?.offer?.dealer) {
-      // Without its call it is late: the call has had its answer, and the session is as it was.
+      // Without its call it is late: the call already has its answer, and the session does not change.
       if (!job) continue;
       work.flights.delete(`${recipient}/dkgVerify`);
       if (verdict.verified) {
         takeOffer(turn, job);
       } else {
-        // A caller's bytes blame the call: the session is as it was, and the right share can still follow.
+        // A wrong share from a caller fails only the call: the session does not change, and the right share can still follow.
         work.jobs.splice(work.jobs.indexOf(job), 1);
         const code = verdict.code === 'COMMITMENT_MISMATCH' ? 'COMMITMENT_MISMATCH' : 'SHARE_VERIFICATION_FAILED';
         reply(turn, job.call, answer(code, `encrypted_share: ${quotedText(verdict.message)}`));
@@ -154,7 +154,7 @@ function verified(turn: DkgTurn, recipient: number, asked: Asked, said: DkgVerif
       if (culprit !== undefined) failAttempt(turn, [culprit], text);
       else failAttempt(turn, [], text, [recipient, verdict.dealer]);
     } else if (!verdict.verified && !asked.job && asked.dealers.includes(verdict.dealer)) {
-      // A client-supplied dealer's own share, which fits the commitments that its other shares were verified against.
+      // A client-supplied dealer's own share, which matches the commitments of its other shares.
       failAttempt(turn, [], `node ${recipient} on its own share: ${quotedText(verdict.message)}`, [recipient]);
     }
     if (turn.persisted) return;
@@ -169,7 +169,7 @@ function liveJob(work: DkgWork, { job }: Asked): Job | undefined {
   return job && work.jobs.includes(job) ? job : undefined;
 }
 
-/** What a recipient holds: of the dealers that it was asked about, and all once it has finished. */
+/** The shares that a recipient has: of the requested dealers, and all once it has finished. */
 function takeVerdicts(turn: DkgTurn, recipient: number, asked: Asked, said: DkgVerified): void {
   const { record, work } = turn.state;
   const counts = asked.job === undefined || liveJob(work, asked) !== undefined;
@@ -188,7 +188,7 @@ function refused(turn: DkgTurn, nodeId: number, asked: Asked, { code, message, r
   const reason = asked.job && offerRefusals.get(code);
   if (reason) {
     const job = liveJob(work, asked);
-    // Without its call it is late: the call has had its answer, and the session is as it was.
+    // Without its call it is late: the call already has its answer, and the session does not change.
     if (!job) return;
     work.flights.delete(`${nodeId}/dkgVerify`);
     work.jobs.splice(work.jobs.indexOf(job), 1);
@@ -196,17 +196,17 @@ function refused(turn: DkgTurn, nodeId: number, asked: Asked, { code, message, r
     reply(turn, job.call, answer(reason, `encrypted_share: ${text}`));
     return;
   }
-  // Of a key that nodes share it is a refusal like any other: no token is asked for it.
+  // For a shared key it is a refusal like any other, since no token takes part.
   const token = isSharedKey(turn.state.record.ceremony.scheme ?? '') ? undefined : tokenFaults.get(code);
   if (token) {
     failAttempt(turn, [], `node ${nodeId}: ${said}`, [nodeId], token);
     return;
   }
-  // A refusal is no evidence: what the node was shown may have been changed on its way.
+  // A refusal is no evidence: an attacker may have changed the request in transit.
   failAttempt(turn, [], `node ${nodeId} refused: ${quotedText(code)} (${said})`, [nodeId]);
 }
 
-/** Why the token, or the vendor, of a node made no key, by the node's refusal. */
+/** The reason why the token, or the vendor, of a node made no key, from the node's refusal. */
 const tokenFaults: ReadonlyMap<string, ReasonCode> = new Map<string, ReasonCode>([
   ['HSM_UNCONFIGURED', 'KEYSTORE_UNAVAILABLE'],
   ['HSM_SESSION_LOST', 'HSM_SESSION_LOST'],
@@ -218,15 +218,15 @@ const tokenFaults: ReadonlyMap<string, ReasonCode> = new Map<string, ReasonCode>
   ['VENDOR_UNAVAILABLE', 'VENDOR_UNAVAILABLE'],
 ]);
 
-/** Why a node does not take a client-supplied share, and what its caller is told: the session is as it was. */
+/** The reason why a node refuses a client-supplied share, as its caller gets it; the session does not change. */
 const offerRefusals: ReadonlyMap<string, 'SHARE_VERIFICATION_FAILED' | 'CLIENT_DEALERS_NOT_ALLOWED'> = new Map([
   ['FINISH_FAILED', 'SHARE_VERIFICATION_FAILED'],
   ['CLIENT_DEALERS_NOT_ALLOWED', 'CLIENT_DEALERS_NOT_ALLOWED'],
 ] as const);
 
 /**
- * A node says that its key is final. That counts with the results that all nodes signed for this attempt, which it was
- * shown with the request to confirm; then the round continues with these. Without them it is an ordinary refusal.
+ * A node says that its key is final. The claim counts only with the results that all nodes signed for this attempt, which the
+ * request to confirm contained; then the round continues with these. Without them it is an ordinary refusal.
  */
 function takeProof(turn: DkgTurn, results: readonly DkgFinished[]): boolean {
   const { record, work } = turn.state;
@@ -246,7 +246,7 @@ function takeProof(turn: DkgTurn, results: readonly DkgFinished[]): boolean {
   return true;
 }
 
-/** What of a node's own words goes into a message. */
+/** The part of a node's own text that goes into a message. */
 function quotedText(text: string): string {
   return text.slice(0, 200);
 }

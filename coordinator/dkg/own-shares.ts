@@ -12,14 +12,14 @@ import { groupOf } from '../../crypto/group.ts';
 import { interpolateAt } from '../../crypto/polynomial.ts';
 import { type DkgSession, type DkgTurn, type DkgWork, isClientSupplied, nodeIds, type Pair, pair } from './state.ts';
 
-/** Every pair of two nodes has verified, and every dealer's own share is verified or can be had without a call. */
+/** Every pair of two nodes has verified, and every dealer's own share is verified or can be computed without a call. */
 export function isComplete(record: DkgSession, work: DkgWork): boolean {
   const { totalNodes } = record.ceremony;
   if (work.verified.size < totalNodes * (totalNodes - 1)) return false;
   return missingPairs(record, work).length === 0;
 }
 
-/** The pairs that calls still have to bring, by dealer, then by recipient. */
+/** The pairs that still need a call, by dealer, then by recipient. */
 export function missingPairs(record: DkgSession, work: DkgWork): Pair[] {
   const ids = nodeIds(record);
   return ids.flatMap((dealer) => {
@@ -36,7 +36,7 @@ export function missingPairs(record: DkgSession, work: DkgWork): Pair[] {
 
 const namedMax = 10;
 
-/** How far the pairs are, in a message of bounded length. */
+/** The progress of the pairs, in a message of bounded length. */
 export function pairsText(record: DkgSession, work: DkgWork): string {
   const { totalNodes } = record.ceremony;
   const missing = missingPairs(record, work);
@@ -57,7 +57,7 @@ function isOwn(name: Pair): boolean {
   return dealer === recipient;
 }
 
-/** The own share of a client-supplied dealer, as the curve encodes scalars. Undefined: too few shares are in memory. Secret. */
+/** The own share of a client-supplied dealer, as the curve encodes scalars. Undefined: memory holds too few shares. Secret. */
 export function ownShare(record: DkgSession, work: DkgWork, dealer: number): Uint8Array | undefined {
   const { curve, threshold } = record.ceremony;
   const points = supplied(record, work, dealer).slice(0, threshold);

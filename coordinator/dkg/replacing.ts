@@ -1,23 +1,23 @@
 /**
- * Which nodes take part in a DKG of fewer nodes than the cluster has.
+ * Chooses the nodes of a DKG with fewer nodes than the cluster has.
  *
- * A session begins with the nodes 1 to n. A node that stopped an attempt is left out of the next one, and a whole round
- * leaves out nodes that are unreachable or silent, as soon as as many others are ready: until the first verified pair was answered,
- * and again after a failed round was resumed. Another set of nodes is another attempt, since everything that nodes sign
- * names the participants.
+ * A session begins with the nodes 1 to n. The next attempt omits a node that stopped the last one. A whole round also omits
+ * unreachable and silent nodes, as soon as enough others are ready, until the first verified pair was acknowledged, and again
+ * after the resume of a failed round. Another set of nodes needs another attempt, since every signature of the nodes covers the
+ * participants.
  *
- * It never happens once a key may be final; nor while a client supplies a dealer, since its shares were dealt for these
- * nodes; nor in a round that names nodes; nor for the ready-made keys of a sandbox, which nodes 1 to n deal from their seed.
+ * Nodes are never replaced once a key may be final; nor while a client supplies a dealer, since its shares are for these nodes;
+ * nor in a round that names nodes; nor for the ready-made keys of a sandbox, which nodes 1 to n deal from their seed.
  */
 import { progress } from '../contract/record.ts';
 import { commit } from '../session/turn.ts';
 import { discardAttempt } from './finalize.ts';
 import { type DkgSession, type DkgTurn, type Job, noDkgWork, nodeIds } from './state.ts';
 
-/** Repetitions after which a node that owes an answer counts as silent: it had a whole timeout for it. */
+/** Repetitions after which a node without an answer counts as silent: it had a whole timeout. */
 const silentAfter = 2;
 
-/** Counts how often each node that was asked let a repetition come. */
+/** Counts the repetitions that each node left unanswered. */
 export function noteSilence(turn: DkgTurn): void {
   const { flights, silence } = turn.state.work;
   const owing = new Set([...flights].map((flight) => Number(flight.split('/')[0])));
@@ -25,12 +25,12 @@ export function noteSilence(turn: DkgTurn): void {
   for (const id of owing) silence.set(id, (silence.get(id) ?? 0) + 1);
 }
 
-/** Begins another attempt without the nodes that are unreachable or silent, if others can take their place. */
+/** Begins another attempt without unreachable and silent nodes, if others can replace them. */
 export function replaceMissing(turn: DkgTurn): void {
   const { record, work } = turn.state;
   const { ceremony } = record;
   if (turn.persisted || work.ready === undefined || !mayReplace(turn, record)) return;
-  // No client knows the result yet: it may be computed again.
+  // No client has the result yet, so it may be recomputed.
   if (ceremony.verified.length > 0 && (ceremony.stalledBy ?? []).length === 0) return;
   if (work.jobs.length === 0 || !work.jobs.every(namesNoNode)) return;
   const { ready } = work;

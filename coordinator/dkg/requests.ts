@@ -1,9 +1,9 @@
 /**
- * What nodes are asked for, and which answer belongs to which request.
+ * Matches the answers of nodes with the requests to them.
  *
- * Every request has a number of its own, which its answer repeats. So a node's word counts as an answer once, and only
- * to the coordinator that asked: a refusal, a confirmation or a verdict that answers nothing is ignored. A request that is
- * repeated gets a new number; a late answer to the earlier one counts too.
+ * Every request has a unique number, which its answer repeats. So a message counts as an answer once, and only to the
+ * coordinator that asked; a refusal, confirmation or verdict without an open request is ignored. A request that is repeated
+ * gets a new number; a late answer to the earlier one counts too.
  */
 import type { WireBody, WireBodyInit } from '../../proto/wire.ts';
 import { nodeDkgAddress, wire } from '../contract/messages.ts';
@@ -18,10 +18,10 @@ const answers: Readonly<Record<RequestCase, WireBody['case']>> = {
   dkgConfirm: 'dkgConfirmed',
 };
 
-/** Unanswered requests of one session, at most; the oldest is forgotten, and its answer ignored. */
+/** The most unanswered requests of one session; beyond it the oldest is dropped, and its answer ignored. */
 const askedMax = 4096;
 
-/** Sends one request, unless one of its kind is under way to this node. */
+/** Sends one request, unless one of its kind to this node is open. */
 export function ask(turn: DkgTurn, nodeId: number, body: RequestBody, job?: Job): void {
   const { record, work } = turn.state;
   const flight = `${nodeId}/${body.case}`;
@@ -42,7 +42,7 @@ export function ask(turn: DkgTurn, nodeId: number, body: RequestBody, job?: Job)
   });
 }
 
-/** The request that a node's word answers, once; undefined: it answers nothing. */
+/** The request that a node's message answers, once; undefined: none. */
 export function takeAsked(work: DkgWork, nodeId: number, body: WireBody): Asked | undefined {
   if (!('request' in body.value) || typeof body.value.request !== 'number') return undefined;
   const { request } = body.value;
@@ -53,7 +53,7 @@ export function takeAsked(work: DkgWork, nodeId: number, body: WireBody): Asked 
   return asked;
 }
 
-/** The first is random, so that an answer to an actor that crashed does not answer the one after it. */
+/** The first number is random, so that an answer to a crashed actor does not match a request of its successor. */
 function nextRequest({ state: { work }, context }: DkgTurn): number {
   if (work.lastRequest === 0) work.lastRequest = Buffer.from(context.random(4)).readUInt32BE();
   work.lastRequest = (work.lastRequest % 0xffff_ffff) + 1;

@@ -1,5 +1,5 @@
 /**
- * The round: open → seal → verify → finish → confirm, as far as the calls in hand ask for it.
+ * The round: open → seal → verify → finish → confirm, as far as the waiting calls need it.
  *
  * The session asks each node for the next message that another node or a call waits for, as soon as its inputs exist. Requests may be
  * repeated, so a lost frame or an unreachable node costs one repetition.
@@ -67,7 +67,7 @@ export function isDone(job: Job, work: DkgWork): boolean {
   );
 }
 
-/** Asks for what this job needs next. */
+/** Sends the next requests that this job needs. */
 function advanceJob(turn: DkgTurn, job: Job): void {
   const { work } = turn.state;
   if (job.offer) {
@@ -122,7 +122,7 @@ function offerShare(turn: DkgTurn, job: Job, dealer: number, recipient: number):
   ask(turn, recipient, { case: 'dkgVerify', value }, job);
 }
 
-/** Every other pair has verified: nodes that lack their own share get what they need for it. */
+/** Every other pair has verified: nodes that lack their own share get the data to compute it. */
 function askForOwnShares(turn: DkgTurn, ids: readonly number[]): void {
   const { record, work } = turn.state;
   for (const id of ids) {
@@ -169,7 +169,7 @@ function finishRound(turn: DkgTurn): void {
     return;
   }
   if (!record.ceremony.mayBeFinal) {
-    // Durable before the first node is asked, since a node that confirms never gives its key up for another attempt.
+    // Durable before the first request, since a node that confirms never discards its key for another attempt.
     const changes = { mayBeFinal: true, verified: sortedPairs(work.verified) };
     commit(turn, progress(record, turn.context, changes), { ...work });
     return;
@@ -223,12 +223,12 @@ function completeDkg(turn: DkgTurn, results: readonly DkgFinished[]): void {
   finalizeDkg(turn, next, { key });
 }
 
-/** Every node has a key of its own: who the owners are. */
+/** For keys with one key a node: the owners. */
 function ownersText(ids: readonly number[], keys: readonly Uint8Array[]): string {
   return `owners: ${ids.map((id, index) => `node ${id} ${addressText(keys[index]!)}`).join(', ')}`;
 }
 
-/** Answers calls whose pairs have all verified, and keeps what they were told. */
+/** Answers calls whose pairs have all verified, and records the acknowledged pairs. */
 function settleJobs(turn: DkgTurn, done: readonly Job[]): void {
   const { record, work } = turn.state;
   const verified = sortedPairs(work.verified);

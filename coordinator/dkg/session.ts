@@ -1,8 +1,8 @@
 /**
  * The actor "dkg/<tenant>/<session>": one DKG session, from InitiateDkg to its key.
  *
- * What a client was told is in the record; everything else is asked of the nodes again after a restart, and they answer
- * alike.
+ * The record holds everything that clients were told; after a restart the actor asks the nodes again for the rest, and they
+ * repeat their answers.
  */
 import type { Behaviour, Context } from '../../actors/contract.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -98,11 +98,11 @@ function open(state: OpenDkg, input: CoordinatorInput, context: Context, config:
       timer(turn, input.name);
       break;
     case 'undelivered':
-      // Gone for now; the request is repeated by timer, or when the cluster says that the node is back.
+      // The node is unreachable; the request is repeated by timer, or when the node reconnects.
       break;
     case 'persistRefused': {
       const { refusal, input: handled } = input;
-      // The state is as it was before the refused step, so every call waits in it; the step's own joins them.
+      // The state is the one before the refused step, so every call waits in it; the call of the refused step joins them.
       if (handled.kind === 'message' && isLocal(handled.message) && handled.message.kind === 'clientCall') {
         work.inbox.push(handled.message.call);
       }
@@ -164,7 +164,7 @@ function localMessage(turn: DkgTurn, message: LocalMessage): void {
   }
 }
 
-/** A key that was made is looked up first: what it is bound to stands in its own record. */
+/** A finished key is loaded first: its own record names the scheme that it is bound to. */
 function inspectDkg(turn: DkgTurn, call: InspectCall): void {
   const { record, work } = turn.state;
   const asks = work.inspections.length === 0;
@@ -173,7 +173,7 @@ function inspectDkg(turn: DkgTurn, call: InspectCall): void {
   else if (asks) turn.effects.push({ kind: 'load', key: keyKey(record.tenant, record.sessionId) });
 }
 
-/** From the record, and in an open session from what is in hand. */
+/** From the record, and in an open session also from the work in memory. */
 function serveInspections(turn: DkgTurn, key: KeyRecord | undefined): void {
   const { record, work } = turn.state;
   const { attempt, culprits = [], played, publicKey, chainCode = '', threshold, totalNodes, curve } = record.ceremony;
@@ -210,7 +210,7 @@ function timer(turn: DkgTurn, name: string): void {
       abandonDkg(turn);
       return;
     case 'idle': {
-      // Shares that a client gave are nowhere else: the session stays in memory with them for its lifetime.
+      // Client-supplied shares exist only in memory, so the session stays in memory for its lifetime.
       const holdsShares = work.supplied.size > 0 && isOpen(turn.state.record.state);
       if (holdsShares && expireDkg(turn)) return;
       if (holdsShares || work.jobs.length > 0 || work.inbox.length > 0) {

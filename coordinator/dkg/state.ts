@@ -1,8 +1,7 @@
 /**
- * The state of a DKG session's actor: the durable record, and the work in hand.
+ * The state of a DKG session's actor: the durable record, and the volatile work.
  *
- * The work is volatile: nodes keep what they dealt and verified, and answer a repeated request alike, so a coordinator that
- * starts anew asks again.
+ * Nodes store the shares that they dealt and verified, and repeat their answers, so a restarted coordinator asks them again.
  */
 import type { Context, Step } from '../../actors/contract.ts';
 import type { DkgTerms } from '../../crypto/dkg-transcripts.ts';
@@ -36,7 +35,7 @@ export type Pair = `${number}>${number}`;
 const pairNames: Pair[][] = [];
 
 export function pair(dealer: number, recipient: number): Pair {
-  // A call that names an impossible node leaves nothing in memory.
+  // A call with an impossible node id stores nothing in memory.
   if (!(dealer >= 0 && dealer <= nodesMax && recipient >= 0 && recipient <= nodesMax)) return `${dealer}>${recipient}`;
   pairNames[dealer] ??= [];
   const names = pairNames[dealer];
@@ -49,7 +48,7 @@ export interface Job {
   readonly call: ExchangeCall;
   /** What it asks for, without the pairs of client-supplied dealers. */
   readonly pairs: readonly (readonly [dealer: number, recipient: number])[];
-  /** One pair that the caller named: it does not fail the session when a node is unreachable. */
+  /** One pair named by the caller: an unreachable node does not fail the session. */
   readonly single: boolean;
   /** The caller supplies the dealer's share. */
   readonly offer: { readonly dealer: number; readonly recipient: number } | undefined;
@@ -67,12 +66,12 @@ export interface Asked {
   readonly job: Job | undefined;
 }
 
-/** A turn changes the collections of a draft, a copy of its own (`beginDkgTurn`); what is in them never changes. */
+/** A turn changes the collections of its own draft (`beginDkgTurn`); their elements never change. */
 export interface DkgWork {
-  /** Calls not looked at yet, oldest first. */
+  /** Unhandled calls, oldest first. */
   readonly inbox: ClientCall[];
   readonly jobs: Job[];
-  /** What real dealers opened with in this attempt; each was checked when it came. */
+  /** The openings of real dealers in this attempt, already checked. */
   readonly openings: Map<number, DkgOpening>;
   readonly boxes: Map<Pair, SealedShare>;
   /** At least what the record has. */
@@ -83,7 +82,7 @@ export interface DkgWork {
   readonly confirmed: Set<number>;
   /** Requests under way, "node/kind". */
   readonly flights: Set<string>;
-  /** Of nodes that owe an answer: repetitions without anything new from them. */
+  /** For nodes that owe an answer: repetitions without a new message from them. */
   readonly silence: Map<number, number>;
   /** Requests without an answer, by their number, oldest first. */
   readonly asked: Map<number, Asked>;
@@ -94,13 +93,13 @@ export interface DkgWork {
   /** Dealers of which a recipient has a client-supplied share. */
   readonly offered: Set<number>;
   /**
-   * Every request of this attempt was this actor's own. Only then does a contradiction between what a node was shown and
-   * what it says prove anything: an actor that was loaded from the record does not know what the one before it relayed.
+   * This actor sent every request of this attempt. Only then does a contradiction between the relayed messages and a node's
+   * claim prove a fault: an actor that was loaded from the record does not know what its predecessor relayed.
    */
   readonly sawAll: boolean;
   watching: boolean;
   ready: ReadonlySet<number> | undefined;
-  /** Who waits for the key to be looked up, to be told what is known. */
+  /** Inspections that wait until the key is loaded. */
   inspections: readonly InspectCall[];
 }
 
@@ -143,7 +142,7 @@ export function waitingDkgCalls(work: DkgWork): ClientCall[] {
   return [...work.jobs.map((job) => job.call), ...work.inbox];
 }
 
-/** The state stays as it is: a step whose write is refused changes nothing. */
+/** It does not change the given state, so a refused write changes nothing. */
 export function beginDkgTurn({ record, work }: OpenDkg, context: Context, config: SessionConfig): DkgTurn {
   const draft: DkgWork = {
     ...work,
@@ -222,7 +221,7 @@ export function leaveDkgRound(turn: DkgTurn): void {
 export function dkgStepOf(turn: DkgTurn): DkgStep {
   const { record, work } = turn.state;
   const waits = work.inbox.length > 0 || work.jobs.length > 0;
-  // Calls that had to wait for the round's end go on, too.
+  // Calls that waited for the round's end continue, too.
   if ((turn.persisted && waits) || (work.inbox.length > 0 && work.jobs.length === 0)) {
     turn.effects.push({ kind: 'send', to: turn.context.self, message: { kind: 'continue' } });
   } else if (!waits && work.inspections.length === 0 && !isOpen(record.state)) {

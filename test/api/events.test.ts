@@ -171,7 +171,7 @@ describe('what is no longer kept', () => {
     expect(answer.statusCode).toBe(status);
     if (status === 400) {
       expect(answer.json().error).toMatchObject({
-        message: 'events are kept from sequence 6 on',
+        message: 'the oldest stored event has the sequence 6',
         details: [{ field: 'after_sequence', issue: 'too_small', message: 'takes 5 or more' }],
       });
     }

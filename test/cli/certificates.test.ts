@@ -88,7 +88,7 @@ describe('the certificates of a deployment', () => {
     expect(new X509Certificate(readFileSync(`${path}.crt`)).subjectAltName).toBe(
       'DNS:redis.internal, IP Address:10.0.0.5',
     );
-    expect(() => issueFor(folder, path, leaf, new Date())).toThrow(/is there already/);
+    expect(() => issueFor(folder, path, leaf, new Date())).toThrow(/exists already/);
   });
 });
 

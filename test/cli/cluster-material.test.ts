@@ -362,6 +362,6 @@ describe('a further cluster', () => {
       'holds a cluster with threshold 2, not 3',
     );
     cpSync(join(folder, 'cluster-2'), join(folder, 'cluster-3'), { recursive: true });
-    expect(() => readRosters(folder, 'sandbox')).toThrow('is of cluster 2, not of cluster 3');
+    expect(() => readRosters(folder, 'sandbox')).toThrow('belongs to cluster 2, not to cluster 3');
   });
 });

@@ -85,7 +85,7 @@ describe('signmesh tokens', () => {
   test('issues a token that a gateway accepts, and shows it once', async () => {
     expect(await tokens('issue', '--tenant', 't1', '--name', 'ops', '--scopes', 'wallets:read, intents:write')).toBe(0);
     const token = /^token +(svc_sk_test_\w+)$/m.exec(out)![1]!;
-    expect(err).toContain('only time');
+    expect(err).toContain('only this once');
     expect(await principal(token)).toMatchObject({ tenant: 't1', scopes: new Set(['wallets:read', 'intents:write']) });
     out = '';
     expect(await tokens('list', '--tenant', 't1')).toBe(0);
@@ -165,8 +165,8 @@ describe('signmesh tokens', () => {
     [['issue', '--all'], '--tenant'],
     [['issue', '--tenant', 'a b', '--all'], '1 to 64 characters'],
     [['issue', '--tenant', 't'], 'Give its scopes'],
-    [['issue', '--tenant', 't', '--scopes', 'wallets:rea'], '"wallets:rea": no such scope'],
-    [['issue', '--tenant', 't', '--scopes', ''], '"": no such scope'],
+    [['issue', '--tenant', 't', '--scopes', 'wallets:rea'], '"wallets:rea": unknown scope'],
+    [['issue', '--tenant', 't', '--scopes', ''], '"": unknown scope'],
     [['issue', '--tenant', 't', '--all', '--expires', '0d'], '3650d'],
     [['issue', '--tenant', 't', '--all', '--expires', '3651d'], '3650d'],
     [['issue', '--tenant', 't', '--all', '--expires', '-1d'], '3650d'],

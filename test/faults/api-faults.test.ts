@@ -94,7 +94,7 @@ describe('a fault of the door', () => {
   test('is refused in a simulated world without the wallet API, which has no door', () => {
     const engine = faultEngine(optionsFor({ world: 'simulated' }));
     expect(() => engine.arm({ fault: 'answer_lost' }, 0)).toThrow(
-      /live only: a simulated world without the wallet API has no door/,
+      /live only: a simulated world without the wallet API has no gateway/,
     );
   });
 });

@@ -52,7 +52,7 @@ describe('a fault in words', () => {
     ],
     [
       { fault: 'delay', target: 'gateway', max_ms: 9, at: { step: 'sign' } },
-      'frames to and from gateway come 0 to 9 ms late from step sign on',
+      'frames to and from gateway arrive 0 to 9 ms late from step sign on',
     ],
   ])('%j', (fault, words) => {
     expect(inWords(fault)).toBe(words);

@@ -119,7 +119,10 @@ extra: 1
     [[key, '{ step: w, wait: { session: k } }'], /session and state come together/],
     [['{ step: w, wait: { fired: f } }'], /no fault has the id f/],
     [['{ step: v, wait: { ms: 1 } }', '{ step: w, wait: { ended: v } }'], /wait\.ended: no other client has a step v/],
-    [['{ step: i, inject: { fault: crash, target: node/7 } }'], /inject\.target: node\/7 is not in this cluster of 5/],
+    [
+      ['{ step: i, inject: { fault: crash, target: node/7 } }'],
+      /inject\.target: node\/7 does not exist in this cluster of 5/,
+    ],
     [
       ['{ step: i, inject: { fault: drop, target: node/1, at: { phase: after } } }'],
       /inject\.at\.phase: .*give at\.point/,
