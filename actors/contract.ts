@@ -1,21 +1,20 @@
 /**
- * The actor contract: what an actor is, and what it may ask of the world.
+ * The actor contract: the definition of an actor, and its effects on the world.
  *
- * An actor gets one input at a time and answers with a step: its next state and a list of effects, as data. It never
- * awaits, reads no clock and draws no randomness of its own: both are handed in with the context. The kernel (kernel/)
- * performs the effects, in a live process or a simulated one. It knows nothing of signing: messages, writes and records
- * are type parameters.
+ * An actor gets one input at a time and answers with a step: its next state and a list of effects, as data. It never awaits,
+ * reads no clock and draws no randomness itself: the context provides both. The kernel (kernel/) performs the effects, in a
+ * live process or a simulated one. It knows nothing of signing: messages, writes and records are type parameters.
  *
- * The law of durability: a step with a `persist` effect takes hold only when its write is durable. Until then the actor
- * gets no other input; then the kernel adopts the step's state and performs the other effects in order. If the write is
- * refused, neither state nor effects take hold and the actor gets `persistRefused` in its old state, with the input that
- * the refused step had handled. So nothing that depends on a write can leave the process before the write is durable.
+ * The law of durability: a step with a `persist` effect takes effect only when its write is durable. Until then the actor gets
+ * no other input; then the kernel adopts the step's state and performs the other effects in order. If the write is refused,
+ * neither state nor effects apply, and the actor gets `persistRefused` in its old state, with the input that the refused step
+ * had handled. So nothing that depends on a write can leave the process before the write is durable.
  */
 
-/** Says who, not where: "coordinator", "node/3", "session/<tenant>/<session>". Segments are joined by "/". */
+/** Names an actor, not its location: "coordinator", "node/3", "session/<tenant>/<session>". Segments are joined by "/". */
 export type Address = string;
 
-/** What travels with a message across every hop. */
+/** The trace data that a message carries across every hop. */
 export interface Trace {
   readonly correlationId: string;
   /** W3C traceparent, or empty. */
@@ -35,23 +34,23 @@ export interface Envelope<M> {
 
 /** Why a message did not reach its mailbox. The sender gets it back as an `undelivered` input. */
 export type UndeliveredReason =
-  /** No such actor here, and no link towards it. */
+  /** This process has no such actor, and no link to it. */
   | 'noRoute'
   /** The receiver's bounded mailbox is full. */
   | 'mailboxFull'
   /** The link's send buffer is full. */
   | 'linkFull';
 
-/** Why a write did not take hold. */
+/** Why a write had no effect. */
 export type Refusal<R> =
-  /** Compare-and-set failed: `current` is the record that stands there (undefined: none). */
+  /** Compare-and-set failed: `current` is the stored record (undefined: none). */
   | { readonly kind: 'conflict'; readonly code: string; readonly current: R | undefined }
-  /** Whether the write took hold is unknown: reload before saying anything about this record. */
+  /** The outcome of the write is unknown: reload the record before answering anything about it. */
   | { readonly kind: 'unavailable'; readonly message: string };
 
 export type Input<M, W, R> =
   | OwnInput<M, R>
-  /** `input`: what the refused step had handled; the old state knows nothing of it. After several refusals, the first. */
+  /** `input`: the input of the refused step, which the old state has not handled. After several refusals, the first. */
   | {
       readonly kind: 'persistRefused';
       readonly write: W;
@@ -76,18 +75,18 @@ export type Effect<M, W> =
       readonly trace?: Trace;
       readonly fresh?: boolean;
     }
-  /** To the sender of the message that is being handled, with its trace. */
+  /** To the sender of the present message, with its trace. */
   | { readonly kind: 'reply'; readonly message: M }
   /** At most one a step. See the law of durability above. */
   | { readonly kind: 'persist'; readonly write: W }
   /** Reads one record; answered by `loaded` or `loadFailed`. */
   | { readonly kind: 'load'; readonly key: string }
-  /** One timer a name: starting it again moves it. */
+  /** One timer a name: starting it again resets it. */
   | { readonly kind: 'startTimer'; readonly name: string; readonly afterMs: number }
   | { readonly kind: 'cancelTimer'; readonly name: string }
-  /** Something worth knowing, for logs, metrics, traces and checkers. Never a secret. */
+  /** An observation for logs, metrics, traces and checkers. Never a secret. */
   | { readonly kind: 'emit'; readonly event: ActorEvent }
-  /** Forget the actor; its next message starts it from its durable record. */
+  /** Evict the actor; its next message starts it from its durable record. */
   | { readonly kind: 'stop' };
 
 /** An observation. `type` is a stable dotted name; `fields` are plain public values. */
@@ -102,7 +101,7 @@ export interface Step<S, M, W> {
   readonly effects: readonly Effect<M, W>[];
 }
 
-/** What the kernel hands in with every input. */
+/** The kernel passes this with every input. */
 export interface Context {
   /** This actor's own address. */
   readonly self: Address;
@@ -142,7 +141,7 @@ export interface Clock {
   nowMs(): number;
 }
 
-/** The Timers port: how time passes, as opposed to the time of day that a Clock tells. */
+/** The Timers port: elapsed time, as opposed to the time of day of a Clock. */
 export interface Timers {
   /** Milliseconds since a fixed moment, never set back: for durations and deadlines within one process. */
   elapsedMs(): number;
@@ -164,6 +163,6 @@ export interface Ports {
 
 /** Takes messages to actors that live elsewhere. */
 export interface Transport<M> {
-  /** Returns undefined when the message is on its way, or why it is not. Never throws. */
+  /** Returns undefined when it has sent the message, or the reason why not. Never throws. */
   send(envelope: Envelope<M>): UndeliveredReason | undefined;
 }

@@ -1,7 +1,7 @@
-/** The text of an error that may be shown: a message may hold a secret, so everything that looks like key material is removed. */
+/** The printable text of an error: a message may hold a secret, so this removes everything that looks like key material. */
 
 const errorCharsMax = 200;
-/** Long unbroken runs of hex, base64 or digits: never worth reading in a log, and possibly a secret. */
+/** Long unbroken runs of hex, base64 or digits: useless in a log, and possibly a secret. */
 const opaqueRun = /[A-Za-z0-9+/=_-]{32,}/g;
 
 export function safeErrorText(error: unknown): string {
@@ -9,7 +9,7 @@ export function safeErrorText(error: unknown): string {
   return text.replace(opaqueRun, '…').slice(0, errorCharsMax);
 }
 
-/** Where it was thrown, without the error's text. */
+/** The place of the throw, without the error's text. */
 export function safeStack(error: unknown): string[] {
   if (!(error instanceof Error) || error.stack === undefined) return [];
   return error.stack

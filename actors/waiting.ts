@@ -1,4 +1,4 @@
-/** What asynchronous code does with timers, over the Timers port: it runs on real and on virtual time. */
+/** Intervals and timeouts for asynchronous code over the Timers port, in real and in virtual time. */
 import type { Cancel, Timers } from './contract.ts';
 
 export function pause(timers: Timers, forMs: number): Promise<void> {
@@ -7,7 +7,7 @@ export function pause(timers: Timers, forMs: number): Promise<void> {
   });
 }
 
-/** Runs `run` again and again, for the first time after `everyMs`, until the returned function is called. */
+/** Runs `run` periodically, first after `everyMs`, until the returned function is called. */
 export function repeat(timers: Timers, everyMs: number, run: () => void): Cancel {
   let cancel = timers.start(everyMs, tick);
   function tick(): void {
@@ -18,8 +18,7 @@ export function repeat(timers: Timers, everyMs: number, run: () => void): Cancel
 }
 
 /**
- * What `work` gives, or what `late` returns or throws when `limitMs` are over first. The work continues then; if it fails,
- * no caller learns of it.
+ * The result of `work`, or that of `late` if `limitMs` pass first. The work then continues; its failure is ignored.
  */
 export async function withinLimit<T, L>(
   timers: Timers,

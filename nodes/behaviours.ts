@@ -1,5 +1,5 @@
 /**
- * The actors of one node, for whichever runtime: "node/<id>" signs, "node/<id>/dkg/<tenant>/<session>" makes keys, and
+ * The actors of one node, for both runtimes: "node/<id>" signs, "node/<id>/dkg/<tenant>/<session>" makes keys, and
  * "node/<id>/vendor/<tenant>/<reference>" has a vendor sign. A final key reaches the signer through the store.
  *
  * Made once for each start of a node process, live or simulated: the boot id must be fresh then.
@@ -45,7 +45,7 @@ export function nodeBehaviours(identity: NodeIdentity): NodeBehaviours {
   };
 }
 
-/** What a node is in every DKG. */
+/** The data of a node that is the same in every DKG. */
 export function dkgPartyOf(identity: Omit<NodeIdentity, 'boot'>): DkgParty {
   const { nodeId, roster, identitySeed, allowClientDealers, sandbox } = identity;
   return {

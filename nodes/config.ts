@@ -1,6 +1,6 @@
 /**
- * The configuration of a node process. The command line reads it from the environment and the data directory; here it is
- * only checked, so that a wrong one is refused before anything is opened.
+ * The configuration of a node process. The command line reads it from the environment and the data directory; this module only
+ * checks it, so that a process refuses a wrong one before it opens anything.
  */
 import type { LinkTls } from '../actors/live/link-tls.ts';
 import { equalBytes } from '../crypto/bytes.ts';

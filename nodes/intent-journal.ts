@@ -1,15 +1,14 @@
 /**
- * The journal of a node's store: what the node has signed for which intent, written in the order in which it happened.
+ * The journal of a node's store: the digests that the node signed for each intent, in order.
  *
- * Every partial signature waits for such a write. LevelDB would make each on a thread of its own, which costs more than the
- * signature; here it is one call to the operating system, on the spot. KeyStore moves what has gathered into LevelDB in one
- * batch, and removes the file.
+ * Every partial signature waits for such a write. LevelDB would make each write on a worker thread, which costs more than the
+ * signature; the journal makes one system call. KeyStore moves the records into LevelDB in one batch, and removes the file.
  *
  * Invariants
- * - What `append` has returned from survives the death of the process (with `sync` a loss of power too).
- * - Files are numbered; a later one holds later records. One file holds whole frames; what follows the last whole one was never
- *   acknowledged and is left out.
- * - Values come encrypted; a frame's checksum finds what a failing disk or a torn write left, no attacker.
+ * - A record survives the death of the process once `append` has returned (with `sync` a power loss too).
+ * - Files are numbered; a later one holds later records. One file holds whole frames; bytes after the last whole one were never
+ *   acknowledged and are ignored.
+ * - Values are already encrypted; a frame's checksum detects a failing disk or a torn write, not an attacker.
  *
  * Frame: 4 bytes length of the body, 4 bytes CRC-32 of it, the body: for each record 4 bytes length and key, 4 bytes length and
  * value. All big-endian.
@@ -39,7 +38,7 @@ export class IntentJournal {
   readonly #file: number;
   #bytes = 0;
   #scratch = Buffer.allocUnsafe(4096);
-  /** A write failed half-way and could not be taken back: nothing that follows would be found again. */
+  /** A write failed half-way and could not be undone: later records would be unreadable. */
   #broken = false;
 
   /** A new, empty file. Throws the system's error. */
@@ -63,7 +62,7 @@ export class IntentJournal {
     this.#bytes += frame.length;
   }
 
-  /** A view: the next call writes over it. */
+  /** A view: the next call overwrites it. */
   #frameOf(records: readonly SealedRecord[]): Buffer {
     let length = headBytes;
     // A character of UTF-16 takes three bytes at most.
@@ -102,7 +101,7 @@ export class IntentJournal {
   }
 }
 
-/** What earlier processes left, oldest first; `next`: a number for a new file. */
+/** The files of earlier processes, oldest first; `next`: a number for a new file. */
 export function leftJournals(folder: string): { readonly files: readonly string[]; readonly next: number } {
   const numbers = readdirSync(folder)
     .flatMap((name) => fileName.exec(name)?.[1] ?? [])

@@ -2,13 +2,13 @@
  * The Store port of a node, on LevelDB: every value encrypted at rest (crypto/at-rest.ts), every write one atomic batch.
  *
  * Invariants
- * - The associated data of a value is its record key and the node id, so that no value can be moved to another place.
+ * - The associated data of a value is its record key and the node id, so that a value moved to another record does not decrypt.
  * - A write that was acknowledged survives the death of the process (the operating system has it); with `sync` also a
  *   loss of power.
- * - A marker record, written at the first opening, tells a wrong storage key at once, before anything is served.
- * - What the node signed for an intent goes into a journal (intent-journal.ts), and from there into LevelDB, many in one batch.
- *   No other record does, so that no share ever lies in a journal.
- * - A deletion is acknowledged when the record's bytes have left the files too: what is deleted is seldom and secret.
+ * - A marker record, written at the first opening, detects a wrong storage key before the node serves requests.
+ * - Records of signed intents go into a journal (intent-journal.ts), and from there into LevelDB, many in one batch. No other
+ *   record does, so that a journal never contains a share.
+ * - A deletion is acknowledged only when the record's bytes have left the files: deletions are rare and concern secrets.
  * - Errors name the record, never its bytes. Record keys (tenant, session) are not encrypted: they are no secret.
  */
 import { rmSync } from 'node:fs';
@@ -20,7 +20,7 @@ import { CryptoError } from '../crypto/errors.ts';
 import { IntentJournal, leftJournals, readJournal } from './intent-journal.ts';
 import { isIntentBucket, type NodeRecord, type NodeWrite, vendorRecordName } from './records/records.ts';
 
-/** What is wrong with a store. */
+/** The faults of a store. */
 export type KeyStoreErrorCode =
   /** The directory cannot be opened: another process has it, or it cannot be read or made. */
   | 'STORE_UNAVAILABLE'
@@ -52,7 +52,7 @@ export interface KeyStoreOptions {
 /** Outside the names that records have ("dkg/…", "key/…", "vendor/…"). */
 const markerKey = 'meta/marker';
 const marker = utf8('signmesh/node-store/v1');
-/** A node must stay small; these are buffers of LevelDB, in bytes. */
+/** Buffers of LevelDB in bytes; small, since a node must use little memory. */
 const levelOptions = {
   keyEncoding: 'utf8',
   valueEncoding: 'view',
@@ -62,7 +62,7 @@ const levelOptions = {
   compression: false,
 } as const;
 
-/** So many records of a journal are moved into LevelDB at once. */
+/** The number of journal records that are moved into LevelDB at once. */
 const movedAtOnce = 512;
 /** A write waits for that when so many have gathered meanwhile. */
 const gatheredMax = 8 * movedAtOnce;
@@ -73,7 +73,7 @@ export class KeyStore implements Store<NodeWrite, NodeRecord> {
   readonly #options: KeyStoreOptions;
   #journal: IntentJournal;
   #journalNumber: number;
-  /** What stands in the journal and not in LevelDB yet, encrypted. */
+  /** The journal's records that are not in LevelDB yet, encrypted. */
   #gathered = new Map<string, Uint8Array>();
   /** The same of the journal before, while it is being moved. */
   #leaving: ReadonlyMap<string, Uint8Array> = new Map();
@@ -108,7 +108,7 @@ export class KeyStore implements Store<NodeWrite, NodeRecord> {
 
   /** Rejects with KeyStoreError RECORD_CORRUPT when the record does not decrypt. */
   async load(key: string): Promise<NodeRecord | undefined> {
-    // On this thread: LevelDB answers in microseconds; a worker thread's detour costs ten times that.
+    // On this thread: LevelDB answers in microseconds; a worker thread costs ten times that.
     const sealed = this.#gathered.get(key) ?? this.#leaving.get(key) ?? this.#level.getSync(key);
     if (sealed === undefined) return undefined;
     const record = decrypt(this.#options, key, sealed);
@@ -130,7 +130,7 @@ export class KeyStore implements Store<NodeWrite, NodeRecord> {
     for (const { key, record } of write.puts) batch.put(key, encrypt(this.#options, key, record));
     for (const key of write.deletes) batch.del(key);
     await batch.write({ sync: this.#options.sync === true });
-    // Until then the old value stands in a log or a table of LevelDB.
+    // Until then a log or a table of LevelDB contains the old value.
     for (const key of write.deletes) await this.#level.compactRange(key, key);
     return { kind: 'written' };
   }
@@ -145,7 +145,7 @@ export class KeyStore implements Store<NodeWrite, NodeRecord> {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    // What cannot be moved stays in its journal, for the next start.
+    // Records that cannot be moved stay in their journal, for the next start.
     await this.#moveAll().catch(() => undefined);
     if (this.#gathered.size === 0 && this.#leaving.size === 0) this.#journal.remove();
     else this.#journal.close();
@@ -225,7 +225,7 @@ async function checkMarker(level: ClassicLevel<string, Uint8Array>, options: Key
   }
 }
 
-/** What is written for every signature is encrypted in the quicker format. */
+/** Records written for every signature use the faster cipher. */
 function encrypt(options: KeyStoreOptions, key: string, record: NodeRecord): Uint8Array {
   const encryptOne = isIntentBucket(key) ? encryptBriefRecord : encryptRecord;
   return encryptOne(options.storageKey, associatedData(options, key), record, options.random);

@@ -1,6 +1,6 @@
 /**
- * The node process: opens the key store, runs the node's actors on the live runtime, and keeps the link to the
- * coordinator up. With key-store.ts the only place of this room that touches the world.
+ * The node process: opens the key store, runs the node's actors on the live runtime, and keeps the link to the coordinator up.
+ * Only this file and key-store.ts of this room do I/O.
  *
  * Logs are JSON lines on stdout, each with role and node id. They carry what actors emit and what the runtime says of
  * itself: names, codes and counts, never a secret.

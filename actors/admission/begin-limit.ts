@@ -1,14 +1,15 @@
 /**
- * How many calls that begin something a process has under way at one other process. It falls when that one refuses some for load,
- * and rises while it takes them: so most of an overload is refused by the caller, before the other is asked. Each of several others
- * has a limit of its own: one that is overloaded does not limit the rest. (Additive increase, multiplicative decrease.)
+ * Limits how many beginning calls a process has in flight at one other process. The limit falls when that process refuses calls
+ * for load, and rises while it accepts them: so the caller refuses most of an overload itself, without asking. Each target
+ * process has its own limit, so an overloaded one does not limit the rest. (Additive increase, multiplicative decrease.)
  *
- * The time of an answer does not count: it holds the delay of this process too, which fewer calls there do not shorten.
+ * The limit ignores the time of answers: it includes the delay of this process, which fewer calls to the other would not
+ * shorten.
  */
 const limitMin = 64;
 const limitMax = 4_096;
 const fall = 0.8;
-/** A burst of refusals is one sign. */
+/** A burst of refusals counts once. */
 const fallEveryMs = 100;
 
 export class BeginLimit {
@@ -28,7 +29,7 @@ export class BeginLimit {
     this.#underWay += 1;
   }
 
-  /** Answered, given up or lost: once for each that started. */
+  /** Answered, abandoned or lost: once for each started call. */
   end(): void {
     this.#underWay -= 1;
   }

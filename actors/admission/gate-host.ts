@@ -9,7 +9,7 @@ export interface GateHostOptions<K extends string> {
   readonly timers: Timers;
   /** The classes of work, each with a gate of its own. */
   readonly gates: Readonly<Record<K, Partial<GateOptions>>>;
-  /** Resolves when what the work depends on has answered; never rejects. Its time counts as delay. */
+  /** Resolves when the dependency of the work has answered; never rejects. Its time counts as delay. */
   readonly probe?: () => Promise<unknown>;
   readonly tickMs?: number;
 }
@@ -48,7 +48,7 @@ export class GateHost<K extends string> {
     this.#all = made.map(([, gate]) => gate);
   }
 
-  /** As last measured; of a time without work it is not. */
+  /** As last measured; not measured while there is no work. */
   get delayMs(): number {
     return this.#delayMs;
   }
@@ -57,7 +57,7 @@ export class GateHost<K extends string> {
     return this.#gates[name];
   }
 
-  /** Milliseconds after which to try again, when work would be refused now. It takes no place. */
+  /** If work would be refused now, the milliseconds after which to retry. It takes no place. */
   refusal(name: K, tenant: string): number | undefined {
     return this.#gates[name].refusal(tenant, this.#timers.elapsedMs());
   }
@@ -104,7 +104,7 @@ export class GateHost<K extends string> {
     }
   }
 
-  /** How long the last probe took, or the one that is under way has taken so far; starts another when there is none. */
+  /** How long the last probe took, or the running one has taken so far; starts another if none runs. */
   #probed(nowMs: number): number {
     if (this.#probe === undefined) return 0;
     if (this.#probedMs !== undefined) return Math.max(this.#probeTookMs, nowMs - this.#probedMs);

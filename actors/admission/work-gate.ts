@@ -1,26 +1,26 @@
 /**
- * Load control for one class of work: it decides which work starts, which waits, and which is refused before it has had
- * any effect. It looks at the work in hand, at how long new work would have to wait, and at the delay of the process.
+ * Load control for one class of work: it decides which work starts, which waits, and which is refused before it has had any
+ * effect. Its inputs are the work in progress, the expected wait of new work, and the delay of the process.
  *
- * - **In hand.** At most `limit` pieces run at once. The limit adapts: it falls while the process is late
- *   (`delayTargetMs`), and rises while work waits although the process is in time. Work that waits for something else than
- *   this process (nodes that are unreachable, say) therefore does not hold up the rest.
+ * - **In progress.** At most `limit` pieces run at once. The limit adapts: it falls while the process is late
+ *   (`delayTargetMs`), and rises while work waits although the process is in time. So work that waits for something outside
+ *   this process (unreachable nodes, for example) does not block the rest.
  * - **Waiting.** The expected wait is the number of pieces ahead over the measured rate at which they start. A burst may wait
  *   `burstWaitMs`. Once work has waited without interruption for `standingAfterMs`, new work may wait `standingWaitMs` only,
  *   so that a lasting overload keeps no long queue (the idea of CoDel, RFC 8289). No work waits longer than `burstWaitMs`.
  * - **Fair.** Tenants start in turn. One tenant may hold `tenantShare` of the places, and a tenant's own queue alone makes it
  *   wait longer than its turn: the flood of one tenant is refused, the calls of the others are not.
  *
- * Pure and synchronous: its host hands in the time and the measured delay, and starts and refuses what it names
- * (gate-host.ts). Invariant: every piece of work that is offered is refused, withdrawn, or started once and then left once.
+ * Pure and synchronous: its host passes in the time and the measured delay, and starts and refuses the work that it returns
+ * (gate-host.ts). Invariant: every offered piece of work is refused, withdrawn, or started once and then left once.
  */
 
 export interface GateOptions {
-  /** Pieces in hand at once: where the limit begins, and its bounds. */
+  /** Pieces in progress at once: the initial limit, and its bounds. */
   readonly limitStart: number;
   readonly limitMin: number;
   readonly limitMax: number;
-  /** Of `limit`: what one tenant may hold. */
+  /** The share of `limit` that one tenant may hold. */
   readonly tenantShare: number;
   readonly burstWaitMs: number;
   readonly standingWaitMs: number;
@@ -71,7 +71,7 @@ const sampleTaken = 20;
 const sampleMinMs = 100;
 const sampleMaxMs = 1_000;
 const sampleWeight = 0.4;
-/** A millisecond: what a gate is taken to start when it has started nothing. */
+/** Starts a millisecond that a gate assumes before its first start. */
 const rateLeast = 1e-6;
 const limitFall = 0.8;
 const limitRise = 0.5;
@@ -113,7 +113,7 @@ export class WorkGate<W extends Work> {
 
   /** Whether work of this tenant would be refused now: the milliseconds after which to try again, or undefined. */
   refusal(tenant: string, nowMs: number): number | undefined {
-    // The first to wait shows how long that takes by now.
+    // The first waiting piece shows the present wait.
     if (this.#waiting === 0 || this.#hasRoom(this.#tenants.get(tenant))) return undefined;
     const { waitingMax, burstWaitMs, standingWaitMs, standingAfterMs } = this.#options;
     const isStanding = nowMs - this.#waitingSinceMs >= standingAfterMs;
@@ -123,7 +123,7 @@ export class WorkGate<W extends Work> {
     return Math.max(1, Math.min(this.#drainMs(), 60_000));
   }
 
-  /** `started`: it is in hand now, and `leave` must be called once. */
+  /** `started`: it runs now, and `leave` must be called once. */
   offer(work: W, nowMs: number): 'started' | 'waits' | 'refused' {
     const known = this.#tenants.get(work.tenant);
     if (this.#waitsNoOneElse(known) && this.#hasRoom(known)) {
@@ -150,7 +150,7 @@ export class WorkGate<W extends Work> {
     return 'waits';
   }
 
-  /** The work is done, or its caller has gone. Repeatable. Answers what starts in its place. */
+  /** The work is done, or its caller has disconnected. Repeatable. Returns the work that starts in its place. */
   leave(work: W): readonly W[] {
     const { state } = work;
     if (state === 'over' || state === 'new') return nothing;
@@ -206,7 +206,7 @@ export class WorkGate<W extends Work> {
     this.#left = 0;
   }
 
-  /** What has waited for too long. */
+  /** The work that has waited for too long. */
   #shedOld(nowMs: number): readonly W[] {
     if (this.#waiting === 0) return nothing;
     const refused: W[] = [];
@@ -221,7 +221,7 @@ export class WorkGate<W extends Work> {
     return refused;
   }
 
-  /** What would have to wait for too long, newest first, of the tenants with most of it. */
+  /** The work that would wait for too long, newest first, of the tenants with the most work. */
   #shedExcess(): readonly W[] {
     if (this.#waiting === 0 || this.#rate === undefined) return nothing;
     const { burstWaitMs } = this.#options;
@@ -250,7 +250,7 @@ export class WorkGate<W extends Work> {
     refused.push(work);
   }
 
-  /** Starts what may start: the tenants take turns. */
+  /** Starts the work that may start: tenants take turns. */
   #fill(): readonly W[] {
     if (this.#waiting === 0 || this.#inHand >= this.#limit) return nothing;
     const started: W[] = [];
@@ -288,7 +288,7 @@ export class WorkGate<W extends Work> {
     return (tenant?.inHand ?? 0) < Math.ceil(this.#limit * this.#options.tenantShare);
   }
 
-  /** Whether new work of this tenant would overtake none: neither its own, nor others that may start. */
+  /** Whether new work of this tenant would overtake no other: neither its own, nor work that may start. */
   #waitsNoOneElse(tenant: OfTenant<W> | undefined): boolean {
     return this.#waiting === 0 || ((tenant?.waiting ?? 0) === 0 && this.#inHand < this.#limit);
   }
@@ -315,7 +315,7 @@ export class WorkGate<W extends Work> {
     return tenant;
   }
 
-  /** Forgets a tenant that has nothing left, and withdrawn work when nothing else waits. */
+  /** Drops a tenant without work, and withdrawn work when nothing else waits. */
   #settle(name: string, tenant: OfTenant<W>): void {
     if (tenant.waiting > 0) return;
     tenant.queue = [];

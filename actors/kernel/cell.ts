@@ -1,5 +1,5 @@
 /**
- * What the kernel keeps of one running actor, and of its timers.
+ * The kernel's data of one running actor, and of its timers.
  *
  * Phases: `unstarted` (its start state is yet to be made), `loading` (its durable record is being read), `idle` (gets
  * the next input when there is one), `persisting` (a write is under way; nothing else gets in), `backingOff` (its
@@ -9,7 +9,7 @@ import type { Address, Behaviour, Input, Trace } from '../contract.ts';
 import { Mailbox } from './mailbox.ts';
 import type { RestartPacer } from './restart-pacer.ts';
 
-/** A behaviour whose state type is its own affair: the kernel only carries the state from step to step. */
+/** A behaviour with an opaque state type: the kernel only passes the state from step to step. */
 // biome-ignore lint/suspicious/noExplicitAny: the state type is existential, which TypeScript cannot say otherwise.
 export type AnyBehaviour<M, W, R> = Behaviour<any, M, W, R>;
 
@@ -24,14 +24,14 @@ export class Cell<M, W, R> {
   readonly behaviour: AnyBehaviour<M, W, R>;
   readonly mailbox = new Mailbox<Input<M, W, R>>();
   phase: 'unstarted' | 'loading' | 'idle' | 'persisting' | 'backingOff' | 'gone' = 'unstarted';
-  /** The host has been told that it has work, and has not given it a turn yet. */
+  /** The kernel has reported work to the host, which has not given it a turn yet. */
   queued = false;
-  /** Rises with every (re)start and stop: what was asked for by an earlier life is not answered to a later one. */
+  /** Rises with every (re)start and stop: answers to requests of an earlier life do not reach a later one. */
   life = 0;
   state: unknown = undefined;
   /** The durable record to start from. */
   record: R | undefined = undefined;
-  /** Of the message that is being handled, also while its write is under way and refused. */
+  /** Of the present message, also while its write is pending and after it was refused. */
   origin: Origin | undefined = undefined;
   timers: Map<string, Timer<M, W, R>> | undefined = undefined;
   restarts: RestartPacer | undefined = undefined;
@@ -53,15 +53,14 @@ export interface TimerInput {
 }
 
 /**
- * A running timer: of an actor, or of the kernel, which waits before it restarts the actor. One that has fired but whose
- * input still waits in the mailbox counts as running until the actor gets it: cancelling or moving it meanwhile takes the
- * input back.
+ * A running timer: of an actor, or of the kernel, which waits before it restarts the actor. A fired timer whose input still
+ * waits in the mailbox counts as running until the actor gets it: cancelling or resetting it removes the input.
  */
 export class Timer<M, W, R> {
   readonly cell: Cell<M, W, R>;
-  /** undefined: it is the kernel's. */
+  /** undefined: it belongs to the kernel. */
   readonly name: string | undefined;
-  /** The host's own, to cancel by. */
+  /** The host's handle, to cancel the timer. */
   handle: unknown = undefined;
   /** Made when it fires. */
   input: TimerInput | undefined = undefined;

@@ -1,6 +1,6 @@
 /**
- * The port between the kernel and the world that runs it. The kernel decides and gives orders; the host has the clock,
- * timers, a store and a way to other processes, and tells the kernel what came of each order. Hosts: the live runtime
+ * The port between the kernel and the world that runs it. The kernel decides and gives orders; the host has the clock, timers,
+ * a store and a transport to other processes, and reports the result of each order to the kernel. Hosts: the live runtime
  * (actors/live/system.ts) and a simulated process (sim/machine.ts).
  */
 import type {
@@ -18,38 +18,38 @@ import type { Cell, Timer } from './cell.ts';
 
 export type Unavailable = Extract<Refusal<never>, { kind: 'unavailable' }>;
 
-/** What a read found, or why the store did not answer. */
+/** The result of a read, or the reason why the store did not answer. */
 export type Found<R> = { readonly record: R | undefined } | Unavailable;
 
-/** What became of a write. */
+/** The outcome of a write. */
 export type Written<R> = WriteOutcome<R> | Unavailable;
 
-/** A write under way: the host hands it back with the outcome. */
+/** A pending write: the host returns it with the outcome. */
 export interface PendingWrite<M, W, R> {
   readonly cell: Cell<M, W, R>;
   readonly life: number;
   readonly step: Step<unknown, M, W>;
   readonly write: W;
-  /** What the step has handled. undefined: it starts the actor, and there is no old state to refuse it in. */
+  /** The input of the step. undefined: it starts the actor, so there is no old state for a refusal. */
   readonly input: Input<M, W, R> | undefined;
 }
 
-/** A read under way: the host hands it back with what it found. */
+/** A pending read: the host returns it with the result. */
 export interface PendingLoad<M, W, R> {
   readonly cell: Cell<M, W, R>;
   readonly life: number;
   readonly key: string;
-  /** It is the record that the actor starts from; otherwise the actor has asked for it. */
+  /** It is the record from which the actor starts; otherwise the actor requested it. */
   readonly starting: boolean;
 }
 
-/** All that is kept of an input that no actor will take: a message may hold secrets. */
+/** The only data kept of an input that no actor will handle, since a message may hold secrets. */
 export interface DeadLetter {
   readonly address: Address;
   /** Who sent the message; empty for other inputs. */
   readonly from: Address;
   readonly inputKind: string;
-  /** What the host's `describe` says about the message, e.g. its case; empty for other inputs. */
+  /** The host's `describe` of the message, e.g. its case; empty for other inputs. */
   readonly messageCase: string;
   /** `bug`: the actor threw. `unavailable`: its durable record could not be read. */
   readonly cause: 'bug' | 'unavailable';
@@ -72,7 +72,7 @@ export interface KernelHost<M, W, R> {
   /** Answered by `kernel.fired`, later. The host may keep what it needs to cancel in `timer.handle`. */
   readonly startTimer: (timer: Timer<M, W, R>, afterMs: number) => void;
   readonly cancelTimer: (timer: Timer<M, W, R>) => void;
-  /** Takes a message to another process; answers undefined, or why it is not on its way. */
+  /** Sends a message to another process; returns undefined, or the reason why it could not. */
   readonly send: (envelope: Envelope<M>) => UndeliveredReason | undefined;
   readonly emit: (address: Address, event: ActorEvent) => void;
   /** A public name for a message, e.g. its case. */

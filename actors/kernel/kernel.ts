@@ -1,14 +1,14 @@
 /**
- * The kernel: runs the actors of one process by the contract (../contract.ts). It is pure and synchronous. A host
- * (host.ts) tells it what happened (a message came, a write is durable or refused, a record was read, a timer fired) and
- * carries out its orders; so the same laws hold for real processes and for simulated ones.
+ * The kernel: runs the actors of one process by the contract (../contract.ts). It is pure and synchronous. A host (host.ts)
+ * reports events (a message came, a write is durable or refused, a record was read, a timer fired) and performs its orders; so
+ * the same laws hold for real processes and for simulated ones.
  *
  * Invariants
- * - The law of durability: a step with a write takes hold only when the host says that the write is durable. Until then
- *   its actor gets no other input.
+ * - The law of durability: a step with a write takes effect only when the host reports the write as durable. Until then its
+ *   actor gets no other input.
  * - Between two inputs of one actor lie all effects of the first. A turn gives an actor one input.
- * - Mailboxes are bounded for messages. What the kernel owes an actor (timers, loads, undelivered sends) is never
- *   refused: it is bounded by what the actor asked for.
+ * - Mailboxes are bounded for messages. Inputs that the kernel owes an actor (timers, loads, undelivered sends) are never
+ *   refused: the actor's own requests bound them.
  * - An actor that throws is restarted from its durable record (supervisor.ts); its input becomes a dead letter.
  */
 import { prefixTable } from '../address.ts';
@@ -52,7 +52,7 @@ export class Kernel<M, W, R> {
     return outcome === 'elsewhere' ? 'noRoute' : outcome;
   }
 
-  /** The actor's turn, which the kernel has asked for with `ready`: it gets its next input. */
+  /** The actor's turn, requested by the kernel with `ready`: it gets its next input. */
   turn(cell: Cell<M, W, R>): void {
     cell.queued = false;
     if (this.#closed) return;
@@ -69,7 +69,7 @@ export class Kernel<M, W, R> {
     if (outcome.kind === 'written') this.#adopt(cell, step);
     // Once closed, no message about this record may leave.
     else if (this.#closed) return;
-    // There is no old state to refuse in: the record has moved on, so the actor starts anew from it.
+    // There is no old state for the refusal: the record has changed, so the actor restarts from it.
     else if (input === undefined) this.#supervisor.restart(cell, true);
     else this.#feed(cell, refusedInput(input, write, outcome));
     this.#schedule(cell);
@@ -94,7 +94,7 @@ export class Kernel<M, W, R> {
     }
   }
 
-  /** Takes no more input and cancels all timers. Steps whose writes are under way still take hold, and what they send leaves. */
+  /** Takes no more input and cancels all timers. Steps with pending writes still take effect, and their messages leave. */
   close(): void {
     this.#closed = true;
     for (const cell of this.#cells.values()) {
@@ -103,7 +103,7 @@ export class Kernel<M, W, R> {
     }
   }
 
-  /** Ends every actor: nothing happens any more, whatever the host still reports. */
+  /** Ends every actor: later reports of the host have no effect. */
   end(): void {
     this.#closed = true;
     for (const cell of this.#cells.values()) this.#supervisor.evict(cell);
@@ -205,7 +205,7 @@ export class Kernel<M, W, R> {
       const effect = effects[index] as Effect<M, W>;
       if (effect.kind === 'stop') stops = true;
       else this.#perform(cell, effect);
-      // An order may end this process (a fault in the simulated world): what follows never happened.
+      // An order may end this process (a fault in the simulated world): the rest of the step never happens.
       if (cell.phase === 'gone') return;
     }
     if (stops) this.#supervisor.stopped(cell);
@@ -267,7 +267,7 @@ export class Kernel<M, W, R> {
   }
 }
 
-/** Whether the fired timer's input is still wanted; it stops counting as running. */
+/** Whether the fired timer's input is still needed; the timer stops counting as running. */
 function claimTimer<M, W, R>(cell: Cell<M, W, R>, input: TimerInput): boolean {
   if (cell.timers?.get(input.name)?.input !== input) return false;
   cell.timers.delete(input.name);

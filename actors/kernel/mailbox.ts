@@ -1,9 +1,8 @@
 /**
- * A first-in, first-out queue without per-item allocation: what waits in front of an actor, and the live host's queue
- * of actors that have work. It sets no bound of its own; the kernel compares `length` with the behaviour's `mailboxMax`.
+ * A first-in, first-out queue without per-item allocation: an actor's mailbox, and the live host's queue of actors with work.
+ * It sets no bound of its own; the kernel compares `length` with the behaviour's `mailboxMax`.
  *
- * Invariant: items leave in the order in which they came; the slots that they leave are cleared, so that no message
- * outlives its handling here.
+ * Invariant: items leave in order of arrival; the queue clears their slots, so that it retains no handled message.
  */
 export class Mailbox<T> {
   #slots: (T | undefined)[] = [];

@@ -1,8 +1,8 @@
-/** The pace at which an actor that fails again and again is restarted. */
+/** Limits the restarts of an actor that fails repeatedly. */
 
 /** Restarts within the window count together. */
 const windowMs = 10_000;
-/** So many restarts a window happen at once; those beyond wait. */
+/** The number of immediate restarts a window; further ones wait. */
 const immediateMax = 3;
 /** The first wait; doubled with every further restart of the window. */
 export const backOffMinMs = 100;
@@ -12,9 +12,9 @@ const backOffMaxMs = 5_000;
 export class RestartPacer {
   #timesMs: number[] = [];
 
-  /** Counts a restart and returns how long it has to wait, in milliseconds; 0: not at all. */
+  /** Counts a restart and returns its wait in milliseconds; 0: none. */
   next(nowMs: number): number {
-    // After a clock jumped back, times in the future would count for ever.
+    // After a clock jumps back, times in the future would never expire.
     this.#timesMs = this.#timesMs.filter((timeMs) => timeMs <= nowMs && timeMs > nowMs - windowMs);
     this.#timesMs.push(nowMs);
     const excess = this.#timesMs.length - immediateMax;

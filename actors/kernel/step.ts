@@ -1,6 +1,6 @@
 /**
- * What the contract asks of a step, checked before any of it takes hold: at most one `persist`, and a `reply` only where
- * a message is being handled. A step that breaks the contract is a bug of its actor; the kernel treats it like a throw.
+ * Checks the contract's rules for a step before it takes effect: at most one `persist`, and a `reply` only while handling a
+ * message. A step that breaks the contract is a bug of its actor; the kernel treats it like a throw.
  */
 import type { Effect, Input, Refusal, Step } from '../contract.ts';
 

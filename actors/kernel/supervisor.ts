@@ -1,10 +1,10 @@
 /**
- * Starts, restarts and evicts actors: reads the durable record that an actor starts from, restarts one that threw at a
- * bounded pace, and makes dead letters of what it could not take.
+ * Starts, restarts and evicts actors: reads the durable record of an actor, restarts an actor that threw at a bounded rate, and
+ * turns its failed inputs into dead letters.
  *
- * Invariants: a restart keeps nothing of the failed state; an input that made an actor throw is not given to it again;
- * of a dead letter only metadata is kept. An order may end this process (a fault in the simulated world): then the cell
- * is `gone`, and nothing more happens to it.
+ * Invariants: a restart discards the failed state; an actor never gets an input again that made it throw; a dead letter
+ * contains only metadata. An order may end this process (a fault in the simulated world): then the cell is `gone`, and no step
+ * follows.
  */
 import type { Address, Input } from '../contract.ts';
 import { safeErrorText } from '../error-text.ts';
@@ -22,7 +22,7 @@ export class Supervisor<M, W, R> {
   readonly #cells: Map<Address, Cell<M, W, R>>;
   readonly #schedule: (cell: Cell<M, W, R>) => void;
 
-  /** `schedule` tells the host of a cell that has work. */
+  /** `schedule` reports a cell with work to the host. */
   constructor(host: KernelHost<M, W, R>, cells: Map<Address, Cell<M, W, R>>, schedule: (cell: Cell<M, W, R>) => void) {
     this.#host = host;
     this.#cells = cells;
@@ -35,7 +35,7 @@ export class Supervisor<M, W, R> {
     try {
       key = cell.behaviour.durableKey(cell.address);
     } catch {
-      // An address from which no key can be made: `start` decides, with no record.
+      // The address has no record key: `start` decides, without a record.
       key = undefined;
     }
     if (key === undefined) {
@@ -47,7 +47,7 @@ export class Supervisor<M, W, R> {
     this.#host.load({ cell, life: cell.life, key, starting: true });
   }
 
-  /** The store has answered for the record that the actor starts from. */
+  /** The store has answered the read of the actor's record. */
   found(cell: Cell<M, W, R>, found: Found<R>): void {
     if ('kind' in found) {
       this.#loadFailed(cell, found.message);
@@ -111,7 +111,7 @@ export class Supervisor<M, W, R> {
     cell.mustStart = mustStart;
     cell.restarts ??= new RestartPacer();
     const waitMs = cell.restarts.next(this.#host.nowMs());
-    // An actor that cannot even start is tried again only for a message that came meanwhile.
+    // An actor that cannot start is retried only for a message that has arrived since.
     const pauseMs = mustStart ? waitMs : Math.max(waitMs, backOffMinMs);
     if (pauseMs === 0) {
       this.load(cell);
@@ -146,7 +146,7 @@ export class Supervisor<M, W, R> {
     this.#cells.delete(cell.address);
   }
 
-  /** Its timers end, and the inputs that only this life asked for. Messages stay. */
+  /** Its timers end, and so do inputs requested by this life. Messages stay. */
   #endLife(cell: Cell<M, W, R>): void {
     cell.life += 1;
     cell.state = undefined;

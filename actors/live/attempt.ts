@@ -1,4 +1,4 @@
-/** Asks a port that should answer with a promise; one that throws instead of rejecting is treated alike. */
+/** Calls a port that returns a promise; treats a synchronous throw like a rejection. */
 export function attempt<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return ask();

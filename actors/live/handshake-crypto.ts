@@ -99,7 +99,7 @@ function uint32(value: number): Uint8Array {
 
 type Side = 'peer' | 'coordinator';
 
-/** What a side signs and authenticates: its own label, so that neither side's proof serves the other. */
+/** The text that a side signs and authenticates: with its own label, so that neither side's proof is valid for the other. */
 function proofMessage(side: Side, transcript: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from(`${transcriptLabel}/${side}\0`), transcript]);
 }
@@ -114,7 +114,7 @@ export function prove(side: Side, transcript: Uint8Array, joinSecret: Uint8Array
   return { joinMac: joinMacOf(joinSecret, message), signature: identity.sign(message) };
 }
 
-/** Both halves are always checked, the MAC in constant time, so that neither answer nor timing says which was wrong. */
+/** It always checks both halves, the MAC in constant time, so that neither answer nor timing reveals which was wrong. */
 export function proofHolds(
   side: Side,
   transcript: Uint8Array,

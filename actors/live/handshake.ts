@@ -1,19 +1,19 @@
 /**
- * The handshake of a fresh link, both sides, as machines without I/O: Challenge → Hello → Welcome or Refused
- * (docs/wire.md). A peer proves that it knows the cluster's join secret and that it is the roster's node or gateway;
- * the coordinator then proves the same of itself. Both prove it over one transcript with a fresh nonce of each side, so
- * that nothing recorded can be played again; over TLS the transcript holds the channel's binding, so that nothing can be
- * relayed from one TLS connection into another.
+ * The handshake of a fresh link, both sides, as machines without I/O: Challenge → Hello → Welcome or Refused (docs/wire.md). A
+ * peer proves that it knows the cluster's join secret and that it is the roster's node or gateway; the coordinator then proves
+ * its own identity in the same way. Both proofs cover one transcript with a fresh nonce of each side, so that a recording
+ * cannot be replayed; over TLS the transcript contains the channel binding, so that messages cannot be relayed from one TLS
+ * connection into another.
  *
- * Invariants: a machine takes one step of the other side at a time and no step twice; whatever arrives, it answers with
- * a verdict and never throws; a refusal never says which secret part failed.
+ * Invariants: a machine handles one step of the other side at a time and no step twice; it answers every input with a verdict
+ * and never throws; a refusal never reveals which secret part failed.
  */
 import type { Address } from '../contract.ts';
 import { type Identity, nonceBytes, proofHolds, prove, transcriptDigest } from './handshake-crypto.ts';
 import type { Channel } from './link-tls.ts';
 import { type Challenge, type HandshakeCodec, type Hello, roleGateway, roleNode } from './wire-port.ts';
 
-/** Why a link did not come about. */
+/** Why a link could not be established. */
 export const refusalCodes = Object.freeze([
   'PROTOCOL_VERSION',
   'CLUSTER_MISMATCH',
@@ -39,7 +39,7 @@ export const refusalMessages: Readonly<Record<RefusalCode, string>> = Object.fre
   TOO_LARGE: 'a handshake message is too large',
 });
 
-/** No handshake message comes near this. */
+/** No valid handshake message is this large. */
 export const handshakeBytesMax = 4096;
 
 /** A boot id goes into addresses and logs. */
@@ -81,7 +81,7 @@ export type HelloVerdict = { readonly kind: 'accepted'; readonly peer: Peer; rea
 export interface ServerHandshake {
   /** The first message to the peer. */
   readonly challenge: Uint8Array;
-  /** Judges what must be the peer's Hello. The welcome is the caller's to send once the id is free. */
+  /** Evaluates the peer's Hello. The caller sends the Welcome once the id is free. */
   receive(bytes: Uint8Array): HelloVerdict;
 }
 
@@ -127,7 +127,7 @@ function evaluateHello(
     return refused('MALFORMED');
   }
   const known = role === 'node' || hello.nodeId === 0 ? config.peerKey(role, hello.nodeId) : undefined;
-  // Keys are public: an ordinary comparison gives nothing away.
+  // Keys are public: an ordinary comparison leaks nothing.
   if (known === undefined || Buffer.compare(known, hello.publicKey) !== 0) return refused('UNKNOWN_PEER');
   if (channel !== undefined) {
     const name = config.certificateName?.(role, hello.nodeId);
@@ -240,7 +240,7 @@ function refused(code: RefusalCode): Refusal {
   return { kind: 'refused', code };
 }
 
-/** What a stranger writes into a refusal does not reach a log. */
+/** The text of an unauthenticated refusal must not reach a log. */
 function knownCode(code: string): RefusalCode {
   return refusalCodes.find((known) => known === code) ?? 'MALFORMED';
 }

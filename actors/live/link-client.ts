@@ -2,11 +2,11 @@
  * A peer's side of its one link: a node's or a gateway's, towards the coordinator. It is the Transport of everything
  * that is not local.
  *
- * Its part: it connects, proves itself, checks the coordinator's proof against the pinned key, and comes back for ever
- * when the link breaks, so that processes may start in any order.
+ * It connects, authenticates, checks the coordinator's proof against the pinned key, and reconnects for ever when the link
+ * breaks, so that processes may start in any order.
  *
- * Invariants: at most one connection at a time; `onUp` and `onDown` alternate; nothing is sent or taken before the
- * coordinator's proof held.
+ * Invariants: at most one connection at a time; `onUp` and `onDown` alternate; it sends and accepts no frame before it has
+ * verified the coordinator's proof.
  */
 import { type RawData, WebSocket } from 'ws';
 import type { Envelope, RandomBytes, Transport, UndeliveredReason } from '../contract.ts';
@@ -21,10 +21,10 @@ export interface LinkClientOptions<M> {
   /** wss://host:port of the coordinator, or ws:// for a plain link. */
   readonly url: string;
   readonly handshake: ClientHandshakeConfig;
-  /** For wss:// URLs: this side's certificate, and what the coordinator's must say. */
+  /** For wss:// URLs: this side's certificate, and the required name of the coordinator's. */
   readonly tls?: (LinkTls & { readonly coordinatorName: string }) | undefined;
   readonly codec: WireCodec<M>;
-  /** Where inbound envelopes go: the system's `deliver`. */
+  /** Receives inbound envelopes: the system's `deliver`. */
   readonly deliver: (envelope: Envelope<M>) => UndeliveredReason | undefined;
   /** An inbound envelope that `deliver` refused. */
   readonly onRefused?: (envelope: Envelope<M>, reason: UndeliveredReason) => void;
@@ -45,7 +45,7 @@ export interface BackOff {
   readonly minMs: number;
   /** 2,000. */
   readonly maxMs: number;
-  /** After a refusal that a quick retry cannot mend. 5,000. */
+  /** After a refusal that a quick retry cannot resolve. 5,000. */
   readonly refusedMs: number;
 }
 
@@ -115,8 +115,8 @@ export class LinkClient<M> implements Transport<M> {
       perMessageDeflate: false,
       maxPayload: this.#limits.messageBytesMax,
       handshakeTimeout: handshakeTimeoutMs,
-      // RFC 6455 masks a client's bytes so that a script in a browser cannot steer what a proxy sees. Nothing of the
-      // kind runs here, and an all-zero mask is a mask that costs neither side anything.
+      // RFC 6455 masks a client's bytes so that a script in a browser cannot control the bytes that a proxy sees. No browser
+      // runs here, and an all-zero mask costs neither side anything.
       generateMask: (mask) => mask.fill(0),
     });
     this.#ws = ws;
@@ -177,7 +177,7 @@ export class LinkClient<M> implements Transport<M> {
       codec: this.#options.codec,
       limits: this.#limits,
       log: this.#log,
-      // The coordinator has proved itself and is the hub: it speaks for every actor that is not ours.
+      // The coordinator has authenticated and is the hub: it may send for every actor of other processes.
       maySpeakFor: () => true,
       onEnvelope: (envelope) => {
         const reason = this.#options.deliver(envelope);
@@ -195,12 +195,12 @@ export class LinkClient<M> implements Transport<M> {
     this.#options.onUp?.(coordinatorBoot);
   }
 
-  /** Says once what is wrong, and again only when it changes. */
+  /** Logs a problem once, and again only when it changes. */
   #complain(code: string): void {
     if (this.#lastComplaint === code) return;
     this.#lastComplaint = code;
     const { url } = this.#options;
-    // A certificate that the coordinator refuses ends the connection without a word to its holder.
+    // When the coordinator refuses a certificate, the connection ends without a message to the peer.
     const hint = isTls(url) &&
       code === 'ECONNRESET' && { hint: 'perhaps it refuses our certificate: its log says why' };
     this.#log.warn({ code, url, ...hint }, 'no link to the coordinator; retrying');

@@ -1,13 +1,12 @@
 /**
- * The coordinator's side of all links: listens, shakes hands, and is the Transport towards nodes and gateways.
+ * The coordinator's side of all links: listens, performs handshakes, and is the Transport to nodes and gateways.
  *
- * Its part: it decides who is admitted (handshake.ts), gives each address at most one live link, and routes an envelope
- * by the first two segments of its receiver. A peer's frames must come from under the peer's own address.
+ * It admits peers (handshake.ts), gives each address at most one live link, and routes an envelope by the first two segments of
+ * its receiver. The sender of a peer's frames must be at or below the peer's own address.
  *
- * Invariants: `onPeerUp` and `onPeerDown` alternate for each address, and a link that takes over an id comes up after
- * the old one went down. Nothing a stranger sends before its proof reaches an actor or costs more than
- * `unprovenBytesMax` and `handshakeTimeoutMs`. With `tls` nothing of a stranger without a certificate of ours reaches the parser
- * of HTTP.
+ * Invariants: `onPeerUp` and `onPeerDown` alternate for each address, and a link that takes over an id comes up after the old
+ * one went down. An unauthenticated peer reaches no actor and costs at most `unprovenBytesMax` and `handshakeTimeoutMs`. With
+ * `tls`, bytes of a peer without a valid certificate do not reach the HTTP parser.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -54,7 +53,7 @@ export interface LinkServerOptions<M> {
   readonly handshakeTimeoutMs?: number;
   /** How long the holder of an id has to answer when another peer claims it. 1,000. */
   readonly probeTimeoutMs?: number;
-  /** Connections in their handshake, at most; more are turned away with HTTP 503. 256. */
+  /** The most connections in their handshake; further ones get HTTP 503. 256. */
   readonly handshakesMax?: number;
 }
 
@@ -148,7 +147,7 @@ export class LinkServer<M> implements Transport<M> {
     return this.#options.tls === undefined ? 'ws' : 'wss';
   }
 
-  /** Bounds the connections whose TLS is not settled, and names why one was refused. */
+  /** Bounds the connections in a TLS handshake, and logs the reason of a refusal. */
   #watchTls(): void {
     this.#http.on('connection', (socket: Socket) => {
       const remote = remoteOf(socket);
@@ -162,7 +161,7 @@ export class LinkServer<M> implements Transport<M> {
     this.#http.on('secureConnection', (socket: TLSSocket) => this.#opening.delete(remoteOf(socket)));
     this.#http.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
       const code = refusalOf(error, socket);
-      // A probe of the port connects and says nothing.
+      // A port probe connects and sends nothing.
       if (code === undefined && error.code === 'ECONNRESET') return;
       const fields = { code: code ?? 'TLS_FAILED', remote: remoteOf(socket), reason: error.code ?? error.name };
       this.#log.warn(fields, 'a link was refused');
@@ -202,7 +201,7 @@ export class LinkServer<M> implements Transport<M> {
       unprovenBytes += chunk.length;
       if (settled || unprovenBytes <= unprovenBytesMax) return;
       refuse('TOO_LARGE');
-      // Nothing more of it is read, not even a farewell.
+      // It reads nothing more of it, not even a close frame.
       ws.pause();
     };
     const take = (data: RawData, isBinary: boolean) => {
@@ -234,7 +233,7 @@ export class LinkServer<M> implements Transport<M> {
     ws.send(handshake.challenge, ignore);
   }
 
-  /** `peer`: whose proof held and was refused all the same. Before its proof a stranger has no name but its address. */
+  /** `peer`: authenticated, but refused. Before authentication only its network address is known. */
   #refuse(ws: WebSocket, code: RefusalCode, remote: string, peer?: Address): void {
     this.#log.warn({ code, remote, ...(peer !== undefined && { peer }) }, 'a link was refused');
     if (ws.readyState !== ws.OPEN) return;
@@ -242,7 +241,7 @@ export class LinkServer<M> implements Transport<M> {
     closeSocket(ws, 'HANDSHAKE_REFUSED', this.#limits.closeGraceMs, code);
   }
 
-  /** Finds out whether the id is free, or its holder dead. */
+  /** Checks whether the id is free, or its holder dead. */
   #claim(peer: Peer, ws: WebSocket, answer: (admitted: boolean) => void): void {
     const holder = this.#links.get(peer.address);
     if (holder === undefined) {

@@ -1,9 +1,9 @@
 /**
- * TLS below a link: who may speak plain, what both ends ask of each other's certificate, and the names of refusals.
+ * TLS below a link: when plain links are allowed, the checks of both certificates, and the names of refusals.
  *
- * TLS 1.3 alone, with certificates of both ends under the deployment's own authority. A certificate names who may show it
- * by one URI; host names do not matter. The handshake above it (handshake.ts) signs the channel binding of RFC 9266, so an
- * authority that signs for an attacker does not put him into the middle: the identities are pinned.
+ * Only TLS 1.3, with certificates of both ends under the deployment's own authority. A certificate names its holder by one URI;
+ * host names do not matter. The handshake above it (handshake.ts) signs the channel binding of RFC 9266, and the identities are
+ * pinned, so even an authority that issues certificates to an attacker does not make a man in the middle possible.
  */
 import type { IncomingMessage } from 'node:http';
 import type { ServerOptions } from 'node:https';
@@ -25,7 +25,7 @@ export interface Channel {
   readonly names: readonly string[];
 }
 
-/** Why TLS did not come about, or was not taken. */
+/** Why TLS failed or was refused. */
 export type TlsRefusalCode =
   | 'NOT_TLS'
   | 'TLS_VERSION'
@@ -41,7 +41,7 @@ const version = 'TLSv1.3';
 const bindingLabel = 'EXPORTER-Channel-Binding';
 export const bindingBytes = 32;
 
-/** OpenSSL's and Node's words, by ours. The first that fits. */
+/** OpenSSL's and Node's error codes for each of our codes. The first match counts. */
 const wordings: readonly (readonly [RegExp, TlsRefusalCode])[] = [
   [/^CERT_HAS_EXPIRED$|ALERT_CERTIFICATE_EXPIRED/, 'CERTIFICATE_EXPIRED'],
   [/^CERT_NOT_YET_VALID$/, 'CERTIFICATE_NOT_YET_VALID'],
@@ -65,7 +65,7 @@ export function tlsRefusal(code: string | undefined): TlsRefusalCode | undefined
   return code === undefined ? undefined : wordings.find(([pattern]) => pattern.test(code))?.[1];
 }
 
-/** A client gets an answer that is not TLS as EPROTO, with OpenSSL's words in the message alone. */
+/** A client reports a non-TLS answer as EPROTO, with OpenSSL's reason only in the message. */
 export function clientRefusal({ code, message }: NodeJS.ErrnoException): TlsRefusalCode | undefined {
   if (code !== 'EPROTO') return tlsRefusal(code);
   return tlsRefusal(message.replaceAll(' ', '_').toUpperCase()) ?? 'TLS_FAILED';
@@ -109,13 +109,13 @@ export function channelOf({ socket }: Pick<IncomingMessage, 'socket'>): Channel 
   return { binding, names: namesIn(tls.getPeerCertificate().subjectaltname ?? '') };
 }
 
-/** Node writes a name with a comma or a quote in quotes: such a one is none of ours, and equals none. */
+/** Node quotes a name that contains a comma or a quote: our names contain neither. */
 function namesIn(subjectAltName: string): readonly string[] {
   const prefix = 'URI:';
   return subjectAltName.split(', ').flatMap((part) => (part.startsWith(prefix) ? [part.slice(prefix.length)] : []));
 }
 
-/** "localhost", 127.0.0.0/8, ::1. Other names count as another host's: who answers to them is not known. */
+/** "localhost", 127.0.0.0/8, ::1. Other names count as other hosts, since they could resolve to any address. */
 export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[|\]$/g, '').toLowerCase();
   return bare === 'localhost' || bare === '::1' || /^(::ffff:)?127(\.\d{1,3}){3}$/.test(bare);

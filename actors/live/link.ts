@@ -1,11 +1,11 @@
 /**
  * One live link between two processes, after the handshake; both sides use it alike.
  *
- * Its part: envelopes become frames, frames of one turn of the event loop become one WebSocket message, and the other
- * way round. It notices a dead peer by heartbeats and refuses what does not belong on the wire (docs/wire.md).
+ * It encodes envelopes as frames, sends the frames of one turn of the event loop as one WebSocket message, and decodes inbound
+ * messages. It detects a dead peer by heartbeats and refuses invalid messages (docs/wire.md).
  *
  * Invariants
- * - After `onDown` (called once) nothing comes in and nothing goes out.
+ * - After `onDown` (called once) it receives and sends nothing.
  * - Frames leave in the order of `send`, and a message is delivered whole or, if any of it is malformed, not at all.
  * - A bad message closes this link and affects no other; the log names the peer and the kind of fault.
  */
@@ -30,7 +30,7 @@ export type CloseName = keyof typeof closeCodes;
 export interface LinkLimits {
   /** A ping so often, in milliseconds. */
   readonly heartbeatMs: number;
-  /** So many pings without any sign of life, and the peer is dead. */
+  /** After this many unanswered pings the peer counts as dead. */
   readonly heartbeatsMissedMax: number;
   /** One WebSocket message, either way. */
   readonly messageBytesMax: number;
@@ -123,7 +123,7 @@ export class Link<M> {
     };
   }
 
-  /** Puts an envelope on its way, or says why not. Never throws. */
+  /** Sends an envelope, or returns the reason why it could not. Never throws. */
   send(envelope: Envelope<M>): UndeliveredReason | undefined {
     if (this.#down) return 'noRoute';
     const { codec, limits, log, peer } = this.#options;
@@ -154,7 +154,7 @@ export class Link<M> {
     return undefined;
   }
 
-  /** Asks for a sign of life; answers once, false after `timeoutMs` or when the link goes down. */
+  /** Pings the peer; calls back once, with false after `timeoutMs` or when the link goes down. */
   probe(timeoutMs: number, answer: (alive: boolean) => void): void {
     if (this.#down) {
       answer(false);
@@ -245,7 +245,7 @@ export class Link<M> {
     if (tooLarge)
       this.#options.log.warn({ peer: this.#options.peer, code: 'TOO_LARGE' }, 'the peer broke the wire protocol');
     this.#finish(tooLarge ? 'TOO_LARGE' : `broken: ${code}`);
-    // The library closes by itself, with its own patience.
+    // The library closes by itself, with its own timeout.
     cutAfter(this.#ws, this.#options.limits.closeGraceMs);
   }
 

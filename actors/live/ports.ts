@@ -20,7 +20,7 @@ let clockOffsetMs = 0;
 /** Milliseconds since the Unix epoch, from the system's clock, and by how much this process's is off. */
 export const systemClock: Clock = Object.freeze({ nowMs: () => Date.now() + clockOffsetMs });
 
-/** From now on the clock of this process is off by so many milliseconds in all. Running timers keep their time. */
+/** Sets the total clock offset of this process in milliseconds. Running timers do not change. */
 export function shiftSystemClock(offsetMs: number): void {
   clockOffsetMs = offsetMs;
 }

@@ -1,6 +1,6 @@
 /**
- * Which process is meant by a process id: the id together with the moment the process began, so that an id that the
- * system has given to another process is never mistaken for ours, let alone signalled.
+ * Identifies a process by its id and its start time, so that a reused id is never mistaken for our process, and never gets its
+ * signals.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ export function identify(pid: number): ProcessIdentity {
   return { pid, began: beganAt(pid) ?? '' };
 }
 
-/** A zombie, which waits only for its parent to take note, counts as gone. */
+/** A zombie, which only waits for its parent to reap it, counts as ended. */
 export function isRunning(identity: ProcessIdentity): boolean {
   return identity.began !== '' && beganAt(identity.pid) === identity.began;
 }

@@ -1,16 +1,16 @@
 /**
- * Why a Redis cannot be used, as one line for the person who runs it: what is wrong and what to do. Every role and every
- * command words a refusal through here. A line never holds a password.
+ * Why a Redis cannot be used, as one line for the operator: the problem and the remedy. Every role and command uses this text.
+ * A line never contains a password.
  *
- * The words of Redis are those of its source (server.c, networking.c, `shared.*err`), redis 7.
+ * Redis's error texts come from its source (server.c, networking.c, `shared.*err`), redis 7.
  */
 
 export interface RedisRefusal {
-  /** Redis's own word (`OOM`), a system error's code (`ECONNREFUSED`), `TIMEOUT`, `CLOSED` or `UNKNOWN`. */
+  /** Redis's error code (`OOM`), a system error's code (`ECONNREFUSED`), `TIMEOUT`, `CLOSED` or `UNKNOWN`. */
   readonly code: string;
   /** After "Redis at host:port": a predicate without a full stop. */
   readonly text: string;
-  /** It ends without an operator: Redis is busy or still starting. */
+  /** It resolves without an operator: Redis is busy or still starting. */
   readonly isTransient: boolean;
 }
 
@@ -141,12 +141,12 @@ const systemTexts: Readonly<Record<string, string>> = {
   EPIPE: 'closes every connection',
 };
 
-/** Words of a client library that has no connection: they say nothing of why. */
+/** Errors of a client library without a connection: they do not give the cause. */
 const withoutReason =
   /writeable|Connection is closed|max retries per request|Cluster isn't ready|startup nodes is available|Failed to refresh slots|Cluster is (disconnect|ended)/i;
 const textCharsMax = 200;
 
-/** undefined: the error says nothing of why, only that there is no connection. */
+/** undefined: the error only says that there is no connection, not why. */
 export function redisRefusal(error: unknown): RedisRefusal | undefined {
   if (error === undefined) return undefined;
   const { code, message, lastNodeError } = error as { code?: unknown; message?: unknown; lastNodeError?: unknown };

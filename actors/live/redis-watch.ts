@@ -1,9 +1,9 @@
 /**
- * Whether a Redis takes writes, asked now and then with a write of no consequence. What stands in the way is said once in
- * the log, and to those who listen, at every change: so health and "what is waited for" know why, and the log is no flood.
+ * Checks periodically with a test write whether a Redis accepts writes. At every change it logs the reason once and notifies
+ * its listeners: so health and the start-up progress know the reason, and the log is not flooded.
  *
- * A connection that is refused does not always say so (protected mode closes it before the client library has asked):
- * then one connection of its own reads what Redis has to say.
+ * A refused connection does not always give a reason (protected mode closes it before the client library has sent a command):
+ * then a separate connection reads Redis's message.
  */
 import { connect } from 'node:net';
 import type { Log } from './ports.ts';
@@ -123,11 +123,11 @@ export class RedisWatch {
 }
 
 /**
- * What Redis says to a connection that only greets it; undefined: nothing is wrong that a stranger would be told.
+ * Redis's message to a connection that only sends a greeting; undefined: no problem that Redis reports before authentication.
  * Never rejects.
  */
 export function firstWords(url: string, withinMs = wordsWithinMs): Promise<RedisRefusal | undefined> {
-  // Of a Redis Cluster the first node speaks for all.
+  // For a Redis Cluster the first node represents all.
   const { protocol, hostname, port, password } = new URL(url.split(',')[0]!);
   if (protocol !== 'redis:') return Promise.resolve(undefined);
   return new Promise((resolve) => {

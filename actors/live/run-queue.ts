@@ -1,7 +1,7 @@
 /**
- * The actors that have work, in the order in which they got it. Running the queue handles them until none is left, so
- * that actors which wake each other need no recursion; after `itemsMax` in a row the rest waits for the event loop's
- * next turn, so that actors which keep each other busy do not starve the sockets.
+ * The actors with work, in the order in which they got it. Running the queue handles them until none is left, so that actors
+ * which wake each other need no recursion; after `itemsMax` in a row the rest waits for the event loop's next turn, so that
+ * actors which keep each other busy do not starve the sockets.
  */
 import { Mailbox } from '../kernel/mailbox.ts';
 
@@ -21,7 +21,7 @@ export class RunQueue<T> {
     this.#items.push(item);
   }
 
-  /** Handles what waits, unless that is happening already. `handle` must not throw. */
+  /** Handles the waiting items, unless it is already running. `handle` must not throw. */
   run(): void {
     if (this.#running) return;
     this.#running = true;

@@ -1,6 +1,6 @@
 /**
- * The live host of the kernel (../kernel/kernel.ts): runs the actors of this process on real time and real I/O. It gives
- * actors their turns, keeps their timers, asks the Store and hands messages for other processes to the Transport.
+ * The live host of the kernel (../kernel/kernel.ts): runs the actors of this process on real time and real I/O. It gives actors
+ * their turns, runs their timers, calls the Store and passes messages for other processes to the Transport.
  *
  * Invariants
  * - Steps without a write run synchronously, within the call that delivered the message: what they send is handed to
@@ -35,7 +35,7 @@ export interface LiveSystemOptions<M, W, R> {
   readonly clock?: Clock;
   readonly random?: RandomBytes;
   readonly log?: Log;
-  /** A public name for a message, e.g. its case: all that a dead letter says about it. */
+  /** A public name for a message, e.g. its case: the only content of a dead letter. */
   readonly describe?: (message: M) => string;
   readonly onEvent?: (address: Address, event: ActorEvent) => void;
   /**
@@ -47,7 +47,7 @@ export interface LiveSystemOptions<M, W, R> {
   readonly turnInputsMax?: number;
 }
 
-/** setTimeout's reach; beyond it Node fires after 1 ms instead. Longer waits are made of several. */
+/** The maximum of setTimeout; beyond it Node fires after 1 ms instead. Longer waits use several timers. */
 const timeoutMsMax = 2 ** 31 - 1;
 
 export class LiveSystem<M, W = never, R = never> {
@@ -104,7 +104,7 @@ export class LiveSystem<M, W = never, R = never> {
   }
 
   /**
-   * Hands a message to a local actor and runs whatever can run at once. Returns why it was refused, or undefined. It
+   * Delivers a message to a local actor and runs every actor that can run at once. Returns why it was refused, or undefined. It
    * never passes a message on to another process: an address that no behaviour here serves is `noRoute`. `fresh`: the
    * caller knows that the receiver has no durable record.
    */

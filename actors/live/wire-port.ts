@@ -1,6 +1,6 @@
 /**
- * The codec of the wire as the links see it: a port, so that the kernel knows no message. The functions of the wire
- * module fit as they are. Decoders throw on anything malformed, and only then.
+ * The codec port of the links, so that the kernel does not depend on messages. The functions of the wire module fit as they
+ * are. Decoders throw on anything malformed, and only then.
  */
 import type { Envelope } from '../contract.ts';
 

@@ -1,9 +1,9 @@
 /**
- * The codes with which the node side of a DKG refuses a request (DkgRefused) or finds fault with a dealer (DkgVerdict),
- * each registered once with its sentence; docs/protocol.md quotes them.
+ * The codes with which a node refuses a DKG request (DkgRefused) or complains about a dealer (DkgVerdict), each registered once
+ * with its sentence; docs/protocol.md quotes them.
  */
 
-/** Why a request is not followed. A refusal never changes the node's state. */
+/** Why a node refuses a request. A refusal never changes the node's state. */
 export const dkgRefusals = {
   REQUEST_INVALID: 'the request contradicts itself, its frame, or the cluster',
   PARAMETERS_CHANGED: 'this attempt was opened with another curve, threshold, size or scheme',

@@ -2,7 +2,7 @@
  * The echo: a node makes its key final only when all n nodes signed the same result.
  *
  * A dealer that sent two nodes different openings gives them different finish digests, so that no node confirms; the
- * coordinator, which holds the signed openings, finds the dealer. A node blames no other node here.
+ * coordinator, which holds the signed openings, finds the dealer. This module never blames a node.
  *
  * Invariant: `final`, the key record and the proof (every node's signature of the result) become durable in one write.
  */
@@ -39,7 +39,7 @@ export function confirm(state: Provisional | Final, request: DkgConfirm, party: 
   return { kind: 'advanced', state: final, body, finalKey: { keyPackage, scheme } };
 }
 
-/** What a final node answers to a request that comes too late: the code, and the proof that all nodes had finished. */
+/** A final node's answer to a late request: the code, and the proof that all nodes had finished. */
 export function alreadyFinal({ finished, proof }: Final): Refused {
   return { ...refused('ALREADY_FINAL'), results: proof.map((signed) => ({ ...finished, ...signed })) };
 }

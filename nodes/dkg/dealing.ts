@@ -1,13 +1,13 @@
 /**
- * The dealer's part: open a session (deal a polynomial, prove possession, sign) and seal shares for recipients. Where every
- * node has a key of its own, that key takes the polynomial's place, and nothing is sealed.
+ * The dealer's part: open a session (deal a polynomial, prove possession, sign) and seal shares for recipients. If every node
+ * has its own key, that key replaces the polynomial, and the node seals nothing.
  *
  * Invariants
  * - The polynomial, the sealing key and the opening of an attempt are durable before the opening leaves; the same
  *   attempt is never dealt twice.
- * - Sealing the same share for the same signed sealing key gives the same box: the ephemeral key is derived, by HKDF,
- *   from a secret of the attempt and from everything that the box depends on. Nothing is ever sealed to a key that the
- *   recipient did not sign for this attempt.
+ * - Sealing the same share for the same signed sealing key gives the same box: the ephemeral key is derived, by HKDF, from a
+ *   secret of the attempt and from everything that the box depends on. The node seals only to keys that the recipient signed
+ *   for this attempt.
  *
  * Komlo and Goldberg 2020 ("FROST"), figure 1, round 1 and the sending half of round 2.
  */
@@ -41,7 +41,7 @@ import { alreadyFinal } from './confirming.ts';
 import { type DkgWorld, identityKeyOf, idFault, type Outcome, refused } from './party.ts';
 import { attemptOf, type Dealing, type DealingState, type DkgState, type Provisional } from './state.ts';
 
-/** Where a request stands: the names its frame gave. */
+/** The names in a request's frame. */
 export interface AttemptName {
   readonly tenant: string;
   readonly session: string;
@@ -184,7 +184,7 @@ function polynomialOf(
   random: RandomBytes,
 ): Polynomial {
   const { curve, threshold, tenant, session, ownKeys } = terms;
-  // The constant term alone: this node's own key, which is dealt to no other.
+  // Only the constant term: this node's own key, which it deals to no other node.
   if (ownKeys) return [groupOf(curve).randomScalar(random)];
   const readyMade = sandbox !== undefined && sandbox.tenant === tenant && sandbox.sessions.includes(session);
   return readyMade
@@ -213,7 +213,7 @@ export function sealShares(state: DealingState | Provisional, request: DkgSeal, 
   for (const recipient of recipients) {
     const { dealer: recipientId, sealingKey } = recipient;
     if (!isSignedOpening(terms, recipient, identityKeyOf(party, recipientId))) {
-      // The coordinator may have changed it on its way, so this alone proves no fault.
+      // The coordinator may have changed it in transit, so it alone proves no fault.
       return refused('OPENING_INVALID', `node ${recipientId}`);
     }
     const info = encodeParts(utf8('signmesh/dkg/box/v1'), context, u32be(recipientId), sealingKey);
@@ -231,7 +231,7 @@ export function sealShares(state: DealingState | Provisional, request: DkgSeal, 
   return { kind: 'answered', body: { case: 'dkgSealed', value: { shares } } };
 }
 
-/** Undefined for a sealing key of small order, which its owner signed and so is to blame for. */
+/** Undefined for a sealing key of small order; its owner signed it and is at fault. */
 function sealOrUndefined(input: Parameters<typeof seal>[0]): Uint8Array | undefined {
   try {
     return seal(input);

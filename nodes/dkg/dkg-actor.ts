@@ -1,15 +1,15 @@
 /**
  * The actor "node/<id>/dkg/<tenant>/<session>": the node side of one DKG session (proto/signmesh/wire/v1/dkg.proto).
  *
- * It puts a request through the order of checks below, lets dealing.ts, verifying.ts and confirming.ts decide, and turns
- * the outcome into effects: every change is persisted before the answer leaves.
+ * It checks a request in the order below, lets dealing.ts, verifying.ts and confirming.ts decide, and turns the outcome into
+ * effects: it persists every change before the answer leaves.
  *
  * Theory of operation
  * 1. The frame must name the session that the address names, and an attempt from 1 on: else REQUEST_INVALID.
  * 2. A lower attempt than the one known is STALE_ATTEMPT. A higher one can only be opened or discarded.
- * 3. Every request may be repeated and is answered alike, from the record, also by an actor rebuilt after a crash. The
- *    exceptions: an attempt that is broken or discarded is not opened again, and a final one seals no more
- *    (ALREADY_FINAL), since its polynomial is gone; it still answers DkgOpen, DkgVerify and DkgConfirm.
+ * 3. Every request may be repeated and gets the same answer, from the record, also from an actor rebuilt after a crash. The
+ *    exceptions: a broken or discarded attempt is not opened again, and a final one no longer seals (ALREADY_FINAL), since its
+ *    polynomial is deleted; it still answers DkgOpen, DkgVerify and DkgConfirm.
  * 4. A session that has been quiet for `idleMs` stops its actor; the record stays.
  */
 import type { Address, Context } from '../../actors/contract.ts';
@@ -68,12 +68,12 @@ function receive(party: DkgParty, state: DkgState, input: NodeInput, context: Co
     case 'timer':
       return { state, effects: [{ kind: 'stop' }] };
     case 'persistRefused':
-      // Whether the write took hold is unknown. Say nothing, and start from the record when the request is repeated.
+      // The outcome of the write is unknown. Do not answer, and start from the record when the request is repeated.
       return { state, effects: [event('dkg.write.failed', 'error', context, {}), { kind: 'stop' }] };
     case 'loaded':
     case 'loadFailed':
     case 'undelivered':
-      // An answer that found no way back: the coordinator repeats its request.
+      // The answer could not be delivered: the coordinator repeats its request.
       return { state, effects: [] };
   }
 }
@@ -133,13 +133,13 @@ function handle(
   }
 }
 
-/** The answer with the number of its request, by which the coordinator tells an answer from anything else. */
+/** The answer with the number of its request, by which the coordinator recognises answers. */
 function answerTo(asked: WireBody, answer: WireBodyInit): WireBodyInit {
   const request = 'request' in asked.value ? asked.value.request : 0;
   return { ...answer, value: { ...answer.value, request } } as WireBodyInit;
 }
 
-/** The order of checks, from the frame to the one request in the one phase that it is meant for. */
+/** The checks in order: first the frame, then the request and its phase. */
 function decide(state: DkgState, input: NodeMessageInput, world: DkgWorld, self: Address): Outcome {
   const { tenant, session, attempt } = input.message;
   const body = receivedBody(input.message);
@@ -179,7 +179,7 @@ function decide(state: DkgState, input: NodeMessageInput, world: DkgWorld, self:
   return body.case === 'dkgSeal' ? sealShares(state, body.value, world) : verifyShares(state, body.value, world.party);
 }
 
-/** A tombstone stays, so that a late or repeated DkgOpen does not deal the attempt again. */
+/** A tombstone remains, so that a late or repeated DkgOpen does not deal the attempt again. */
 function discard(state: DkgState, attempt: number): Outcome {
   if (state.phase === 'final') return alreadyFinal(state);
   if (state.phase === 'discarded' && state.attempt === attempt) return { kind: 'ignored' };

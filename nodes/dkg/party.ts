@@ -1,6 +1,6 @@
 /**
- * Who a node is in a DKG, and the outcomes that its steps are made of. The steps (dealing.ts, verifying.ts,
- * confirming.ts) are pure functions from a state and a request to an outcome; dkg-actor.ts turns outcomes into effects.
+ * A node's identity in a DKG, and the outcomes of its steps. The steps (dealing.ts, verifying.ts, confirming.ts) are pure
+ * functions from a state and a request to an outcome; dkg-actor.ts turns outcomes into effects.
  */
 import type { Address } from '../../actors/contract.ts';
 import type { RandomBytes } from '../../crypto/bytes.ts';
@@ -24,7 +24,7 @@ export interface SandboxKeys {
   readonly sessions: readonly string[];
 }
 
-/** What stays the same for all sessions of a node. */
+/** The data that is the same for all sessions of a node. */
 export interface DkgParty {
   readonly nodeId: number;
   /** Ed25519 public keys, 32 bytes; index 0 is node 1. */
@@ -42,24 +42,24 @@ export function allowsClientDealers({ allowClientDealers }: DkgParty, session: s
   return allowClientDealers && !isWalletKey(session);
 }
 
-/** What a step needs of the world. */
+/** The inputs of a step from its context. */
 export interface DkgWorld {
   readonly party: DkgParty;
   readonly random: RandomBytes;
-  /** Of a request that waited for the node's token: what it answered. */
+  /** The answer of the node's token, for a request that waited for it. */
   readonly token?: HsmOutcome | undefined;
 }
 
-/** The identity that a dealer's signatures are checked under. `nodeId` has been checked against the session's size. */
+/** The identity that verifies a dealer's signatures. `nodeId` has been checked against the session's size. */
 export function identityKeyOf(party: DkgParty, nodeId: number): Uint8Array {
   const key = party.identityKeys[nodeId - 1];
   if (key === undefined) throw new Error(`node ${nodeId} is not in the roster`);
   return key;
 }
 
-/** What a request leads to. */
+/** The outcome of a request. */
 export type Outcome =
-  /** Answered from what stands; nothing changes. */
+  /** Answered from the present state; nothing changes. */
   | { readonly kind: 'answered'; readonly body: WireBodyInit }
   /** The state changes, durably, before the answer leaves. `finalKey`: becomes final, and bound, in the same write. */
   | {
@@ -71,7 +71,7 @@ export type Outcome =
   | Refused
   /** The node's token, or vendor, is asked first; the request continues with its answer. */
   | { readonly kind: 'waits'; readonly to: Address; readonly request: HsmRequest }
-  /** Nothing to do and nothing to say. */
+  /** No change and no answer. */
   | { readonly kind: 'ignored' };
 
 export interface Refused {
@@ -89,7 +89,7 @@ export function refused(code: DkgRefusalCode, detail = '', culprits: readonly nu
   return { kind: 'refused', code, message: detail === '' ? sentence : `${sentence}: ${detail}`, culprits };
 }
 
-/** The first thing that is wrong with a list of ids that must be different ones of the session's nodes, or undefined. */
+/** The first fault in a list of ids, which must be distinct nodes of the session; or undefined. */
 export function idFault(what: string, ids: readonly number[], sharing: Sharing): string | undefined {
   const participants = participantsOf(sharing);
   const seen = new Set<number>();

@@ -1,9 +1,8 @@
 /**
  * The durable form of a DKG session at a node: JSON, `v` 1, bytes as hex, scalars as the curve encodes them.
  *
- * Secret through and through (polynomial, sealing seed, shares, provisional signing share); the store encrypts it. The
- * codec is exact: decoding what was encoded gives an equal state, so that an actor rebuilt after a crash answers as the
- * one before it.
+ * All of it is secret (polynomial, sealing seed, shares, provisional signing share); the store encrypts it. The codec is exact:
+ * decoding what was encoded gives an equal state, so that an actor rebuilt after a crash answers as the one before it.
  */
 import { fromHex, toHex, utf8 } from '../../crypto/bytes.ts';
 import type { DealerOpening, DkgTerms, FinishedDkg } from '../../crypto/dkg-transcripts.ts';

@@ -3,8 +3,8 @@
  *
  *   unopened ─open→ dealing ─verify (all n shares)→ provisional ─confirm (all n results equal)→ final
  *
- * A complaint about a sealed share reveals the sealing key and so ends the attempt (`broken`); `discarded` remembers an
- * attempt that must not be dealt again. A later attempt starts over from anything but `final`.
+ * A complaint about a sealed share reveals the sealing key and so ends the attempt (`broken`); `discarded` marks an attempt
+ * that must not be dealt again. A later attempt starts over from anything but `final`.
  *
  * Invariants
  * - For one attempt this node deals one polynomial, one sealing key and one opening, ever.
@@ -17,7 +17,7 @@ import type { DealerOpening, DkgTerms, FinishedDkg } from '../../crypto/dkg-tran
 import type { KeyPackage } from '../../crypto/key-package.ts';
 import type { Polynomial } from '../../crypto/polynomial.ts';
 
-/** What this node dealt in an attempt. All but the opening is secret. */
+/** This node's dealing in an attempt. Everything but the opening is secret. */
 export interface Dealing {
   readonly polynomial: Polynomial;
   /** 32 bytes: the X25519 secret key that boxes for this node are sealed to. */
@@ -27,7 +27,7 @@ export interface Dealing {
   readonly opening: DealerOpening;
 }
 
-/** What is remembered of a dealer whose share this node has verified, to answer repeated requests. */
+/** The data of a dealer whose share this node has verified, to answer repeated requests. */
 export interface DealerMark {
   readonly dealer: number;
   readonly clientSupplied: boolean;
@@ -86,7 +86,7 @@ export interface Final {
 export interface Broken {
   readonly phase: 'broken';
   readonly terms: DkgTerms;
-  /** What the complaint said; said again to every DkgVerify of this attempt. */
+  /** The complaint; repeated for every DkgVerify of this attempt. */
   readonly verdicts: readonly Verdict[];
 }
 
@@ -100,7 +100,7 @@ export type DkgPhase = DkgState['phase'];
 export type DkgRequestCase = 'dkgOpen' | 'dkgSeal' | 'dkgVerify' | 'dkgConfirm' | 'dkgDiscard';
 
 /**
- * Where a request can lead; where nothing is listed it is refused. A refusal always leaves the state as it was.
+ * The states that may follow a request; an unlisted request is refused. A refusal never changes the state.
  */
 export const dkgTransitions: Readonly<
   Record<DkgPhase, Readonly<Partial<Record<DkgRequestCase, readonly DkgPhase[]>>>>
@@ -124,7 +124,7 @@ export const dkgTransitions: Readonly<
   discarded: { dkgOpen: ['dealing'], dkgDiscard: ['discarded'] },
 };
 
-/** The attempt that a state speaks of; 0 before the first. */
+/** The attempt of a state; 0 before the first. */
 export function attemptOf(state: DkgState): number {
   switch (state.phase) {
     case 'unopened':

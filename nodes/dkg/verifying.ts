@@ -1,16 +1,16 @@
 /**
- * The recipient's part: verify dealers' shares, complain about those that are wrong, and finish when all are there.
+ * The recipient's part: verify dealers' shares, complain about wrong ones, and finish when all have arrived.
  *
  * Invariants
- * - A share is durable here before `verified` is said of it.
+ * - A share is durable here before the node answers `verified`.
  * - A dealer is real or client-supplied from its first verified share on, always with the same opening.
- * - A complaint about a sealed share reveals this attempt's sealing key, so that the coordinator can judge it; the attempt
- *   is dead here before the key leaves, and holds no secret any more.
- * - A complaint is made only about a box that its dealer signed: a relay that changes boxes learns no sealing key. The
- *   signature is evidence and nothing else: a share that verifies needs none.
+ * - A complaint about a sealed share reveals this attempt's sealing key, so that the coordinator can evaluate it; the attempt
+ *   has ended here before the key leaves, and holds no more secrets.
+ * - The node complains only about a box that its dealer signed: a relay that changes boxes learns no sealing key. The signature
+ *   serves only as evidence: a share that verifies needs none.
  * - A fault in a client-supplied share changes nothing: the right one can still follow.
- * - A client-supplied dealer proves nothing and signs nothing, so the node takes part in one only by its own configuration,
- *   and never for a wallet's key or for keys of the nodes' own. All of them supplied by one party would give that party the key.
+ * - A client-supplied dealer proves and signs nothing, so the node accepts one only if its own configuration allows it, and
+ *   never for a wallet's key or for the nodes' own keys. A party that supplied all dealers would know the key.
  *
  * Feldman 1987; Pedersen 1991; Komlo and Goldberg 2020 ("FROST"), figure 1, round 2.
  */
@@ -48,7 +48,7 @@ interface Exchange {
   readonly clientSupplied: Uint8Array | undefined;
 }
 
-/** What came of one exchange: a verdict, and what it adds to the state when it is new. */
+/** The result of one exchange: a verdict, and its addition to the state when it is new. */
 interface Examined {
   readonly verdict: Verdict;
   readonly added?: VerifiedDealer;
@@ -107,7 +107,7 @@ export function wireResult(finished: FinishedDkg) {
   };
 }
 
-/** The request's exchanges, ascending by dealer, or what is wrong with it. A real dealer here needs no box of its own. */
+/** The request's exchanges, ascending by dealer, or its fault. A real dealer's own share needs no box. */
 function exchangesOf(terms: DkgTerms, request: DkgVerify, nodeId: number): Exchange[] | string {
   const { dealers, sealed, clientSupplied } = request;
   const ids = (list: readonly { readonly dealer: number }[]) => list.map(({ dealer }) => dealer);
@@ -160,7 +160,7 @@ function examine(state: DealingState | Provisional | Final, exchange: Exchange, 
     mark !== undefined && mark.clientSupplied === clientSupplied && equalBytes(mark.openingDigest, openingDigest);
   if (known && !clientSupplied) return { verdict: verified(dealer) };
   if (!known) {
-    // The signature comes first: an opening that is not the dealer's own says nothing of what the dealer did.
+    // The signature comes first: an opening without it is no evidence about the dealer.
     const fault = verifyOpening(terms, opening, identityKeyOf(party, dealer));
     if (fault !== undefined) return { verdict: faulty(dealer, fault) };
     if (mark !== undefined) return { verdict: faulty(dealer, 'COMMITMENT_MISMATCH') };
@@ -199,7 +199,7 @@ function realShare(
     if (!equalBytes(own, openingDigest)) return faulty(opening.dealer, 'COMMITMENT_MISMATCH');
     return isHeldOutside(terms.ownKeys) ? undefined : shareFor(terms.curve, dealing.polynomial, party.nodeId);
   }
-  // Its opening proves that it has its key: there is nothing else to verify.
+  // Its opening proves possession of its key: nothing else needs verification.
   if (terms.ownKeys) return undefined;
   const { sealingSeed } = dealing;
   const opened = openSealedShare({
@@ -225,7 +225,7 @@ function faulty(dealer: number, code: DkgFaultCode, revealedSealingKey: Uint8Arr
   return { dealer, verified: false, code, message: `dealer ${dealer}: ${dkgFaults[code]}`, revealedSealingKey };
 }
 
-/** All shares are there: the key package, provisional until the echo, and the signed result. */
+/** All shares have arrived: the key package, provisional until the echo, and the signed result. */
 function finish(
   state: DealingState,
   dealers: readonly VerifiedDealer[],
@@ -246,7 +246,7 @@ function finish(
       commitmentsByDealer: dealers.map(({ opening }) => opening.commitments),
     });
   } catch (error) {
-    // Client-supplied dealers, which prove nothing, can choose polynomials that cancel out. The last shares are then not taken.
+    // Client-supplied dealers prove nothing and can choose polynomials that cancel out. Then the node refuses the last shares.
     if (error instanceof CryptoError) return refused('FINISH_FAILED', error.message, error.culprits);
     throw error;
   }

@@ -1,6 +1,6 @@
 /**
  * The process of a PKCS#11 module: loads it through pkcs11js (an optional package: the operator builds it), logs in once, and
- * serves one request after the other until the first fault, after which its node ends it. It blocks while the module works.
+ * serves requests one at a time until the first fault, after which its node ends it. It blocks while the module works.
  *
  * Keys are made in the token (CKA_SENSITIVE, not CKA_EXTRACTABLE) and found by their label. PKCS #11 3.0 and 2.40.
  */
@@ -90,8 +90,8 @@ function objectsOf(opened: Opened, label: string): { readonly privates: Handle[]
 }
 
 /**
- * The key of this label, made if there is none. A making that was cut off (its process was ended for being late) may have left one half of a
- * pair. No signature can have come of it, and a second pair under its label would not fit it: such leftovers are destroyed first.
+ * The key of this label, created if missing. An interrupted creation (its process timed out) may have left one half of a pair.
+ * It cannot have signed anything, and a second pair under its label would not match it: destroy such leftovers first.
  */
 function make(opened: Opened, label: string, curve: Curve): Uint8Array {
   const { library, module, session } = opened;

@@ -1,12 +1,12 @@
 /**
- * The live HsmPort: the PKCS#11 module in a process of its own, since a module is foreign code that may hang, crash or corrupt
- * memory. One request at a time.
+ * The live HsmPort: the PKCS#11 module in a separate process, since a module is third-party code that may hang, crash or
+ * corrupt memory. One request at a time.
  *
  * Invariants
  * - Every request is answered once: by the process, when it ends (HSM_SESSION_LOST), or when its time is over (HSM_TIMEOUT).
  * - After a fault the process is replaced at the next request, so that module, session and login start anew.
- * - A refused PIN is not tried again for `pinPauseMs`, for requests that wait already too: tokens lock after a few wrong ones.
- * - What the process says is foreign: anything but an answer ends it (HSM_FAILED). It gets no setting of this service.
+ * - After a refused PIN all requests fail for `pinPauseMs` without another try: tokens lock after a few wrong PINs.
+ * - The output of the process is untrusted: anything but an answer ends it (HSM_FAILED). It gets no setting of this service.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
@@ -113,7 +113,7 @@ export class HsmProcess implements StoppableHsm {
       stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
       env: foreignEnvironment(),
     });
-    // A pipe that is closed, or was never made, reports by `exit` or `error`.
+    // A closed or missing pipe reports by `exit` or `error`.
     child.stdin?.on('error', () => {});
     readLines(child.stdio[answersFd] as Readable | undefined, (line) => this.#said(child, readAnswer(line)));
     child.on('error', (error) => this.#gone(child, error.message));
@@ -173,12 +173,12 @@ export class HsmProcess implements StoppableHsm {
   }
 }
 
-/** What a module finds in its environment: not what configures this service, which may be secret. */
+/** The environment of a module: without the settings of this service, which may be secret. */
 function foreignEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(SIGNMESH_|REDIS_URL$)/.test(name)));
 }
 
-/** Calls `said` with each line, and with what is too long to be one; then no more. */
+/** Calls `said` with each line. An overlong line is the last call. */
 function readLines(stream: Readable | undefined, said: (line: string) => void): void {
   let rest = '';
   stream?.setEncoding('latin1');

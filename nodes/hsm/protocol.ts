@@ -1,13 +1,13 @@
 /**
- * What a node process and the process of its PKCS#11 module say to each other: lines of JSON, bytes as `{"hex": …}`. The node
+ * The protocol between a node process and the process of its PKCS#11 module: lines of JSON, bytes as `{"hex": …}`. The node
  * writes to the process's stdin and reads from its descriptor 3.
  *
- * A module is foreign code in the process that answers, so the node takes from it only what `readAnswer` knows: never Node's
- * own IPC channel, where a malformed message throws in the process that reads it.
+ * The answering process runs third-party code, so the node accepts only messages that `readAnswer` knows. It does not use
+ * Node's own IPC channel, where a malformed message throws in the reading process.
  */
 import type { HsmFault, HsmRequest } from '../records/hsm-port.ts';
 
-/** Where the module is, and how to open its token. */
+/** The path of the module, and the access to its token. */
 export interface HsmConfig {
   /** The shared library that the token's maker ships. */
   readonly module: string;
@@ -17,7 +17,7 @@ export interface HsmConfig {
   readonly pin: string;
   /** The program of the process (child.ts, built). */
   readonly program: string;
-  /** How long a request may take, the start of the process included. */
+  /** The timeout of a request, including the start of the process. */
   readonly timeoutMs: number;
 }
 
@@ -65,7 +65,7 @@ export function readRequest(line: string): ToChild {
   return parse(line) as ToChild;
 }
 
-/** A line of the module's process; undefined: it is none of its answers. */
+/** Reads a line of the module's process; undefined: it is not an answer. */
 export function readAnswer(line: string): FromChild | undefined {
   let said: unknown;
   try {

@@ -1,4 +1,4 @@
-/** Between the actors of a node and its token: what hosts, live and simulated, do with a message to the address "hsm". */
+/** Routes messages to the address "hsm" between the actors of a node and its token, for live and simulated hosts. */
 import type { Envelope } from '../../actors/contract.ts';
 import { type HsmPort, hsmAddress } from '../records/hsm-port.ts';
 import type { NodeMessage } from '../records/messages.ts';

@@ -1,7 +1,7 @@
 /**
- * The port to a PKCS#11 token. The actors of a node send `HsmAsked` to the address "hsm" of their own process, and get one
- * `HsmAnswered` for each, sooner or later, whatever becomes of the module. Live it is a process of its own (process.ts),
- * in the simulated world a token in memory (sim/token.ts).
+ * The port to a PKCS#11 token. The actors of a node send `HsmAsked` to the address "hsm" of their own process, and get exactly
+ * one `HsmAnswered` for each, even if the module fails. Live the token is a separate process (process.ts), in the simulated
+ * world it is in memory (sim/token.ts).
  *
  * Every request may be repeated: a key of a label is made once.
  */
@@ -43,13 +43,13 @@ export type HsmOutcome =
   /** `message`: public, without a secret. */
   | { readonly kind: 'failed'; readonly fault: HsmFault | VendorFault; readonly message: string };
 
-/** What a node is given to reach its token. */
+/** A node's port to its token. */
 export interface HsmPort {
   /** Never throws; `answer` is called once, and not before this returns. */
   ask(request: HsmRequest, answer: (outcome: HsmOutcome) => void): void;
 }
 
-/** What a node without a module answers. */
+/** The answer of a node without a module. */
 export const unconfigured: HsmOutcome = {
   kind: 'failed',
   fault: 'HSM_UNCONFIGURED',

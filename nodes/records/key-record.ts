@@ -13,10 +13,10 @@ import type { NodeRecord } from './records.ts';
 
 const decoder = new TextDecoder();
 
-/** What a node's store holds of a final key. */
+/** The record of a final key. */
 export interface StoredKey {
   readonly keyPackage: KeyPackage;
-  /** The only scheme that this node signs with under the key; empty: its first signature will say. */
+  /** The only scheme that this node uses with the key; empty: its first signature decides. */
   readonly scheme: KeyBinding;
 }
 

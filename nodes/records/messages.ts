@@ -10,12 +10,12 @@ import type { HsmOutcome, HsmRequest } from './hsm-port.ts';
 import type { NodeRecord, NodeWrite } from './records.ts';
 import type { VendorOutcome, VendorRequest } from './vendor-port.ts';
 
-/** The signer to itself: write what waits to become durable. */
+/** The signer to itself: write the pending records. */
 export interface LocalNodeMessage {
   readonly kind: 'flush';
 }
 
-/** What a node asks of its PKCS#11 token, over the port of nodes/records/hsm-port.ts. */
+/** A request to the node's PKCS#11 token, over the port of nodes/records/hsm-port.ts. */
 export interface HsmAsked {
   readonly kind: 'hsmAsked';
   readonly request: HsmRequest;
@@ -35,18 +35,18 @@ export interface HsmAbout {
   readonly from: Address;
   readonly trace: Trace;
   readonly message: WireMessage;
-  /** Of a PartialRequest: what the signature must verify under. */
+  /** For a PartialRequest: the key and message that the signature must verify for. */
   readonly publicKey?: Uint8Array;
 }
 
-/** The signer to the actor of an order: a request that it has checked, and what it promises is durable. */
+/** The signer to the actor of an order: a checked request, with its intent's record durable. */
 export interface VendorSign {
   readonly kind: 'vendorSign';
   readonly asked: SigningAsked;
   readonly curve: Curve;
   /** Of the key at the vendor. */
   readonly publicKey: Uint8Array;
-  /** What is signed, with what and how (signer/intent-memory.ts). */
+  /** The digest of message, key and scheme (signer/intent-memory.ts). */
   readonly digest: string;
 }
 
@@ -72,7 +72,7 @@ export interface VendorAnswered {
   readonly outcome: VendorOutcome;
 }
 
-/** To the actor of an order: look at it. The vendor called back, or the process has started. */
+/** To the actor of an order: poll the order. The vendor called back, or the process has started. */
 export interface VendorNews {
   readonly kind: 'vendorNews';
 }

@@ -1,5 +1,5 @@
 /**
- * What a node's store holds, and how it is asked to change.
+ * The records of a node's store, and their changes.
  *
  * Four kinds of records, JSON text with bytes as lowercase hex (codecs: dkg/record.ts, key-record.ts,
  * signer/intent-memory.ts):
@@ -28,7 +28,7 @@ export function dkgRecordKey(tenant: string, session: string): string {
   return `dkg/${tenant}/${session}`;
 }
 
-/** Some of what this node has signed for a tenant's intents. `bucket`: four hex digits. */
+/** Digests that this node signed for a tenant's intents. `bucket`: four hex digits. */
 export function intentBucketKey(tenant: string, bucket: string): string {
   return `${intentPrefix}${tenant}/${bucket}`;
 }
