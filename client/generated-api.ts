@@ -1121,7 +1121,7 @@ export interface Delivery {
     readonly latency_ms: number;
     readonly error: string | null;
   })[];
-  /** all tries that there were */
+  /** number of all tries */
   readonly attempt_count: number;
   readonly next_attempt_at: string | null;
   /** RFC 3339, UTC */
@@ -2000,7 +2000,7 @@ export interface IntentDryRun {
     readonly rule: string;
     readonly effect: 'allow' | 'deny' | 'require_approval';
     readonly matched: boolean;
-    /** `true`, `false`, or why it could not be evaluated */
+    /** `true`, `false`, or the reason why it could not be evaluated */
     readonly result: string;
   })[];
   readonly dry_run_policy: {
@@ -2011,7 +2011,7 @@ export interface IntentDryRun {
       readonly rule: string;
       readonly effect: 'allow' | 'deny' | 'require_approval';
       readonly matched: boolean;
-      /** `true`, `false`, or why it could not be evaluated */
+      /** `true`, `false`, or the reason why it could not be evaluated */
       readonly result: string;
     })[];
   } | null;
@@ -2163,7 +2163,7 @@ export interface NewWebhook {
   /** RFC 3339, UTC */
   readonly updated_at: string;
   readonly queue: {
-    /** deliveries that are being made now */
+    /** deliveries in flight */
     readonly outstanding: number;
     /** deliveries that wait for their next try */
     readonly retrying: number;
@@ -2496,7 +2496,7 @@ export interface PolicyDecision {
     readonly rule: string;
     readonly effect: 'allow' | 'deny' | 'require_approval';
     readonly matched: boolean;
-    /** `true`, `false`, or why it could not be evaluated */
+    /** `true`, `false`, or the reason why it could not be evaluated */
     readonly result: string;
   })[];
   readonly approvals: {
@@ -2528,7 +2528,7 @@ export interface PolicyDecision {
       readonly rule: string;
       readonly effect: 'allow' | 'deny' | 'require_approval';
       readonly matched: boolean;
-      /** `true`, `false`, or why it could not be evaluated */
+      /** `true`, `false`, or the reason why it could not be evaluated */
       readonly result: string;
     })[];
   } | null;
@@ -2575,7 +2575,7 @@ export interface PolicyEvaluation {
     readonly rule: string;
     readonly effect: 'allow' | 'deny' | 'require_approval';
     readonly matched: boolean;
-    /** `true`, `false`, or why it could not be evaluated */
+    /** `true`, `false`, or the reason why it could not be evaluated */
     readonly result: string;
   })[];
   readonly approvals: {
@@ -2607,7 +2607,7 @@ export interface PolicyEvaluation {
       readonly rule: string;
       readonly effect: 'allow' | 'deny' | 'require_approval';
       readonly matched: boolean;
-      /** `true`, `false`, or why it could not be evaluated */
+      /** `true`, `false`, or the reason why it could not be evaluated */
       readonly result: string;
     })[];
   } | null;
@@ -2759,7 +2759,7 @@ export interface ProviderList {
     readonly networks: readonly string[];
     /** JSON Schema of the credentials */
     readonly credential_schema: Readonly<Record<string, unknown>>;
-    /** the newest 100 that the token may see */
+    /** the newest 100 that are visible to the token */
     readonly connections: readonly ProviderConnection[];
   })[];
 }
@@ -2870,7 +2870,7 @@ export interface Rebalance {
   readonly dry_run?: boolean;
   /** trades that a model or a person proposes: checked under the same constraints */
   readonly proposal?: {
-    /** `amount` of what is sold */
+    /** `amount` of the sold asset */
     readonly trades: readonly ({
       /** symbol of a registered asset */
       readonly sell: string;
@@ -3080,7 +3080,7 @@ export interface ReconException {
       readonly at: string;
     } | null;
   };
-  /** what `adjusted` adds to the available balance */
+  /** the amounts that `adjusted` adds to the available balance */
   readonly corrections: readonly ({
     readonly asset: string;
     /** signed decimal */
@@ -3095,7 +3095,7 @@ export interface ReconException {
     readonly by: string;
     /** RFC 3339, UTC */
     readonly at: string;
-    /** what was added; empty unless `adjusted` */
+    /** the added amounts; empty unless `adjusted` */
     readonly corrections: readonly ({
       readonly asset: string;
       /** signed decimal */
@@ -3247,7 +3247,7 @@ export interface RedeliverRange {
 }
 
 export interface Redelivery {
-  /** deliveries that are on their way now */
+  /** deliveries in flight */
   readonly queued: number;
   /** deliveries whose events are no longer retained */
   readonly not_kept: number;
@@ -3342,7 +3342,7 @@ export interface ReorderFaultRequest {
 }
 
 export interface RequestModuleAccess {
-  /** what it is for, for the operator: 1 to 500 characters, not blank, without control and direction characters but line ends */
+  /** purpose, for the operator: 1 to 500 characters, not blank, without control and direction characters but line ends */
   readonly reason?: string;
 }
 
@@ -3352,7 +3352,7 @@ export interface ReserveReference {
   readonly asset: string;
   /** `wal_` and a UUIDv7 */
   readonly wallet_id?: string;
-  /** with `attestation`: what its attestor calls it: 1 to 200 characters, not blank, without control and direction characters */
+  /** with `attestation`: the name that its attestor uses: 1 to 200 characters, not blank, without control and direction characters */
   readonly reference?: string;
   /** decimal number as a string */
   readonly amount?: string;
@@ -3823,7 +3823,7 @@ export interface Session {
   readonly requested_by: 'client' | 'wallet_service';
   /** as in receipts */
   readonly state: 'RECEIPT_STATE_UNSPECIFIED' | 'RECEIPT_STATE_ACCEPTED' | 'RECEIPT_STATE_DENIED' | 'RECEIPT_STATE_PENDING_HUMAN_APPROVAL' | 'RECEIPT_STATE_RESUMED' | 'RECEIPT_STATE_EXPIRED' | 'RECEIPT_STATE_REPLAY_REJECTED' | 'RECEIPT_STATE_REVOKED' | 'RECEIPT_STATE_BACKEND_COMPLETED' | 'RECEIPT_STATE_BACKEND_FAILED' | 'RECEIPT_STATE_UNSUPPORTED_CLIENT_CONTRACT_VERSION';
-  /** why it is in this state: docs/reason-codes.md */
+  /** the reason for its state: docs/reason-codes.md */
   readonly reason_code: string;
   readonly message: string;
   readonly resumable: boolean;
@@ -4568,7 +4568,7 @@ export interface Token {
   readonly name: string;
   readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
   readonly decimals: number;
-  /** the most that may ever be in circulation */
+  /** the largest amount that may be in circulation */
   readonly supply_cap: string;
   readonly contract: string | null;
   /** `wal_` and a UUIDv7 */
@@ -4626,7 +4626,7 @@ export interface TokenFacts {
   readonly name: string;
   readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
   readonly decimals: number;
-  /** the most that may ever be in circulation */
+  /** the largest amount that may be in circulation */
   readonly supply_cap: string;
   readonly contract: string | null;
   /** `wal_` and a UUIDv7 */
@@ -4812,7 +4812,7 @@ export interface TreasuryPlan {
       readonly wallet_id: string;
       /** decimal */
       readonly amount: string;
-      /** the venue must give this much */
+      /** the least amount that the venue must give */
       readonly amount_min: string;
     };
     /** US dollars, decimal */
@@ -5038,7 +5038,7 @@ export interface VaultKey {
   /** every key of the vault is bound to it: see docs/signing-api.md */
   readonly keystore_type: 'mock_threshold' | 'mpc_frost' | 'multisig_evm_wallet' | 'mpc_vendor' | 'hsm_pkcs11';
   readonly curve: 'secp256k1' | 'ed25519';
-  /** the only scheme that any node answers for this key */
+  /** the only scheme that nodes use for this key */
   readonly key_scheme: string;
   /** true for `mock_ecdsa`: its first signature gives the key to the coordinator */
   readonly key_exposed: boolean;
@@ -5058,7 +5058,7 @@ export interface VaultKey {
     readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
     readonly address: string;
   })[];
-  /** of a multisig wallet: the nodes’ own keys */
+  /** for a multisig wallet: the nodes’ own keys */
   readonly owners: readonly ({
     readonly node_id: number;
     readonly address: string;
@@ -5115,7 +5115,7 @@ export interface VaultSignature {
   readonly status: 'completed' | 'pending_human_approval' | 'accepted' | 'denied';
   readonly signing_session_id: string | null;
   readonly message_type: 'raw' | 'digest';
-  /** SHA-256 of the message as it was sent */
+  /** SHA-256 of the message as sent */
   readonly message_sha256: string;
   readonly derivation_path: string;
   readonly public_key: string | null;
@@ -5164,7 +5164,7 @@ export interface VaultSignatureSummary {
   readonly status: 'completed' | 'pending_human_approval' | 'accepted' | 'denied';
   readonly signing_session_id: string | null;
   readonly message_type: 'raw' | 'digest';
-  /** SHA-256 of the message as it was sent */
+  /** SHA-256 of the message as sent */
   readonly message_sha256: string;
   readonly derivation_path: string;
   readonly public_key: string | null;
@@ -5265,13 +5265,13 @@ export interface WalletAsset {
   readonly symbol: string;
   /** the wallet’s balance: `available` and `pending` */
   readonly balance: string;
-  /** what a new transfer may take */
+  /** the amount that new transfers may use */
   readonly available: string;
   /** reserved for open transfers, and as the reserve of token orders in processing */
   readonly pending: string;
   /** CAIP-2 id of the network */
   readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
-  /** digits after the decimal point, at most */
+  /** maximum number of digits after the decimal point */
   readonly decimals: number;
   readonly contract: string | null;
 }
@@ -5459,7 +5459,7 @@ export interface Webhook {
   /** RFC 3339, UTC */
   readonly updated_at: string;
   readonly queue: {
-    /** deliveries that are being made now */
+    /** deliveries in flight */
     readonly outstanding: number;
     /** deliveries that wait for their next try */
     readonly retrying: number;
