@@ -41,7 +41,7 @@ export function changeArgument(change: Change): object {
     versions.push({ id, version: before && String(before.version) });
     const version = String(after.version);
     records.push({
-      ...{ id, version, status: type.status(after), kind: type.name, document: encode(after) },
+      ...{ id, version, status: type.status(after), kind: type.name, document: documentText(put) },
       ...lifetime(put, standsIn),
     });
   }
@@ -150,6 +150,11 @@ function checkRecords({ puts = [], removals = [], guards = [], allocate, release
   if (release !== undefined && !(Number.isSafeInteger(release.number) && release.number >= 0)) {
     throw new Error('a released number must be a whole number from 0');
   }
+}
+
+function documentText({ type, after }: Put): string {
+  const json = encode(after);
+  return type.isPacked?.(after) === true ? packObject(json) : json;
 }
 
 function encode(document: object): string {

@@ -27,6 +27,8 @@ export interface RecordType<T extends Versioned> {
    * of their making (ids are UUIDv7). The store adds and removes what differs between two versions.
    */
   readonly indices: (record: T) => readonly string[];
+  /** Whether it is stored packed (event-text.ts): of long records that hardly change any more. No by default. */
+  readonly isPacked?: (record: T) => boolean;
 }
 
 export interface Put {

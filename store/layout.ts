@@ -5,7 +5,7 @@
  *
  * | Under `sm:{t:<tenant>}:` | Kind | What |
  * |---|---|---|
- * | `r:<id>` | hash | a record: `v` version, `s` status word, `k` kind, `d` JSON, `n` allocated number |
+ * | `r:<id>` | hash | a record: `v` version, `s` status word, `k` kind, `d` JSON, packed if long and final (event-text.ts), `n` allocated number |
  * | `ix:<index>` | sorted set | ids, all with score 0: they sort by themselves, by the time of their making |
  * | `bal:<walletId>` | hash | `<asset>` available, `<asset>\|r` reserved: decimal integers |
  * | `seq` | hash | `n` sequence of the last event, `m` latest time that an event has had, `b` bytes of the log |

@@ -23,8 +23,8 @@ export type EventsReply = readonly [
 export type BeginReply = readonly [kind: string, first: string, seed: string, startedMs: string];
 
 /** A record as it was written. A caller's key named __proto__ is a plain own property, as JSON.parse makes it. */
-export function documentOf<T>(json: string): T {
-  return JSON.parse(json) as T;
+export function documentOf<T>(text: string): T {
+  return JSON.parse(unpackObject(text)) as T;
 }
 
 /** From the fields and values of the balances' hash, one after the other. */
@@ -88,7 +88,7 @@ export function eventPage([more, done, floorSequence, lastSequence, entries]: Ev
 /** The fields stand in the order in which `append_event` writes them. */
 export function eventOf([entryId, fields]: StreamEntry): StoredEvent {
   const value = (place: number): string => fields[2 * place + 1]!;
-  const object = documentOf<object>(unpackObject(value(10)));
+  const object = documentOf<object>(value(10));
   const balances = shownBalances(fields[2 * 11 + 1]);
   return {
     sequence: Number.parseInt(entryId, 10),

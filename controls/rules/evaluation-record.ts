@@ -52,6 +52,7 @@ export interface EvaluationRecord extends Versioned {
 export const evaluationType: RecordType<EvaluationRecord> = {
   name: 'judgement',
   status: () => '',
+  isPacked: () => true,
   indices: ({ id, txId, decision }) => {
     if (decision !== null) {
       const policies = [decision.policy, ...(decision.alsoPolicies ?? []), decision.dryRun?.policy].flatMap(

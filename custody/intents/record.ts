@@ -94,6 +94,7 @@ export interface IntentRecord extends Versioned {
 export const intentType: RecordType<IntentRecord> = {
   name: 'transaction_intent',
   status: ({ status }) => status,
+  isPacked: ({ status }) => isFinal(status),
   indices: ({ walletId, connectionId, status, asset, destination, gap, provider, providerTxId, filler }) => [
     'intents',
     ofStatusIndex(status),
