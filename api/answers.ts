@@ -1,6 +1,6 @@
 /**
- * Answers as they are kept under an idempotency key. Kept are effects and states: 2xx, 404, 409 and 422. What says nothing
- * of the request's effect (a malformed request, no permission, load, a fault of ours) is not: the key is free again.
+ * Answers as stored under an idempotency key. The store retains answers that tell an effect or a state: 2xx, 404, 409 and 422.
+ * Other answers (a malformed request, no permission, load, an internal error) free the key again.
  */
 
 import type { Balances } from '../store/contract.ts';
@@ -16,7 +16,7 @@ export interface SealPort {
   open(sealed: string, about: string): string;
 }
 
-/** What a route answered in the end: an answer, or an error. */
+/** The final result of a route: an answer, or an error. */
 export type Outcome =
   | { readonly kind: 'answer'; readonly answer: PlainAnswer }
   | { readonly kind: 'error'; readonly error: ServiceError };
@@ -25,7 +25,7 @@ export type PlainAnswer = Pick<Answer, 'status' | 'body' | 'stream' | 'headers'>
 
 /**
  * An answer that shows a wallet, with the balances that its change has left it (`balancesOf` in the store's contract).
- * They are not known before the commit, so they are kept beside the sealed answer. Undefined: it shows none.
+ * They are unknown before the commit, so they are stored beside the sealed answer. Undefined: the answer shows none.
  */
 export function showing(outcome: Outcome, balances: Balances | undefined): Outcome {
   if (balances === undefined || outcome.kind === 'error') return outcome;
@@ -53,10 +53,10 @@ function isStoredStatus(status: number): boolean {
   return (status >= 200 && status < 300) || status === 404 || status === 409 || status === 422;
 }
 
-/** Issues of a 409 that a repeat may not meet any more. */
+/** Issues of a 409 that may have ended at a repeat. */
 const passing: ReadonlySet<string> = new Set(['request_in_progress', 'version_conflict']);
 
-/** The text that is sealed. An error is kept without its request id: each answer names its own. */
+/** The text to seal. An error is stored without its request id: each answer has its own. */
 export function writeOutcome(outcome: Outcome): string {
   if (outcome.kind === 'answer') {
     const { status, headers, body } = outcome.answer;

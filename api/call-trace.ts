@@ -1,4 +1,4 @@
-/** What a call carries across every hop, drawn from its body first and from its transport second. */
+/** The trace data of a call, from its body first and from its transport second. */
 import type { OrchestrationContext } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
 /** W3C Trace Context, level 1 and later: version, trace id, parent id, flags. All zeroes are invalid ids. */
@@ -10,8 +10,8 @@ export interface CallTrace {
 }
 
 /**
- * `message` is a decoded request; every one of them has `context`. `header` is the transport's traceparent, used when
- * the body has none and dropped when it is malformed. A call without a correlation id goes by its request id.
+ * `message` is a decoded request; every one of them has `context`. `header` is the transport's traceparent, used when the body
+ * has none and dropped when it is malformed. A call without a correlation id uses its request id.
  */
 export function callTrace(message: object, header: string | undefined, requestId: string): CallTrace {
   const { context } = message as { readonly context?: OrchestrationContext };

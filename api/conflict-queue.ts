@@ -1,8 +1,8 @@
 /**
- * Turns of requests that the store refused over the same thing. Each waits until the one before it has its answer, and
- * then reads and commits alone. So of many simultaneous requests about one wallet each runs twice or three times,
- * instead of once for every other one that wins. Turns are of this process: against other gateways the store's
- * compare-and-set decides, as ever.
+ * Queues requests whose commit conflicted over the same record. Each waits until the previous one has its answer, and then
+ * reads and commits alone. So with many simultaneous requests about one wallet, each runs two or three times, instead of once
+ * for every competing request. The queue is local to the process: between gateways the store's compare-and-set decides, as
+ * always.
  */
 import type { Timers } from '../actors/contract.ts';
 
@@ -12,12 +12,12 @@ interface Waiting {
 
 export interface Turn {
   readonly key: string;
-  /** The next one's turn begins. Call it exactly once. */
+  /** Begins the next turn. Call it exactly once. */
   end(): void;
 }
 
 export class Turns {
-  /** Those who wait for a key, first come first; the one whose turn it is does not stand there. */
+  /** The requests that wait for a key, in order of arrival, without the one whose turn it is. */
   readonly #queues = new Map<string, Waiting[]>();
   readonly #timers: Timers;
 
@@ -25,7 +25,7 @@ export class Turns {
     this.#timers = timers;
   }
 
-  /** Whether a request has a turn of any key: asked before keys are put together. */
+  /** Whether no request holds a turn: a cheap check before the keys are computed. */
   get isIdle(): boolean {
     return this.#queues.size === 0;
   }

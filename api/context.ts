@@ -1,14 +1,14 @@
-/** What a handler may use of the world, made for one run of it. */
+/** The ports that a handler may use, made for one run of it. */
 import { createHash } from 'node:crypto';
 import type { RandomBytes } from '../actors/contract.ts';
 import { type IdPrefix, newId } from '../proto/ids.ts';
 import type { RequestContext } from './route.ts';
 
-/** What stays the same when a request is repeated under its idempotency key, or runs again after a conflict. */
+/** The data that stays the same when a request is repeated under its idempotency key, or runs again after a conflict. */
 export interface Attempt {
   /** Drawn only when an id is made. */
   readonly seed: () => Uint8Array;
-  /** When the first attempt began: the time in the ids, which must repeat. No clock for anything else. */
+  /** The start of the first attempt: the time in the ids, which must repeat. Not to be used as a clock. */
   readonly startedMs: number;
 }
 
@@ -26,8 +26,8 @@ export function freshAttempt(nowMs: number, random: RandomBytes): Attempt {
 export type ContextBase = Omit<RequestContext, 'nowMs' | 'newId'>;
 
 /**
- * A context whose ids begin anew: the n-th id of a prefix is the same in every run of an attempt. `nowMs` is the time of
- * this run, which may be up to a day after the attempt began: what is decided now is decided on today's clock.
+ * A context whose ids begin anew: the n-th id of a prefix is the same in every run of an attempt. `nowMs` is the time of this
+ * run, which may be up to a day after the attempt began: decisions use the present time.
  */
 export function contextOf(base: ContextBase, attempt: Attempt, nowMs: number): RequestContext {
   const counts = new Map<IdPrefix, number>();

@@ -18,7 +18,7 @@ export interface EventAbout {
   readonly correlationId?: string;
 }
 
-/** What an event needs of its request, or of background work in its place. */
+/** The data of an event from its request, or from background work. */
 export type Reporter = Pick<RequestContext, 'newId' | 'nowMs' | 'requestId'>;
 
 export function eventOf(context: Reporter, about: EventAbout): NewEvent {

@@ -1,7 +1,7 @@
 /**
- * Runs a handler and commits its change, again on fresh reads while the store refuses it because something that it read
- * holds no more. Requests of this process that meet over the same thing take turns (conflict-queue.ts). Under an idempotency key
- * the answer is committed in the same step as its effect.
+ * Runs a handler and commits its change. If the store refuses because data that the handler read has changed, the handler runs
+ * again on fresh reads. Conflicting requests of this process take turns (conflict-queue.ts). Under an idempotency key the
+ * answer is committed in the same step as its effect.
  */
 import type { Ports } from '../actors/contract.ts';
 import { pause } from '../actors/waiting.ts';
@@ -17,18 +17,18 @@ import type { Answer, RequestContext } from './route.ts';
 export const conflictRetriesMax = 10;
 /** How long a request waits for its turns, in all: well within the lease of an idempotency key. */
 export const turnWaitMs = 10_000;
-/** In its turn a request meets other gateways alone, and gives way to them for about so long, more each time. */
+/** In its turn a request conflicts only with other gateways; it backs off for about this long, more each time. */
 const giveWayMs = 5;
 
 export type Executed =
   /** `settled`: the answer was committed under the idempotency key together with the change. */
   | { readonly kind: 'done'; readonly outcome: Outcome; readonly settled: boolean }
-  /** Another request took the idempotency key over; nothing happened here. */
+  /** Another request took over the idempotency key; this run had no effect. */
   | { readonly kind: 'overtaken' };
 
 interface Conflict {
   readonly kind: 'conflict';
-  /** What the store refused it over. */
+  /** The records that caused the store's refusal. */
   readonly id: string;
 }
 
@@ -37,7 +37,7 @@ export interface Execution {
   readonly attempt: Attempt;
   readonly ports: Ports;
   readonly handle: (context: RequestContext) => Promise<Answer>;
-  /** The mark under which an answer that is kept is committed; undefined without an idempotency key. */
+  /** The claim under which a stored answer is committed; undefined without an idempotency key. */
   readonly markOf: ((outcome: Outcome) => IdempotencyMark) | undefined;
   /** Of the process. */
   readonly turns: Turns;
@@ -60,7 +60,7 @@ export async function execute(execution: Execution): Promise<Executed> {
       const answer = await execution.handle(contextOf(base, attempt, clock.nowMs()));
       const taken = turn === undefined ? takenBy(turns, base.tenant, answer.change) : undefined;
       if (taken !== undefined) {
-        // Others wait their turn for what this one is about to change: it comes after them, and reads anew.
+        // Other requests already wait for a record that this one changes: it queues behind them, and reads again.
         await takeTurn(taken);
         continue;
       }
@@ -114,7 +114,7 @@ async function commitAnswer(execution: Execution, first: Answer): Promise<Execut
     if (stream !== undefined) throw new Error('a stream is no answer to a change');
     const mark = isStored(outcome) ? execution.markOf?.(outcome) : undefined;
     const { store, tenant } = execution.base;
-    // What makes nothing new stays possible for a tenant whose store is full.
+    // A tenant over its quota can still make changes that create no record.
     const change = status === 201 ? { ...answer.change, counted: true } : answer.change;
     const result = await store.commit(tenant, change, mark).catch(unanswered);
     if (result.committed) {

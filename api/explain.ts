@@ -1,6 +1,6 @@
 /**
- * Says what is wrong with a value that a schema refuses: every fault with its field path, in the order of the schema's
- * fields. It judges nothing that the compiled check did not refuse; a property test holds the two together.
+ * Explains why a schema refuses a value: every fault with its field path, in the order of the schema's fields. It only explains
+ * refusals of the compiled check; a property test compares the two.
  */
 import Format from 'typebox/format';
 import type { FieldIssue } from './errors/service-error.ts';
@@ -141,7 +141,7 @@ function knownFields(names: readonly string[]): string {
   return names.length === 0 ? 'takes no fields' : `the fields here are ${names.join(', ')}`;
 }
 
-/** A value that fits no branch is told what the branch takes that it was meant for, as far as that can be seen. */
+/** For a value that matches no branch, explains the faults of the intended branch, if it can be determined. */
 function explainBranches(
   schema: JsonSchema,
   branches: readonly JsonSchema[],
@@ -167,7 +167,7 @@ function tagOf(branches: readonly JsonSchema[]): string | undefined {
   return Object.keys(branches[0]?.properties ?? {}).find(isTag);
 }
 
-/** Told apart by `tag`: the one that it names is explained, or else what it may name. */
+/** `tag` selects the branch: explains the faults of the named branch, or lists the permitted tags. */
 function explainTagged(tag: string, branches: readonly JsonSchema[], value: object, field: string): FieldIssue[] {
   const named = (value as Record<string, unknown>)[tag];
   const branch = branches.find(({ properties = {} }) => properties[tag]?.const === named);
@@ -181,7 +181,7 @@ function explainTagged(tag: string, branches: readonly JsonSchema[], value: obje
   return [{ field: joinField(field, tag), issue, message: `takes ${kinds.join(', ')}` }];
 }
 
-/** A union of objects is told apart by a field with a constant, such as `kind`. */
+/** A field with a constant, such as `kind`, distinguishes the branches of a union of objects. */
 function isOtherTag(branch: JsonSchema, value: unknown): boolean {
   if (value === null || typeof value !== 'object') return false;
   return Object.entries(branch.properties ?? {}).some(

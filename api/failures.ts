@@ -1,15 +1,15 @@
-/** Whatever a route or a port behind the routes throws, as the ServiceError that the caller is told. */
+/** Translates errors of routes and of the ports behind them into the ServiceError for the caller. */
 import { ProviderRejected, ProviderUnavailable } from '../providers/port/port.ts';
 import { StoreUnavailable } from '../store/contract.ts';
 import { internalError, ServiceError } from './errors/service-error.ts';
 
-/** Anything thrown on the way, as what the caller is told. */
+/** Translates any thrown value into the error for the caller. */
 export function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   return fromPorts(error) ?? internalError(error);
 }
 
-/** What the ports behind the routes throw. */
+/** The errors of the ports behind the routes. */
 function fromPorts(error: unknown): ServiceError | undefined {
   if (error instanceof ProviderRejected) {
     const { field, issue, providerCode, message } = error;
@@ -28,7 +28,7 @@ function fromPorts(error: unknown): ServiceError | undefined {
   return undefined;
 }
 
-/** What a request has read changes again and again. */
+/** Data that the request read keeps changing. */
 export function keepsChanging(): ServiceError {
   return new ServiceError('conflict', 'the resource keeps changing: repeat the request', {
     details: [{ field: '', issue: 'version_conflict' }],
@@ -36,7 +36,7 @@ export function keepsChanging(): ServiceError {
   });
 }
 
-/** Of a change whose commit was sent, and was not answered: it may have taken effect. */
+/** For a change whose commit was sent and not answered: it may have taken effect. */
 export function outcomeUnknown(error: StoreUnavailable): ServiceError {
   const message = 'the store does not answer, so whether the request took effect is unknown';
   const remedy =
@@ -47,7 +47,7 @@ export function outcomeUnknown(error: StoreUnavailable): ServiceError {
   });
 }
 
-/** The tenant stores as many bytes as it may. */
+/** The tenant has reached its storage quota. */
 export function quotaExceeded(bytes: number): ServiceError {
   const remedy =
     'Wait until older records expire, or let the operator raise SIGNMESH_TENANT_BYTES. Existing records can still be read, approved, cancelled and archived.';

@@ -1,11 +1,11 @@
 /**
- * Idempotent requests: one key, one effect, and every answer is that effect's. A key belongs to a tenant, a method and a
- * path; to another caller of the tenant it is refused, so that no caller gets the answer to another's request. It is
- * taken up in the store before the handler runs, and the answer is committed in one step with the effect; so after a
- * crash at any point the repeat either finds the answer or runs the request for the first time.
+ * Idempotent requests: one key has one effect, and every answer reports that effect. A key belongs to a tenant, a method and a
+ * path; another caller of the tenant is refused, so that no caller gets the answer to another's request. The request claims the
+ * key in the store before the handler runs, and commits the answer in one step with the effect; so after a crash at any point a
+ * repeat either finds the answer or runs the request for the first time.
  *
- * A duplicate that arrives while the first runs waits for it: in this process on its promise, across gateways by asking
- * the store now and then. Asking also takes the key over once the lease of a gateway that died has ended.
+ * A duplicate that arrives while the first request runs waits for it: in this process on its promise, across gateways by
+ * polling the store. A poll also takes over the key once the lease of a dead gateway has ended.
  */
 import { createHmac } from 'node:crypto';
 import type { IdempotencyMark, TenantStore } from '../store/contract.ts';
@@ -14,7 +14,7 @@ import type { Attempt } from './context.ts';
 import { ServiceError } from './errors/service-error.ts';
 import type { Executed } from './execute.ts';
 
-/** How long a duplicate waits for the first request, and how often it asks. */
+/** How long a duplicate waits for the first request, and how often it polls. */
 export const duplicateWaitMs = 10_000;
 export const duplicatePollMs = 50;
 
@@ -50,7 +50,7 @@ function malformedKey(field: string): ServiceError {
   });
 }
 
-/** What a request is, for its key: two requests are the same when both hashes are. */
+/** The identity of a request for its key: two requests are the same when both hashes are equal. */
 export interface RequestHashes {
   readonly keyHash: string;
   readonly bodyHash: string;
@@ -58,7 +58,7 @@ export interface RequestHashes {
 
 export interface HashedRequest {
   readonly tenant: string;
-  /** Compared like the body. The actor outlives rotations of its token; `connectionIds` limit what its token sees. */
+  /** Compared like the body. The actor survives rotations of its token; `connectionIds` limit the data that its token sees. */
   readonly caller: { readonly actor: string; readonly connectionIds: readonly string[] | undefined };
   readonly method: string;
   /** The route's path and its parameters: one resource, however its path was escaped. */
@@ -101,12 +101,12 @@ export interface IdempotencyDeps {
   readonly pause: (ms: number) => Promise<void>;
 }
 
-/** Runs the request once; its answer is committed with its effect, or settled afterwards. Never rejects. */
+/** Runs the request once; commits its answer with its effect, or settles it afterwards. Never rejects. */
 export type Run = (attempt: Attempt, markOf: (outcome: Outcome) => IdempotencyMark) => Promise<Executed>;
 
 export interface OnceResult {
   readonly outcome: Outcome;
-  /** The outcome is that of an earlier request, or of one that ran beside this one. */
+  /** The outcome of an earlier or concurrent request. */
   readonly replayed: boolean;
 }
 
@@ -118,7 +118,7 @@ interface Running {
 
 type Begun = OnceResult | 'running' | 'overtaken';
 
-/** One for a process: it knows which keys run here. */
+/** One for each process: it knows which keys are running here. */
 export class Idempotency {
   readonly #deps: IdempotencyDeps;
   readonly #running = new Map<string, Running>();
@@ -152,7 +152,7 @@ export class Idempotency {
     });
   }
 
-  /** Asks the store once for all requests of this process that wait for the same answer. */
+  /** Polls the store once for all requests of this process that wait for the same answer. */
   async #lead(tenant: string, hashes: RequestHashes, run: Run): Promise<Begun> {
     const { keyHash, bodyHash } = hashes;
     let announce: (outcome: Outcome | undefined) => void = () => {};
@@ -162,7 +162,7 @@ export class Idempotency {
         announce = resolve;
       }),
     };
-    // A request with another body or of another caller may run under this key: it keeps its place.
+    // A request with another body or of another caller may run under this key: it keeps its claim.
     const isLeader = !this.#running.has(keyHash);
     if (isLeader) this.#running.set(keyHash, running);
     let stored: Outcome | undefined;
@@ -199,8 +199,9 @@ export class Idempotency {
     const { outcome, settled } = executed;
     if (settled) return { outcome, replayed: false };
     if (!isStored(outcome)) {
-      // Best effort: a key that stays taken is free again when its lease ends. The fate of a change may be unknown here:
-      // if it took place its answer stands and is not dropped; if not, it is refused from now on, for the key is gone.
+      // Best effort: a key that stays claimed is free again when its lease ends. The outcome of a change may be unknown here:
+      // if it was committed, its answer is stored and is not dropped; if not, a late commit is refused, since the claim no
+      // longer exists.
       await settle(undefined).catch(() => false);
       return { outcome, replayed: false };
     }

@@ -1,4 +1,4 @@
-/** Reads what a caller sent to a route, strictly: every fault of query and body is found before anything is refused. */
+/** Validates a route's input strictly: it collects every fault of query and body before it refuses the request. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TSchema } from 'typebox';
 import { type FieldIssue, ServiceError } from './errors/service-error.ts';

@@ -1,5 +1,5 @@
 /**
- * Request bodies: bytes to a JSON object, or a 400 that says what is wrong. Prototype keys need no care of their own:
+ * Request bodies: bytes to a JSON object, or a 400 that names the fault. Keys such as `__proto__` need no special handling:
  * JSON.parse makes plain own properties of them, and no code copies bodies into other objects.
  */
 import type { IncomingHttpHeaders } from 'node:http';
@@ -34,7 +34,7 @@ export function refuseEncoding(headers: IncomingHttpHeaders): void {
   }
 }
 
-/** In lower case. A semicolon within quotes is taken for one without: at worst a strange type is refused. */
+/** In lower case. It does not parse quoted semicolons: at worst it refuses an unusual type. */
 function charsetsOf(contentType: string): string[] {
   const parameters = contentType.toLowerCase().split(';').slice(1);
   return parameters.flatMap((parameter) => {
@@ -72,7 +72,7 @@ function malformed(message: string): ServiceError {
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** One pass over the bytes, strings skipped. Cheaper than parsing a bomb, and no recursion meets it later. */
+/** One pass over the bytes, strings skipped. Cheaper than parsing deeply nested JSON, and protects later recursion. */
 function nestsTooDeep(bytes: Uint8Array): boolean {
   let depth = 0;
   for (let at = 0; at < bytes.length; at += 1) {

@@ -1,5 +1,5 @@
 /**
- * Metadata: a JSON object of the caller's, stored and shown as it came. The service reads nothing in it; rules may. Any
+ * Metadata: a JSON object of the caller, stored and shown unchanged. The service does not interpret it; rules may read it. Any
  * name may be a key, `__proto__` and `constructor` among them: JSON.parse makes plain own properties of them, and no code
  * copies single entries of metadata into other objects.
  */
@@ -19,7 +19,7 @@ export const metadataLimits = {
 
 const { keysMax, depthMax, bytesMax } = metadataLimits;
 
-/** In the schema of a body or an answer. What JSON Schema cannot say stands in refinements: `error` names the issue. */
+/** In the schema of a body or an answer. Refinements express the rules that JSON Schema cannot; `error` names the issue. */
 export const Metadata = Type.Refine(
   Type.Refine(
     Type.Unsafe<MetadataValue>({

@@ -1,6 +1,6 @@
 /**
- * The registry of modules and their maturity (spec, section 9). Scopes, access in production and in a sandbox, the tags and
- * labels of the OpenAPI document, the docs and GET /v1/modules are made from it. A route names its module by its tag.
+ * The registry of modules and their maturity. Scopes, access in production and in a sandbox, the tags and labels of the OpenAPI
+ * document, the docs and GET /v1/modules are made from it. A route names its module by its tag.
  */
 
 export type Maturity = 'LIVE' | 'PREVIEW' | 'PLANNED';

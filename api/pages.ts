@@ -1,7 +1,7 @@
 /**
- * Pages of lists: limit and opaque cursors in, the list's body out. A cursor names the place where the next page begins.
- * A keyed tag binds it to its tenant, list and filters: one that was made up, or belongs to another list, is refused, so
- * that lists are asked to go on at places alone that they named themselves. It is not secret.
+ * Pages of lists: limit and opaque cursors in, the list's body out. A cursor holds the position where the next page begins. A
+ * MAC binds it to its tenant, list and filters: an invented cursor, or one of another list, is refused, so that lists continue
+ * only at positions that they returned themselves. It is not secret.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import Type from 'typebox';
@@ -25,9 +25,9 @@ type QueryValues = Readonly<Record<string, unknown>>;
 type CursorContext = Pick<RequestContext, 'tenant' | 'cursorKey'>;
 
 /**
- * `list`: what tells the list from all others, e.g. "wallets" or "wallets/wal_…/transaction_intents". `query`: the checked
- * query with its filters; limit and cursor in it are read here. `isPlace`: what the list's places look like, where not any
- * id will do. Throws ServiceError.
+ * `list`: the unique name of the list, e.g. "wallets" or "wallets/wal_…/transaction_intents". `query`: the checked query with
+ * its filters; limit and cursor in it are read here. `isPlace`: validates the list's positions, if they are not ids. Throws
+ * ServiceError.
  */
 export function readPage(
   { tenant, cursorKey }: CursorContext,
@@ -94,7 +94,7 @@ export interface CreatedRange {
   readonly createdBeforeMs?: number;
 }
 
-/** Times before 1970 are as good as 1970. Throws ServiceError when the range is upside down. */
+/** Times before 1970 count as 1970. Throws ServiceError when the range is reversed. */
 export function readCreated(query: {
   readonly created_after?: string | undefined;
   readonly created_before?: string | undefined;

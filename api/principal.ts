@@ -1,4 +1,4 @@
-/** Who calls, once the token is known. Shared by every request of the token: never changed. */
+/** The authenticated caller. Shared by every request of the token: immutable. */
 
 import type { ClusterEnvironment } from '../proto/roster.ts';
 import type { Scope } from './scopes.ts';
@@ -11,13 +11,13 @@ export interface Principal {
   readonly tokenId: string;
   /** Stays when the token is rotated: see `TokenRecord`. Empty for a made-up sandbox token. */
   readonly actorId: string;
-  /** Set on a provider-scoped token: anything of another connection does not exist for it. */
+  /** Set on a provider-scoped token: resources of other connections do not exist for it. */
   readonly providerConnectionIds: readonly string[] | undefined;
 }
 
 /**
- * Who acted, as approvals and intents name them: the id of the first token of the line, or the tenant for a token that
- * was never issued. Rotating a token keeps its owner's single vote.
+ * The actor of approvals and intents: the id of the token before any rotation, or the tenant for a token that was never issued.
+ * Rotating a token keeps its owner's single vote.
  */
 export function actorOf({ actorId, tenant }: Principal): string {
   return actorId === '' ? `tenant:${tenant}` : actorId;

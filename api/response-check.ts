@@ -1,4 +1,4 @@
-/** Holds answers against the schemas of their route, where tests ask for it. */
+/** Checks answers against the schemas of their route, when tests turn it on. */
 import { Compile } from 'typebox/compile';
 import type { Outcome } from './answers.ts';
 import type { Route } from './route.ts';
@@ -22,7 +22,7 @@ export function responseCheck(route: Route): (outcome: Outcome) => void {
       if (body !== undefined) throw new Error(`${name}: there is a body, and none is declared`);
       return;
     }
-    // As the caller gets it: fields that are undefined are gone.
+    // As the caller gets it: without undefined fields.
     const sent: unknown = body === undefined ? undefined : JSON.parse(JSON.stringify(body));
     if (check.Check(sent)) return;
     const faults = check.Errors(sent).slice(0, 5);

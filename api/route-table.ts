@@ -51,7 +51,7 @@ export function pathParameters(path: string): readonly string[] {
   return [...path.matchAll(/:([A-Za-z0-9_]+)/g)].map(([, name]) => name!);
 }
 
-/** Throws an Error that names the route and what it contradicts itself in. Mistakes of ours, found when the app is built. */
+/** Throws an Error that names the route and its contradiction: a bug of ours, found when the app is built. */
 export function assertRoutes(routes: readonly Route[]): void {
   const operationIds = new Set<string>();
   for (const route of routes) {

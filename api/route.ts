@@ -1,10 +1,10 @@
 /**
- * A REST route as data: what it asks of its caller, what it takes and gives, and the function that decides. Routes,
- * validation, the OpenAPI document, the docs' tables and the tests that walk over all routes are made from it.
+ * A REST route as data: its scope, its input and output schemas, and the function that decides. Routes, validation, the OpenAPI
+ * document, the docs' tables and the tests that walk over all routes are made from it.
  *
- * A handler performs no write: it reads, decides, and answers with a `Change`. The toolkit commits it together with the
+ * A handler performs no write: it reads, decides, and answers with a `Change`. `execute` commits it together with the
  * idempotent answer. When the store refuses the change as a conflict, the handler runs again on fresh reads (up to
- * `conflictRetriesMax` times), so it must not act on the world except through ports that are idempotent by id.
+ * `conflictRetriesMax` times), so it may call only ports that are idempotent by id.
  */
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Log } from '../actors/live/ports.ts';
@@ -14,14 +14,14 @@ import type { Principal } from './principal.ts';
 import type { Scope } from './scopes.ts';
 
 /**
- * The classes of calls that load control tells apart. `transfers` make work for the gateway's driver. `signing` begins a session;
- * `continuing` takes one further: to refuse it would waste what was done for the session so far, so `signing` is refused first.
+ * The classes of calls in load control. `transfers` create work for the gateway's driver. `signing` begins a session;
+ * `continuing` continues one: refusing it would waste the session's earlier work, so `signing` is refused first.
  */
 export type LoadClass = 'reads' | 'writes' | 'transfers' | 'signing' | 'continuing';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** Everything a handler may use of the world. */
+/** Everything that a handler may use. */
 export interface RequestContext {
   readonly tenant: string;
   readonly principal: Principal;
@@ -38,11 +38,11 @@ export interface RequestContext {
   newId(prefix: IdPrefix): string;
 }
 
-/** What a long-running answer may ask about its caller. */
+/** The checks that a long-running answer may make on its caller. */
 export interface StreamCaller {
-  /** Whether the caller's token would still be let in. Never rejects; true while that cannot be found out. */
+  /** Whether the caller's token is still valid. Never rejects; true while that is unknown. */
   stillAdmitted(): Promise<boolean>;
-  /** Closes the caller's connection at once: it takes nothing, or the answer cannot continue. */
+  /** Closes the caller's connection at once: the caller does not read, or the answer cannot continue. */
   cut(): void;
 }
 
@@ -51,15 +51,15 @@ export interface Answer<B = unknown> {
   /** As the response schema of that status has it; undefined with 204. */
   readonly body?: B;
   /**
-   * Instead of a body, and never with a change: text without an end of its own. Called once, when the answer is
-   * sent; what it makes is ended by `return` when the caller goes. `headers` say its content type.
+   * Instead of a body, and never with a change: text without an end of its own. Called once, when the answer is sent; `return`
+   * ends the iterator when the caller disconnects. `headers` give its content type.
    */
   readonly stream?: (caller: StreamCaller) => AsyncIterableIterator<string>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly change?: Change;
-  /** What to answer instead when the store refuses the change for another reason than a conflict. May throw ServiceError. */
+  /** The answer when the store refuses the change for another reason than a conflict. May throw ServiceError. */
   readonly onRefusal?: (refusal: CommitRefusal) => Answer;
-  /** Called after the commit, never awaited: tells a driver that there is work. */
+  /** Called after the commit, never awaited: notifies a driver of new work. */
   readonly afterCommit?: () => void;
 }
 
@@ -91,9 +91,9 @@ export interface RouteSpec<P extends TSchema, Q extends TSchema, B extends TSche
   readonly description?: string;
   /** undefined: public, no token. */
   readonly scope: Scope | undefined;
-  /** Which of the tenant's allowances it takes from; `none`: from no one's. */
+  /** The rate limit that counts it; `none`: not counted. */
   readonly limitClass: 'reads' | 'writes' | 'none';
-  /** Its class in load control, where that is not `limitClass`. */
+  /** Its class in load control, if it differs from `limitClass`. */
   readonly loadClass?: LoadClass;
   readonly params?: P;
   readonly query?: Q;
@@ -108,14 +108,14 @@ export interface RouteSpec<P extends TSchema, Q extends TSchema, B extends TSche
   readonly errors?: readonly (404 | 409 | 422)[];
   /** Takes an Idempotency-Key. Default: true for POST, false otherwise. */
   readonly idempotent?: boolean;
-  /** Where else than in the header the idempotency key may stand: a field of the body. */
+  /** A field of the body that may hold the idempotency key instead of the header. */
   readonly idempotencyField?: string;
-  /** True for a request that changes nothing although it is a POST, e.g. a dry run: no idempotency record is made. */
+  /** True for a POST that changes nothing, e.g. a dry run: it makes no idempotency record. */
   readonly isReadOnly?: (input: RouteInput<P, Q, B>) => boolean;
   readonly handle: (context: RequestContext, input: RouteInput<P, Q, B>) => Promise<Answer>;
 }
 
-/** A route whose types were checked where it was made. */
+/** A route with erased types, checked where it was defined. */
 export type Route = RouteSpec<TSchema, TSchema, TSchema>;
 
 export function route<P extends TSchema, Q extends TSchema, B extends TSchema>(spec: RouteSpec<P, Q, B>): Route {

@@ -1,4 +1,4 @@
-/** Schemas in words: what a field takes, for the message beside an issue. Never a word of what the caller sent. */
+/** Describes a schema in words, for the message beside an issue. It never quotes the caller's input. */
 
 /** JSON Schema 2020-12, as far as the schemas of this API use it. */
 export interface JsonSchema {
@@ -32,7 +32,7 @@ export interface JsonSchema {
   readonly exclusiveMinimum?: number;
   readonly exclusiveMaximum?: number;
   readonly multipleOf?: number;
-  /** What JSON Schema cannot say of an object; `error` names the issue. TypeBox's own property, no part of the document. */
+  /** Rules that JSON Schema cannot express; `error` names the issue. A property of TypeBox, not part of the document. */
   readonly '~refine'?: readonly { check(value: unknown): boolean; error(value: unknown): string }[];
 }
 

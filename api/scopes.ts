@@ -1,4 +1,4 @@
-/** The registry of scopes: what a token may be allowed to do. docs/http-and-grpc.md quotes it. */
+/** The registry of scopes: the permissions of tokens. docs/http-and-grpc.md quotes it. */
 import { type PreviewModule, previewModules, type ScopedModule, scopedModules } from './modules.ts';
 
 export type Scope =
@@ -26,12 +26,12 @@ export const allScopes: readonly Scope[] = [
   'sandbox:admin',
 ];
 
-/** What a sandbox token gets at first sight. `sandbox:admin` acts on the whole cluster, so it is never given away. */
+/** The scopes of a sandbox token that was never issued: all but `sandbox:admin`, which acts on the whole cluster. */
 export const sandboxScopes: readonly Scope[] = allScopes.filter((scope) => scope !== 'sandbox:admin');
 
 /**
- * What a token that is limited to some provider connections never has. Keys and sessions of the signing API, and vaults, belong
- * to no connection: with them such a token could sign for wallets that do not exist for it.
+ * The scopes that a token limited to provider connections never has. Keys and sessions of the signing API, and vaults, belong
+ * to no connection: with them such a token could sign for wallets that it may not see.
  */
 const beyondProviders: ReadonlySet<Scope> = new Set<Scope>([
   'providers:write',

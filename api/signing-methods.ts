@@ -1,7 +1,7 @@
 /**
- * The five RPCs of svc.mesh.v1.MpcWalletService in one table. Both doors are made from it: the HTTP routes and the gRPC
- * service definition. Names, messages and HTTP paths come from the proto descriptor itself (the google.api.http option),
- * so that they cannot drift from the contract; only the scope is said here. The wire's cases have the names of the RPCs.
+ * The five RPCs of svc.mesh.v1.MpcWalletService in one table. The HTTP routes and the gRPC service definition derive from it.
+ * Names, messages and HTTP paths come from the proto descriptor itself (the google.api.http option), so that they cannot drift
+ * from the contract; this table adds only the scope. The wire's cases have the names of the RPCs.
  */
 import { type DescMessage, type DescMethod, getOption } from '@bufbuild/protobuf';
 import { http } from '../proto/gen/google/api/annotations_pb.ts';

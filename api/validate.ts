@@ -1,6 +1,6 @@
 /**
- * Checks what a caller sent against a schema: no coercion, no defaults, unknown fields refused. TypeBox's compiled check
- * is the sole check; what it refuses is walked once more (explain.ts) to say precisely what is wrong where.
+ * Validates input against a schema: no coercion, no defaults, unknown fields refused. TypeBox's compiled check alone decides;
+ * explain.ts then walks a refused value to locate every fault.
  */
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
@@ -19,11 +19,11 @@ Format.Set(
   (text: string) => timestampPattern.test(text) && Format.IsDateTime(text) && !Number.isNaN(Date.parse(text)),
 );
 
-/** All faults of a value, at most `issuesMax`; undefined: it is as the schema has it. */
+/** All faults of a value, at most `issuesMax`; undefined: it is valid. */
 export type Validate = (value: unknown) => readonly FieldIssue[] | undefined;
 
 export function compileSchema(schema: TSchema): Validate {
-  // At the first value: a start compiles no schema of a request that never comes.
+  // Compiled at first use, so that a start compiles no unused schema.
   let check: { Check(value: unknown): boolean } | undefined;
   return (value) => {
     check ??= Compile(schema);
@@ -35,8 +35,8 @@ export function compileSchema(schema: TSchema): Validate {
 }
 
 /**
- * What no schema says of a body: numbers that a double does not hold exactly, and (where the text had \\ud… escapes)
- * strings with half of a surrogate pair.
+ * Faults of a body that no schema can express: numbers that a double cannot represent exactly, and (where the text had \\ud…
+ * escapes) strings with half of a surrogate pair.
  */
 export function scanJson(value: unknown, mayHoldHalfPairs: boolean): FieldIssue[] {
   const issues: FieldIssue[] = [];

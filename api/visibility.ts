@@ -1,6 +1,6 @@
 /**
- * What a provider-scoped token sees: the resources of its own connections. Anything else does not exist for it, so that
- * it answers 404 and not 403. Other tokens see all of their tenant.
+ * The visibility of a provider-scoped token: only resources of its own connections. Anything else does not exist for it, so the
+ * answer is 404 and not 403. Other tokens see all of their tenant.
  */
 
 import { ServiceError } from './errors/service-error.ts';
@@ -24,11 +24,11 @@ export function visibleIndices(
   indexOf: (connectionId: string) => string,
 ): { readonly anyOf?: readonly string[] } {
   if (ids === undefined) return {};
-  // No connection at all: an index in which nothing stands.
+  // No connection at all: an empty index.
   return { anyOf: ids.length === 0 ? [indexOf('none')] : ids.map(indexOf) };
 }
 
-/** The 404 for what does not exist, belongs to another tenant, or lies outside of the token's connections: all alike. */
+/** The same 404 for resources that do not exist, belong to another tenant, or lie outside of the token's connections. */
 export function noSuch(what: string): ServiceError {
   return new ServiceError('notFound', `no such ${what}`);
 }

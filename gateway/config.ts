@@ -7,7 +7,7 @@ export interface GatewayCluster {
   readonly joinSecret: Uint8Array;
 }
 
-/** What a gateway process must be told. The command line fills it from flags, variables and cluster files. */
+/** The configuration of a gateway process. The command line fills it from flags, variables and cluster files. */
 import type { LinkTls } from '../actors/live/link-tls.ts';
 import type { SandboxControl } from '../faults/control.ts';
 import type { ClusterEnvironment, Roster } from '../proto/roster.ts';
@@ -28,7 +28,7 @@ export interface GatewayConfig {
   readonly httpPort: number;
   readonly grpcHost: string;
   readonly grpcPort: number;
-  /** The doors speak TLS; undefined: they are plain. */
+  /** TLS of REST and gRPC; undefined: they are plain. */
   readonly doorTls?: DoorTls | undefined;
   /** wss://host:port, or ws:// where plain links may be. */
   readonly coordinatorUrl: string;
@@ -38,7 +38,7 @@ export interface GatewayConfig {
   readonly plainLinks?: boolean;
   /** redis/address.ts. */
   readonly redisUrl: string;
-  /** A write is done only when so many replicas have it; undefined: 0. */
+  /** A write is done only when this many replicas have it; undefined: 0. */
   readonly redisReplicas?: number;
   /** Of cluster 1, as are the coordinator's URL and the join secret. */
   readonly roster: Roster;
@@ -129,7 +129,7 @@ export interface WorkerConfig {
   readonly environment: ClusterEnvironment;
   /** redis/address.ts. */
   readonly redisUrl: string;
-  /** A write is done only when so many replicas have it; undefined: 0. */
+  /** A write is done only when this many replicas have it; undefined: 0. */
   readonly redisReplicas?: number;
   /** The directory of the keys that seal webhooks' secrets. */
   readonly credentialKeysDir: string;

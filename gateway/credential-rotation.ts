@@ -1,10 +1,9 @@
 /**
- * Rotation of the key that wraps secrets: every sealed field of every record is wrapped anew under the current key, record
- * by record under compare-and-set. It may stop anywhere and run again: what is done already is left as it is. Nothing that
- * the API shows changes but a record's version, so there is no event.
+ * Rotation of the key that wraps secrets: re-wraps every sealed field of every record under the current key, record by record
+ * under compare-and-set. It may stop at any point and run again: finished records are skipped. The API shows no change but the
+ * record's version, so there is no event.
  *
- * The sealed answers of idempotent requests are not touched: they are gone after a day, and until then the older keys
- * stay.
+ * It does not change the sealed answers of idempotent requests: they expire after a day, and until then the older keys stay.
  */
 import type { Redis } from 'ioredis';
 import { type ConnectionRecord, connectionType } from '../custody/connections/public.ts';
@@ -38,7 +37,7 @@ interface SealedKind<T extends Versioned> {
 const connections: SealedKind<ConnectionRecord> = {
   type: connectionType,
   index: 'connections',
-  // A disconnected connection has forgotten its credentials.
+  // A disconnected connection has no credentials.
   envelopes: ({ credentials }) => (credentials === '' ? [] : [credentials]),
   withEnvelopes: (record, [credentials = '']) => ({ ...record, credentials }),
 };

@@ -1,6 +1,6 @@
 /**
- * A gateway's links to the coordinators of all its clusters, with the orders for each cluster's nodes. A cluster whose
- * coordinator has no configured URL is found in the registry; the pinned roster says whether it is the one that was meant.
+ * A gateway's links to the coordinators of all its clusters, with the orders for each cluster's nodes. It finds a coordinator
+ * without a configured URL in the registry; the pinned roster decides whether it is the right one.
  */
 import type { Trace, UndeliveredReason } from '../actors/contract.ts';
 import { isPlainAcross } from '../actors/live/link-tls.ts';
@@ -34,7 +34,7 @@ export function liveClusterLinks(
   const { timers, random } = systemPorts;
   const links = new Map<number, FoundLink>();
   const clusters = new Map<number, Pick<SigningCallsOptions, 'link' | 'orders' | 'roster'>>();
-  // Redis is not trusted: its word makes no link plain, nor one that has no certificate.
+  // Redis is not trusted: its registry cannot make a link plain or skip certificates.
   const mayOpen = (url: string) => (url.startsWith('wss:') ? tls !== undefined : plainLinks || !isPlainAcross(url));
   for (const { roster, joinSecret, coordinatorUrl } of [config, ...furtherClusters]) {
     const open = (url: string) => new LiveCoordinatorLink({ url, roster, tls, identitySeed, joinSecret, boot, log });
@@ -143,7 +143,7 @@ class FoundLink implements CoordinatorLink {
     link.listen({
       onMessage: (message) => this.#listener?.onMessage(message),
       onStatus: (up) => {
-        // One that was replaced says nothing any more.
+        // Reports of a replaced link are ignored.
         if (this.#link === link) this.#listener?.onStatus(up);
       },
     });

@@ -1,4 +1,7 @@
-/** What a gateway process hands to the wallet control plane: Redis, the directory of credential keys, the system's ports. */
+/**
+ * The ports that a gateway process passes to the wallet control plane: Redis, the directory of credential keys, the system's
+ * ports.
+ */
 import type { Redis } from 'ioredis';
 import type { Ports } from '../actors/contract.ts';
 import { type Log, systemPorts } from '../actors/live/ports.ts';
@@ -14,7 +17,7 @@ export interface LiveWalletOptions extends Partial<Ports> {
   /** A connection that fails at once while Redis is unreachable. */
   readonly redis: Redis;
   readonly credentialKeysDir: string;
-  /** What a tenant may store; undefined: no bound. */
+  /** Bytes that a tenant may store; undefined: no bound. */
   readonly tenantBytesMax?: number | undefined;
   readonly signer: ClusterSigner;
   readonly vaultCluster: VaultCluster;

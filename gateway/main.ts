@@ -1,7 +1,7 @@
 /**
- * A gateway process: builds both doors over one admission and one signing room, and listens. It holds no session state;
- * any gateway of the cluster serves any call. It starts in any order with the rest: without a coordinator or Redis it
- * answers 503 and says so in health, and why.
+ * A gateway process: builds the HTTP and gRPC servers over one admission and one set of calls to coordinators, and listens. It
+ * holds no session state; any gateway of the cluster serves any call. Processes may start in any order: without a coordinator
+ * or Redis it answers 503, and health gives the reason.
  */
 import type { AddressInfo } from 'node:net';
 import { setLogger } from '@grpc/grpc-js';
@@ -47,8 +47,8 @@ export interface RunningGateway {
   readonly httpAddress: string;
   readonly grpcAddress: string;
   /**
-   * What is stored was put back to an earlier state, or emptied: forgets what it remembers of it, ends event streams so
-   * that their readers connect again, and registers the sandbox's tokens anew. Resolves when they are, or cannot be.
+   * The stored state was restored or reset: clears caches, ends event streams so that their readers reconnect, and registers
+   * the sandbox's tokens again. Resolves when that is done or has failed.
    */
   onRestored(): Promise<void>;
   /** Takes no new connections, waits up to 5 s for calls under way, then closes everything. Repeatable. */
@@ -194,7 +194,7 @@ function startError(door: string, variable: string, host: string, port: number, 
   return new GatewayStartError(`the ${door} server cannot listen on ${where} (${variable}): ${text}`, { cause: error });
 }
 
-/** Both doors drain together; what is not done in time is cut. */
+/** Both servers drain together; calls that are not done in time are cut. */
 async function closeDoors(
   http: FastifyInstance,
   grpc: GrpcDoor,
@@ -206,7 +206,7 @@ async function closeDoors(
     grpc.server.tryShutdown(() => resolve());
   });
   await calls.stop(drainMs);
-  // Answers were handed to the sockets: one turn lets them leave. Open health watches would keep gRPC up for ever.
+  // Answers are in the sockets' buffers: one turn lets them leave. Open health watches would keep gRPC running for ever.
   await new Promise((resolve) => setImmediate(resolve));
   http.server.closeIdleConnections();
   const cut = setTimeout(() => {
@@ -250,7 +250,7 @@ function registerSandboxTokens(
   return tokens;
 }
 
-/** grpc-js writes to stderr by itself; what it says belongs into the log. */
+/** grpc-js writes to stderr by itself; redirect that to the log. */
 function grpcLogger(log: Log): Partial<Console> {
   const say = (...parts: unknown[]): void => log.debug({ grpc: parts.join(' ') }, 'grpc-js');
   return { debug: say, info: say, error: say };

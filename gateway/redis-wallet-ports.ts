@@ -1,5 +1,5 @@
 /**
- * The ports of the wallet control plane that lie in Redis, over a client of any Redis: the one of a live gateway
+ * The Redis-based ports of the wallet control plane, over a client of any Redis: the one of a live gateway
  * (live-wallet-ports.ts), or the one in memory of a simulated world.
  */
 import type { Redis } from 'ioredis';

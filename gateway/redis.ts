@@ -1,6 +1,6 @@
 /**
- * The gateway's connection to Redis. Commands fail at once while it is unreachable, instead of waiting in a queue: those who use
- * it know what to do without (tokens from the cache, limits off).
+ * The gateway's connection to Redis. Commands fail at once while it is unreachable, instead of waiting in a queue: their
+ * callers have a fallback (cached tokens, limits off).
  */
 import type { Redis } from 'ioredis';
 import type { Log } from '../actors/live/ports.ts';

@@ -1,7 +1,7 @@
 /**
- * The wallet control plane, put together: every module's routes, what they stand on, and the work that runs behind
- * them. All that it reaches of the world is handed in (live-wallet-ports.ts has what a process hands in), so that any
- * world can run it. Any number of gateways run it over one store.
+ * Composes the wallet control plane: every module's routes, their dependencies, and the background work. The caller passes in
+ * all ports (live-wallet-ports.ts has those of a process), so that any world can run it. Any number of gateways run it over one
+ * store.
  */
 import type { Ports } from '../actors/contract.ts';
 import type { Log } from '../actors/live/ports.ts';
@@ -78,7 +78,7 @@ const marketSeed = 'signmesh';
 
 type WalletJob = (deps: { store: TenantStore; signer: ClusterSigner }, meta: CallMeta, member: string) => Promise<void>;
 
-/** All that the wallet control plane reaches of the world. */
+/** The ports of the wallet control plane. */
 export interface WalletPorts extends Ports {
   readonly store: TenantStore;
   readonly addressBook: AddressBook;
@@ -98,14 +98,14 @@ export interface WalletPorts extends Ports {
   /** What is stored of its sessions. */
   readonly sessions: SessionReads;
   readonly log: Log;
-  /** What is stored was put back to an earlier state: the adapters forget what they remember of it. */
+  /** The stored state was restored: the adapters clear their caches. */
   restored(): void;
 }
 
 export interface WalletApiOptions {
   readonly config: WalletApiConfig;
   readonly admission: Admission;
-  /** Is told when the driver has more transfers than it can handle in time. */
+  /** Gets notified when the driver has more transfers than it can handle in time. */
   readonly load?: LoadControl;
   /** In a sandbox alone: its routes are there. */
   readonly sandbox?: Omit<SandboxDeps, 'timers'>;
@@ -121,9 +121,9 @@ export interface WalletApi {
   readonly store: TenantStore;
   /** Begins the work that falls due. */
   start(): void;
-  /** What is stored was put back to an earlier state: nothing that is remembered of it counts any more. */
+  /** The stored state was restored: clears all caches. */
   restored(): Promise<void>;
-  /** Takes on nothing more and waits for what is in hand, up to a limit. */
+  /** Accepts no more work and waits for running work, up to a limit. */
   stop(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The delivery of webhooks, put together: the relay that brings what waits into the queue, and what does the queue's jobs.
- * All that it reaches of the world is handed in, so that any world can run it. Any number of them run over one store.
+ * Composes webhook delivery: the relay that adds due deliveries to the queue, and the consumer of the queue's jobs. The caller
+ * passes in all ports, so that any world can run it. Any number of them run over one store.
  */
 import type { Ports } from '../actors/contract.ts';
 import type { Log } from '../actors/live/ports.ts';
@@ -20,7 +20,7 @@ import type { TenantStore } from '../store/contract.ts';
 import { answerSeal } from '../store/secrets/answer-seal.ts';
 import type { KeyRing } from '../store/secrets/key-ring.ts';
 
-/** All that the delivery of webhooks reaches of the world. */
+/** The ports of webhook delivery. */
 export interface WebhookWorkerPorts extends Ports {
   readonly store: TenantStore;
   readonly hooks: OutboxStore;
@@ -45,7 +45,7 @@ export interface WebhookWorkerOptions {
 export interface WebhookWorker {
   /** Begins to look for what waits. Jobs that are in the queue are done from the beginning. */
   start(): void;
-  /** Takes on nothing more and gives tries under way a moment; what is cut is made again by another. */
+  /** Accepts no more work and waits briefly for running tries; another worker repeats interrupted ones. */
   stop(): Promise<void>;
 }
 
@@ -74,7 +74,7 @@ export function composeWebhookWorker(ports: WebhookWorkerPorts, options: Webhook
     stop: async () => {
       endWakes();
       await withinLimit(timers, drainMs, Promise.all([relay.stop(), consumer.close()]), () => undefined);
-      // What is left of it is another worker's when its lock ends.
+      // Another worker takes over its remaining jobs when their locks end.
       const cut = consumer.close(true).catch(() => undefined);
       await withinLimit(timers, cutMs, cut, () => undefined);
     },

@@ -1,6 +1,5 @@
 /**
- * The key in Redis that says whether a worker of this host is alive: the worker sets it again and again, and it is gone
- * soon after the worker is.
+ * The heartbeat key of this host's worker in Redis: the worker sets it periodically, and it expires soon after the worker dies.
  */
 export function heartbeatKey(host: string): string {
   return `sm:worker:${host}`;

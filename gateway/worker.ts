@@ -1,6 +1,6 @@
 /**
- * A worker process: delivers webhooks and runs reconciliation jobs. Any number of them run over one Redis; each relays what is to be delivered into
- * BullMQ and makes deliveries out of it. It has no port, and another worker can continue all its work.
+ * A worker process: delivers webhooks and runs reconciliation jobs. Any number of them run over one Redis; each adds due
+ * deliveries to BullMQ and makes deliveries from it. It listens on no port, and another worker can continue all its work.
  */
 
 import { hostname } from 'node:os';
@@ -38,7 +38,7 @@ import { composeWebhookWorker } from './webhook-worker.ts';
 import { heartbeatKey } from './worker-heartbeat.ts';
 
 export interface RunningWorker {
-  /** Takes on nothing more and gives tries under way a moment; what is cut is made again by another. Repeatable. */
+  /** Accepts no more work and waits briefly for running tries; another worker repeats interrupted ones. Repeatable. */
   stop(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The registry of transport errors: one line a kind, with what each door answers for it. REST bodies carry `code`
+ * The registry of transport errors: one line a kind, with its HTTP and its gRPC answer. REST bodies carry `code`
  * (docs/wallet-api.md), gRPC carries `reason` in google.rpc.ErrorInfo. docs/http-and-grpc.md quotes this table.
  */
 import { status } from '@grpc/grpc-js';
@@ -48,9 +48,9 @@ export const errorKinds = {
   },
   /** The tenant's allowance of this window is used up. */
   rateLimited: { http: 429, code: 'rate_limited', grpc: status.RESOURCE_EXHAUSTED, reason: 'RATE_LIMITED' },
-  /** A bounded queue is full: nothing was started. */
+  /** A bounded queue is full: the call had no effect. */
   overloaded: { http: 429, code: 'rate_limited', grpc: status.RESOURCE_EXHAUSTED, reason: 'OVERLOADED' },
-  /** The tenant stores as much as it may: nothing new was made. */
+  /** The tenant has reached its storage quota: the call had no effect. */
   quotaExceeded: { http: 429, code: 'rate_limited', grpc: status.RESOURCE_EXHAUSTED, reason: 'QUOTA_EXCEEDED' },
   headersTooLarge: { http: 431, code: 'invalid_request', grpc: status.RESOURCE_EXHAUSTED, reason: 'HEADERS_TOO_LARGE' },
   internalError: { http: 500, code: 'internal_error', grpc: status.INTERNAL, reason: 'INTERNAL_ERROR' },
@@ -66,5 +66,5 @@ export const errorKinds = {
 
 export type ErrorKind = keyof typeof errorKinds;
 
-/** How long a caller should wait before it repeats a call that was refused for load or for a missing backend. */
+/** How long a caller should wait before it repeats a call refused for load or for a missing backend. */
 export const retryAfterDefaultS = 1;

@@ -1,11 +1,11 @@
-/** An error that a caller gets to see, whichever door it came through. */
+/** An error that a caller sees, over HTTP or gRPC. */
 import { type ErrorKind, type ErrorKindEntry, errorKinds, retryAfterDefaultS } from './kinds.ts';
 
-/** One thing wrong with one field. `field` is a path in snake_case, e.g. `context.client.client_name`. */
+/** One fault of one field. `field` is a path in snake_case, e.g. `context.client.client_name`. */
 export interface FieldIssue {
   readonly field: string;
   readonly issue: string;
-  /** What the field takes, or a provider's own words. */
+  /** The values that the field takes, or a provider's own message. */
   readonly message?: string;
 }
 
@@ -15,14 +15,14 @@ export interface ServiceErrorOptions {
   readonly retryAfterS?: number;
   /** Further HTTP headers, lowercase names. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** What went wrong underneath: for the log alone, never for the caller. */
+  /** The underlying cause: only for the log, never for the caller. */
   readonly cause?: unknown;
 }
 
 /** What callers get by the thousand when a service is overloaded or attacked: to write down its stack costs as much as the rest of it. */
 const withoutStack: ReadonlySet<ErrorKind> = new Set(['overloaded', 'rateLimited', 'authenticationFailed']);
 
-/** Thrown, or handed on as a value. The message is for the caller: no secrets, no internals. */
+/** Thrown, or passed on as a value. The message is for the caller: no secrets, no internals. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly kind: ErrorKind;
@@ -47,7 +47,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** What a caller is told about a bug: nothing but that there is one. */
+/** The answer for a bug: without details. */
 export function internalError(cause: unknown): ServiceError {
   return new ServiceError('internalError', 'unexpected server error', { cause });
 }

@@ -1,7 +1,7 @@
 /**
- * The access log: one line for every request that a door answered, or whose caller left before. A line holds what names
- * the request and how it ended, in a fixed set of fields; never a token, a body, a query or a header's value beside the
- * caller's own ids. What is not known of a request is left out of its line.
+ * The access log: one line for every request that the HTTP or gRPC server answered, or whose caller disconnected before. A line
+ * identifies the request and its result, in a fixed set of fields; it never holds a token, a body, a query or a header other
+ * than the caller's ids. Unknown fields are omitted.
  */
 import type { Log } from '../../actors/live/ports.ts';
 import type { CallTrace } from '../../api/call-trace.ts';
@@ -16,7 +16,7 @@ export const accessMessage = 'request';
 const pathCharsMax = 200;
 const idCharsMax = 256;
 
-/** What is known of a request: doors and rooms fill it in while it is served. */
+/** The known data of a request, filled in while it is served. */
 export class AccessEntry {
   readonly requestId: string;
   readonly startedMs: number;
@@ -37,7 +37,7 @@ export class AccessEntry {
   }
 }
 
-/** How a request ended, as its door saw it. */
+/** The result of a request, as the HTTP or gRPC server saw it. */
 export interface Ending {
   readonly door: 'http' | 'grpc';
   readonly method?: string | undefined;
@@ -51,13 +51,13 @@ export interface Ending {
   readonly status?: number | undefined;
   /** gRPC status by name; undefined: none was sent. */
   readonly grpcStatus?: string | undefined;
-  /** The caller left, or the connection broke, before the answer was out. */
+  /** The caller disconnected, or the connection broke, before the answer was sent. */
   readonly aborted: boolean;
-  /** A probe that found all well: worth a line at level debug alone. */
+  /** A successful probe: logged only at level debug. */
   readonly isProbe: boolean;
 }
 
-/** Who hears of every request that a door gets. */
+/** Observes every request of the HTTP and gRPC servers. */
 export interface RequestWatcher {
   /** `traceparent`: as the caller's header has it. Returns what stands in its place from now on. */
   begun(entry: AccessEntry, traceparent: string | undefined): string | undefined;
@@ -120,7 +120,7 @@ function traceIdOf(trace: CallTrace | undefined): string | undefined {
   return /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(trace?.traceparent ?? '')?.[1];
 }
 
-/** A caller may have put a token or a webhook's secret where an id belongs: only its kind is kept. */
+/** A caller may have sent a token or a webhook's secret in place of an id: the line shows only its kind. */
 function clean(text: string): string {
   return secretPrefix.test(text) ? text.replace(secrets, '$1$2…') : text;
 }

@@ -1,11 +1,11 @@
 /**
- * The gRPC door's request ids and access lines, for every call that reaches the server: the signing methods, health,
- * reflection, methods that do not exist, and messages that grpc-js refuses by itself.
+ * The gRPC server's request ids and access lines, for every call that reaches it: the signing methods, health, reflection,
+ * methods that do not exist, and messages that grpc-js refuses by itself.
  *
- * grpc-js shows none of the latter to handlers or interceptors, so the streams are watched below it: this listener hears
- * of a stream first, settles its request id in the headers that grpc-js then reads, and looks at the status when the
- * stream closes. `signmesh-call` carries the number under which a handler finds the entry of its call; a caller's own
- * entry of that name is overwritten.
+ * grpc-js shows the latter neither to handlers nor to interceptors, so this module listens to the HTTP/2 streams below it: its
+ * listener gets a stream first, sets its request id in the headers that grpc-js then reads, and reads the status when the
+ * stream closes. `signmesh-call` carries the number under which a handler finds the entry of its call; a caller's own entry of
+ * that name is overwritten.
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { type Metadata, type Server, status as statuses } from '@grpc/grpc-js';
@@ -33,7 +33,7 @@ export class GrpcAccess {
   readonly #open = new Map<string, AccessEntry>();
   #calls = 0;
 
-  /** Without a watcher there are request ids all the same. */
+  /** Without an observer calls still get request ids. */
   constructor(watcher: RequestWatcher | undefined, timers: Timers, requestIds: RequestIds) {
     this.#watcher = watcher;
     this.#timers = timers;
@@ -51,7 +51,7 @@ export class GrpcAccess {
     };
   }
 
-  /** Of a call that is being served, by its metadata; undefined: no one watches. */
+  /** The entry of a call in progress, by its metadata; undefined: there is no observer. */
   entryOf(metadata: Metadata): AccessEntry | undefined {
     return this.#open.get(String(metadata.get(callHeader)[0]));
   }
@@ -87,7 +87,7 @@ export class GrpcAccess {
       ...(grpcStatus === 'UNIMPLEMENTED' ? { path: route } : { route }),
       status: status === undefined ? undefined : Number(status),
       grpcStatus,
-      // A request that is no gRPC gets an HTTP status alone.
+      // A request that is not gRPC gets only an HTTP status.
       aborted: code === undefined && (status === undefined || Number(status) === 200),
       isProbe: grpcStatus === 'OK' && isProbe(route),
     });

@@ -1,7 +1,7 @@
 /**
- * The HTTP door's access lines. A request is followed from its arrival to the close of its response, so that a line
- * also comes for 404, for bodies that do not parse, and for callers who left. What Node's parser refuses has no request
- * and gets its line where its answer is written (http/errors.ts).
+ * The HTTP server's access lines. It follows a request from its arrival to the close of its response, so that 404s, unparsable
+ * bodies and disconnected callers get a line too. A request that Node's parser refuses gets its line where its answer is
+ * written (http/errors.ts).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -38,7 +38,7 @@ export class HttpAccess {
   }
 
   /**
-   * The connection is about to get this answer from outside of `serve`. Returns the id of the request that it belongs to,
+   * The connection is about to get this answer, which `serve` did not make. Returns the id of the request that it belongs to,
    * or undefined when there was none: then `refused` writes its line.
    */
   interrupt(socket: Socket, error: ServiceError): string | undefined {

@@ -1,7 +1,7 @@
 /**
- * The one way in, for both doors: token, scope, load, allowance, in this order. What passes has a principal; everything else
- * has a ServiceError. Nothing of a request's body is read before. Then a call takes a place (`enter`), and leaves it
- * when it was worked on.
+ * Admission of every HTTP and gRPC call: it checks token, scope, load and rate limit, in this order. An admitted call gets a
+ * principal, any other a ServiceError. The body is not read before. Then the call takes a place (`enter`), and leaves it when
+ * its work is done.
  */
 import type { Place } from '../../actors/admission/gate-host.ts';
 import type { Timers } from '../../actors/contract.ts';
@@ -13,7 +13,7 @@ import type { LoadControl } from '../limits/load-control.ts';
 import type { LimitClass, RateLimits, RateVerdict } from '../limits/rate-limits.ts';
 import type { Authenticator } from './authenticator.ts';
 
-/** What a route or RPC asks of its caller. */
+/** The requirements of a route or RPC. */
 export interface Requirement {
   readonly scope: Scope;
   /** Needed besides `scope`, e.g. `preview:policies`. */
@@ -35,9 +35,9 @@ export type Admitted =
     };
 
 /**
- * A 401 is given this long after its request came: longer than any lookup takes, and the same for all, so that the time
- * tells nothing of why. What would tell otherwise: a token that cannot be one is refused without a look at the store, and
- * a record that is there takes longer to read than one that is not.
+ * The time from a request to its 401: longer than any lookup and equal for all causes, so that timing reveals nothing.
+ * Otherwise two differences would show: a malformed token is refused without a lookup, and an existing record takes longer to
+ * read than a missing one.
  */
 export const refusalAfterMs = 10;
 
@@ -74,7 +74,7 @@ export class Admission {
   }
 
   /**
-   * `done` is called exactly once: before `admit` returns when the token was seen lately and calls are not counted.
+   * `done` is called exactly once, possibly before `admit` returns: if the token is cached and calls are not counted.
    * A callback, not a promise, since this runs for every call of the hot path.
    */
   admit(authorization: string | undefined, requirement: Requirement, done: (result: Admitted) => void): void {
@@ -101,8 +101,8 @@ export class Admission {
   }
 
   /**
-   * Whether a caller who was let in would be let in again: for answers that go on for long. It counts as no call. True
-   * while the token store does not answer.
+   * Whether an admitted caller would still be admitted: for long-running answers. It is not counted as a call. True while the
+   * token store does not answer.
    */
   async stillAdmits(authorization: string | undefined, requirement: Requirement): Promise<boolean> {
     const identified = await this.#authenticator.authenticate(authorization);

@@ -2,8 +2,8 @@
  * From an `authorization` header to a principal. Every refusal is the same 401, so that no caller learns whether a token
  * exists, is expired or was revoked.
  *
- * The hot path has no round trip: what the store said is kept, under the token's keyed hash, for up to `freshMs`; that
- * is how long a revocation may take to apply. While the store is unreachable, the cached record is used for up to `staleMs`;
+ * The hot path has no round trip: the store's answer is cached under the token's keyed hash for up to `freshMs`, so a
+ * revocation takes up to that long to apply. While the store is unreachable, the cached record is used for up to `staleMs`;
  * tokens that this gateway has not seen get 503.
  */
 import type { Clock } from '../../actors/contract.ts';
@@ -27,11 +27,11 @@ export interface AuthenticatorOptions {
   readonly log?: Log;
   /** Tokens remembered, the least recently used go first. 10,000. */
   readonly cachedTokensMax?: number;
-  /** Tokens that belong to a tenant before they are registered: until they are, they get 503 and open none of their own. */
+  /** Tokens of a fixed tenant: until they are registered they get 503, and do not open a tenant of their own. */
   readonly reserved?: {
     /** Keyed hashes. */
     readonly hashes: ReadonlySet<string>;
-    /** One was shown and is not registered. */
+    /** A caller used one of them before it was registered. */
     register(): unknown;
   };
 }
@@ -65,7 +65,7 @@ export class Authenticator {
     this.#cachedTokensMax = options.cachedTokensMax ?? 10_000;
   }
 
-  /** Answers at once when the token was seen lately. Never throws and never rejects. */
+  /** Answers at once when the token is cached. Never throws and never rejects. */
   authenticate(authorization: string | undefined): Principal | ServiceError | Promise<Principal | ServiceError> {
     const token = readBearer(authorization);
     if (token === undefined || tokenEnvironment(token) !== this.#options.environment) return refusal();
@@ -84,7 +84,7 @@ export class Authenticator {
       lookup = begun;
       this.#lookups.set(hash, begun);
     }
-    // A store that hangs must not slow down every call: the lookup continues, the caller does not wait for it.
+    // A store that hangs must not delay every call: the lookup continues, but the caller does not wait for it.
     if (this.#storeUnreachable && entry !== undefined && nowMs - entry.readAtMs < staleMs) return verdict(entry, nowMs);
     return lookup;
   }

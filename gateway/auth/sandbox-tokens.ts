@@ -1,7 +1,6 @@
 /**
- * The sandbox's own two tokens, known before anything is stored: registered at every connection to Redis (one that came
- * back empty gets them again), as often as it takes. Until they are, a call that shows one gets 503: it never opens an
- * empty tenant as any other test token would.
+ * The sandbox's own two tokens. They are registered at every connection to Redis (an emptied Redis gets them again), with
+ * retries. Until then a call with one of them gets 503: unlike other test tokens it never opens an empty tenant.
  */
 import type { Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
@@ -28,7 +27,7 @@ export class SandboxTokens {
   readonly #options: SandboxTokensOptions;
   #wereRegistered = false;
   #running: Promise<void> | undefined;
-  /** Asked for while one ran: that one may have written before what it is asked for was lost. */
+  /** Requested while a registration ran, which may have written before the data was lost. */
   #again = false;
   #stopped = false;
   #endPause: () => void = () => undefined;

@@ -1,7 +1,7 @@
 /**
- * What a token looks like: `svc_sk_test_` or `svc_sk_live_`, 30 base62 characters of randomness (178 bits) and 6 of
- * checksum, so that a mistyped or truncated token is refused without a lookup and secret scanners can tell a real one.
- * A sandbox also takes test tokens that people made up: 12 or more characters of A-Z a-z 0-9.
+ * The format of tokens: `svc_sk_test_` or `svc_sk_live_`, 30 base62 characters of randomness (178 bits) and 6 of checksum, so
+ * that a mistyped or truncated token is refused without a lookup and secret scanners can tell a real one. A sandbox also
+ * accepts made-up test tokens: 12 or more characters of A-Z a-z 0-9.
  *
  * Tokens themselves are never stored: `hashToken` is what stands in the store and in the cache.
  */
@@ -34,8 +34,8 @@ export function newToken(environment: ClusterEnvironment, random: (length: numbe
 }
 
 /**
- * The environment that a token claims to be of, or undefined when it cannot be a token. Live tokens must carry their
- * checksum; test tokens may be made up.
+ * The environment in a token's prefix, or undefined when it cannot be a token. Live tokens must carry their checksum; test
+ * tokens may be made up.
  */
 export function tokenEnvironment(token: string): ClusterEnvironment | undefined {
   if (token.length > tokenCharsMax) return undefined;

@@ -1,11 +1,11 @@
-/** What is known of a token, and how it stands in Redis: a hash of plain strings. */
+/** The record of a token, in Redis a hash of plain strings. */
 import { allScopes, isScope, type Scope } from '../../api/scopes.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 
 export interface TokenRecord {
   /** `tok_` and a UUIDv7: names the token in listings and revocations. No secret. */
   readonly id: string;
-  /** Who acts with it: the id of the first token of its line, which every rotation carries on. */
+  /** The actor: the id of the token before any rotation, which every rotation preserves. */
   readonly actorId: string;
   readonly tenant: string;
   readonly environment: ClusterEnvironment;
@@ -56,7 +56,7 @@ export function recordFromFields(fields: Readonly<Record<string, string>>): Toke
   };
 }
 
-/** A field that is there but no number counts as long past, so that damage refuses a token and never revives one. */
+/** A field that is not a number counts as long past, so that damage refuses a token and never revives one. */
 function toMs(text: string | undefined): number | undefined {
   if (text === undefined || text === '') return undefined;
   const value = Number(text);

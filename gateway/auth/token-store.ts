@@ -1,5 +1,5 @@
 /**
- * Tokens in Redis, under their keyed hash alone: who reads the store cannot call the service.
+ * Tokens in Redis, stored only as keyed hashes: a reader of the store cannot call the service.
  *
  * Keys: `sm:tok:<hash>` holds the record (the hash is all that a request brings, so it stands without a tenant);
  * `sm:{t:<tenant>}:tok` maps a tenant's token ids to hashes. The record is written first: a crash in between leaves a

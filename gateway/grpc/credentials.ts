@@ -1,4 +1,4 @@
-/** What the gRPC door shows and asks for: TLS from 1.2 on, or nothing. */
+/** The credentials of the gRPC server: TLS 1.2 or later, or none. */
 import { ServerCredentials } from '@grpc/grpc-js';
 import type { DoorTls } from '../http/server-tls.ts';
 

@@ -1,8 +1,9 @@
 /**
  * One call of svc.mesh.v1.MpcWalletService without a socket: token, scope, load and allowance; the bytes of the request; the
- * coordinator; the bytes of the answer, or the error. The gRPC door calls it (signing-service.ts), and so do simulated worlds.
+ * coordinator; the bytes of the answer, or the error. The gRPC server calls it (signing-service.ts), and so do simulated
+ * worlds.
  *
- * The listener hears once of `initial`, then once of `answered` or `failed`; of nothing once the caller has left.
+ * The listener gets `initial` once, then `answered` or `failed` once; nothing after the caller has disconnected.
  */
 import { callTrace } from '../../api/call-trace.ts';
 import { internalError, ServiceError } from '../../api/errors/service-error.ts';
@@ -28,11 +29,11 @@ export interface RpcRequest {
   readonly message: Uint8Array;
   /** The value of an entry of the metadata that is there exactly once. */
   metadata(key: string): string | undefined;
-  /** When the caller gives up; Infinity: never. */
+  /** The caller's deadline; Infinity: none. */
   readonly deadlineEpochMs: number;
   /** The caller has left. */
   readonly isCancelled: boolean;
-  /** Calls back when the caller leaves; at most once. */
+  /** Calls back when the caller disconnects; at most once. */
   onCancelled(leave: () => void): void;
   /** Its line of the access log, if there is one. */
   readonly entry: AccessEntry | undefined;

@@ -1,4 +1,4 @@
-/** The gRPC door, built and not listening: the signing service, health (grpc.health.v1) and reflection. */
+/** The gRPC server, built and not listening: the signing service, health (grpc.health.v1) and reflection. */
 import { Server } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import type { Timers } from '../../actors/contract.ts';
@@ -16,12 +16,12 @@ import { addSigningService, type SigningServiceDeps } from './signing-service.ts
 export interface GrpcDeps extends Omit<SigningServiceDeps, 'access'> {
   readonly cluster: Pick<ClusterView, 'onHealth'>;
   readonly timers: Timers;
-  /** Where a line a call goes; undefined: nowhere. */
+  /** Receives one line a call; undefined: no log. */
   readonly requests?: RequestWatcher | undefined;
   /** How long a client may take to send a request: 30 s by default. */
   readonly requestTimeoutMs?: number;
   readonly connectionsMax?: number;
-  /** Whether the door speaks TLS: its refusals are logged. */
+  /** Whether the server uses TLS: its refusals are logged. */
   readonly tls?: DoorTls | undefined;
 }
 
@@ -34,7 +34,7 @@ export const healthServices: readonly string[] = ['', MpcWalletService.typeName]
 const options = {
   'grpc.max_receive_message_length': grpcMessageBytesMax,
   'grpc.max_send_message_length': grpcMessageBytesMax,
-  // A client that went silent is noticed, and its calls give their places free.
+  // Detects silent clients, and frees the places of their calls.
   'grpc.keepalive_time_ms': 60_000,
   'grpc.keepalive_timeout_ms': 10_000,
   // An idle connection is closed; a client opens another with its next call.

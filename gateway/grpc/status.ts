@@ -1,6 +1,6 @@
 /**
- * Errors on the gRPC door: the status code, and the details of google.rpc.Status in `grpc-status-details-bin`, so that
- * clients can act on a reason instead of reading a sentence.
+ * Errors over gRPC: the status code, and the details of google.rpc.Status in `grpc-status-details-bin`, so that clients can act
+ * on a reason instead of reading a sentence.
  */
 import { type ServiceError as GrpcError, Metadata } from '@grpc/grpc-js';
 import type { ServiceError } from '../../api/errors/service-error.ts';

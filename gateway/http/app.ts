@@ -1,6 +1,6 @@
 /**
- * The HTTP door: Fastify keeps the server, and every request goes to `serve`, which knows no sockets; its response is
- * written as it stands. What never becomes a request (connections, what Node's parser refuses) is the door's own.
+ * The HTTP server: Fastify runs it, and passes every request to `serve`, which knows no sockets; it writes the response
+ * unchanged. This module itself handles connections and requests that Node's parser refuses.
  */
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -19,9 +19,9 @@ import { noSchemas } from './no-schemas.ts';
 import { type DoorTls, doorOptions, logTlsRefusals } from './server-tls.ts';
 
 export interface DoorDeps extends Pick<ServeDeps, 'requestIds' | 'timers' | 'log'> {
-  /** Rejects when the gateway has died meanwhile: the connection is cut. */
+  /** Rejects when the gateway has died: the connection is cut. */
   readonly serve: Serve;
-  /** Who hears of every request: the access log, metrics, traces. */
+  /** The observers of every request: the access log, metrics, traces. */
   readonly requests?: RequestWatcher | undefined;
   /** How long a client may take to send a request: 30 s by default. */
   readonly requestTimeoutMs?: number;
@@ -85,8 +85,8 @@ export async function buildDoor(deps: DoorDeps): Promise<FastifyInstance> {
 async function answer(serve: Serve, request: HttpRequest, raw: ServerResponse): Promise<void> {
   const response = await serve(request);
   const { status, headers, body, stream } = response;
-  // A stream's connection ends with it, so that a gateway which stops is not held up by it. Behind a body that was given
-  // up, a client may send on.
+  // A stream's connection ends with it, so that it does not delay a stopping gateway. After an abandoned body, a client may
+  // continue to send.
   if (stream !== undefined || request.isCutShort) raw.setHeader('connection', 'close');
   raw.writeHead(status, headers);
   if (stream === undefined) raw.end(body);

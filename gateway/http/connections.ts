@@ -1,7 +1,7 @@
 /**
- * Bounds the connections of the HTTP door. At the bound a new connection takes the place of the one that has had no whole
- * request under way for longest; where all have one, the new one is closed. So neither many idle connections nor
- * requests that trickle in keep a health probe out.
+ * Bounds the connections of the HTTP server. At the bound a new connection replaces the one that has been without a complete
+ * request for longest; if all have one, the new connection is closed. So neither many idle connections nor slow requests can
+ * block a health probe.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';

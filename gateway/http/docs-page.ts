@@ -1,7 +1,6 @@
 /**
- * The page of the API, below /v1/docs. All assets come from this process; the page may load nothing from elsewhere and run
- * no script of its own. It keeps the token that its reader gives it; in a sandbox whose token is public it begins with
- * that one.
+ * The page of the API, below /v1/docs. All assets come from this process; the page may not load other origins or run inline
+ * scripts. It stores the token that its reader enters; in a sandbox with a public token it begins with that one.
  *
  * It is made at its first request: no start of a gateway waits for it.
  */
@@ -73,7 +72,7 @@ async function buildPage(document: object, { publicToken }: PageOptions): Promis
   return page;
 }
 
-/** Swagger UI reads what it keeps under `authorized` when it starts. What the reader has entered goes first. */
+/** Swagger UI reads the stored `authorized` when it starts. The reader's own entry takes precedence. */
 function offerToken(token: string): string {
   const kept = { bearer: { name: 'bearer', schema: { type: 'http', scheme: 'bearer' }, value: token } };
   return `if (!localStorage.getItem('authorized')) localStorage.setItem('authorized', ${JSON.stringify(JSON.stringify(kept))});`;

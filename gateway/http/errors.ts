@@ -1,4 +1,4 @@
-/** What is no request for `serve`, and is answered all the same with the error body of the API and an X-Request-Id. */
+/** Answers to input that is no request for `serve`, with the API's error body and an X-Request-Id. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { ServiceError } from '../../api/errors/service-error.ts';

@@ -1,11 +1,11 @@
-/** TLS at a door: what is asked of clients, and the log's word on those that were refused. */
+/** TLS of the HTTP and gRPC servers: the required client certificates, and the log of refused clients. */
 import type { ServerOptions } from 'node:https';
 import type { Server } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { refusalOf } from '../../actors/live/link-tls.ts';
 import type { Log } from '../../actors/live/ports.ts';
 
-/** Certificate, key and perhaps the authority of its clients, for the doors. PEM texts; `key` is secret. */
+/** Certificate, key and optionally the authority of clients, for REST and gRPC. PEM texts; `key` is secret. */
 export interface DoorTls {
   readonly cert: string;
   readonly key: string;

@@ -1,9 +1,9 @@
 /**
- * Load control of a gateway: what it cannot finish in time it refuses with 429 / RESOURCE_EXHAUSTED before any effect:
- * before the tenant's allowance is used, the body is read and an idempotency key is taken up. Each class of calls has a gate of its
- * own (actors/admission/work-gate.ts); health and the public pages have none, so that they never wait.
+ * Load control of a gateway: it refuses calls that it cannot finish in time with 429 / RESOURCE_EXHAUSTED before any effect:
+ * before it counts the rate limit, reads the body or claims an idempotency key. Each class of calls has its own gate
+ * (actors/admission/work-gate.ts); health and the public pages have none, so that they never wait.
  *
- * A place is held while a call is worked on, not while its body arrives or its answer leaves: a slow client holds none.
+ * A call holds a place while it is processed, not while its body arrives or its answer leaves: a slow client holds none.
  */
 import { GateHost, type Place } from '../../actors/admission/gate-host.ts';
 import type { Timers } from '../../actors/contract.ts';
@@ -19,7 +19,7 @@ export interface LoadLimits {
 
 export const loadLimitDefaults: LoadLimits = { inHandMax: 4_096, waitMs: 500 };
 
-/** What continues is done even by a process that is late: what begins is refused instead. */
+/** A late process still accepts continuing calls and refuses beginning ones. */
 const continuingLeast = 256;
 /** Its work is done elsewhere: a gateway that is late for its refusals alone would be no faster with fewer places. */
 const signingLeast = 128;

@@ -1,6 +1,6 @@
 /**
- * Rate limits per tenant, counted in Redis, so that all gateways and both doors share them. A window is fixed: it opens
- * with a tenant's first call of a class and all of its allowance comes back at its end.
+ * Rate limits per tenant, counted in Redis, so that all gateways and both APIs share them. Windows are fixed: a window opens
+ * with a tenant's first call of a class, and the full limit is available again at its end.
  *
  * While Redis is unreachable every call passes (and a warning is logged once): refusing all work because a counter is down
  * would be worse, and the queues behind the gateway bound the calls.
@@ -37,7 +37,7 @@ export interface RateLimits {
   consume(tenant: string, limitClass: LimitClass): Promise<RateVerdict>;
 }
 
-/** How long Redis is left alone after it failed. */
+/** The pause of counting after Redis failed. */
 const retryMs = 1_000;
 /** Tenants over their limit that are remembered before those whose window is over are evicted. */
 const blockedMax = 1_000;
@@ -74,7 +74,7 @@ export class RedisRateLimits implements RateLimits {
     const counterKey = `sm:{t:${tenant}}:rl:${limitClass}`;
     const blockedMs = (this.#blockedUntilMs.get(counterKey) ?? nowMs) - nowMs;
     if (blockedMs > 0) return this.#verdict(limitClass, this.#config[limitClass] + 1, blockedMs);
-    // A Redis that hangs must not slow down every call: it is tried again only now and then.
+    // A Redis that hangs must not delay every call: retry it only occasionally.
     if (this.#isUnreachable && nowMs < this.#retryAtMs) return this.#uncounted(limitClass);
     try {
       if (this.#redis.status !== 'ready') throw new Error('the connection to Redis is not ready');

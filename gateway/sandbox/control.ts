@@ -1,6 +1,6 @@
 /**
- * How a route asks the process supervisor: one request, one answer, and every refusal as an error of the
- * API. What changes the sandbox is logged with who did it.
+ * A route's requests to the process supervisor: one request, one answer, and every refusal as an API error. It logs each change
+ * of the sandbox with its caller.
  */
 import type { Timers } from '../../actors/contract.ts';
 import { withinLimit } from '../../actors/waiting.ts';
@@ -47,7 +47,7 @@ export async function ask<M extends ControlMethod>(
   }
 }
 
-/** Changes the sandbox: the log says who did it, and what came of it. Throws ServiceError. */
+/** Changes the sandbox; logs the caller and the result. Throws ServiceError. */
 export async function act<M extends ControlMethod>(
   context: RequestContext,
   control: SandboxControl | undefined,

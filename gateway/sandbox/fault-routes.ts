@@ -1,4 +1,4 @@
-/** /v1/sandbox/faults and /v1/sandbox/steps: what goes wrong from now on. */
+/** /v1/sandbox/faults and /v1/sandbox/steps: arms, lists and removes faults, and announces steps. */
 import Type from 'typebox';
 import { type Route, route } from '../../api/route.ts';
 import { Closed, PathId } from '../../api/schema-kit.ts';

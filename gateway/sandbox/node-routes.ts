@@ -1,4 +1,4 @@
-/** /v1/sandbox/nodes: the processes of the cluster, and what can be done to one of them. */
+/** /v1/sandbox/nodes: lists the processes of the cluster, and crashes, restarts, pauses and resumes one. */
 import Type from 'typebox';
 import type { Timers } from '../../actors/contract.ts';
 import { pause } from '../../actors/waiting.ts';
@@ -11,7 +11,7 @@ import { act, ask } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { common, isoTimeOrNull, wholeList } from './shared.ts';
 
-/** What is done to this very gateway waits so long, for its answer to leave. */
+/** The delay of an action on this gateway itself, so that its answer can leave. */
 const farewellMs = 100;
 
 const NodeView = Closed(

@@ -1,10 +1,10 @@
 /**
- * /v1/sandbox/*: what goes wrong in a sandbox, on demand. Thin: the fault injector of `signmesh up` does it (SandboxControl),
- * the coordinator knows the sessions.
+ * /v1/sandbox/*: faults on demand. These routes are thin: the fault injector of `signmesh up` performs them (SandboxControl),
+ * and the coordinator has the sessions.
  *
- * In production none of these routes is mounted. All of them ask for `sandbox:admin`, act on the whole cluster (sessions
- * alone are the caller's tenant's), and are counted by no rate limit. None takes an Idempotency-Key: its answers would be
- * kept in the very Redis that these routes stop, restore and empty.
+ * In production none of these routes is mounted. All of them ask for `sandbox:admin`, act on the whole cluster (sessions alone
+ * are the caller's tenant's), and are counted by no rate limit. None takes an Idempotency-Key: answers would be stored in the
+ * same Redis that these routes stop, restore and empty.
  */
 import type { Route } from '../../api/route.ts';
 import { answersInTime } from './control.ts';

@@ -1,4 +1,4 @@
-/** /v1/sandbox/clock, /v1/sandbox/snapshots and /v1/sandbox/reset: later, earlier, and from the beginning. */
+/** /v1/sandbox/clock, /v1/sandbox/snapshots and /v1/sandbox/reset: advances the clock, restores a snapshot, resets. */
 import Type from 'typebox';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { type Route, route } from '../../api/route.ts';

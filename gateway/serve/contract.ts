@@ -1,6 +1,6 @@
 /**
- * What `serve` takes and gives: HTTP without sockets. A door (http/app.ts) makes requests of what arrives and sends the
- * responses; a simulated world makes them itself.
+ * Requests and responses of `serve`: HTTP without sockets. The HTTP server (http/app.ts) translates them; a simulated world
+ * makes them itself.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Cancel } from '../../actors/contract.ts';
@@ -17,14 +17,14 @@ export interface ServeRequest {
   readonly headers: IncomingHttpHeaders;
   /** Name, value, name, value, … as they came. */
   readonly rawHeaders: readonly string[];
-  /** What the door's log and metrics know of it: filled in while it is served. Without it, `serve` makes one. */
+  /** The request's data for log and metrics, filled in while it is served. Without it, `serve` makes one. */
   readonly entry?: AccessEntry | undefined;
   /**
    * The body, asked for once at the most, and never before the caller was admitted. Of a body beyond `bytesMax` it may
    * give the beginning alone, as long as that is longer than `bytesMax`. Rejects when it does not arrive.
    */
   body(bytesMax: number): Promise<Uint8Array>;
-  /** Calls back when the client has gone, or has its whole answer. Cancel ends that. */
+  /** Calls back when the client has disconnected, or has its whole answer. The returned function cancels that. */
   onGone(listener: () => void): Cancel;
 }
 

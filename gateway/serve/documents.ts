@@ -1,6 +1,6 @@
 /**
- * GET /v1/openapi.json, and /v1/docs, where the same is browsed and `/` leads. The files of that page are a door's
- * (http/docs-page.ts): without them there is none. The document is made at its first request: no start waits for it.
+ * GET /v1/openapi.json, and /v1/docs, where the same is browsed and `/` leads. The HTTP server provides the files of that page
+ * (http/docs-page.ts); without them there is no page. The document is made at its first request, so that no start waits for it.
  */
 import type { Route } from '../../api/route.ts';
 import { openapiDocument, openapiPath } from '../../openapi/document.ts';

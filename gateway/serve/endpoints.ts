@@ -1,6 +1,6 @@
 /**
- * Which endpoint a request is for. A path that is served under another method says 405 and what it takes, before its
- * caller or its body is looked at.
+ * Finds the endpoint of a request. A path that exists under another method gets 405 with the permitted methods, before
+ * authentication and before the body is read.
  */
 import findMyWay from 'find-my-way';
 import { ServiceError } from '../../api/errors/service-error.ts';

@@ -1,4 +1,4 @@
-/** The error body of the API, `{error: {code, message, details?, request_id}}`, whatever an error was. */
+/** The error body of the API for every error: `{error: {code, message, details?, request_id}}`. */
 import type { Log } from '../../actors/live/ports.ts';
 import type { ServiceError } from '../../api/errors/service-error.ts';
 import type { AccessEntry } from '../access-log/access-log.ts';

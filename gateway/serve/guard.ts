@@ -1,6 +1,6 @@
 /**
- * Puts an endpoint behind admission: token, scope and allowance are settled before a byte of the body is read, and a call
- * that was read waits for its place. Every endpoint but health and the public pages uses it.
+ * Puts an endpoint behind admission: it checks token, scope and rate limit before it reads a byte of the body; after reading
+ * it, the call waits for its place. Every endpoint but health and the public pages uses it.
  */
 import type { Place } from '../../actors/admission/gate-host.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';

@@ -1,10 +1,10 @@
 /**
- * ProtoJSON for the signing API (decisions of docs/http-and-grpc.md): snake_case out with every field present; in,
- * snake_case or camelCase, unknown fields ignored, an unknown enum *name* refused and never read as 0.
+ * ProtoJSON for the signing API (docs/http-and-grpc.md): snake_case out with every field present; in, snake_case or camelCase,
+ * unknown fields ignored, an unknown enum *name* refused and never read as 0.
  *
- * protobuf-es is the sole judge of what a field may hold. It names one fault at a time and by leaf name only, and it
- * drops unknown enum names together with unknown fields; so a body that it refuses (or that names an enum) is walked
- * once more, field by field, to say precisely what is wrong where.
+ * protobuf-es alone decides which values a field may hold. It reports one fault at a time and only by leaf name, and it drops
+ * unknown enum names together with unknown fields. So this module walks a refused body (or one with an enum name) again, field
+ * by field, to locate every fault.
  */
 import {
   type DescEnum,
@@ -137,7 +137,7 @@ function isReadable(schema: DescMessage, field: DescField, value: JsonValue): bo
   }
 }
 
-/** What is wrong with a value that the library refuses. */
+/** The fault of a value that the library refuses. */
 function issueOf(field: DescField, value: JsonValue): string {
   if (field.enum !== undefined) {
     if (typeof value === 'string') return 'unknown_enum_value';

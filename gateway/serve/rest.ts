@@ -169,7 +169,7 @@ function executor(route: Route, deps: RestDeps, idempotency: Idempotency, turns:
   };
 }
 
-/** Who may be given a kept answer again: what one caller was told, another need not be allowed to see. */
+/** Who may get a stored answer again: another caller may not be allowed to see it. */
 function callerOf(principal: Principal): HashedRequest['caller'] {
   return { actor: actorOf(principal), connectionIds: principal.providerConnectionIds };
 }

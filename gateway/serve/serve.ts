@@ -1,7 +1,6 @@
 /**
- * One request of the HTTP API, from its method to its answer, without a socket: which endpoint it is for, what that
- * answers, and whatever fails as the error body of the API. Doors and simulated worlds call it alike. It reaches nothing
- * of the world but its ports.
+ * Serves one request of the HTTP API without a socket: finds the endpoint, runs it, and answers failures with the API's error
+ * body. The HTTP server and simulated worlds both call it. It does I/O only through its ports.
  */
 import type { Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';

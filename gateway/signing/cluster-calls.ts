@@ -1,10 +1,10 @@
 /**
  * Calls to several clusters: each goes to the cluster of the session or key that it names, a new key to the least loaded
- * cluster that fits. Clusters share one Redis; what they do not share is said in redis/clusters.ts.
+ * cluster that fits. Clusters share one Redis; redis/clusters.ts describes what they do not share.
  *
  * Invariants
- * - A call goes to one cluster, once. Which one decides nothing about what is allowed: a cluster that is asked about another's
- *   session or key refuses it.
+ * - A call goes to one cluster, once. Routing is no authorization: a cluster refuses calls about another cluster's session or
+ *   key.
  * - A session's and a key's cluster never changes, but with the whole stored state (`restored`). So it may be cached.
  * - A call about a session or key of a cluster that is unreachable is answered here: `BACKEND_FAILED` / `QUORUM_UNAVAILABLE`.
  *   Others are not affected.
@@ -65,7 +65,7 @@ export class ClusterCalls extends Calls {
       });
   }
 
-  /** The stored state is another: sessions and keys may lie elsewhere. */
+  /** The stored state was replaced: sessions and keys may belong to other clusters. */
   restored(): void {
     this.#known.clear();
     this.#entries.clear();
@@ -176,7 +176,7 @@ export class ClusterCalls extends Calls {
     });
   }
 
-  /** Which one does not matter: one that answers, if there is one. */
+  /** Any cluster will do: preferably one that answers. */
   #any(): number {
     const { clusters, view } = this.#options;
     return [...clusters.keys()].find((number) => view.isConnected(number)) ?? firstCluster;

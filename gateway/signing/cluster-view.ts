@@ -1,6 +1,5 @@
 /**
- * What the coordinators last said of their clusters, what stands in this gateway's own way, and what health checks make of
- * both.
+ * The last reported states of the clusters, the gateway's own problems, and the resulting health.
  */
 import type { ClusterStatus } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { firstCluster } from '../../redis/clusters.ts';
@@ -13,7 +12,7 @@ import { firstCluster } from '../../redis/clusters.ts';
  */
 export type ClusterHealth = 'ok' | 'degraded' | 'unavailable';
 
-/** What stands in this gateway's own way. */
+/** The gateway's own problems. */
 export interface Hindrance {
   readonly health: 'degraded' | 'unavailable';
   /** For people; it names no address. */
@@ -79,7 +78,7 @@ export class ClusterView {
     return [...theirs, ...own];
   }
 
-  /** `what` stands in the way from now on, or, with undefined, no more. */
+  /** Sets the problem of this source; undefined clears it. */
   hinder(what: 'redis' | 'start', hindrance: Hindrance | undefined): void {
     if (hindrance === undefined) this.#hindrances.delete(what);
     else this.#hindrances.set(what, hindrance);
@@ -97,7 +96,7 @@ export class ClusterView {
     this.#evaluate();
   }
 
-  /** What a coordinator said before the link was lost counts no more: the next one speaks for itself. */
+  /** The last report of a coordinator is void after its link is lost. */
   onLink(isConnected: boolean, number: number = firstCluster): void {
     this.#clusters.set(number, { status: undefined, isConnected });
     this.#evaluate();

@@ -1,4 +1,4 @@
-/** Puts the signing room on the links of its clusters: replies go to the calls, the clusters' states to the view. */
+/** Connects calls and cluster view to the links: replies go to the calls, the clusters' states to the view. */
 import type { RandomBytes } from '../../actors/contract.ts';
 import { type Log, silentLog } from '../../actors/live/ports.ts';
 import { type ClusterRegistry, firstCluster } from '../../redis/clusters.ts';

@@ -72,7 +72,7 @@ export class LiveCoordinatorLink implements CoordinatorLink {
     listener.onStatus(this.#client.isUp);
   }
 
-  /** Begins to connect and returns at once; the link comes back by itself whenever it breaks. */
+  /** Begins to connect and returns at once; the link reconnects by itself. */
   start(): void {
     this.#client.start();
   }

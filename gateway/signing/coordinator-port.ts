@@ -1,13 +1,13 @@
 /**
- * The port towards the coordinator: all that the gateway knows of the link. ../coordinator-link.ts is its live adapter
- * (frames over a WebSocket); tests put an in-memory coordinator in its place.
+ * The gateway's port to the coordinator. coordinator-link.ts is its live adapter (frames over a WebSocket); tests use a
+ * coordinator in memory.
  */
 import type { Trace, UndeliveredReason } from '../../actors/contract.ts';
 import type { ReceivedWireMessage, WireMessage } from '../../proto/wire.ts';
 
 export interface LinkListener {
   readonly onMessage: (message: ReceivedWireMessage) => void;
-  /** The link came up (`true`) or was lost (`false`). Whatever was sent on a lost link is not answered any more. */
+  /** The link came up (`true`) or was lost (`false`). Calls sent on a lost link get no answer. */
   readonly onStatus: (up: boolean) => void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What this gateway orders of the nodes: with every signing call it admits go MACs for them, under keys agreed from the
- * identities of the roster. All gateways of a cluster share one identity, so that an order is any gateway's.
+ * This gateway's signing orders: with every admitted signing call it sends a MAC for each node, under keys agreed from the
+ * identities of the roster. All gateways of a cluster share one identity, so nodes accept any gateway's order.
  */
 import type { RandomBytes } from '../../actors/contract.ts';
 import { gatewayMacs } from '../../crypto/gateway-orders.ts';
@@ -8,7 +8,7 @@ import { identityFromSeed } from '../../crypto/identity.ts';
 import { type CallOrders, type OrderedCall, ordersOf } from '../../proto/gateway-orders.ts';
 import type { Roster } from '../../proto/roster.ts';
 
-/** The orders that go with a call; for calls that order nothing, none. */
+/** The orders of a call; none for calls that do not sign. */
 export type OrderIssuer = (call: OrderedCall, nowMs: number) => CallOrders;
 
 export interface OrderIssuerOptions {

@@ -1,6 +1,6 @@
 /**
- * Whether the nodes made the key that a coordinator names. Every node of a key generation signs its result with the identity
- * that the roster pins (crypto/dkg-transcripts.ts); the gateway checks these signatures before it hands a key on.
+ * Checks that the nodes made the key that a coordinator names. Every node of a key generation signs its result with the
+ * identity that the roster pins (crypto/dkg-transcripts.ts); the gateway verifies these signatures before it returns a key.
  *
  * Invariant: no key of another session, tenant, curve, scheme, threshold or number of nodes than asked for passes, and none that a
  * participant did not sign. So a coordinator can refuse to make a key; it cannot name another.
@@ -20,7 +20,7 @@ export interface AskedKey {
   readonly keyScheme?: Scheme | undefined;
 }
 
-/** What is wrong with the key of an answer; undefined: every node has signed it, or the answer has none. */
+/** The fault of an answer's key; undefined: every node has signed it, or the answer has no key. */
 export function keyFault(asked: AskedKey, made: MakeKeyResponse, roster: Roster): string | undefined {
   const { publicKey, chainCode, ownerKeys, participants, confirmation } = made;
   if (publicKey.length === 0 && ownerKeys.length === 0) return undefined;

@@ -2,9 +2,9 @@
  * The ClusterSigner on the coordinator: keys and signatures through the same sessions that clients use, as the wallet
  * service (Call.wallet_service).
  *
- * Everything here may be repeated, also by another gateway after this one died between two calls: a key is found by its
- * session id, a signature by its purpose. A session that cannot sign any more (expired, revoked, given up) makes way for
- * a new one in the coordinator's store, in one atomic step, so that a purpose never gets two signatures.
+ * Everything here may be repeated, also by another gateway after this one died between two calls: a key is found by its session
+ * id, a signature by its purpose. The coordinator's store replaces a session that can no longer sign (expired, revoked,
+ * abandoned) by a new one in one atomic step, so that a purpose never gets two signatures.
  */
 import { create } from '@bufbuild/protobuf';
 import { CloseKeyRequestSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
@@ -26,7 +26,7 @@ import type { Calls } from './signing-calls.ts';
 
 /** A key generation that failed is resumed this often within one call. */
 const resumesMax = 2;
-/** A session that ended while this call was at it is followed by a new one this often. */
+/** How often one call begins a new session after its session ended. */
 const sessionsMax = 3;
 /** When nodes that were unreachable are asked again to delete what is left of an archived wallet. */
 const pendingDeletionMs = 15_000;

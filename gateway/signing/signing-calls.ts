@@ -1,11 +1,11 @@
 /**
- * Calls to the coordinator: one frame out, one frame back, told apart by call id. Both doors come through here.
+ * Calls to the coordinator: one frame out, one frame back, matched by call id. HTTP and gRPC both use it.
  *
  * Invariants
  * - Every call that was started is answered exactly once: by the coordinator's reply, its deadline, the loss of the
  *   link, or `stop`; a cancelled one not at all.
  * - At most `inFlightMax` calls wait. A call beyond that is refused and nothing is sent.
- * - The gateway never repeats a call by itself: whether a call took effect is the caller's question to ask.
+ * - The gateway never repeats a call by itself: the caller must find out whether a call took effect.
  */
 import { BeginLimit } from '../../actors/admission/begin-limit.ts';
 import type { Cancel, Clock, Ports, Timers } from '../../actors/contract.ts';
@@ -96,8 +96,8 @@ const nothing = (): void => {};
 /** Where calls to coordinators begin. */
 export abstract class Calls {
   /**
-   * Sends the call; `done` gets its outcome, possibly before `start` returns. The function it returns gives the call
-   * up: its caller went away, `done` will not be called any more.
+   * Sends the call; `done` gets its outcome, possibly before `start` returns. The returned function abandons the call after its
+   * caller disconnected: `done` is then never called.
    */
   abstract start(call: SigningCall, done: Done): () => void;
 
@@ -281,7 +281,7 @@ export class SigningCalls extends Calls {
     return waiting;
   }
 
-  /** A door that throws here has a bug: it must take neither the link nor the other calls with it. */
+  /** A callback that throws has a bug, which must affect neither the link nor other calls. */
   #answer(done: Done, outcome: CallOutcome): void {
     try {
       done(outcome);

@@ -1,8 +1,7 @@
 /**
- * Clients' calls to the signing API, with what the gateway knows of their keys: an InitiateDkg of a sandbox's ready-made key
- * goes with its scheme; an InitiateSigning whose wallet_id is one of ours goes to the coordinator with the wallet's terms
- * (decided there, in the order of all its refusals). Both doors come through here. A call about anything else goes at once,
- * without a look at the store.
+ * Adds the gateway's knowledge of keys to clients' calls to the signing API: the scheme to an InitiateDkg of a sandbox's
+ * ready-made key, and the wallet's terms to an InitiateSigning whose wallet_id is a wallet of ours (the coordinator evaluates
+ * them, in the order of its refusals). HTTP and gRPC both use it. Other calls pass without a read of the store.
  */
 import type { Log } from '../../actors/live/ports.ts';
 import { internalError, ServiceError } from '../../api/errors/service-error.ts';

@@ -126,7 +126,7 @@ function handle(
       const effects: NodeEffect[] = [{ kind: 'persist', write }, idle];
       if (outcome.body !== undefined) effects.push(reply(outcome.body));
       effects.push(event(`dkg.${next.phase}`, next.phase === 'broken' ? 'warn' : 'info', context, { attempt }));
-      // A key that is made is seldom asked for again; who does is answered from the record.
+      // A key that is made is seldom asked for again; the record answers them.
       if (next.phase === 'final') effects.push({ kind: 'stop' });
       return { state: next, effects };
     }
