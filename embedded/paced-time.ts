@@ -2,6 +2,9 @@
  * Virtual time that passes with a real clock: what is due runs as soon as the process gets to it. Nothing here waits but
  * the process itself; a world in it may be reached from outside at any moment, between two tasks.
  *
+ * The clock never passes a task that is due: a process that got no CPU time for seconds catches up in the order of virtual
+ * time. Its timeouts run after the answers that they wait for, however late both are.
+ *
  * It is not deterministic, and need not be: between two tasks whatever promises they woke may or may not have run, as in
  * the live world.
  */
@@ -47,7 +50,13 @@ export class PacedTime extends VirtualTime {
 
   /** A whole number, as everywhere in a simulated world. */
   override nowMs(): number {
-    return Math.max(super.nowMs(), Math.floor(this.#pace.nowMs()));
+    const taskMs = super.nowMs();
+    if (this.#isRunning) return taskMs;
+    return Math.max(taskMs, Math.min(this.#realMs(), this.nextMs ?? Number.POSITIVE_INFINITY));
+  }
+
+  #realMs(): number {
+    return Math.floor(this.#pace.nowMs());
   }
 
   override schedule(...[delayMs, work, background]: Parameters<VirtualTime['schedule']>) {
@@ -84,8 +93,8 @@ export class PacedTime extends VirtualTime {
     this.#isRunning = true;
     try {
       for (let round = 0; round < roundsAtOnce; round += 1) {
-        this.runDue(this.nowMs(), tasksAtOnce);
-        if ((this.nextMs ?? Number.POSITIVE_INFINITY) > this.nowMs()) break;
+        this.runDue(this.#realMs(), tasksAtOnce);
+        if ((this.nextMs ?? Number.POSITIVE_INFINITY) > this.#realMs()) break;
       }
     } finally {
       this.#isRunning = false;

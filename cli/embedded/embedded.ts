@@ -2,8 +2,9 @@
  * `signmesh up --embedded`: the whole service in this process, with nothing else installed or started (embedded/service.ts),
  * from its banner to its last word.
  */
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import type { Log } from '../../actors/live/ports.ts';
 import { packageVersion } from '../../api/version.ts';
 import { DoorError } from '../../embedded/api-servers.ts';
@@ -35,6 +36,8 @@ export interface EmbeddedUp {
   readonly record: string | undefined;
 }
 
+/** Of the memory in use, before V8 collects. */
+const heapGrowingPercent = 30;
 /** npm passes a Ctrl-C on that the terminal has sent us already: a second one within this time is the same one. */
 const sameSignalMs = 700;
 
@@ -42,15 +45,18 @@ const sameSignalMs = 700;
 export async function upEmbedded(options: EmbeddedUp): Promise<number> {
   const { settings, json } = options;
   checkSettings(settings);
+  const stateFile = options.state === undefined ? undefined : resolve(options.state);
+  const stored = stateFile === undefined ? undefined : stateIn(stateFile);
+  const recording = options.record === undefined ? undefined : await recordingTo(options.record);
+  for (const file of [stateFile, recording?.path]) if (file !== undefined) checkWritable(file);
+  // V8 would let the heap grow to several times what is in use before it collects.
+  setFlagsFromString(`--heap-growing-percent=${heapGrowingPercent}`);
   const stream = json ? process.stderr : process.stdout;
   const terminal = stream.isTTY === true;
   const screen = new Screen({ stream, terminal, colour: terminal && settings.NO_COLOR === undefined });
   // The reader of our output has ended: continue stopping.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
   const asked = whenAskedToStop();
-  const stateFile = options.state === undefined ? undefined : resolve(options.state);
-  const stored = stateFile === undefined ? undefined : stateIn(stateFile);
-  const recording = options.record === undefined ? undefined : await recordingTo(options.record);
   const { service, ready } = await start(options, screen, stored, stateFile, recording?.recorder);
   for (const line of bannerLines(ready, 'Ctrl-C', screen)) screen.line(line);
   if (json) process.stdout.write(`${JSON.stringify(ready)}\n`);
@@ -59,15 +65,43 @@ export async function upEmbedded(options: EmbeddedUp): Promise<number> {
   await recording?.recorder.finish();
   // What is answered must be in the file: nothing is asked any more.
   await service.stop();
-  if (stateFile !== undefined) saveState(stateFile, dataFormat, service.state());
-  if (recording !== undefined) {
-    await writeScenario(recording, ready.clusters[0]!.nodes, settings);
-    screen.line(`The recording is in ${recording.path}: signmesh scenario run ${recording.path}`);
+  const failures: string[] = [];
+  if (stateFile !== undefined) {
+    await attempt(failures, `the state was not saved to ${stateFile}`, () =>
+      saveState(stateFile, dataFormat, service.state()),
+    );
   }
+  if (recording !== undefined) {
+    await attempt(failures, `the recording was not written to ${recording.path}`, async () => {
+      await writeScenario(recording, ready.clusters[0]!.nodes, settings);
+      screen.line(`The recording is in ${recording.path}: signmesh scenario run ${recording.path}`);
+    });
+  }
+  if (failures.length > 0) throw new Failure(`${failures.join('; ')}.`, exitCodes.failed);
   screen.line(
     `It has stopped${stateFile === undefined ? '' : `; its state is in ${stateFile}`} (${duration(performance.now() - beganMs)}).`,
   );
   return exitCodes.ok;
+}
+
+/** Notes why it failed: what else is to be saved is saved all the same. */
+async function attempt(failures: string[], what: string, run: () => void | Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    failures.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Throws a Failure now, and not when hours of work are to be saved. */
+function checkWritable(path: string): void {
+  const part = `${path}.part`;
+  try {
+    writeFileSync(part, '', { mode: 0o600 });
+    rmSync(part);
+  } catch (error) {
+    throw new Failure(`${path} cannot be written: ${(error as Error).message}.`);
+  }
 }
 
 async function start(

@@ -4,6 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { upEmbedded } from '../../cli/embedded/embedded.ts';
+import { loadSettings } from '../../cli/settings/config.ts';
 import { loadState, StateFileError, saveState } from '../../embedded/state-file.ts';
 import { signature, startService } from './support/service.ts';
 
@@ -56,4 +58,15 @@ it('refuses what is no state, another format, and a damaged file', () => {
   expect(() => loadState(written('text', Buffer.from('hello')), isReadable)).toThrow(StateFileError);
   expect(() => loadState(written('damaged', damaged), isReadable)).toThrow(/damaged/);
   expect(() => loadState(path, (found) => found === format + 1)).toThrow(/data format 6/);
+});
+
+it('refuses before it starts what it could not save at the end', async () => {
+  const options = { seed: undefined, nodes: undefined, json: true, verbose: false };
+  const start = (files: { state?: string; record?: string }) =>
+    upEmbedded({ settings: loadSettings({}).settings, ...options, state: files.state, record: files.record });
+  const nowhere = join(folder, 'nowhere');
+  await expect(start({ state: join(nowhere, 'my.state') })).rejects.toThrow(/my[.]state cannot be written: .*ENOENT/);
+  await expect(start({ record: join(nowhere, 'my.yaml') })).rejects.toThrow(/my[.]yaml cannot be written: .*ENOENT/);
+  await expect(start({ record: join(folder, 'My.yaml') })).rejects.toThrow(/lower case, digits and dashes/);
+  await expect(start({ state: folder })).rejects.toThrow(/cannot be read/);
 });

@@ -1,0 +1,57 @@
+/** Virtual time that a real clock paces. */
+import { expect, it } from 'vitest';
+import { type Pace, PacedTime } from '../../embedded/paced-time.ts';
+
+/** A clock that a test sets, and the next run that was planned. */
+class TestPace implements Pace {
+  realMs = 1_000;
+  #planned: () => void = () => undefined;
+
+  nowMs(): number {
+    return this.realMs;
+  }
+
+  soon(run: () => void): void {
+    this.#planned = run;
+  }
+
+  later(_ms: number, run: () => void): () => void {
+    this.#planned = run;
+    return () => undefined;
+  }
+
+  runAt(realMs: number): void {
+    this.realMs = realMs;
+    this.#planned();
+  }
+}
+
+it('passes with the real clock', () => {
+  const pace = new TestPace();
+  const time = new PacedTime(pace);
+  const ran: number[] = [];
+  time.after(50, () => ran.push(time.nowMs()));
+  pace.runAt(1_049);
+  expect([ran, time.nowMs()]).toEqual([[], 1_049]);
+  pace.runAt(1_050);
+  expect([ran, time.nowMs()]).toEqual([[1_050], 1_050]);
+  pace.realMs = 1_234;
+  expect(time.nowMs()).toBe(1_234);
+});
+
+it('catches up in the order of virtual time when the process got no CPU time', () => {
+  const pace = new TestPace();
+  const time = new PacedTime(pace);
+  const ran: string[] = [];
+  time.after(2_000, () => ran.push('timeout'));
+  time.after(10, () => {
+    ran.push('request');
+    time.after(5, () => time.after(0, () => ran.push('answer')));
+  });
+  // Before the task that is overdue, the clock does not pass it, for callers from outside either.
+  pace.realMs = 60_000;
+  expect(time.nowMs()).toBe(1_010);
+  pace.runAt(60_000);
+  expect(ran).toEqual(['request', 'answer', 'timeout']);
+  expect(time.nowMs()).toBe(60_000);
+});
