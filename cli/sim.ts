@@ -4,6 +4,7 @@
  * (runner/scenario/world.ts); 0 when nothing was found.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { landmarks } from '../model/landmarks.ts';
 import { eventLine } from '../report/text.ts';
 import { verdictExitCodes } from '../runner/scenario/world.ts';
 import { failureOf, runSeed } from '../runner/search/campaign.ts';
@@ -37,7 +38,7 @@ interface Flags {
 }
 
 const seedsDefault = 300;
-/** A search of so many runs tells which landmarks it reached. */
+/** A search of so many runs tells which landmarks it reached; one of wallets fails when one that must happen was not. */
 const landmarkRunsMin = 900;
 /** Seeds are part of names and of random labels. */
 const seedMax = 999_999_999;
@@ -136,7 +137,7 @@ async function trace({ seed = 0, profile, crypto, world }: Flags): Promise<numbe
 async function search(flags: Flags): Promise<number> {
   const { crypto, jobs } = flags;
   const tasks = tasksOf(flags);
-  const progress = new SimProgress(process.stderr, tasks.length);
+  const progress = new SimProgress(process.stderr, tasks.length, await landmarksOf(flags.world));
   const seen = new Set<string>();
   let exitCode: number = exitCodes.ok;
   const finished = (one: Finished): boolean => {
@@ -155,8 +156,16 @@ async function search(flags: Flags): Promise<number> {
   await runAll(tasks, { crypto, jobs, finished });
   progress.clear();
   process.stdout.write(`${progress.summary()}\n`);
-  if (flags.world === 'signing' && tasks.length >= landmarkRunsMin) process.stdout.write(`${progress.coverage()}\n`);
-  return exitCode;
+  if (tasks.length < landmarkRunsMin) return exitCode;
+  process.stdout.write(`${progress.coverage()}\n`);
+  if (flags.world === 'signing' || exitCode !== exitCodes.ok || progress.missing.length === 0) return exitCode;
+  process.stdout.write(`no run reached ${progress.missing.join('; ')}\n`);
+  return verdictExitCodes.failed;
+}
+
+async function landmarksOf(world: WorldName): Promise<readonly string[]> {
+  if (world === 'signing') return landmarks;
+  return Object.keys((await import('../world/search/landmarks.ts')).mustHappen);
 }
 
 function tasksOf({ world, seed, seeds = seedsDefault, firstSeed, profile }: Flags): SeedTask[] {

@@ -1,6 +1,5 @@
 /** How far a search is: a bar on a terminal, a line now and then elsewhere. */
 import type { WriteStream } from 'node:tty';
-import { type Landmark, landmarks } from '../../model/landmarks.ts';
 import type { Finished } from './runs.ts';
 
 const barChars = 24;
@@ -16,16 +15,19 @@ export class SimProgress {
   #failures = 0;
   #virtualMs = 0;
   #isDrawn = false;
-  readonly #landmarks = new Map<Landmark, number>(landmarks.map((landmark) => [landmark, 0]));
+  /** Runs that reached each. */
+  readonly #landmarks: Map<string, number>;
 
-  constructor(stream: WriteStream, total: number) {
+  /** `landmarks`: those that are told even when no run reaches them. */
+  constructor(stream: WriteStream, total: number, landmarks: readonly string[]) {
     this.#stream = stream;
     this.#total = total;
+    this.#landmarks = new Map(landmarks.map((landmark) => [landmark, 0]));
   }
 
   add({ verdict, tookMs, landmarks: reached }: Finished): void {
     this.#done += 1;
-    for (const landmark of reached) this.#landmarks.set(landmark, this.#landmarks.get(landmark)! + 1);
+    for (const landmark of reached) this.#landmarks.set(landmark, (this.#landmarks.get(landmark) ?? 0) + 1);
     this.#virtualMs += tookMs;
     if (verdict.kind !== 'passed') this.#failures += 1;
     const nowMs = performance.now();
@@ -67,6 +69,11 @@ export class SimProgress {
     const reached = counted.filter(([, runs]) => runs > 0).length;
     const rows = counted.map(([landmark, runs]) => `${String(runs).padStart(8)}  ${landmark}`);
     return [`landmarks: ${reached} of ${counted.length} reached; runs that reached each:`, ...rows].join('\n');
+  }
+
+  /** Landmarks that no run reached. */
+  get missing(): readonly string[] {
+    return [...this.#landmarks].flatMap(([landmark, runs]) => (runs === 0 ? [landmark] : []));
   }
 
   #rate(): string {

@@ -31,8 +31,8 @@ export interface Finished extends SeedTask {
   readonly verdict: Verdict;
   /** Virtual time. */
   readonly tookMs: number;
-  /** Those that the run reached (model/landmarks.ts). */
-  readonly landmarks: readonly Landmark[];
+  /** Those that the run reached (model/landmarks.ts, world/search/landmarks.ts). */
+  readonly landmarks: readonly string[];
 }
 
 export interface RunAllOptions {
@@ -50,8 +50,9 @@ export async function runOne({ world, seed, profile }: SeedTask, crypto: 'model'
   if (world === 'wallets') {
     // Only who asks for it loads the control plane.
     const { runWorldSeed } = await import('../../world/search/campaign.ts');
-    const { verdict, tookMs } = await runWorldSeed(seed, walletProfile(profile), { crypto, record: false });
-    return { world, seed, profile, verdict, tookMs, landmarks: [] };
+    const run = await runWorldSeed(seed, walletProfile(profile), { crypto, record: false });
+    const { verdict, tookMs, landmarks } = run;
+    return { world, seed, profile, verdict, tookMs, landmarks };
   }
   const landmarks: Landmark[] = [];
   const reached = (landmark: Landmark) => void landmarks.push(landmark);

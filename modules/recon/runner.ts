@@ -16,6 +16,7 @@ import { balanceStep } from './balance-step.ts';
 import { type JobHappening, jobEvent } from './events.ts';
 import type { Finding } from './exception-record.ts';
 import { noteFindings } from './findings.ts';
+import { inTime } from './in-time.ts';
 import {
   type Checkpoint,
   firstPlace,
@@ -189,7 +190,7 @@ class Run {
     if (statements === undefined) throw new Error(`the provider ${wallet.provider} gives no statements`);
     const base = { tenant: this.#tenant, correlationId: this.#job.id, traceparent: '' };
     const metaNow = () => ({ ...base, nowMs: this.#now() });
-    this.#sources = new WalletSources(this.#deps.store, statements, metaNow, wallet);
+    this.#sources = new WalletSources(this.#deps.store, inTime(statements, this.#deps.timers), metaNow, wallet);
     this.#checkpoint = { ...this.#checkpoint, wallet: wallet.id };
     return this.#sources;
   }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { runWorldSeed } from '../../world/search/campaign.ts';
 import { profiles } from '../../world/search/profiles.ts';
-import { isThorough, runs } from '../support/thorough.ts';
+import { runs } from '../support/thorough.ts';
 
 const fast = { crypto: 'model', record: false } as const;
 
@@ -25,16 +25,5 @@ describe('random runs', { timeout: 3_600_000 }, () => {
       expect([again.trace.length, again.verdict]).toEqual([one.trace.length, one.verdict]);
       expect(one.trace.length).toBeGreaterThan(500);
     }
-  });
-});
-
-// Both have tests of their own: test/providers/adapters.test.ts (order ids of Copper that two tenants shared, so that a
-// deposit was lost), test/world/recon-queue.test.ts (a job in memory whose consumer had died could not be added again).
-describe.skipIf(!isThorough)('runs that found something once', { timeout: 600_000 }, () => {
-  test.each([
-    [22, 'stormy'],
-    [5, 'hostile'],
-  ] as const)('seed %i, %s', async (seed, profile) => {
-    expect((await runWorldSeed(seed, profile, fast)).verdict).toEqual({ kind: 'passed' });
   });
 });

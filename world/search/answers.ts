@@ -31,6 +31,8 @@ const volatile = new Set([
   'failing_since',
   'secret',
   'supply',
+  'minting',
+  'available_to_mint',
   'stale',
   'positions',
   'trades',
@@ -142,4 +144,10 @@ function* resources(body: unknown): Generator<readonly [string, number, Resource
 
 function textOf(resource: Resource): string {
   return JSON.stringify(Object.entries(resource).filter(([name]) => !volatile.has(name)));
+}
+
+/** What an error names. */
+export function issuesOf({ body }: Pick<Answer, 'body'>): readonly string[] {
+  const details: readonly { readonly issue: string }[] = body?.error?.details ?? [];
+  return details.map(({ issue }) => issue);
 }

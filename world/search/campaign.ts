@@ -1,21 +1,28 @@
 /**
  * One run of the search of the control plane: a world that is drawn from a seed, clients that call it while it fails, then
- * its healing, and every invariant. The same seed and profile give the same run, byte for byte. It stops at its first Finding.
+ * its healing, and every invariant. The same seed and plan give the same run, byte for byte. It stops at its first Finding.
  */
 
 import { holdCryptography } from '../../crypto/model/switch.ts';
 import { randomStream } from '../../sim/random.ts';
 import { CustodyWorld } from '../custody-world.ts';
+import type { PortCall, PortFate } from '../process-life.ts';
 import { randomPlan } from '../random-plan.ts';
 import { Answers } from './answers.ts';
 import { Draw } from './draw.ts';
 import { Finding } from './finding.ts';
 import { HookClient } from './hook-client.ts';
-import { ModuleClient } from './module-client.ts';
+import { Landmarks } from './landmarks.ts';
 import { MoneyClient } from './money-client.ts';
 import { chainBlockMs, drawPlan, type Profile, type RunPlan } from './profiles.ts';
+import { ReconClient } from './recon-client.ts';
 import { settle } from './settle.ts';
+import { SigningClient } from './signing-client.ts';
+import type { Family, StepOf } from './steps.ts';
 import { Tenancy } from './tenancy.ts';
+import { TokenClient } from './token-client.ts';
+import { TreasuryClient } from './treasury-client.ts';
+import { VaultClient } from './vault-client.ts';
 import type { Verdict } from './verdict.ts';
 
 export interface WorldRunOptions {
@@ -30,22 +37,39 @@ export interface WorldRun {
   /** Virtual time. */
   readonly tookMs: number;
   readonly transfers: number;
+  /** What it reached (landmarks.ts), sorted. */
+  readonly landmarks: readonly string[];
   readonly trace: readonly string[];
 }
 
 /** Everything that was asked for has come about within so long, of virtual time. */
 const workWithinMs = 24 * 3_600_000;
 
-export async function runWorldSeed(
+export function runWorldSeed(seed: number, profile: Profile, options: WorldRunOptions): Promise<WorldRun> {
+  return runWorldPlan(seed, planOf(seed, profile), options);
+}
+
+/** What a seed draws. `favoured`: steps that it is to draw more often. */
+export function planOf(seed: number, profile: Profile, favoured: readonly string[] = []): RunPlan {
+  return drawPlan((label) => randomStream(`${seed}/${profile}`, label), profile, favoured);
+}
+
+export async function runWorldPlan(
   seed: number,
-  profile: Profile,
+  plan: RunPlan,
   { crypto, record }: WorldRunOptions,
 ): Promise<WorldRun> {
+  const { profile } = plan;
   const name = `${seed}/${profile}`;
-  const plan = drawPlan(new Draw(randomStream(name, 'plan')), profile);
+  const landmarks = new Landmarks();
   const rate = Math.round(plan.portRate * 65_536);
   const rates = { dies: Math.ceil(rate / 8), fails: Math.ceil(rate / 4), delays: rate, delayMaxMs: 300 };
   const ports = randomPlan(randomStream(name, 'ports'), rates);
+  const failpoint = (call: PortCall): PortFate | undefined => {
+    const fate = ports.plan(call);
+    if (fate !== undefined) landmarks.failpoint(call, fate);
+    return fate;
+  };
   let isOn = false;
   const world = new CustodyWorld({
     seed: name,
@@ -58,14 +82,16 @@ export async function runWorldSeed(
     chainBlockMs,
     retryScheduleMs: [500, 2_000, 5_000, 20_000, 60_000],
     onBug: 'record',
-    plan: (call) => (isOn && plan.portRate > 0 ? ports.plan(call) : undefined),
+    plan: (call) => (isOn && plan.portRate > 0 ? failpoint(call) : undefined),
   });
-  const answers = new Answers();
-  const tenancies = Array.from({ length: plan.tenants }, (_, at) => new Tenancy(`tn_${at + 1}`, world, answers));
+  const isCalm = profile === 'calm';
+  const parts = { world, answers: new Answers(), landmarks, isCalm };
+  const tenancies = Array.from({ length: plan.tenants }, (_, at) => new Tenancy(`tn_${at + 1}`, parts));
   const ended = (verdict: Verdict): WorldRun => ({
     verdict,
     tookMs: world.nowMs - world.cluster.time.beganMs,
     transfers: tenancies.reduce((sum, { submitted }) => sum + submitted.length, 0),
+    landmarks: landmarks.names,
     trace: record ? [...world.trace, ...world.cluster.trace] : [],
   });
   try {
@@ -73,6 +99,7 @@ export async function runWorldSeed(
     await world.run(open(tenancies, plan, draw), workWithinMs);
     isOn = true;
     held(crypto, () => plan.faults.forEach((fault) => void world.cluster.arm(fault)));
+    for (const { fault } of plan.faults) landmarks.reach(`fault ${fault}`);
     await world.run(work(tenancies, plan, world), workWithinMs);
     ports.end();
     isOn = false;
@@ -98,27 +125,54 @@ function held(crypto: WorldRunOptions['crypto'], run: () => void): void {
 
 async function open(tenancies: readonly Tenancy[], plan: RunPlan, draw: Draw): Promise<void> {
   for (const tenancy of tenancies) {
-    await tenancy.open(draw, plan.providers, plan.wallets);
+    await tenancy.open(draw, plan);
     await new HookClient(tenancy, tenancy.owner, draw).register(['*']);
   }
 }
 
 async function work(tenancies: readonly Tenancy[], plan: RunPlan, world: CustodyWorld): Promise<void> {
-  const clients = tenancies.flatMap((tenancy) => {
-    const others = tenancies.filter((one) => one !== tenancy);
-    return Array.from({ length: plan.clients }, async (_, at) => {
-      const draw = new Draw(world.random(`client/${tenancy.name}/${at}`));
-      const operator = tenancy.operators[at % tenancy.operators.length]!;
-      const money = new MoneyClient(tenancy, operator, draw, others);
-      const hooks = new HookClient(tenancy, operator, draw);
-      const modules = plan.hasModules && at === 0 ? new ModuleClient(tenancy, operator, draw) : undefined;
-      for (let step = 0; step < plan.stepsEach; step += 1) {
-        if (modules !== undefined && draw.chance(0.3)) await modules.step(draw.weighted(plan.modules));
-        else if (draw.chance(plan.hookShare)) await hooks.step(draw.weighted(plan.hooks));
-        else await money.step(draw.weighted(plan.money));
-        if (draw.chance(0.4)) await operator.client.pause(draw.integer(1, 900));
+  const clients = tenancies.flatMap((tenancy) =>
+    Array.from({ length: plan.clients }, async (_, at) => {
+      const others = tenancies.filter((one) => one !== tenancy);
+      for (let count = 0; count < plan.stepsEach; count += 1) {
+        const name = `${tenancy.name}/${at}/${count}`;
+        if (plan.without.includes(name)) continue;
+        const salts = plan.turns.flatMap(({ from, salt }) => (count >= from ? [salt] : []));
+        const draw = new Draw(world.random(`step/${[name, ...salts].join('/')}`));
+        const family = draw.weighted(plan.shares);
+        const step = draw.weighted(plan.weights[family]);
+        tenancy.landmarks.reach(`step ${step}`);
+        await take(tenancy, at, draw, others, family, step);
+        if (draw.chance(0.4)) await tenancy.owner.client.pause(draw.integer(1, 900));
       }
-    });
-  });
+    }),
+  );
   await Promise.all(clients);
+}
+
+function take(
+  tenancy: Tenancy,
+  at: number,
+  draw: Draw,
+  others: readonly Tenancy[],
+  family: Family,
+  step: string,
+): Promise<void> {
+  const operator = tenancy.operators[at % tenancy.operators.length]!;
+  switch (family) {
+    case 'money':
+      return new MoneyClient(tenancy, operator, draw, others).step(step as StepOf<'money'>);
+    case 'hooks':
+      return new HookClient(tenancy, operator, draw).step(step as StepOf<'hooks'>);
+    case 'signing':
+      return new SigningClient(tenancy, operator, draw).step(step as StepOf<'signing'>);
+    case 'tokens':
+      return new TokenClient(tenancy, operator, draw).step(step as StepOf<'tokens'>);
+    case 'treasury':
+      return new TreasuryClient(tenancy, operator, draw).step(step as StepOf<'treasury'>);
+    case 'vaults':
+      return new VaultClient(tenancy, operator, draw).step(step as StepOf<'vaults'>);
+    case 'recon':
+      return new ReconClient(tenancy, operator, draw).step(step as StepOf<'recon'>);
+  }
 }

@@ -21,6 +21,7 @@ export const invariantNames = [
   'tenants-apart',
   'books-as-documented',
   'decided-as-written',
+  'answers-as-modelled',
   'votes-as-required',
   'events-complete',
   'hooks-get-events',
@@ -30,6 +31,8 @@ export const invariantNames = [
   'providers-agree',
   'no-secret-in-clear',
   'orders-end',
+  'supply-adds-up',
+  'plans-keep-rules',
 ] as const;
 export type InvariantName = (typeof invariantNames)[number];
 

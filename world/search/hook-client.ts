@@ -2,10 +2,8 @@
 import type { Draw } from './draw.ts';
 import { found } from './finding.ts';
 import type { Operator } from './operator.ts';
+import type { StepOf } from './steps.ts';
 import type { Tenancy } from './tenancy.ts';
-
-export const hookSteps = ['register', 'subscribe', 'rotate', 'ping', 'remove', 'gone', 'toggle'] as const;
-export type HookStep = (typeof hookSteps)[number];
 
 const subscriptions: readonly (readonly string[])[] = [
   ['*'],
@@ -24,7 +22,7 @@ export class HookClient {
     this.#draw = draw;
   }
 
-  async step(step: HookStep): Promise<void> {
+  async step(step: StepOf<'hooks'>): Promise<void> {
     const live = this.#tenancy.hooks.filter(({ deletedMs }) => deletedMs === undefined);
     if (step === 'register' || live.length === 0) {
       if (this.#tenancy.hooks.length < 4) await this.register(this.#draw.pick(subscriptions));

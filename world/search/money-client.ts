@@ -3,32 +3,19 @@
  * lists that change, idempotent retries, reads, and questions about what is another tenant's.
  */
 import type { Answer } from '../client.ts';
+import { decimal } from '../invariants/documented-ledger.ts';
+import { issuesOf } from './answers.ts';
 import type { Draw } from './draw.ts';
 import { found } from './finding.ts';
 import type { Operator } from './operator.ts';
-import { drawTerms, type PolicyTerms } from './policies.ts';
-import { networks, type OwnWallet, type Tenancy } from './tenancy.ts';
+import { drawTerms } from './policies.ts';
+import type { StepOf } from './steps.ts';
+import { networks, type OwnWallet, type Posted, type Tenancy } from './tenancy.ts';
 
-export const moneySteps = [
-  'transfer',
-  'vote',
-  'cancel',
-  'freeze',
-  'patch',
-  'archive',
-  'policy',
-  'list',
-  'pages',
-  'read',
-  'twice',
-  'reuse',
-  'probe',
-  'replay',
-] as const;
-export type MoneyStep = (typeof moneySteps)[number];
-
-/** Besides plain ones: refused after the approval, mined and failed, unreachable three times, slow. */
-const testAmounts = ['0.004421', '0.00441', '0.004403', '0.004408'];
+/** Besides plain ones: refused, refused after the approval, mined and failed, unreachable three times, slow. */
+const testAmounts = ['0.004221', '0.004222', '0.004421', '0.00441', '0.004403', '0.004408'];
+/** Policies that a wallet or a transfer may name beside `default`. */
+const namedPolicies = ['second', 'third'] as const;
 const watched = '0x000000000000000000000000000000000000bEEF';
 const sanctioned = '0x000000000000000000000000000000000000dEaD';
 
@@ -45,11 +32,13 @@ export class MoneyClient {
     this.#others = others;
   }
 
-  async step(step: MoneyStep): Promise<void> {
+  async step(step: StepOf<'money'>): Promise<void> {
     switch (step) {
       case 'transfer':
         await this.transfer(this.#wallet());
         return;
+      case 'race':
+        return this.#race();
       case 'vote':
         return this.#vote();
       case 'cancel':
@@ -88,19 +77,37 @@ export class MoneyClient {
     const near = [this.#tenancy, ...this.#others].flatMap(({ wallets }) => wallets);
     const same = near.filter(({ network, id }) => network === wallet.network && id !== wallet.id);
     const isEvm = wallet.network === networks.evm;
-    const special = isEvm && draw.chance(0.15) ? draw.pick([watched, sanctioned]) : undefined;
-    const listed =
-      isEvm && draw.chance(0.2)
-        ? draw.pick(this.#tenancy.lists.flatMap(({ content }) => content).concat(watched))
-        : undefined;
-    const address = special ?? listed ?? (same.length === 0 ? wallet.address : draw.pick(same).address);
-    const amount = draw.chance(0.15) ? draw.pick(testAmounts) : `0.${draw.integer(1, 4)}${draw.pick(['', '5'])}`;
-    return { asset: wallet.asset, amount, destination: { address }, metadata: { key } };
+    const own = this.#tenancy.lists.flatMap(({ content }) => content.addresses);
+    const listed = isEvm && draw.chance(0.3) ? draw.pick([watched, sanctioned, ...own, ...own]) : undefined;
+    const address = listed ?? (same.length === 0 ? wallet.address : draw.pick(same).address);
+    const { symbol, began } = draw.chance(0.75) ? wallet.assets[0]! : draw.pick(wallet.assets);
+    const policy = draw.chance(0.15) ? this.#known(draw.pick(namedPolicies)) : undefined;
+    if (policy !== undefined) this.#tenancy.namedPolicies.set(key, policy);
+    return {
+      asset: symbol,
+      amount: this.#amount(began),
+      destination: { address },
+      metadata: { key },
+      ...(policy !== undefined && { policy }),
+    };
+  }
+
+  /** Small ones, those of a test trigger, and now and then a large part of what the wallet began with. */
+  #amount(began: string): string {
+    const draw = this.#draw;
+    if (draw.chance(0.15)) return draw.pick(testAmounts);
+    if (draw.chance(0.08)) return `${(decimal(began) * BigInt(draw.pick([45, 60, 101]))) / 10n ** 20n}.5`;
+    return `0.${draw.integer(1, 4)}${draw.pick(['', '5'])}`;
+  }
+
+  /** A policy of this name, if there is one. */
+  #known(name: string): string | undefined {
+    return this.#tenancy.policies.some((one) => one.name === name) ? name : undefined;
   }
 
   async #post(target: string, body: unknown, key: string): Promise<Answer> {
     const answer = await this.#operator.call('POST', target, body, key);
-    this.#tenancy.posts.push({ operator: this.#operator, target, body, key });
+    this.#tenancy.posts.push({ operator: this.#operator, target, body, key, status: answer.status });
     return answer;
   }
 
@@ -143,7 +150,6 @@ export class MoneyClient {
     const { status, body: intent } = await this.#post(target, body, this.#tenancy.key('vote'));
     if (status === 409) return;
     if (status !== 200) found('votes-as-required', `POST ${target}: ${status} ${JSON.stringify(intent)}`);
-    this.#tenancy.votes.push({ intentId, by: this.#operator.actor, decision });
     const recorded = (intent.approvals as { by: string; decision: string }[]).some(
       ({ by }) => by === this.#operator.actor,
     );
@@ -172,6 +178,10 @@ export class MoneyClient {
     const made = this.#tenancy.submitted.filter(({ intentId }) => intentId !== null);
     if (made.length === 0) return;
     const { walletId, intentId } = this.#draw.pick(made.slice(-4));
+    await this.#cancelOne(walletId, intentId!);
+  }
+
+  async #cancelOne(walletId: string, intentId: string): Promise<void> {
     const target = `/v1/wallets/${walletId}/transaction-intents/${intentId}/cancel`;
     const { status, body } = await this.#post(target, {}, this.#tenancy.key('cancel'));
     if (status === 200 && body.status !== 'cancelled') found('changes-take-effect', `${target} leaves ${body.status}`);
@@ -179,8 +189,11 @@ export class MoneyClient {
   }
 
   async #freeze(): Promise<void> {
-    const { id } = this.#wallet();
-    const what = this.#draw.chance(0.4) ? 'freeze' : 'unfreeze';
+    await this.#setFrozen(this.#wallet().id, this.#draw.chance(0.4));
+  }
+
+  async #setFrozen(id: string, isFrozen: boolean): Promise<void> {
+    const what = isFrozen ? 'freeze' : 'unfreeze';
     const { status, body } = await this.#post(`/v1/wallets/${id}/${what}`, {}, this.#tenancy.key(what));
     const after = what === 'freeze' ? 'frozen' : 'active';
     if (status === 200 && body.status !== after) found('changes-take-effect', `${what} of ${id} leaves ${body.status}`);
@@ -190,18 +203,33 @@ export class MoneyClient {
 
   async #patch(): Promise<void> {
     const { id } = this.#wallet();
-    const name = this.#tenancy.key('named');
     const isConditional = this.#draw.chance(0.4);
     const read = isConditional ? (await this.#operator.call('GET', `/v1/wallets/${id}`)).body.version : undefined;
-    const mode = this.#draw.chance(0.3) ? { approval_mode: this.#draw.pick(['human_required', 'unspecified']) } : {};
-    if ('approval_mode' in mode) this.#tenancy.strictWallets.add(id);
-    const body = { name, ...mode, ...(read !== undefined && { expected_version: read }) };
+    await this.#change(id, this.#settings(), read);
+  }
+
+  #settings(): object {
+    const draw = this.#draw;
+    const policy = draw.chance(0.3) ? (this.#known(draw.pick(namedPolicies)) ?? null) : undefined;
+    return {
+      name: this.#tenancy.key('named'),
+      ...(draw.chance(0.3) && { approval_mode: draw.pick(['human_required', 'unspecified']) }),
+      ...(draw.chance(0.2) && { signing_api: draw.pick(['allowed', 'intents_only']) }),
+      ...(policy !== undefined && { policy }),
+    };
+  }
+
+  /** Whether it was made. `expected`: on this version alone. */
+  async #change(id: string, settings: object, expected?: number): Promise<boolean> {
+    const body = { ...settings, ...(expected !== undefined && { expected_version: expected }) };
     const { status, body: wallet } = await this.#operator.call('PATCH', `/v1/wallets/${id}`, body);
-    if (status === 409) return;
+    if (status === 409) return false;
     if (status !== 200) found('changes-take-effect', `PATCH of ${id}: ${status} ${JSON.stringify(wallet)}`);
     // A repeat after a lost answer finds it as it was left, or changed again by another.
-    if (read !== undefined && wallet.version === read)
-      found('changes-take-effect', `PATCH of ${id} to ${name} makes no version`);
+    if (expected !== undefined && wallet.version === expected) {
+      found('changes-take-effect', `PATCH of ${id} to ${JSON.stringify(settings)} makes no version`);
+    }
+    return true;
   }
 
   async #archive(): Promise<void> {
@@ -220,25 +248,101 @@ export class MoneyClient {
   }
 
   async #policy(): Promise<void> {
-    const approvers = this.#tenancy.operators.map(({ actor }) => actor);
-    const terms: PolicyTerms = drawTerms(this.#draw, approvers);
-    await this.#tenancy.setPolicy(this.#operator, 'default', terms);
+    const { operators, modules } = this.#tenancy;
+    const actors = operators.map(({ actor }) => actor);
+    const name = this.#draw.chance(0.6) ? 'default' : this.#draw.pick(namedPolicies);
+    await this.#tenancy.setPolicy(this.#operator, name, drawTerms(this.#draw, actors, modules === undefined));
+  }
+
+  /** The next version of `default` decides small transfers otherwise than the one before. */
+  async #turn(): Promise<void> {
+    const { policies } = this.#tenancy;
+    const terms = policies.findLast(({ name }) => name === 'default')!.content;
+    const denyFrom = terms.denyFrom === '0.01' ? undefined : '0.01';
+    await this.#tenancy.setPolicy(this.#operator, 'default', { ...terms, denyFrom, isDryRun: false });
   }
 
   async #list(): Promise<void> {
     const { lists } = this.#tenancy;
-    const address = `0x${Array.from({ length: 40 }, () => this.#draw.integer(1, 9)).join('')}`;
-    const body = { name: 'ours', kind: 'deny', entries: [{ address, network: networks.evm }], append: true };
+    const draw = this.#draw;
+    const kind = draw.pick(['deny', 'deny', 'watch', 'allow'] as const);
+    const known = lists.flatMap(({ content }) => content.addresses);
+    const fresh = `0x${Array.from({ length: 40 }, () => draw.integer(1, 9)).join('')}`;
+    const address = known.length > 0 && draw.chance(0.4) ? draw.pick(known) : fresh;
+    const append = draw.chance(0.8);
+    const name = `ours-${kind}`;
+    const body = { name, kind, entries: [{ address, network: networks.evm }], append };
     const askedMs = this.#operator.nowMs;
     const made = await this.#operator.made('/v1/compliance/lists', body, this.#tenancy.key('list'));
-    lists.push({
-      id: made.id,
-      name: 'ours',
-      version: made.version,
-      askedMs,
-      madeMs: this.#operator.nowMs,
-      content: [address],
-    });
+    const content = { kind, addresses: [address], append };
+    lists.push({ id: made.id, name, version: made.version, askedMs, madeMs: this.#operator.nowMs, content });
+  }
+
+  /** Calls about one wallet or intent that meet: what comes of them must be as if they had come one after the other. */
+  async #race(): Promise<void> {
+    const draw = this.#draw;
+    const wallet = this.#wallet();
+    const rivals = this.#tenancy.operators.map(
+      (operator) => new MoneyClient(this.#tenancy, operator, draw, this.#others),
+    );
+    const [one, other] = [draw.pick(rivals), draw.pick(rivals)];
+    const after = async (ms: number, run: () => Promise<unknown>): Promise<unknown> => {
+      await this.#operator.client.pause(ms);
+      return run();
+    };
+    const shortly = (run: () => Promise<unknown>) => after(draw.integer(1, 25), run);
+    switch (draw.weighted({ freeze: 3, policy: 4, list: 1, spend: 2, votes: 2, cancel: 2, patch: 1, archive: 1 })) {
+      case 'freeze':
+        await Promise.all([one.transfer(wallet), shortly(() => other.#setFrozen(wallet.id, true))]);
+        await after(draw.integer(50, 1_500), () => other.#setFrozen(wallet.id, false));
+        return;
+      case 'policy':
+        await Promise.all([
+          ...[1, 2, 3].map(() => shortly(() => one.transfer(wallet))),
+          after(draw.integer(5, 25), () => other.#turn()),
+        ]);
+        return;
+      case 'list':
+        await Promise.all([one.transfer(wallet), shortly(() => other.#list()), shortly(() => one.transfer(wallet))]);
+        return;
+      case 'spend':
+        await Promise.all([1, 2, 3].map(() => shortly(() => draw.pick(rivals).transfer(wallet))));
+        return;
+      case 'votes': {
+        const id = await one.transfer(wallet);
+        if (id === undefined) return;
+        const voters = rivals.filter((rival) => rival !== one);
+        await Promise.all(voters.map((voter) => shortly(() => voter.#tryVote(wallet.id, id, draw.chance(0.8)))));
+        return;
+      }
+      case 'cancel': {
+        const id = await one.transfer(wallet);
+        if (id === undefined) return;
+        await Promise.all([
+          shortly(() => other.#cancelOne(wallet.id, id)),
+          shortly(() => one.#tryVote(wallet.id, id, true)),
+        ]);
+        return;
+      }
+      case 'patch': {
+        const { body } = await this.#operator.call('GET', `/v1/wallets/${wallet.id}`);
+        const changes = rivals.slice(0, 3).map((rival) => rival.#change(wallet.id, rival.#settings(), body.version));
+        const made = (await Promise.all(changes)).filter((isMade) => isMade).length;
+        if (made > 1)
+          found('changes-take-effect', `${made} changes of ${wallet.id} took place on version ${body.version}`);
+        return;
+      }
+      case 'archive':
+        await Promise.all([one.transfer(wallet), shortly(() => other.#archive())]);
+    }
+  }
+
+  async #tryVote(walletId: string, intentId: string, approves: boolean): Promise<void> {
+    const { body } = await this.#operator.call('GET', `/v1/wallets/${walletId}/transaction-intents/${intentId}`);
+    const { approvers, initiator } = body as { readonly approvers: readonly string[]; readonly initiator: string };
+    const { actor } = this.#operator;
+    if (initiator === actor || (approvers.length > 0 && !approvers.includes(actor))) return;
+    await this.vote(walletId, intentId, approves ? 'approve' : 'reject');
   }
 
   /** A list that is read in small pages while it grows: each item once, and all that stood there before and after. */
@@ -289,12 +393,7 @@ export class MoneyClient {
   async #reuse(): Promise<void> {
     const used = this.#tenancy.posts.filter(({ target }) => target.endsWith('/transaction-intents'));
     if (used.length === 0) return;
-    const { operator, target, body, key } = this.#draw.pick(used);
-    const other = { ...(body as object), amount: '0.123' };
-    const isCaller = operator === this.#operator;
-    const { status } = await this.#operator.call('POST', target, isCaller ? other : body, key);
-    // After an answer that the key does not store it is a request of its own.
-    if (status < 300) found('one-answer-a-key', `${target} ${key} answers another request with ${status}`);
+    await reuse(this.#draw, this.#tenancy, this.#draw.pick(used));
   }
 
   async #probe(): Promise<void> {
@@ -320,4 +419,25 @@ export class MoneyClient {
     const { operator, target, body, key } = this.#draw.pick(posts);
     await operator.call('POST', target, body, key);
   }
+}
+
+/** What no key stores: a repeat of it is a request of its own. */
+const unstored = new Set([400, 401, 403, 429, 500, 503]);
+
+/** A key that has an answer is refused to another body, and to another caller; the same request gets its answer again. */
+export async function reuse(draw: Draw, { operators }: Tenancy, posted: Posted): Promise<void> {
+  const { operator, target, body, key, status: first } = posted;
+  if (unstored.has(first)) return;
+  const another = draw.pick(operators.filter((one) => one !== operator));
+  const takesReason = /^\/v1\/wallets\/.*\/(?:approve|cancel|archive|transaction-intents)$/.test(target);
+  const isOther = !takesReason || draw.chance(0.5);
+  const changed = target.endsWith('/transaction-intents')
+    ? { ...(body as object), amount: '0.123' }
+    : { ...(body as object), reason: 'another one' };
+  const answer = await (isOther
+    ? another.call('POST', target, body, key)
+    : operator.call('POST', target, changed, key));
+  if (answer.status === 409 && issuesOf(answer).includes('idempotency_key_reused')) return;
+  const who = isOther ? 'another caller' : 'another body';
+  found('one-answer-a-key', `${target} ${key}, answered ${first}, gives ${who} ${answer.status} ${issuesOf(answer)}`);
 }

@@ -3,16 +3,43 @@
 import type { Answer, Client } from '../client.ts';
 import type { Answers, Asked } from './answers.ts';
 import { found } from './finding.ts';
+import { type Landmarks, pathOf } from './landmarks.ts';
+import type { Span } from './timeline.ts';
 
 /** Every call of it has its answer within so long, of virtual time, faults included. */
 const answeredWithinMs = 600_000;
+/** While nothing goes wrong. A duplicate waits up to ten seconds for the first request. */
+const calmlyWithinMs = 11_000;
+
+/** A call that was answered. */
+export interface Call extends Pick<Answer, 'status' | 'body'> {
+  readonly actor: string;
+  readonly method: string;
+  readonly target: string;
+  /** What was sent. */
+  readonly asked: unknown;
+  readonly isReplay: boolean;
+  readonly span: Span;
+  readonly answeredMs: number;
+}
+
+/** What its tenant shares with it. */
+export interface OperatorHost {
+  readonly name: string;
+  readonly answers: Answers;
+  readonly landmarks: Landmarks;
+  readonly isCalm: boolean;
+  /** Of the last event of the tenant. */
+  readonly sequence: number;
+  /** Calls about wallets and intents. */
+  readonly calls: Call[];
+}
 
 export interface OperatorDeps {
-  readonly tenant: string;
+  readonly tenancy: OperatorHost;
   /** The id of its token. */
   readonly actor: string;
   readonly client: Client;
-  readonly answers: Answers;
   readonly nowMs: () => number;
 }
 
@@ -24,7 +51,7 @@ export class Operator {
 
   constructor(deps: OperatorDeps) {
     this.#deps = deps;
-    this.tenant = deps.tenant;
+    this.tenant = deps.tenancy.name;
     this.actor = deps.actor;
     this.client = deps.client;
   }
@@ -34,17 +61,30 @@ export class Operator {
   }
 
   async call(method: string, target: string, body?: unknown, key?: string): Promise<Answer> {
-    const { answers, client, tenant, actor, nowMs } = this.#deps;
+    const { tenancy, client, actor, nowMs } = this.#deps;
+    const { answers, landmarks, calls, isCalm } = tenancy;
     const before = answers.asking();
     const beganMs = nowMs();
+    const from = tenancy.sequence;
     const answer = await client.call(method, target, body, key).catch((error: unknown) => {
       if (error instanceof Error && error.message.includes('no answer after')) found('answered-in-time', error.message);
       throw error;
     });
-    const tookMs = nowMs() - beganMs;
-    if (tookMs > answeredWithinMs) found('answered-in-time', `${method} ${target} took ${tookMs} ms`);
-    const asked: Asked = { tenant, actor, method, target, body, key };
+    const answeredMs = nowMs();
+    const tookMs = answeredMs - beganMs;
+    if (tookMs > (isCalm ? calmlyWithinMs : answeredWithinMs)) {
+      found('answered-in-time', `${method} ${target} took ${tookMs} ms`);
+    }
+    const { status } = answer;
+    if (status > 299) landmarks.refused(method, target, answer);
+    else landmarks.reach(`answer ${method} ${pathOf(target)} ${status}`);
+    const asked: Asked = { tenant: tenancy.name, actor, method, target, body, key };
     answers.answered(asked, answer, before);
+    const isReplay = answer.headers['idempotent-replayed'] === 'true';
+    const span = { from, to: tenancy.sequence };
+    if (target.startsWith('/v1/wallets/')) {
+      calls.push({ actor, method, target, asked: body, status, body: answer.body, isReplay, span, answeredMs });
+    }
     return answer;
   }
 

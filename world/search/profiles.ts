@@ -1,13 +1,13 @@
 /**
  * The profiles of the search of the control plane, and what a run of each draws: a swarm, so that every run leaves out some
- * kinds of steps and of faults, and does the others the more often.
+ * kinds of steps and of faults, and does the others the more often. Each family of steps is drawn from a stream of its own,
+ * and so is every step: what is added to one moves no other.
  */
+import type { RandomBytes } from '../../actors/contract.ts';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
 import { providerFailures } from '../../faults/vocabulary/fault.ts';
-import type { Draw } from './draw.ts';
-import { type HookStep, hookSteps } from './hook-client.ts';
-import { type ModuleStep, moduleSteps } from './module-client.ts';
-import { type MoneyStep, moneySteps } from './money-client.ts';
+import { Draw } from './draw.ts';
+import { type Family, families } from './steps.ts';
 
 /** `calm`: nothing goes wrong. `stormy`: processes, links and single calls fail. `hostile`: more of it, clocks and providers too. */
 export const profiles = ['calm', 'stormy', 'hostile'] as const;
@@ -15,7 +15,11 @@ export type Profile = (typeof profiles)[number];
 
 export const chainBlockMs = 500;
 
+const moduleFamilies = ['tokens', 'treasury', 'vaults', 'recon'] as const;
+
+/** All that a run is made of, besides its seed: plain data, which is varied, shrunk and written down. */
 export interface RunPlan {
+  readonly profile: Profile;
   readonly gateways: number;
   readonly workers: number;
   readonly tenants: number;
@@ -24,49 +28,86 @@ export interface RunPlan {
   readonly providers: readonly string[];
   readonly wallets: number;
   readonly hasModules: boolean;
-  readonly money: Readonly<Record<MoneyStep, number>>;
-  readonly hooks: Readonly<Record<HookStep, number>>;
-  readonly modules: Readonly<Record<ModuleStep, number>>;
-  readonly hookShare: number;
+  /** How often a step is of each family. */
+  readonly shares: Readonly<Record<Family, number>>;
+  readonly weights: Readonly<Record<Family, Readonly<Record<string, number>>>>;
   readonly faults: readonly Fault[];
   /** Of each call of a port: how likely it meets a fate of its own. */
   readonly portRate: number;
+  /** Steps are drawn from another stream from this one of each client on: other choices after the same beginning. */
+  readonly turns: readonly { readonly from: number; readonly salt: number }[];
+  /** Names of steps that are left out; a shrunk run's. */
+  readonly without: readonly string[];
 }
 
 const providers = ['self_hosted', 'self_hosted', 'fireblocks', 'bitgo', 'copper'] as const;
+/** A step that is to be drawn more often weighs so many times as much. */
+const favour = 6;
 
-export function drawPlan(draw: Draw, profile: Profile): RunPlan {
+/** `random`: a stream of the run by its label. `favoured`: names of steps. */
+export function drawPlan(
+  random: (label: string) => RandomBytes,
+  profile: Profile,
+  favoured: readonly string[] = [],
+): RunPlan {
+  const draw = new Draw(random('plan'));
   const isCalm = profile === 'calm';
   const gateways = draw.integer(isCalm ? 1 : 2, 3);
   const workers = draw.integer(1, 2);
+  const wanted = (family: Family) => families[family].some((step) => favoured.includes(step));
+  const hasModules = draw.chance(0.4) || moduleFamilies.some(wanted);
+  const names = Object.keys(families) as Family[];
+  const drawn = Object.fromEntries(
+    names.map((family) => [family, swarm(new Draw(random(`plan/${family}`)), family, favoured)]),
+  ) as Record<Family, { readonly share: number; readonly weights: Record<string, number> }>;
+  const shares = Object.fromEntries(names.map((family) => [family, drawn[family].share])) as Record<Family, number>;
+  for (const family of moduleFamilies) if (!hasModules) shares[family] = 0;
   return {
-    gateways,
-    workers,
+    ...{ profile, gateways, workers },
     tenants: draw.integer(1, 2),
     clients: draw.integer(2, 4),
-    stepsEach: draw.integer(6, 16),
+    stepsEach: draw.integer(8, 20),
     providers: [...new Set([draw.pick(providers), draw.pick(providers)])],
     wallets: draw.integer(2, 3),
-    hasModules: draw.chance(0.35),
-    money: { ...swarm(draw, moneySteps), transfer: draw.integer(4, 10), vote: draw.integer(2, 6) },
-    hooks: swarm(draw, hookSteps),
-    modules: swarm(draw, moduleSteps),
-    hookShare: draw.pick([0, 0.1, 0.25]),
-    faults: isCalm
-      ? []
-      : Array.from({ length: draw.integer(1, profile === 'hostile' ? 5 : 3) }, () =>
-          drawFault(draw, profile, gateways, workers),
-        ),
+    hasModules,
+    shares,
+    weights: Object.fromEntries(names.map((family) => [family, drawn[family].weights])) as RunPlan['weights'],
+    faults: isCalm ? [] : drawFaults(new Draw(random('plan/faults')), profile, gateways, workers),
     portRate: isCalm ? 0 : draw.pick([0, 0.002, profile === 'hostile' ? 0.02 : 0.006]),
+    ...{ turns: [], without: [] },
   };
 }
 
-/** About half of them, each as often as is drawn. */
-function swarm<K extends string>(draw: Draw, steps: readonly K[]): Record<K, number> {
-  return Object.fromEntries(steps.map((step) => [step, draw.chance(0.6) ? draw.integer(1, 4) : 0.05])) as Record<
-    K,
-    number
-  >;
+/** Steps without which a family comes to nothing: they are never left out. */
+const always: readonly string[] = [
+  'transfer',
+  'race',
+  'vote',
+  'mint',
+  'redeem',
+  'rebalance',
+  'execute',
+  'vault_sign',
+  'recon',
+];
+
+/** About half of the steps, each as often as is drawn. */
+function swarm(draw: Draw, family: Family, favoured: readonly string[]) {
+  const steps: readonly string[] = families[family];
+  const weightOf = (step: string): number => {
+    const weight = always.includes(step) ? draw.integer(2, 5) : draw.chance(0.6) ? draw.integer(1, 4) : 0.05;
+    return weight * (favoured.includes(step) ? favour : 1);
+  };
+  const weights = Object.fromEntries(steps.map((step) => [step, weightOf(step)]));
+  if (family === 'money') weights.transfer = draw.integer(4, 10);
+  const usual = { money: 10, hooks: draw.pick([1, 2, 4]), signing: draw.pick([0, 1, 3]) };
+  const share = usual[family as keyof typeof usual] ?? draw.pick([0, 4, 10]);
+  return { share: steps.some((step) => favoured.includes(step)) ? Math.max(share, 4) : share, weights };
+}
+
+export function drawFaults(draw: Draw, profile: Profile, gateways: number, workers: number): Fault[] {
+  const count = draw.integer(1, profile === 'hostile' ? 5 : 3);
+  return Array.from({ length: count }, () => drawFault(draw, profile, gateways, workers));
 }
 
 function drawFault(draw: Draw, profile: Profile, gateways: number, workers: number): Fault {

@@ -1,14 +1,17 @@
 /** After its healing a world comes to rest: what was asked for ends, what is owed arrives, and all of it is checked. */
 import type { CustodyWorld } from '../custody-world.ts';
-import { DocumentedLedger, type ToldEvent } from '../invariants/documented-ledger.ts';
-import { checkDecisions, type DecidedIntent } from './decisions.ts';
+import type { ToldEvent } from '../invariants/documented-ledger.ts';
+import { checkCalls } from './calls.ts';
+import { checkReceipts, type DecidedIntent } from './decisions.ts';
 import { Draw } from './draw.ts';
 import { found } from './finding.ts';
 import { checkHook, firstMissing } from './hooks.ts';
-import { checkModules } from './module-client.ts';
+import { Model } from './model.ts';
+import { calmModules, checkModules, nextVoter, openModules } from './modules.ts';
 import { MoneyClient } from './money-client.ts';
 import { chainBlockMs } from './profiles.ts';
 import { type BookedWallet, disagreement, type MovedIntent } from './providers.ts';
+import { readBack } from './read-back.ts';
 import { checkSecrets } from './secrets.ts';
 import type { Tenancy } from './tenancy.ts';
 
@@ -18,6 +21,9 @@ const ends = new Set(['completed', 'denied', 'rejected', 'expired', 'cancelled',
 /** Once nothing fails any more, transfers end and deliveries arrive within so long. */
 const restWithinMs = 40 * 60_000;
 const lookEveryMs = 5_000;
+/** What expires within so long is left to expire, and then has so long to do so. */
+const expiresWithinMs = 150_000;
+const expiryLateMs = 60_000;
 
 export async function settle(world: CustodyWorld, tenancies: readonly Tenancy[], withinMs: number): Promise<void> {
   for (const tenancy of tenancies) await world.run(rest(tenancy), withinMs);
@@ -30,31 +36,37 @@ export async function settle(world: CustodyWorld, tenancies: readonly Tenancy[],
 }
 
 async function rest(tenancy: Tenancy): Promise<void> {
-  const { owner, operators, world } = tenancy;
+  const { owner, world } = tenancy;
   const sinceMs = world.nowMs;
   for (const { id } of tenancy.wallets) await owner.call('POST', `/v1/wallets/${id}/unfreeze`, {}, tenancy.key('rest'));
+  await calmModules(tenancy);
   for (;;) {
-    const open = (await owner.list<Intent>('/v1/transaction-intents', 'transaction_intents')).filter(
-      ({ status }) => !ends.has(status),
-    );
-    if (open.length === 0) break;
-    for (const { id, status, wallet_id: walletId, initiator, approvers } of open) {
-      if (status !== 'pending_approval') continue;
-      const able = operators.find(
-        ({ actor }) => actor !== initiator && (approvers.length === 0 || approvers.includes(actor)),
-      );
-      if (able === undefined) continue;
-      await new MoneyClient(tenancy, able, new Draw(world.random(`rest/${id}`)), []).vote(walletId, id, 'reject');
-    }
+    const intents = await owner.list<Intent>('/v1/transaction-intents', 'transaction_intents');
+    const open = intents.filter(({ status }) => !ends.has(status));
+    for (const intent of open) await decide(tenancy, intent);
+    // Plans and orders make transfers of their own.
+    const begun = [
+      ...(await openModules(tenancy)),
+      ...open.map((one) => `${one.id} is ${one.status} ${one.sub_status}`),
+    ];
+    if (begun.length === 0) return;
     const tookMs = world.nowMs - sinceMs;
-    if (tookMs > restWithinMs)
-      found(
-        'orders-end',
-        `${open.map(({ id, status, sub_status }) => `${id} is ${status} ${sub_status}`)} after ${tookMs} ms`,
-      );
+    if (tookMs > restWithinMs) found('orders-end', `${begun} after ${tookMs} ms`);
     await owner.client.pause(lookEveryMs);
   }
-  await checkModules(tenancy, restWithinMs);
+}
+
+/** What waits for votes is approved or rejected; what soon expires is left to do so. */
+async function decide(tenancy: Tenancy, intent: Intent): Promise<void> {
+  const { id, status, wallet_id: walletId, expires_at: expiresAt } = intent;
+  const { world } = tenancy;
+  if (status !== 'pending_approval') return;
+  const leftMs = Date.parse(expiresAt) - world.nowMs;
+  if (leftMs < -expiryLateMs) found('orders-end', `${id} is ${status} ${-leftMs} ms after ${expiresAt}`);
+  const voter = nextVoter(tenancy, intent);
+  if (leftMs < expiresWithinMs || voter === undefined) return;
+  const draw = new Draw(world.random(`rest/${id}`));
+  await new MoneyClient(tenancy, voter, draw, []).vote(walletId, id, draw.chance(0.5) ? 'approve' : 'reject');
 }
 
 async function delivered(tenancy: Tenancy): Promise<void> {
@@ -85,30 +97,35 @@ function eventsOf({ owner }: Tenancy): Promise<ToldEvent[]> {
 }
 
 async function check(tenancy: Tenancy): Promise<void> {
-  const { owner, world, hooks, submitted, posts } = tenancy;
-  for (const { operator, target, body, key } of posts) await operator.call('POST', target, body, key);
+  const { owner, world, hooks, submitted, posts, landmarks } = tenancy;
+  for (const { operator, target, body, key } of [...posts]) await operator.call('POST', target, body, key);
   const intents = await owner.list<Intent>('/v1/transaction-intents', 'transaction_intents', 37);
   const wallets = await allWallets(tenancy);
   const events = await eventsOf(tenancy);
+  landmarks.told(events);
+  landmarks.delivered(world.receivers.received);
   checkEffects(tenancy, intents, events);
-  checkStanding(events);
-  if (tenancy.modules === undefined) {
-    const ledger = new DocumentedLedger();
-    ledger.follow(events);
-    for (const wallet of wallets) ledger.wasRead(wallet);
-    for (const { id, status, version } of intents) {
-      const last = ledger.intents.get(id);
-      if (last?.status !== status || last.version !== version) {
-        found('events-complete', `${id} is ${status} ${version}, its events say ${last?.status} ${last?.version}`);
-      }
+  const model = new Model(tenancy);
+  model.follow(events);
+  for (const { id, status, version, approvals } of intents) {
+    const last = model.intents.get(id)?.last;
+    if (last?.status !== status || last.version !== version || last.votes.length !== approvals.length) {
+      found('events-complete', `${id} is ${status} ${version}, its events say ${last?.status} ${last?.version}`);
     }
-    for (const { id, version } of wallets) {
-      const told = ledger.accounts.get(id)?.version;
-      if (told !== version) found('events-complete', `${id} is at ${version}, its events at ${told}`);
-    }
-    if (ledger.faults.length > 0) found('books-as-documented', ledger.faults.join('; '));
   }
-  checkDecisions(tenancy, intents);
+  for (const { id, version, status } of wallets) {
+    const last = model.wallets.get(id)?.last;
+    if (last?.version !== version || last.status !== status) {
+      found('events-complete', `${id} is ${status} ${version}, its events say ${last?.status} ${last?.version}`);
+    }
+  }
+  if (tenancy.modules === undefined) {
+    for (const wallet of wallets) model.ledger.wasRead(wallet);
+    if (model.ledger.faults.length > 0) found('books-as-documented', model.ledger.faults.join('; '));
+  }
+  checkCalls(tenancy, model);
+  checkReceipts(tenancy, model, intents);
+  await checkModules(tenancy, model, intents, events);
   for (const hook of hooks) checkHook(hook, events, world.receivers.received);
   for (const { walletId, intentId } of submitted) {
     if (intentId === null) continue;
@@ -121,6 +138,7 @@ async function check(tenancy: Tenancy): Promise<void> {
       );
     }
   }
+  await readBack(tenancy, events, new Draw(world.random(`read back/${tenancy.name}`)));
 }
 
 /** Deposits are credited soon after they are final. */
@@ -143,21 +161,6 @@ async function allWallets({ owner }: Tenancy): Promise<BookedWallet[]> {
     ),
   );
   return lists.flat();
-}
-
-/** Events stand in the order of their commits: no intent begins, and none is approved, while its wallet is not active. */
-function checkStanding(events: readonly ToldEvent[]): void {
-  const standing = new Map<string, string>();
-  for (const { sequence, type, resource, data } of events) {
-    if (resource.type === 'wallet') standing.set(resource.id, data.object.status as string);
-    const { wallet_id: walletId, approvals } = data.object ?? {};
-    const status = standing.get(walletId as string);
-    if (status === undefined || status === 'active') continue;
-    const isApproval = type === 'transaction_intent.approval_recorded' && approvals.at(-1)?.decision === 'approve';
-    if (type === 'transaction_intent.created' || type === 'transaction_intent.signing' || isApproval) {
-      found('decided-as-written', `event ${sequence} ${type} of ${resource.id}, and its wallet is ${status}`);
-    }
-  }
 }
 
 /** What a call made, it made once; and nothing is there that no call made. */
@@ -185,7 +188,11 @@ function checkEffects({ submitted, wallets }: Tenancy, intents: readonly Intent[
     if (ids.has(id)) found('events-complete', `event ${sequence} has an id of another`);
     ids.add(id);
   }
-  const made = events.filter(({ type }) => type === 'wallet.created').map(({ resource }) => resource.id);
+  // The venue's wallets are made by no call.
+  const ofVenue = ({ data }: ToldEvent) => String(data.object.name).startsWith('Venue ');
+  const made = events
+    .filter((event) => event.type === 'wallet.created' && !ofVenue(event))
+    .map(({ resource }) => resource.id);
   const told = wallets.map(({ id }) => id);
   const orphan = made.find((id) => !told.includes(id));
   if (orphan !== undefined) found('one-effect-a-key', `wallet ${orphan} was made and told to no caller`);

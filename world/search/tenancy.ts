@@ -1,11 +1,13 @@
 /** A tenant of a random run: who calls, what it was given at the beginning, and what it has done since, for the checks. */
 import { allScopes } from '../../api/scopes.ts';
 import { uuidV7 } from '../../proto/ids.ts';
+import { tenantPrefix } from '../../redis/event-log.ts';
 import type { CustodyWorld } from '../custody-world.ts';
 import type { Answers } from './answers.ts';
 import type { Draw } from './draw.ts';
 import type { HookFacts } from './hooks.ts';
-import { Operator } from './operator.ts';
+import type { Landmarks } from './landmarks.ts';
+import { type Call, Operator } from './operator.ts';
 import { calmTerms, type PolicyTerms, policyBody } from './policies.ts';
 
 export const networks = {
@@ -19,8 +21,8 @@ export interface OwnWallet {
   readonly network: string;
   readonly provider: string;
   readonly address: string;
-  readonly asset: string;
-  readonly policy: string | null;
+  /** Its coin first, each with what it had at the beginning. */
+  readonly assets: readonly { readonly symbol: string; readonly began: string }[];
 }
 
 /** A version of a policy, or of a list, and when it came to be: between these two moments. */
@@ -31,6 +33,14 @@ export interface Versioned<T> {
   readonly askedMs: number;
   readonly madeMs: number;
   readonly content: T;
+}
+
+/** What a version of a list was made with. */
+export interface ListTerms {
+  readonly kind: 'sanctions' | 'deny' | 'allow' | 'watch';
+  readonly addresses: readonly string[];
+  /** It has what the version before had, too. */
+  readonly append: boolean;
 }
 
 /** A transfer that was asked for. */
@@ -49,20 +59,57 @@ export interface Submitted {
   readonly intentId: string | null;
 }
 
-export interface Vote {
-  readonly intentId: string;
-  readonly by: string;
-  readonly decision: 'approve' | 'reject';
+/** A POST that was answered: it is repeated at the end. */
+export interface Posted {
+  readonly operator: Operator;
+  readonly target: string;
+  readonly body: unknown;
+  readonly key: string;
+  readonly status: number;
 }
 
-/** What a tenant has of the modules. */
+/** What a tenant has made of the modules; the rest is read back. */
 export interface ModuleFacts {
-  readonly vaults: { readonly id: string; readonly keyId: string }[];
-  readonly tokens: { readonly id: string; readonly cap: string; readonly issuer: string }[];
-  readonly orders: { readonly tokenId: string; readonly id: string }[];
+  readonly vaults: { readonly id: string; readonly keyId: string; readonly needsHuman: boolean }[];
+  readonly tokens: { readonly id: string; readonly symbol: string; readonly cap: string; readonly decimals: number }[];
+  readonly strategies: StrategyFacts[];
   readonly jobs: string[];
-  readonly plans: string[];
 }
+
+export interface StrategyFacts {
+  readonly id: string;
+  readonly autonomy: 'advisory' | 'human_approval' | 'within_policy';
+  readonly maxTrades: number;
+  /** US dollars. */
+  readonly maxTradeUsd: number | undefined;
+}
+
+/** A key of the signing API, and what was signed with it. */
+export interface SigningFacts {
+  readonly keys: string[];
+  /** By intent of the signing API. */
+  readonly asked: Map<
+    string,
+    { readonly key: string; readonly message: string; session: string | undefined; signature: string | undefined }
+  >;
+}
+
+export interface TenancyDeps {
+  readonly world: CustodyWorld;
+  readonly answers: Answers;
+  readonly landmarks: Landmarks;
+  readonly isCalm: boolean;
+}
+
+/** What a tenant begins with: wallets at each provider, and access to the modules. */
+export interface Holdings {
+  readonly providers: readonly string[];
+  readonly wallets: number;
+  readonly hasModules: boolean;
+}
+
+/** Jumps of a minute and skews of a third of one, of two processes (profiles.ts). */
+const clocksOffMs = 240_000;
 
 export class Tenancy {
   readonly name: string;
@@ -72,30 +119,38 @@ export class Tenancy {
   readonly operators: Operator[] = [];
   readonly wallets: OwnWallet[] = [];
   readonly policies: Versioned<PolicyTerms>[] = [];
-  /** Addresses on the deny list. */
-  readonly lists: Versioned<readonly string[]>[] = [];
+  readonly lists: Versioned<ListTerms>[] = [];
+  /** The policy that a transfer named itself, by its key. */
+  readonly namedPolicies = new Map<string, string>();
+  /** Every call about a wallet or intent that was answered. */
+  readonly calls: Call[] = [];
   readonly hooks: HookFacts[] = [];
   readonly submitted: Submitted[] = [];
-  readonly votes: Vote[] = [];
-  /** Wallets whose intents may have needed a person, whatever the policies say. */
-  readonly strictWallets = new Set<string>();
   /** Known to this tenant's callers alone; none may be seen in clear elsewhere. */
   readonly secrets: string[] = [];
-  /** POSTs that were answered, to be repeated at the end. */
-  readonly posts: {
-    readonly operator: Operator;
-    readonly target: string;
-    readonly body: unknown;
-    readonly key: string;
-  }[] = [];
+  readonly posts: Posted[] = [];
+  readonly landmarks: Landmarks;
+  /** Nothing goes wrong in this run. */
+  readonly isCalm: boolean;
   /** undefined: it uses none. */
   modules: ModuleFacts | undefined;
+  readonly signing: SigningFacts = { keys: [], asked: new Map() };
+  /** By so much the clocks of two processes may differ. */
+  readonly clocksOffMs: number;
   #keys = 0;
 
-  constructor(name: string, world: CustodyWorld, answers: Answers) {
+  constructor(name: string, { world, answers, landmarks, isCalm }: TenancyDeps) {
     this.name = name;
     this.world = world;
     this.answers = answers;
+    this.landmarks = landmarks;
+    this.isCalm = isCalm;
+    this.clocksOffMs = isCalm ? 0 : clocksOffMs;
+  }
+
+  /** The sequence of its last event, as Redis has it now. */
+  get sequence(): number {
+    return Number(this.world.redis.space.call('HGET', [`${tenantPrefix(this.name)}seq`, 'n']) ?? 0);
   }
 
   get owner(): Operator {
@@ -107,14 +162,14 @@ export class Tenancy {
     return `${label}-${this.#keys}`;
   }
 
-  async open(draw: Draw, providers: readonly string[], walletCount: number): Promise<void> {
+  async open(draw: Draw, { providers, wallets: walletCount, hasModules }: Holdings): Promise<void> {
     const { world, name: tenant, answers } = this;
     for (const role of ['owner', 'first', 'second', 'third']) {
       const { token, record } = await world.issue({ tenant, environment: 'sandbox', scopes: allScopes, name: role });
       const heard = (target: string, answer: Parameters<Answers['heard']>[2]) => answers.heard(tenant, target, answer);
       const client = world.client(token, { triesMax: 300, heard });
       this.secrets.push(token);
-      this.operators.push(new Operator({ tenant, actor: record.id, client, answers, nowMs: () => world.nowMs }));
+      this.operators.push(new Operator({ tenancy: this, actor: record.id, client, nowMs: () => world.nowMs }));
     }
     const { owner } = this;
     const apiSecret = `wholly-secret-${uuidV7(0, world.random(`secret/${tenant}`))}`;
@@ -135,6 +190,11 @@ export class Tenancy {
         await this.openWallet(owner, connection.id as string, network, count);
       }
     }
+    if (!hasModules) return;
+    for (const module of ['vaults', 'tokens', 'treasury']) {
+      await owner.made(`/v1/modules/${module}/access-requests`, { reason: 'drawn' }, this.key('access'));
+    }
+    this.modules = { vaults: [], tokens: [], strategies: [], jobs: [] };
   }
 
   async openWallet(operator: Operator, connectionId: string, network: string, count: number): Promise<OwnWallet> {
@@ -145,8 +205,10 @@ export class Tenancy {
       network,
       provider: wallet.provider,
       address: wallet.addresses[0].address,
-      asset: wallet.assets[0].symbol,
-      policy: wallet.policy,
+      assets: (wallet.assets as { symbol: string; balance: string }[]).map(({ symbol, balance }) => ({
+        symbol,
+        began: balance,
+      })),
     };
     this.wallets.push(own);
     return own;

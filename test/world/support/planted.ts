@@ -119,7 +119,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'redirect-delivers',
     flaw: 'a redirect counts as a delivery',
-    edits: [{ file: 'delivery/deliveries/schedule.js', from: 'result.status < 300', to: 'result.status < 400' }],
+    edits: [{ file: 'delivery/deliveries/retry-schedule.js', from: 'result.status < 300', to: 'result.status < 400' }],
     invariants: ['hooks-get-events'],
     profile: 'hostile',
     seeds: 200,
@@ -129,7 +129,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a webhook is signed over the time before the id',
     edits: [
       {
-        file: 'delivery/deliveries/signatures.js',
+        file: 'delivery/deliveries/webhook-signature.js',
         // biome-ignore lint/suspicious/noTemplateCurlyInString: it is planted as it stands.
         from: 'update(`${messageId}.${timestamp}.`)',
         // biome-ignore lint/suspicious/noTemplateCurlyInString: it is planted as it stands.
