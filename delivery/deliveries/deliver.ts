@@ -54,13 +54,27 @@ const idle: Delivered = { behind: false, retryAtMs: undefined };
 export class Deliverer {
   readonly #deps: DelivererDeps;
   readonly #opened = new Map<string, string>();
+  /** Tries under way in this process, by delivery and number. */
+  readonly #underWay = new Map<string, Promise<Delivered>>();
 
   constructor(deps: DelivererDeps) {
     this.#deps = deps;
   }
 
-  /** Throws what keeps the try from being made or recorded; then it is made again. */
-  async deliver(job: WebhookJob): Promise<Delivered> {
+  /**
+   * Throws what keeps the try from being made or recorded; then it is made again. A process that got no CPU time loses the
+   * locks of its jobs and gets these again: it joins the try that is under way, and sends nothing twice.
+   */
+  deliver(job: WebhookJob): Promise<Delivered> {
+    const key = `${job.deliveryId}-${job.tries}`;
+    const known = this.#underWay.get(key);
+    if (known !== undefined) return known;
+    const running = this.#deliver(job).finally(() => this.#underWay.delete(key));
+    this.#underWay.set(key, running);
+    return running;
+  }
+
+  async #deliver(job: WebhookJob): Promise<Delivered> {
     const { store, hooks, clock } = this.#deps;
     const { tenant, webhookId, deliveryId } = job;
     const [delivery, webhook] = await Promise.all([
