@@ -22,11 +22,17 @@ Format.Set(
 /** All faults of a value, at most `issuesMax`; undefined: it is valid. */
 export type Validate = (value: unknown) => readonly FieldIssue[] | undefined;
 
+/** What was compiled: a function of its schema alone, so every gateway of a process may use it. */
+const compiled = new WeakMap<TSchema, { Check(value: unknown): boolean }>();
+
 export function compileSchema(schema: TSchema): Validate {
-  // Compiled at first use, so that a start compiles no unused schema.
-  let check: { Check(value: unknown): boolean } | undefined;
   return (value) => {
-    check ??= Compile(schema);
+    // Compiled at first use, so that a start compiles no unused schema.
+    let check = compiled.get(schema);
+    if (check === undefined) {
+      check = Compile(schema);
+      compiled.set(schema, check);
+    }
     if (check.Check(value)) return undefined;
     const issues = explain(schema as JsonSchema, value);
     if (issues.length > 0) return issues.slice(0, issuesMax);

@@ -13,8 +13,15 @@ export interface Found {
   readonly query: object;
 }
 
-const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
-type Method = (typeof everyMethod)[number];
+const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+/** The router compiles a tree for each method. All paths stand in the tree of this one: what a path takes is decided behind it. */
+const treeMethod = 'GET';
+
+interface Place {
+  readonly methods: ReadonlyMap<string, Endpoint>;
+  readonly refusing: Endpoint;
+}
 
 /** What it returns throws ServiceError where there is no endpoint. Throws an Error when two endpoints are the same. */
 export function endpointFinder(endpoints: readonly Endpoint[]): (method: string, target: string) => Found {
@@ -28,14 +35,15 @@ export function endpointFinder(endpoints: readonly Endpoint[]): (method: string,
   });
   for (const [path, methods] of byPath(endpoints)) {
     const refusing = refusal(path, everyMethod.filter((method) => methods.has(method)).join(', '));
-    for (const method of everyMethod) router.on(method, path, () => undefined, methods.get(method) ?? refusing);
+    router.on(treeMethod, path, () => undefined, { methods, refusing } satisfies Place);
   }
   return (method, target) => {
-    const found = router.find(method as Method, target);
+    const found = everyMethod.includes(method) ? router.find(treeMethod, target) : null;
     if (found === null) throw noSuchPath(method, target);
     // The router's own refusals have no endpoint, and throw when they are run.
     if (found.store === null) found.handler(undefined as never, undefined as never, {}, null, {});
-    return { endpoint: found.store as Endpoint, params: found.params, query: found.searchParams };
+    const { methods, refusing } = found.store as Place;
+    return { endpoint: methods.get(method) ?? refusing, params: found.params, query: found.searchParams };
   };
 }
 
