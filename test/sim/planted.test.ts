@@ -8,8 +8,8 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { verdictExitCodes } from '../../runner/scenario/world.ts';
 import { isThorough } from '../support/thorough.ts';
-import { type PlantedFlaw, plantedFlaws } from './support/planted.ts';
-import { buildProgram, copiesFolder, plantedCopy, root, runScript } from './support/program-copy.ts';
+import { plantedFlaws } from './support/planted.ts';
+import { buildProgram, copiesFolder, type PlantedFlaw, plantedCopy, root, runScript } from './support/program-copy.ts';
 
 const folder = copiesFolder('planted');
 

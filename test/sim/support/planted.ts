@@ -2,20 +2,7 @@
  * Known flaws, planted into the compiled program: each replaces pieces of text in compiled files, and names the invariants
  * of which one must be found violated, within so many seeds. docs/simulation.md has the same table.
  */
-export interface PlantedFlaw {
-  readonly name: string;
-  /** What is wrong with the program then. */
-  readonly flaw: string;
-  /** Files as the compiler writes them. A guard behind the one that is left out goes, too: otherwise the flaw would do no harm. */
-  readonly edits: readonly { readonly file: string; readonly from: string; readonly to: string }[];
-  /** One of these is violated. */
-  readonly invariants: readonly string[];
-  readonly profile: 'calm' | 'stormy' | 'hostile';
-  /** It is found within so many seeds, counted from 1. */
-  readonly seeds: number;
-  /** Searched for with `npm test -- --thorough` alone; `npm test` runs a scenario that finds it (planted-checks.test.ts). */
-  readonly isSlow?: true;
-}
+import type { PlantedFlaw } from './program-copy.ts';
 
 export const plantedFlaws: readonly PlantedFlaw[] = [
   {

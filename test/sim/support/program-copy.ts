@@ -17,6 +17,22 @@ export interface Edit {
   readonly to: string;
 }
 
+/** A known flaw, which random search must find. */
+export interface PlantedFlaw {
+  readonly name: string;
+  /** What is wrong with the program then. */
+  readonly flaw: string;
+  /** A guard behind the one that is left out goes, too: otherwise the flaw would do no harm. */
+  readonly edits: readonly Edit[];
+  /** One of these is violated. */
+  readonly invariants: readonly string[];
+  readonly profile: 'calm' | 'stormy' | 'hostile';
+  /** It is found within so many seeds, counted from 1. */
+  readonly seeds: number;
+  /** Searched for with `npm test -- --thorough` alone; `npm test` runs a scenario that finds it (planted-checks.test.ts). */
+  readonly isSlow?: true;
+}
+
 /** A folder for the copies of one test file, below the root, so that packages are found from there. */
 export function copiesFolder(name: string): string {
   return join(root, '.setup', `${name}-${process.pid}`);

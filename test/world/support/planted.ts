@@ -2,18 +2,7 @@
  * Known flaws of the control plane, planted into the compiled program: each replaces pieces of text in compiled files, and
  * names the invariants of which one must be found violated by `signmesh sim --world wallets`, within so many seeds.
  */
-export interface PlantedFlaw {
-  readonly name: string;
-  /** What is wrong with the product then. */
-  readonly flaw: string;
-  /** Files as the compiler writes them. */
-  readonly edits: readonly { readonly file: string; readonly from: string; readonly to: string }[];
-  /** One of these is violated. */
-  readonly invariants: readonly string[];
-  readonly profile: 'calm' | 'stormy' | 'hostile';
-  /** It is found within so many seeds, counted from 1. */
-  readonly seeds: number;
-}
+import type { PlantedFlaw } from '../../sim/support/program-copy.ts';
 
 export const plantedFlaws: readonly PlantedFlaw[] = [
   {
