@@ -13,24 +13,31 @@ interface TierOptions {
 }
 
 function tier(name: Tier, options: TierOptions) {
-  return { extends: true as const, test: { name, include: [...files[name]], ...options } };
+  return { test: { ...shared, name, include: [...files[name]], ...options } };
 }
 
 /** One redis-server a worker, for as long as the run. */
 const globalSetup = ['test/support/redis-servers.ts'];
 const setupFiles = ['test/support/same-cryptography.ts'];
 
+/** Stated for each project: one that extends this file has it read and built again. */
+const shared = {
+  // On a busy machine everything takes many times longer; CPU time has limits of its own (`npm test` says them).
+  testTimeout: 90_000,
+  hookTimeout: 180_000,
+  pool: 'forks' as const,
+  // What is built is run as it is: examples import the package as its users do.
+  server: { deps: { external: [/\/dist\//] } },
+  // Modules are transformed once for all projects, and once for all runs.
+  experimental: { fsModuleCache: true },
+};
+
 export default defineConfig({
   test: {
-    // On a busy machine everything takes many times longer; CPU time has limits of its own (`npm test` says them).
-    testTimeout: 90_000,
-    hookTimeout: 180_000,
-    pool: 'forks',
+    ...shared,
     // Most files of the tiers `redis` and `system` spend more time waiting than working.
     maxWorkers: 2 * availableParallelism(),
     sequence: { sequencer: LongestFirst },
-    // What is built is run as it is: examples import the package as its users do.
-    server: { deps: { external: [/\/dist\//] } },
     reporters: ['default'],
     projects: [
       // Files of one worker share their modules: to load them for every file took longer than most files' tests.

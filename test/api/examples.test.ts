@@ -84,7 +84,9 @@ interface Real {
 }
 
 beforeAll(async () => {
-  live = await startLiveProcess({ environment: { SIGNMESH_DOOR_FAULTS: 'on', SIGNMESH_RATE_LIMIT: 'off' } });
+  live = await startLiveProcess({
+    environment: { SIGNMESH_DOOR_FAULTS: 'on', SIGNMESH_RATE_LIMIT: 'off', SIGNMESH_NODES_PER_PROCESS: '5' },
+  });
   ready = live.ready;
   document = (await call('GET', '/v1/openapi.json')).body;
 }, 120_000);

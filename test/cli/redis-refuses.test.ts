@@ -115,7 +115,11 @@ test('a slow start gives the right sandbox: up waits until its token is register
   onTestFinished(() => proxy.stop());
   const dataDir = temporaryFolder();
   const place = { dataDir, httpPort: await freePort(), grpcPort: await freePort() };
-  const settings = { REDIS_URL: `redis://127.0.0.1:${proxy.port}`, SIGNMESH_WORKERS: '1', SIGNMESH_NODES: '3' };
+  const settings = {
+    REDIS_URL: `redis://127.0.0.1:${proxy.port}`,
+    SIGNMESH_NODES: '3',
+    SIGNMESH_NODES_PER_PROCESS: '3',
+  };
   const up = new UpProcess(place, { environment: settings });
   onTestFinished(() => void up.child.kill('SIGKILL'));
   await until(() => /tokens are not registered yet/.test(up.output), 'up names what it waits for', 120_000);

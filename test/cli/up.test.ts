@@ -17,6 +17,9 @@ import { until } from '../support/until.ts';
 import { keptFolder, temporaryFolder } from './support/temporary.ts';
 import { root } from './support/up-process.ts';
 
+/** Where the nodes' own processes do not matter: they share one, which starts in half the time. */
+const together = { SIGNMESH_NODES_PER_PROCESS: '5' };
+
 async function newPlace(dataDir: string): Promise<Place> {
   return { dataDir, httpPort: await freePort(), grpcPort: await freePort() };
 }
@@ -53,7 +56,7 @@ describe.sequential('signmesh up', () => {
   let signature: ShareAnswer;
 
   function signmesh(...words: readonly string[]) {
-    const options = { cwd: root, env: environmentOf(place), encoding: 'utf8' as const };
+    const options = { cwd: root, env: { ...environmentOf(place), ...together }, encoding: 'utf8' as const };
     return spawnSync(process.execPath, ['cli/signmesh.mjs', ...words], options);
   }
 
@@ -178,7 +181,7 @@ describe.sequential('signmesh up', () => {
 
   test('it stops by itself when the process that started it has ended', async () => {
     const shell = ['sh', '-c', `"${process.execPath}" cli/signmesh.mjs up --json & wait`];
-    up = new UpProcess(place, { command: shell });
+    up = new UpProcess(place, { command: shell, environment: together });
     ready = await up.ready();
     up.child.kill('SIGKILL');
     await allGone(ready.pids);
@@ -186,7 +189,7 @@ describe.sequential('signmesh up', () => {
   });
 
   test('npm passes a signal on, and nothing is orphaned', async () => {
-    up = new UpProcess(place, { command: ['npm', 'start', '--', '--json'] });
+    up = new UpProcess(place, { command: ['npm', 'start', '--', '--json'], environment: together });
     ready = await up.ready();
     up.child.kill('SIGTERM');
     await allGone(ready.pids);
@@ -254,7 +257,7 @@ describe.sequential('signmesh up', () => {
 test('a cluster of fewer nodes shares its ready-made keys among those; --verbose shows every request, the log has it', async () => {
   const place = await newPlace(temporaryFolder());
   const up = new UpProcess(place, {
-    environment: { SIGNMESH_NODES: '3', SIGNMESH_WORKERS: '1' },
+    environment: { SIGNMESH_NODES: '3', SIGNMESH_NODES_PER_PROCESS: '3' },
     command: upCommand('--verbose'),
   });
   try {

@@ -12,6 +12,7 @@ const collector = new SpanCollector();
 
 beforeAll(async () => {
   cluster = await startCluster({
+    nodesApart: true,
     environment: {
       SIGNMESH_NODES_WAIT_MS: '6000',
       SIGNMESH_PARTIAL_TIMEOUT_MS: '1500',

@@ -11,7 +11,7 @@ let cluster: TestCluster;
 let connection: Client;
 
 beforeAll(async () => {
-  cluster = await startCluster();
+  cluster = await startCluster({ nodesApart: true });
   connection = cluster.grpc().connection;
 });
 afterAll(() => cluster?.stop());

@@ -48,7 +48,7 @@ test.runIf(found.kind === 'ready')(
       SIGNMESH_PKCS11_PIN_FILE: pinFile,
       SIGNMESH_PKCS11_TIMEOUT_MS: '9000',
     };
-    const cluster = await startCluster({ nodes: 3, environment });
+    const cluster = await startCluster({ nodesApart: true, nodes: 3, environment });
     onTestFinished(() => cluster.stop());
     const made = await makeKey(cluster, 'wal_token');
     expect(made?.receipt?.reasonCode).toBe('DKG_COMPLETED');

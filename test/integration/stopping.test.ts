@@ -28,7 +28,7 @@ afterAll(async () => {
 /** `npm start` as a shell starts it: leader of a process group of its own, which is what Ctrl-C signals. */
 async function npmStart() {
   const place = { dataDir, httpPort: await freePort(), grpcPort: await freePort() };
-  const settings = { ...environmentOf(place), SIGNMESH_RATE_LIMIT: 'off' };
+  const settings = { ...environmentOf(place), SIGNMESH_RATE_LIMIT: 'off', SIGNMESH_NODES_PER_PROCESS: '5' };
   const npm = spawn('npm', ['start', '--', '--json'], {
     cwd: root,
     env: settings,

@@ -38,7 +38,7 @@ function reported(key: string): number {
 }
 
 beforeAll(async () => {
-  cluster = await startCluster({ environment: { SIGNMESH_LOG_LEVEL: 'debug' } });
+  cluster = await startCluster({ nodesApart: true, environment: { SIGNMESH_LOG_LEVEL: 'debug' } });
   api = cluster.http();
   redis = new Redis(cluster.redisUrl());
   for (const sessionId of ['k', 'k2']) {

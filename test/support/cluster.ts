@@ -17,13 +17,15 @@ import { allGone } from './alive.ts';
 import { type GrpcApi, grpcApi, type HttpApi, httpApi } from './client.ts';
 import { until } from './until.ts';
 
-export type RoleName = 'redis' | 'coordinator' | 'gateway' | 'worker' | `node-${number}`;
+export type RoleName = 'redis' | 'coordinator' | 'gateway' | 'worker' | `node-${number}` | `nodes-1-${number}`;
 
 export interface ClusterOptions {
   /** Settings of `up`, over the defaults of tests: no rate limits. */
   readonly environment?: NodeJS.ProcessEnv;
   /** 5. */
   readonly nodes?: number;
+  /** A process for each node, for tests that kill, hold or read one. Otherwise they share one: a start costs half as much. */
+  readonly nodesApart?: boolean;
 }
 
 export interface HealthBody {
@@ -54,11 +56,17 @@ export class TestCluster {
   /** What earlier starts of `up` said. */
   #said = '';
 
-  constructor(place: Place, { nodes = 5, environment: settings = {} }: ClusterOptions) {
+  constructor(place: Place, { nodes = 5, nodesApart = false, environment: settings = {} }: ClusterOptions) {
     this.place = place;
     this.nodeIds = Array.from({ length: nodes }, (_, index) => index + 1);
-    this.roles = ['redis', 'coordinator', ...this.nodeIds.map((id) => `node-${id}` as const), 'gateway', 'worker'];
-    this.#environment = { SIGNMESH_RATE_LIMIT: 'off', SIGNMESH_NODES: String(nodes), ...settings };
+    const ofNodes = nodesApart ? this.nodeIds.map((id) => `node-${id}` as const) : [`nodes-1-${nodes}` as const];
+    this.roles = ['redis', 'coordinator', ...ofNodes, 'gateway', 'worker'];
+    this.#environment = {
+      SIGNMESH_RATE_LIMIT: 'off',
+      SIGNMESH_NODES: String(nodes),
+      SIGNMESH_NODES_PER_PROCESS: nodesApart ? '1' : String(nodes),
+      ...settings,
+    };
   }
 
   /** One that another process started and ends; `stop` closes connections alone. */
@@ -146,7 +154,7 @@ export class TestCluster {
 
   /** kill -9; returns the id of the process that died. Waits for one to kill if the role is down. */
   async kill(role: RoleName): Promise<number> {
-    return until(() => this.signal(role, 'SIGKILL'), `a ${role} to kill`);
+    return until(() => this.signal(role, 'SIGKILL'), `a ${role} to kill, of ${this.roles.join(', ')}`);
   }
 
   /** Resolves when another process plays the role and says that it serves. */
@@ -207,6 +215,7 @@ export class TestCluster {
   }
 
   logPath(role: RoleName): string {
+    if (!this.roles.includes(role)) throw new Error(`this cluster has no ${role}, but ${this.roles.join(', ')}`);
     return join(this.dataDir, 'logs', `${role}.log`);
   }
 

@@ -11,7 +11,7 @@ const settings = ['--databases', '10000', '--rename-command', 'FLUSHALL', ''];
 let servers: readonly TestRedis[] = [];
 
 export async function setup(project: TestProject): Promise<void> {
-  const workers = Number(project.config.maxWorkers);
+  const workers = Number(project.vitest.config.maxWorkers);
   servers = await Promise.all(Array.from({ length: workers }, () => startRedis(undefined, settings)));
   project.provide(
     'redisUrls',

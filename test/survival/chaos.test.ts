@@ -22,6 +22,7 @@ let cluster: TestCluster;
 
 beforeAll(async () => {
   cluster = await startCluster({
+    nodesApart: true,
     environment: {
       SIGNMESH_LOG_LEVEL: 'debug',
       // Short, so that rounds fail and are resumed, too.

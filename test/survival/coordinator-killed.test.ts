@@ -35,7 +35,10 @@ async function killCoordinator(): Promise<void> {
 }
 
 beforeAll(async () => {
-  cluster = await startCluster({ environment: { SIGNMESH_LOG_LEVEL: 'debug', SIGNMESH_NODES_WAIT_MS: '1500' } });
+  cluster = await startCluster({
+    nodesApart: true,
+    environment: { SIGNMESH_LOG_LEVEL: 'debug', SIGNMESH_NODES_WAIT_MS: '1500' },
+  });
   keys.set('mockEcdsa', await makeKey(client(), { sessionId: 'secp', curve: 'secp256k1' }));
   keys.set('bip340', await makeKey(client(), { sessionId: 'schnorr', curve: 'secp256k1' }));
   keys.set('ed25519', await makeKey(client(), { sessionId: 'ed', curve: 'ed25519' }));

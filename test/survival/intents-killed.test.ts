@@ -75,6 +75,8 @@ let chains: ChainBooks;
 
 beforeAll(async () => {
   cluster = await startCluster({
+    nodes: 3,
+    nodesApart: true,
     environment: {
       SIGNMESH_SEED: 'random',
       SIGNMESH_LOG_LEVEL: 'debug',

@@ -57,6 +57,7 @@ let kills = 0;
 beforeAll(
   async () => {
     cluster = await startCluster({
+      nodesApart: true,
       nodes: 3,
       environment: {
         SIGNMESH_CHAIN_BLOCK_MS: '100',

@@ -24,6 +24,7 @@ let cluster: TestCluster;
 
 beforeAll(async () => {
   cluster = await startCluster({
+    nodesApart: true,
     environment: {
       SIGNMESH_LOG_LEVEL: 'debug',
       SIGNMESH_NODES_WAIT_MS: '5000',

@@ -29,6 +29,7 @@ function wish(scheme: Scheme, intentId: string) {
 
 beforeAll(async () => {
   cluster = await startCluster({
+    nodesApart: true,
     environment: {
       SIGNMESH_LOG_LEVEL: 'debug',
       SIGNMESH_NODES_WAIT_MS: '1500',

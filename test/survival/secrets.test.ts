@@ -68,6 +68,7 @@ describe.sequential('after a full run', () => {
 
   beforeAll(async () => {
     cluster = await startCluster({
+      nodesApart: true,
       environment: {
         SIGNMESH_SEED: 'random',
         SIGNMESH_LOG_LEVEL: 'debug',

@@ -20,7 +20,10 @@ let key: Key;
 const client = () => ({ api: cluster.http(), ledger });
 
 beforeAll(async () => {
-  cluster = await startCluster({ environment: { SIGNMESH_LOG_LEVEL: 'debug', SIGNMESH_NODES_WAIT_MS: '1500' } });
+  cluster = await startCluster({
+    nodesApart: true,
+    environment: { SIGNMESH_LOG_LEVEL: 'debug', SIGNMESH_NODES_WAIT_MS: '1500' },
+  });
   key = await makeKey(client(), { sessionId: 'ed', curve: 'ed25519' });
 });
 afterAll(() => cluster?.stop());

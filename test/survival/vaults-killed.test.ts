@@ -8,6 +8,7 @@ let cluster: TestCluster;
 
 beforeAll(async () => {
   cluster = await startCluster({
+    nodesApart: true,
     environment: { SIGNMESH_NODES_WAIT_MS: '2000', SIGNMESH_SIMULATED_VENDOR_DECIDES_MS: '3000' },
   });
 });

@@ -154,7 +154,7 @@ describe.each(kinds)('a %s cluster', (kind: 'simulated' | 'listening' | 'live') 
 describe('a live cluster, from outside', () => {
   let custody: TestCluster;
   beforeAll(async () => {
-    custody = await cluster({ live: true, nodes: 3 });
+    custody = await cluster({ live: true, nodes: 3, environment: { SIGNMESH_NODES_PER_PROCESS: '3' } });
   });
   afterEach(() => custody.heal());
   afterAll(() => custody.stop());
@@ -218,8 +218,10 @@ test('a simulated cluster has no gRPC address, and says what has one', async () 
   expect(custody.url).toBe('http://signmesh.test');
 });
 
+const twoNodes = { live: true, nodes: 2, environment: { SIGNMESH_NODES_PER_PROCESS: '2' } };
+
 test('three live clusters start at once', async () => {
-  const three = await Promise.all([1, 2, 3].map(() => cluster({ live: true, nodes: 2 })));
+  const three = await Promise.all([1, 2, 3].map(() => cluster(twoNodes)));
   expect(new Set(three.map(({ url }) => url)).size).toBe(3);
   const signatures = await Promise.all(
     three.map(async (custody) => {
