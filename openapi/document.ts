@@ -7,6 +7,7 @@ import { plannedOfTag, previewOfTag } from '../api/modules.ts';
 import type { Route } from '../api/route.ts';
 import { isIdempotent } from '../api/route-table.ts';
 import type { JsonSchema } from '../api/schema-text.ts';
+import { withAnswerExamples } from './answer-examples.ts';
 import { bodyExamples } from './body-examples.ts';
 import { healthSchema } from './health.ts';
 import { documentTags, maturityOf, maturityText } from './modules.ts';
@@ -40,7 +41,7 @@ export function openapiDocument(routes: readonly Route[], version: string, publi
     paths[path][route.method.toLowerCase()] = operation(route, schemas);
   }
   const tags = new Set([...routes.map(({ tag }) => tag), 'Signing', 'Service']);
-  return {
+  return withAnswerExamples({
     openapi: '3.1.0',
     info: {
       title: 'signmesh',
@@ -67,7 +68,7 @@ export function openapiDocument(routes: readonly Route[], version: string, publi
       headers: sharedHeaders,
       parameters: { IdempotencyKey: idempotencyKeyParameter },
     },
-  };
+  });
 }
 
 function operation(route: Route, schemas: NamedSchemas): JsonObject {
