@@ -1,9 +1,20 @@
-import { create, type DescField, type DescMessage, fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protobuf';
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  fromBinary,
+  fromJson,
+  ScalarType,
+  toBinary,
+  toJson,
+} from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { signingMethods } from '../../api/signing-methods.ts';
+import { readPlanned, writePlanned } from '../../gateway/serve/planned-json.ts';
 import { decodeProtoJson, encodeProtoJson } from '../../gateway/serve/proto-json.ts';
 import {
+  DiagnosticReceiptSchema,
   DkgShareExchangeRequestSchema,
   InitiateSigningRequestSchema,
   SignatureShareRequestSchema,
@@ -205,6 +216,75 @@ describe('ProtoJSON out', () => {
       expect(toJson(schema, fromJson(schema, JSON.parse(text)))).toEqual(toJson(schema, fromBinary(schema, bytes)));
     },
   );
+});
+
+describe('the plans for what is usual', () => {
+  /** Values of a field, in ProtoJSON or, with `isJson` false, in a message; undefined: a message that is not set. */
+  function fieldValue(field: DescField, isJson: boolean): fc.Arbitrary<unknown> {
+    const bytes = fc.uint8Array({ maxLength: 40 });
+    switch (field.fieldKind) {
+      case 'message':
+        return fc.option(messageOf(field.message, isJson), { nil: undefined });
+      case 'enum':
+        return fc.constantFrom(...field.enum.values.map(({ name, number }) => (isJson ? name : number)));
+      case 'list':
+        return fc.array<unknown>(isJson ? bytes.map(base64) : bytes, { maxLength: 3 });
+      default:
+        if (field.scalar === ScalarType.STRING) return fc.string({ unit: 'binary' });
+        if (field.scalar === ScalarType.BYTES) return isJson ? bytes.map(base64) : bytes;
+        if (field.scalar === ScalarType.BOOL) return fc.boolean();
+        return field.scalar === ScalarType.INT32 ? fc.integer() : fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
+    }
+  }
+
+  function messageOf(schema: DescMessage, isJson: boolean): fc.Arbitrary<Record<string, unknown>> {
+    const named = schema.fields.map(
+      (field) => [isJson ? field.name : field.localName, fieldValue(field, isJson)] as const,
+    );
+    return fc.record(Object.fromEntries(named), { requiredKeys: [] }).map((values) => {
+      const entries = Object.entries(values).filter(([, value]) => value !== undefined);
+      return isJson ? Object.fromEntries(entries) : create(schema, Object.fromEntries(entries));
+    });
+  }
+
+  const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
+
+  it.each(requests)('read of $typeName what the library reads', (schema) => {
+    fc.assert(
+      fc.property(messageOf(schema, true), (body) => {
+        const read = readPlanned(schema, body);
+        if (schema !== DkgShareExchangeRequestSchema) expect(read).toBeDefined();
+        if (read !== undefined) expect(read).toEqual(fromJson(schema, body as Json, { ignoreUnknownFields: true }));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it.each(signingMethods.map(({ response }) => response))('write of $typeName what the library writes', (schema) => {
+    fc.assert(
+      fc.property(messageOf(schema, false), (message) => {
+        const given = create(schema, message);
+        const json = toJson(schema, given, { useProtoFieldName: true, alwaysEmitImplicit: true });
+        expect(writePlanned(schema, given, false)).toBe(JSON.stringify(json));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('leave to the library what is not usual', () => {
+    const unusual: Json[] = [
+      { message_hash: 'AAE' },
+      { message_hash: 'AA_-' },
+      { wallet_id: null },
+      { wallet_id: 'a', walletId: 'b' },
+      { approval_mode: 1 },
+      { context: [] },
+    ];
+    for (const body of unusual)
+      expect(readPlanned(InitiateSigningRequestSchema, body), JSON.stringify(body)).toBeUndefined();
+    const receipt = create(DiagnosticReceiptSchema, { state: 77 as never });
+    expect(writePlanned(DiagnosticReceiptSchema, receipt, false)).toBeUndefined();
+  });
 });
 
 /** Sets every field to something that is not its default. */
