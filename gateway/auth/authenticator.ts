@@ -6,11 +6,14 @@
  * revocation takes up to that long to apply. While the store is unreachable, the cached record is used for up to `staleMs`;
  * tokens that this gateway has not seen get 503.
  */
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../actors/contract.ts';
 import { type Log, silentLog } from '../../actors/live/ports.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { Principal } from '../../api/principal.ts';
 import { type Scope, sandboxScopes, withinProviders } from '../../api/scopes.ts';
+import { latin1, utf8 } from '../../crypto/bytes.ts';
+import { hkdfSha256, mac } from '../../crypto/hashing.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { readBearer } from './bearer.ts';
 import { hashToken, tenantOfHash, tokenEnvironment } from './token-format.ts';
@@ -53,6 +56,9 @@ export class Authenticator {
   readonly #cachedTokensMax: number;
   /** By keyed hash, the least recently used first. No token stays in memory. */
   readonly #cache = new Map<string, CacheEntry>();
+  /** Keyed hashes of tokens, by a MAC of them under a key that follows from that of the hashes. */
+  readonly #hashes: LRUCache<string, string>;
+  readonly #nameKey: Uint8Array;
   /** Lookups under way: requests that bring the same token at once share one. */
   readonly #lookups = new Map<string, Promise<Principal | ServiceError>>();
   #storeUnreachable = false;
@@ -63,13 +69,15 @@ export class Authenticator {
     this.#clock = options.clock;
     this.#log = options.log ?? silentLog;
     this.#cachedTokensMax = options.cachedTokensMax ?? 10_000;
+    this.#hashes = new LRUCache({ max: this.#cachedTokensMax });
+    this.#nameKey = hkdfSha256(options.tokenKey, utf8('signmesh/token-name/v1'), new Uint8Array(0), 32);
   }
 
   /** Answers at once when the token is cached. Never throws and never rejects. */
   authenticate(authorization: string | undefined): Principal | ServiceError | Promise<Principal | ServiceError> {
     const token = readBearer(authorization);
     if (token === undefined || tokenEnvironment(token) !== this.#options.environment) return refusal();
-    const hash = hashToken(token, this.#options.tokenKey);
+    const hash = this.#hashOf(token);
     const nowMs = this.#clock.nowMs();
     const entry = this.#cache.get(hash);
     if (entry !== undefined && nowMs - entry.readAtMs < freshMs) {
@@ -87,6 +95,16 @@ export class Authenticator {
     // A store that hangs must not delay every call: the lookup continues, but the caller does not wait for it.
     if (this.#storeUnreachable && entry !== undefined && nowMs - entry.readAtMs < staleMs) return verdict(entry, nowMs);
     return lookup;
+  }
+
+  /** Its keyed hash, which is made once and found again by a quicker one of this process alone. */
+  #hashOf(token: string): string {
+    const name = latin1(mac(this.#nameKey, utf8(token)));
+    const known = this.#hashes.get(name);
+    if (known !== undefined) return known;
+    const hash = hashToken(token, this.#options.tokenKey);
+    this.#hashes.set(name, hash);
+    return hash;
   }
 
   /** The store was replaced: drops every cached answer of the old one. */
