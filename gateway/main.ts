@@ -18,6 +18,7 @@ import { watchedConnection } from '../redis/connect.ts';
 import { RedisClusters } from '../redis/redis-clusters.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/port.ts';
 import { allOf, logRequests } from './access-log/access-log.ts';
+import { gatheredLines } from './access-log/gathered-lines.ts';
 import { Admission } from './auth/admission.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { SandboxTokens } from './auth/sandbox-tokens.ts';
@@ -66,7 +67,9 @@ const drainMs = 5_000;
 export async function runGateway(config: GatewayConfig, telemetry: Telemetry = noTelemetry): Promise<RunningGateway> {
   assertGatewayConfig(config);
   const { clock, timers, random } = systemPorts;
-  const log = pino({ level: config.logLevel, base: { role: 'gateway' } });
+  const lines = gatheredLines(pino.destination({ fd: process.stdout.fd, sync: false }), timers);
+  process.prependListener('exit', lines.flush);
+  const log = pino({ level: config.logLevel, base: { role: 'gateway' } }, lines);
   setLogger(grpcLogger(log));
   const redis = openRedis(config.redisUrl, log, config.redisReplicas);
   const store = new TokenStore(redis, config.tokenKey, systemPorts);
@@ -145,6 +148,8 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
     await links.stop();
     await closeRedis(redis);
     log.info({}, 'gateway stopped');
+    lines.flush();
+    process.off('exit', lines.flush);
   });
 
   links.start();
