@@ -73,7 +73,7 @@ describe('random scenarios', () => {
 
 describe('the same seed', () => {
   test('gives the same run twice, byte for byte', () => {
-    for (const seed of seeds(runs(6, 60), 700)) {
+    for (const seed of seeds(runs(4, 60), 700)) {
       const profile = profiles[seed % profiles.length]!;
       const [one, two] = [1, 2].map(() => runSeed(seed, profile, { crypto: 'model', record: true }));
       expect(one!.events.length).toBeGreaterThan(50);
@@ -92,7 +92,7 @@ describe('the same seed', () => {
 describe('the program as it is', () => {
   test.each(profiles)('passes %s runs, with the model of cryptography and with curves', (profile) => {
     for (const [crypto, count] of [
-      ['model', runs(8, 200)],
+      ['model', runs(5, 200)],
       ['real', runs(1, 20)],
     ] as const) {
       for (const seed of seeds(count)) {

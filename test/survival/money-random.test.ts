@@ -132,6 +132,8 @@ async function work(book: Book, name: string, isOver: () => boolean): Promise<vo
     else if (dice < 0.8) await settled(book, 'POST', `/v1/wallets/${wallet.id}/freeze`, {}, `${name}-${count}`);
     else if (dice < 0.95) await settled(book, 'POST', `/v1/wallets/${wallet.id}/unfreeze`, {}, `${name}-${count}`);
     else await settled(book, 'PATCH', `/v1/wallets/${wallet.id}`, { metadata: { by: `${name}-${count}` } });
+    // The pace of the load, not a wait for anything.
+    await new Promise((resolve) => setTimeout(resolve, chance.integer(5, 60)));
   }
 }
 

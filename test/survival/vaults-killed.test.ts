@@ -39,7 +39,7 @@ async function call(method: string, path: string, body?: object, idempotencyKey 
 
 /** Repeats the request under its key until it is answered. */
 const insist = (path: string, body: object, key: string): Promise<Body> =>
-  until(() => call('POST', path, body, key), `an answer to ${key}`, 60_000, 50);
+  until(() => call('POST', path, body, key), `an answer to ${key}`, 60_000, 200);
 
 test('every signature is made once, and every vault', { timeout: 300_000 }, async () => {
   const terms = { keystore_type: 'mpc_frost', curve: 'ed25519' };

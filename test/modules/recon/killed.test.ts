@@ -6,11 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { childProgram } from '../../support/child-program.ts';
+import { runs } from '../../support/thorough.ts';
 import { until } from '../../support/until.ts';
 import { seedTransfers } from './support/seed.ts';
 import { type ReconService, startReconService, type View } from './support/service.ts';
 
-const rows = 12_000;
+const rows = runs(5_000, 12_000);
 const kills = 3;
 let recon: ReconService;
 let folder: string;
