@@ -140,7 +140,7 @@ describe('a verdict', () => {
   test('that this sandbox cannot give says why', async () => {
     const scenario = { ...live[0]!, cluster: { ...live[0]!.cluster, nodes: 7 } };
     const { verdict } = await runOn(api, scenario, '--live');
-    expect(verdict).toEqual({ kind: 'unsupported', cause: 'it wants 7 nodes, and the cluster has 5' });
+    expect(verdict).toEqual({ kind: 'unsupported', cause: 'it needs 7 nodes, and the cluster has 5' });
   });
 });
 
