@@ -92,12 +92,14 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
         record,
       } = flags;
       if (embedded) {
-        needNone(flags, ['detach', 'dataDir']);
+        if (!isDetached && !detached) needNone(flags, ['dataDir']);
+      } else needNone(flags, ['state', 'record']);
+      if (embedded && !isDetached) {
         const { upEmbedded } = await import('./embedded/public.ts');
-        end(await upEmbedded({ settings, seed, nodes, json, verbose, state, record }));
+        const dataDir = detached ? settings.SIGNMESH_DATA_DIR : undefined;
+        end(await upEmbedded({ settings, seed, nodes, json, verbose, state, record, dataDir }));
         return;
       }
-      needNone(flags, ['state', 'record']);
       const { detach, up } = await import('./up/public.ts');
       if (isDetached) {
         const place = { dataDir: settings.SIGNMESH_DATA_DIR, colour: isColoured(settings) };
@@ -198,14 +200,13 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
 }
 
 /** Flags that the other way of `up` has, and this one has not. */
-function needNone(flags: UpFlags, names: readonly ('detach' | 'dataDir' | 'state' | 'record')[]): void {
+function needNone(flags: UpFlags, names: readonly ('dataDir' | 'state' | 'record')[]): void {
   const given = names.find((name) => flags[name] !== undefined);
   if (given === undefined) return;
-  const flag = given === 'dataDir' ? '--data-dir' : `--${given}`;
   throw new Failure(
     given === 'state' || given === 'record'
-      ? `${flag} needs "up --embedded".`
-      : `"up --embedded" does not take ${flag}: remove one of them.`,
+      ? `--${given} needs "up --embedded".`
+      : '"up --embedded" takes --data-dir only with --detach: remove one of them.',
     exitCodes.usage,
   );
 }

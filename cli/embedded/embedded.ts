@@ -3,7 +3,7 @@
  * from its banner to its last word.
  */
 import { rmSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type { Log } from '../../actors/live/ports.ts';
 import { packageVersion } from '../../api/version.ts';
@@ -16,12 +16,14 @@ import { logRequests } from '../../gateway/access-log/access-log.ts';
 import { dataFormat, isReadable } from '../cluster-files/data-format.ts';
 import { newSandbox, type Sandbox, sandboxSchemes, sandboxTenant, seedMatches } from '../cluster-files/sandbox.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
+import { makeDirectory, replaceShortLived } from '../common/files.ts';
 import { clientDealersAllowed, type Settings } from '../settings/config.ts';
 import { bannerLines, type Ready, readyLine } from '../start/banner.ts';
 import { readable } from '../start/log-record.ts';
 import { watchParent } from '../start/parent-watch.ts';
 import { type ReadyKey, readyKeys } from '../start/ready-keys.ts';
 import { duration, Screen } from '../start/screen.ts';
+import { type Lock, lockFile, readyFile, takeLock } from '../up/public.ts';
 
 export interface EmbeddedUp {
   readonly settings: Settings;
@@ -34,6 +36,8 @@ export interface EmbeddedUp {
   readonly state: string | undefined;
   /** A file that gets a scenario of what clients did and what went wrong, at the end. */
   readonly record: string | undefined;
+  /** Of a detached one: where `status`, `stop` and `logs` find it; undefined: it belongs to the command that runs it. */
+  readonly dataDir: string | undefined;
 }
 
 /** Of the memory in use, before V8 collects. */
@@ -56,9 +60,22 @@ export async function upEmbedded(options: EmbeddedUp): Promise<number> {
   const screen = new Screen({ stream, terminal, colour: terminal && settings.NO_COLOR === undefined });
   // The reader of our output has ended: continue stopping.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
-  const asked = whenAskedToStop();
-  const { service, ready } = await start(options, screen, stored, stateFile, recording?.recorder);
-  for (const line of bannerLines(ready, 'Ctrl-C', screen)) screen.line(line);
+  const place = options.dataDir === undefined ? undefined : takePlace(options.dataDir);
+  let saveAtOnce = (): void => undefined;
+  const { asked, endWatch } = whenAskedToStop(() => saveAtOnce());
+  const { service, ready } = await start(options, screen, stored, stateFile, recording?.recorder).catch(
+    (error: unknown) => {
+      place?.lock.release();
+      throw error;
+    },
+  );
+  if (stateFile !== undefined) saveAtOnce = () => saveState(stateFile, dataFormat, service.state());
+  if (place === undefined) for (const line of bannerLines(ready, 'Ctrl-C', screen)) screen.line(line);
+  else {
+    // The command that started it ends when it reads that all is ready.
+    endWatch();
+    replaceShortLived(place.readyFile, `${JSON.stringify(ready)}\n`);
+  }
   if (json) process.stdout.write(`${JSON.stringify(ready)}\n`);
   screen.line(`\nStopping: ${await asked}.`);
   const beganMs = performance.now();
@@ -77,11 +94,18 @@ export async function upEmbedded(options: EmbeddedUp): Promise<number> {
       screen.line(`The recording is in ${recording.path}: signmesh scenario run ${recording.path}`);
     });
   }
+  place?.lock.release();
   if (failures.length > 0) throw new Failure(`${failures.join('; ')}.`, exitCodes.failed);
   screen.line(
     `It has stopped${stateFile === undefined ? '' : `; its state is in ${stateFile}`} (${duration(performance.now() - beganMs)}).`,
   );
   return exitCodes.ok;
+}
+
+/** Throws a Failure when another one runs there. */
+function takePlace(dataDir: string): { readonly lock: Lock; readonly readyFile: string } {
+  for (const folder of [dataDir, join(dataDir, 'run')]) makeDirectory(folder);
+  return { lock: takeLock(lockFile(dataDir), dataDir), readyFile: readyFile(dataDir) };
 }
 
 /** Notes why it failed: what else is to be saved is saved all the same. */
@@ -236,19 +260,27 @@ function stateIn(path: string): StoredState | undefined {
   }
 }
 
-/** Resolves with the reason. A second signal ends the process at once. */
-function whenAskedToStop(): Promise<string> {
-  return new Promise((resolveAsked) => {
+/**
+ * `asked` resolves with the reason. A second signal calls `saveAtOnce` and ends the process. `endWatch`: it may outlive the
+ * process that started it.
+ */
+function whenAskedToStop(saveAtOnce: () => void): { readonly asked: Promise<string>; endWatch(): void } {
+  let endWatch = (): void => undefined;
+  const asked = new Promise<string>((resolveAsked) => {
     let atMs: number | undefined;
     const onSignal = (signal: NodeJS.Signals) => {
       const nowMs = performance.now();
-      if (atMs !== undefined && nowMs - atMs >= sameSignalMs) process.exit(exitCodes.interrupted);
+      if (atMs !== undefined && nowMs - atMs >= sameSignalMs) {
+        saveAtOnce();
+        process.exit(exitCodes.interrupted);
+      }
       atMs ??= nowMs;
       resolveAsked(signal === 'SIGINT' ? 'Ctrl-C (again: at once)' : signal);
     };
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
-    watchParent(() => resolveAsked('the process that started it has ended'));
+    endWatch = watchParent(() => resolveAsked('the process that started it has ended'));
   });
+  return { asked, endWatch: () => endWatch() };
 }
 
 const levels = { debug: 20, info: 30, warn: 40, error: 50 } as const;

@@ -1,9 +1,10 @@
 /** What the commands use of `signmesh up`. */
 export { detach } from './detach.ts';
 export { reachable } from './gateway-health.ts';
+export { type Lock, takeLock } from './lock.ts';
 export { logs } from './logs.ts';
 export { listenFailure } from './ports.ts';
-export { readReady } from './running.ts';
+export { lockFile, readReady, readyFile } from './running.ts';
 export { status } from './status.ts';
 export { stop } from './stop.ts';
 export { readyMessage } from './supervisor.ts';

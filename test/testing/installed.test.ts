@@ -117,6 +117,14 @@ describe('npx signmesh', { timeout: 150_000 }, () => {
     }
     expect(await exited).toBe(0);
     expect(readdirSync(empty)).toEqual(['bin']);
+    // In the background, it has a directory where other commands find it.
+    const there = (...words: string[]) =>
+      run(empty, command, [...words, '--data-dir', 'here'], { ...ports, PATH: bin });
+    const detached = await there('up', '--embedded', '--detach', '--json');
+    await signOnce(JSON.parse(detached.stdout) as ReadyLine);
+    expect(JSON.parse((await there('status', '--json')).stdout)).toMatchObject({ state: 'ready' });
+    expect((await there('up', '--embedded', '--detach')).stderr).toMatch(/^signmesh: .* is in use by/m);
+    expect(await there('stop')).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^All processes have/) });
   });
 
   test('offers what a package can do, and refuses the rest by name', async () => {
