@@ -120,7 +120,7 @@ export const reasonCodes = {
   },
   TENANT_QUOTA_EXCEEDED: {
     state: S.DENIED,
-    text: 'The tenant has reached SIGNMESH_TENANT_BYTES, so no session was begun: raise it, or wait until older sessions and records expire.',
+    text: 'The tenant has reached SIGNMESH_TENANT_BYTES, or the wallet has 10,000 sessions that have not ended, so no session was begun: raise the bound, or wait until older sessions and records expire.',
     helps: 'newSession',
   },
   SESSION_NOT_FOUND: { state: S.DENIED, text: 'No such session.', helps: 'correctedCall' },

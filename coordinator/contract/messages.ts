@@ -191,7 +191,7 @@ export type CoordinatorWrite =
    * cluster holds the place until that cluster has ended it: INTENT_ELSEWHERE names it. A closed key opens no session:
    * KEY_CLOSED (mock directives come before any key, and open one). `binds`: the session's key as this session binds it; if the
    * stored key is already bound to another scheme, the store writes nothing: KEY_BOUND, with that key. QUOTA refuses a client's
-   * session of a tenant that has reached its quota.
+   * session of a tenant that has reached its quota, OPEN_QUOTA one of a wallet key that has 10,000 sessions which have not ended.
    */
   | {
       readonly kind: 'create';
@@ -229,6 +229,7 @@ export type ConflictCode =
   | 'KEY_CLOSED'
   | 'KEY_BOUND'
   | 'QUOTA'
+  | 'OPEN_QUOTA'
   | 'EPOCH'
   | 'FENCED';
 

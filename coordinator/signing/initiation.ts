@@ -137,8 +137,9 @@ export function continueOpening(
         const { current } = refusal;
         return openWithKey(opening, current?.kind === 'key' ? current.key : undefined, context, config);
       }
-      if (refusal.kind === 'conflict' && refusal.code === 'QUOTA') {
-        return refuse(opening, answer('TENANT_QUOTA_EXCEEDED'), undefined, context, config);
+      if (refusal.kind === 'conflict' && (refusal.code === 'QUOTA' || refusal.code === 'OPEN_QUOTA')) {
+        const given = answer('TENANT_QUOTA_EXCEEDED', refusal.code === 'OPEN_QUOTA' ? tooManyOpen : undefined);
+        return refuse(opening, given, undefined, context, config);
       }
       if (refusal.kind === 'conflict' && refusal.code === 'KEY_CLOSED') {
         return refuse(opening, answer('WALLET_ARCHIVED'), undefined, context, config);
@@ -149,6 +150,8 @@ export function continueOpening(
       return { state: opening, effects: [] };
   }
 }
+
+const tooManyOpen = 'the wallet has 10,000 sessions that have not ended: complete them, or wait until they expire';
 
 /** The wallet service continues with the session that the answer names, so that session must sign the same message. */
 function isSameOrder({ keyId, messageHash }: SigningFacts, { ceremony }: SessionRecord): boolean {

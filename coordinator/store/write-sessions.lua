@@ -16,6 +16,9 @@
 -- @keys fenceKey, endingKey, listKey
 -- @args fence, retentionMs, prefix, bytesMax, writes: sessionWrite[]
 
+-- Sessions of one wallet key that have not ended, at most, before clients' new ones are refused: whatever ends them goes through all.
+local open_max = 10000
+
 local replies, events, deltas, listed_at_ms = {}, {}, {}, nil
 local now_ms, fence_broken = clock_ms(), fenced(fenceKey, fence)
 
@@ -73,6 +76,10 @@ local function create(write, held)
     if refused then return refused end
   end
   if closed then return {'KEY_CLOSED'} end
+  if write.counted == '1' and write.change ~= '' then
+    local open = redis.call('ZCOUNT', prefix .. 'open:' .. write.walletKey, '(' .. write.nowMs, '+inf')
+    if open >= open_max then return {'OPEN_QUOTA'} end
+  end
   local refused = bound_otherwise_to(write)
   if refused then return refused end
   if write.keyRecord ~= '' then redis.call('SET', prefix .. 'key:' .. write.keyId, write.keyRecord) end

@@ -33,3 +33,19 @@ test.each([
   expect(receipt).toMatchObject({ state: ReceiptState.DENIED, reasonCode: 'TENANT_QUOTA_EXCEEDED', sessionId: '' });
   expect(receipt.message).toContain('SIGNMESH_TENANT_BYTES');
 });
+
+test('a wallet with too many sessions that have not ended is told so', () => {
+  const state = {
+    phase: 'opening',
+    call: call('initiateSigning'),
+    facts: { approvalMode: 0, keystoreType: 0 },
+  } as never;
+  const full = {
+    kind: 'persistRefused',
+    refusal: { kind: 'conflict', code: 'OPEN_QUOTA' },
+  } as unknown as CoordinatorInput;
+  const { effects } = continueOpening(state, full, context, { resumeKey: new Uint8Array(32) } as never);
+  expect(JSON.stringify(effects[0], (_, value) => (typeof value === 'bigint' ? String(value) : value))).toMatch(
+    /TENANT_QUOTA_EXCEEDED.*10,000 sessions that have not ended/,
+  );
+});

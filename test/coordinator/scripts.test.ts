@@ -84,6 +84,21 @@ describeScript('coordinator/store/write-sessions.lua', (script) => {
       expect((await refused(create(more)))[0]![0]).toBe(code);
     });
 
+    test('of a wallet key with 10,000 sessions that have not ended is refused to clients alone; those past their lifetime do not count', async () => {
+      await script.redis.set(keys.fenceKey, 5);
+      const stand = (count: number, endsMs: number) =>
+        script.redis.zadd(
+          openKey,
+          ...Array.from({ length: count }, (_, index) => [endsMs, `${endsMs}-${index}`]).flat(),
+        );
+      await stand(9_999, at + 500);
+      await stand(1_000, at - 1);
+      const client = (sessionId: string) => create({ sessionId, counted: '1', guard: `intent:${sessionId}` });
+      expect(await write(client('s2'))).toEqual([['OK']]);
+      expect(await refused(client('s3'))).toEqual([['OPEN_QUOTA']]);
+      expect(await write(create())).toEqual([['OK']]);
+    });
+
     test.each<[string, number, number, string]>([
       ['completed', BACKEND_COMPLETED, at - 1, 'INTENT_TAKEN'],
       ['accepted', ACCEPTED, at + 1, 'INTENT_TAKEN'],
