@@ -13,6 +13,7 @@ import { exitCodes, Failure } from './common/failure.ts';
 import {
   explainFailure,
   type Finished,
+  KeptSeeds,
   runAll,
   type SeedTask,
   SimProgress,
@@ -26,6 +27,7 @@ import {
 interface Flags {
   readonly seeds?: number;
   readonly seed?: number;
+  readonly variation?: number;
   readonly firstSeed: number;
   readonly profile: Profile | 'all';
   readonly crypto: 'model' | 'real';
@@ -38,7 +40,7 @@ interface Flags {
 }
 
 const seedsDefault = 300;
-/** A search of so many runs tells which landmarks it reached; one of wallets fails when one that must happen was not. */
+/** A search of so many runs counts landmarks, keeps seeds and varies them; it fails when no run reached one that must be reached. */
 const landmarkRunsMin = 900;
 /** Seeds are part of names and of random labels. */
 const seedMax = 999_999_999;
@@ -60,6 +62,9 @@ export async function run(args: readonly string[]): Promise<number> {
   if (flags.seed !== undefined && flags.seeds !== undefined) {
     throw new Failure('Give either --seed or --seeds.', exitCodes.usage);
   }
+  if (flags.variation !== undefined && (flags.seed === undefined || flags.world !== 'signing')) {
+    throw new Failure('--variation is of one seed of the signing world: say which with --seed.', exitCodes.usage);
+  }
   if (flags.world === 'wallets' && flags.profile !== 'all' && !walletProfiles.some((one) => one === flags.profile)) {
     throw new Failure(`--world wallets has the profiles ${walletProfiles.join(', ')}.`, exitCodes.usage);
   }
@@ -74,6 +79,7 @@ function makeCommand(): Command {
     .option('--seeds <count>', `number of seeds to run (${seedsDefault} by default)`, number(1, 100_000_000))
     .option('--first-seed <number>', 'the first seed', number(0, seedMax), 1)
     .option('--seed <number>', 'run this seed only', number(0, seedMax))
+    .option('--variation <number>', 'with --seed: the same clients with other faults and times', number(0, seedMax))
     .option('--trace', 'with --seed: every event on standard output, one a line')
     .addOption(
       new Option(
@@ -117,7 +123,7 @@ function number(min: number, max: number): (text: string) => number {
 }
 
 /** One run, told event by event. */
-async function trace({ seed = 0, profile, crypto, world }: Flags): Promise<number> {
+async function trace({ seed = 0, variation, profile, crypto, world }: Flags): Promise<number> {
   // A trace is of one run.
   const one = profile === 'all' ? 'stormy' : profile;
   if (world === 'wallets') {
@@ -127,7 +133,7 @@ async function trace({ seed = 0, profile, crypto, world }: Flags): Promise<numbe
     process.stderr.write(`${verdictLine(run.verdict)}\n`);
     return verdictExitCodes[run.verdict.kind];
   }
-  const { verdict, events } = runSeed(seed, one, { crypto, record: true });
+  const { verdict, events } = runSeed(seed, one, { crypto, record: true, variation });
   // One write: a pipe takes what a terminal could not.
   process.stdout.write(events.map((event) => `${eventLine(event)}\n`).join(''));
   process.stderr.write(`${verdictLine(verdict)}\n`);
@@ -138,10 +144,14 @@ async function search(flags: Flags): Promise<number> {
   const { crypto, jobs } = flags;
   const tasks = tasksOf(flags);
   const progress = new SimProgress(process.stderr, tasks.length, await landmarksOf(flags.world));
+  const kept = new KeptSeeds();
+  // In one profile of the signing world alone some landmarks are out of reach.
+  const isWhole = flags.world === 'wallets' || flags.profile === 'all';
   const seen = new Set<string>();
   let exitCode: number = exitCodes.ok;
   const finished = (one: Finished): boolean => {
     progress.add(one);
+    kept.add(one);
     const { verdict } = one;
     if (verdict.kind === 'passed') return true;
     if (exitCode === exitCodes.ok) exitCode = verdictExitCodes[verdict.kind];
@@ -154,11 +164,15 @@ async function search(flags: Flags): Promise<number> {
     return flags.keepGoing === true;
   };
   await runAll(tasks, { crypto, jobs, finished });
+  const mayVary = flags.world === 'signing' && tasks.length >= landmarkRunsMin && (exitCode === exitCodes.ok || flags.keepGoing === true);
+  const variations = mayVary ? kept.variations() : [];
+  progress.extend(variations.length);
+  await runAll(variations, { crypto, jobs, finished });
   progress.clear();
   process.stdout.write(`${progress.summary()}\n`);
   if (tasks.length < landmarkRunsMin) return exitCode;
   process.stdout.write(`${progress.coverage()}\n`);
-  if (flags.world === 'signing' || exitCode !== exitCodes.ok || progress.missing.length === 0) return exitCode;
+  if (!isWhole || exitCode !== exitCodes.ok || progress.missing.length === 0) return exitCode;
   process.stdout.write(`no run reached ${progress.missing.join('; ')}\n`);
   return verdictExitCodes.failed;
 }
@@ -168,11 +182,13 @@ async function landmarksOf(world: WorldName): Promise<readonly string[]> {
   return Object.keys((await import('../world/search/landmarks.ts')).mustHappen);
 }
 
-function tasksOf({ world, seed, seeds = seedsDefault, firstSeed, profile }: Flags): SeedTask[] {
+function tasksOf({ world, seed, variation, seeds = seedsDefault, firstSeed, profile }: Flags): SeedTask[] {
   const all = world === 'wallets' ? walletProfiles : profiles;
   const chosen = profile === 'all' ? all : [profile];
   const first = seed ?? firstSeed;
   const count = seed === undefined ? seeds : 1;
   const numbers = Array.from({ length: count }, (_, index) => first + index);
-  return numbers.flatMap((one) => chosen.map((name) => ({ world, seed: one, profile: name })));
+  return numbers.flatMap((one) =>
+    chosen.map((name) => ({ world, seed: one, profile: name, ...(variation !== undefined && { variation }) })),
+  );
 }

@@ -26,6 +26,8 @@ export interface ModelOptions {
   readonly nodesTotal: number;
   readonly nodesWaitMs: number;
   readonly partialTimeoutMs: number;
+  /** Calls that one session keeps waiting, at most. */
+  readonly callsWaitingMax: number;
   readonly lifetimesMs: LifetimesMs;
 }
 

@@ -5,7 +5,7 @@
  * That no honest node is named as a culprit is `honest-never-blamed`'s matter.
  */
 import type { DkgRecord, SessionOf } from '../coordinator/contract/record.ts';
-import type { DkgRefused, DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { DkgRefused, DkgVerified, DkgVerify } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireEnvelope } from '../proto/wire.ts';
 import { hexOf, type SessionChange } from '../sim/invariants/sessions.ts';
@@ -22,6 +22,8 @@ interface Words {
   readonly refused: Map<number, Set<string>>;
   /** Nodes that found fault with a dealer, or reported no result, and dealers that a node found fault with. */
   readonly disputed: Set<number>;
+  /** "recipient dealer" of complaints about a sealed share that the coordinator has relayed itself: it can evaluate those. */
+  readonly provable: Set<string>;
   /** The results that each node reported. */
   readonly results: Map<number, Set<string>>;
 }
@@ -29,29 +31,45 @@ interface Words {
 export function dkgFailures(history: History, nodesTotal: number): Checker {
   /** "tenant/session attempt" */
   const words = new Map<string, Words>();
+  /** "node/2/dkg/tenant/session": dealers of the sealed shares that it was asked to verify last. */
+  const relayed = new Map<string, readonly number[]>();
+  /** Nodes that a fault asked something else than the coordinator did. */
+  const misled = new Set<string>();
 
   const wordsOf = (name: string): Words => {
     let found = words.get(name);
     if (found === undefined) {
-      found = { refused: new Map(), disputed: new Set(), results: new Map() };
+      found = { refused: new Map(), disputed: new Set(), provable: new Set(), results: new Map() };
       words.set(name, found);
     }
     return found;
   };
 
-  function heard({ from, to, message: { attempt, body } }: WireEnvelope): void {
+  function asked({ to, message: { body } }: WireEnvelope, touched: boolean): void {
+    if (touched) misled.add(to);
+    if (body.case !== 'dkgVerify') return;
+    relayed.set(
+      to,
+      (body.value as DkgVerify).sealed.map(({ dealer }) => dealer),
+    );
+  }
+
+  function heard({ from, to, message: { attempt, body } }: WireEnvelope, touched: boolean): void {
     if (body.case !== 'dkgRefused' && body.case !== 'dkgVerified') return;
     const node = Number(from.split('/')[1]);
     // The address tells its session, whatever the frame names.
-    const { refused, disputed, results } = wordsOf(`${to.replace(/^dkg\//, '')} ${attempt}`);
+    const { refused, disputed, provable, results } = wordsOf(`${to.replace(/^dkg\//, '')} ${attempt}`);
     if (body.case === 'dkgRefused') {
       const { code } = body.value as DkgRefused;
       refused.set(node, (refused.get(node) ?? new Set()).add(code));
       return;
     }
     const { verdicts, finished } = body.value as DkgVerified;
-    for (const { dealer, verified } of verdicts) {
-      if (!verified) disputed.add(node).add(dealer);
+    for (const { dealer, verified, code } of verdicts) {
+      if (verified) continue;
+      disputed.add(node).add(dealer);
+      const isRelayed = relayed.get(from)?.includes(dealer) && !touched && !misled.has(from);
+      if (isRelayed && (code === 'SHARE_INVALID' || code === 'BOX_BROKEN')) provable.add(`${node} ${dealer}`);
     }
     if (!finished) {
       disputed.add(node);
@@ -76,7 +94,7 @@ export function dkgFailures(history: History, nodesTotal: number): Checker {
     { ceremony: known, ...before }: DkgSession,
   ): string | undefined {
     const { culprits = [], stalledBy = [] } = ceremony;
-    const { refused, disputed, results } = wordsOf(`${before.tenant}/${before.sessionId} ${known.attempt}`);
+    const { refused, disputed, provable, results } = wordsOf(`${before.tenant}/${before.sessionId} ${known.attempt}`);
     const holders = holdersOf(known);
     for (const list of [culprits, stalledBy]) {
       if (list.some((id, index) => index > 0 && id <= list[index - 1]!))
@@ -94,6 +112,9 @@ export function dkgFailures(history: History, nodesTotal: number): Checker {
       if (stalledBy.length === 0) return 'it names no node';
       const innocent = stalledBy.find((id) => !refused.has(id) && !disputed.has(id));
       if (innocent !== undefined) return `node ${innocent} refused nothing and disputed nothing`;
+      const [one, other] = stalledBy;
+      if (stalledBy.length === 2 && (provable.has(`${one} ${other}`) || provable.has(`${other} ${one}`)))
+        return `nodes ${one} and ${other} differ about a sealed share, and it names no culprit`;
     }
     if (tokenFault.test(reasonCode)) {
       const code = (text: string) => (text.endsWith('_UNCONFIGURED') ? 'KEYSTORE_UNAVAILABLE' : text);
@@ -128,9 +149,12 @@ export function dkgFailures(history: History, nodesTotal: number): Checker {
     invariant: 'failure-as-modelled',
     observe(observation: Observation) {
       if (observation.kind === 'frame') {
-        if (observation.envelope.from.startsWith('node/')) heard(observation.envelope);
+        const { envelope, touched } = observation;
+        if (envelope.from.startsWith('node/')) heard(envelope, touched);
+        else if (envelope.to.startsWith('node/')) asked(envelope, touched);
         return undefined;
       }
+      if (observation.kind === 'process' && observation.process === 'coordinator') relayed.clear();
       if (observation.kind !== 'written') return undefined;
       for (const change of history.changes) {
         const wrong = changed(change);

@@ -13,14 +13,20 @@ export interface LivenessOptions {
   /** How long a call waits for nodes that are unreachable. */
   readonly nodesWaitMs: number;
   readonly partialTimeoutMs: number;
+  /** Calls that one session keeps waiting, at most. */
+  readonly callsWaitingMax: number;
 }
 
 /** A write is given up after 5 s; the next one waits for it. */
 const storeSettleMs = 12_000;
 
+/** A call has reached its session, and is refused or waits. */
+const takenInMs = 100;
+
 const missing: ReadonlySet<string> = new Set(['QUORUM_UNAVAILABLE', 'NODES_UNAVAILABLE']);
 
-export function answeredInTime({ nodesTotal, nodesWaitMs, partialTimeoutMs }: LivenessOptions): Checker {
+export function answeredInTime(options: LivenessOptions): Checker {
+  const { nodesTotal, nodesWaitMs, partialTimeoutMs, callsWaitingMax } = options;
   /** What had begun to go wrong may end so much later: rounds that wait for nodes, a write whose answer is lost (5 s). */
   const settleMs = nodesWaitMs + 4 * partialTimeoutMs + 6_500;
   const boundMs = 1_000 + 2 * nodesWaitMs;
@@ -36,8 +42,10 @@ export function answeredInTime({ nodesTotal, nodesWaitMs, partialTimeoutMs }: Li
   let wasRolledBack = false;
   /** A call may reach the coordinator twice. */
   let mayRepeat = false;
-  const calls = new Map<bigint, { readonly method: string; readonly atMs: number }>();
+  const calls = new Map<bigint, { readonly method: string; readonly atMs: number; readonly session: string }>();
   const replied = new Set<bigint>();
+  /** Calls that the coordinator has not answered; their callers may have left. */
+  const inHand = new Set<bigint>();
   let nextScanMs = 0;
 
   const isCalm = (sinceMs: number) => trouble.size === 0 && sinceMs >= calmSinceMs + settleMs;
@@ -84,6 +92,7 @@ export function answeredInTime({ nodesTotal, nodesWaitMs, partialTimeoutMs }: Li
         case 'process': {
           const { process, what } = observation;
           if (what === 'down' && process === 'coordinator') linked.clear();
+          if (what === 'down' && process === 'coordinator') inHand.clear();
           if (what === 'down' && process === 'coordinator') note('links', true, atMs);
           const isAway = what === 'down' || what === 'paused';
           if (process !== 'worker' && process !== 'receiver') note(process, isAway, atMs);
@@ -117,12 +126,18 @@ export function answeredInTime({ nodesTotal, nodesWaitMs, partialTimeoutMs }: Li
           silencedMs = atMs;
           return undefined;
         case 'called':
-          calls.set(observation.callId, { method: observation.method, atMs });
+          inHand.add(observation.callId);
+          calls.set(observation.callId, { method: observation.method, atMs, session: sessionOf(observation.request) });
           return undefined;
         case 'frame': {
           const { body } = observation.envelope.message;
           if (body.case !== 'callReply' || observation.touched) return undefined;
-          const { callId } = body.value as CallReply;
+          const { callId, outcome } = body.value as CallReply;
+          const others = inHand.has(callId) ? inHand.size - 1 : inHand.size;
+          inHand.delete(callId);
+          const isTooMany = outcome.case === 'error' && /too many calls waiting/.test(outcome.value.message);
+          if (isTooMany && others < callsWaitingMax && !mayRepeat)
+            return `a call is refused because of ${others} others`;
           if (replied.has(callId) && !mayRepeat)
             return `a call (${calls.get(callId)?.method ?? 'unknown'}) is answered twice`;
           replied.add(callId);
@@ -151,13 +166,23 @@ export function answeredInTime({ nodesTotal, nodesWaitMs, partialTimeoutMs }: Li
         default: {
           if (atMs < nextScanMs) return undefined;
           nextScanMs = atMs + 250;
-          for (const { method, atMs: sinceMs } of calls.values()) {
-            if (isCalm(sinceMs) && atMs - sinceMs > boundMs)
-              return `${method} waits for ${atMs - sinceMs} ms, and nothing is wrong`;
+          const waiting = new Map<string, number>();
+          for (const { method, atMs: sinceMs, session } of calls.values()) {
+            if (!isCalm(sinceMs) || atMs - sinceMs <= takenInMs) continue;
+            if (atMs - sinceMs > boundMs) return `${method} waits for ${atMs - sinceMs} ms, and nothing is wrong`;
+            const count = (waiting.get(session) ?? 0) + 1;
+            waiting.set(session, count);
+            if (session !== '' && count > callsWaitingMax) return `${count} calls wait for session ${session}`;
           }
           return undefined;
         }
       }
     },
   };
+}
+
+/** The session that a call names; empty: none. */
+function sessionOf(request: unknown): string {
+  const { signingSessionId, sessionId } = request as Readonly<Record<string, string | undefined>>;
+  return signingSessionId ?? sessionId ?? '';
 }

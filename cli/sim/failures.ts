@@ -9,9 +9,6 @@ import { randomScenario } from '../../runner/search/generate.ts';
 import { commandName } from '../common/invocation.ts';
 import type { Finished } from './runs.ts';
 
-/** Making a failure smaller takes no longer than this. */
-const shrinkMs = 120_000;
-
 export interface ExplainOptions {
   readonly crypto: 'model' | 'real';
   /** Runs that shrinking may take; 0: the scenario is written as it is. */
@@ -23,21 +20,28 @@ export interface ExplainOptions {
 }
 
 /** Prints a failure to standard output, and writes its scenario. */
-export function explainFailure({ world, seed, profile, verdict }: Finished, options: ExplainOptions): void {
+export function explainFailure(
+  { world, seed, profile, variation = 0, verdict }: Finished,
+  options: ExplainOptions,
+): void {
   const { crypto, shrinkRuns, out, note } = options;
   const line = (label: string, text: string) => process.stdout.write(`  ${label.padEnd(8)} ${text}\n`);
-  process.stdout.write(`seed ${seed}, profile ${profile}: ${verdictLine(verdict)}\n`);
+  process.stdout.write(
+    `seed ${seed}${variation > 0 ? `, variation ${variation}` : ''}, profile ${profile}: ${verdictLine(verdict)}\n`,
+  );
   const which = world === 'signing' ? '' : ` --world ${world}`;
-  line('replay', `${commandName()} sim${which} --seed ${seed} --profile ${profile} --crypto ${crypto} --trace`);
+  const varied = variation > 0 ? ` --variation ${variation}` : '';
+  line(
+    'replay',
+    `${commandName()} sim${which} --seed ${seed}${varied} --profile ${profile} --crypto ${crypto} --trace`,
+  );
   // Its runs are made of clients' calls, which no scenario file has.
   if (world !== 'signing') return;
-  const whole = randomScenario(seed, profile);
+  const whole = randomScenario(seed, profile, variation);
   let smallest = whole;
   if (shrinkRuns > 0) {
     note('making it smaller …');
-    const untilMs = performance.now() + shrinkMs;
-    const isOver = () => performance.now() >= untilMs;
-    const shrunk = shrinkFailure(whole, verdict, { crypto, runsMax: shrinkRuns, isOver });
+    const shrunk = shrinkFailure(whole, verdict, { crypto, runsMax: shrinkRuns });
     smallest = shrunk.scenario;
     line('shrunk', `${sizeOf(whole)} to ${sizeOf(smallest)}, in ${shrunk.runs} runs`);
   }

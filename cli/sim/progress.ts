@@ -8,7 +8,7 @@ const lineEveryMs = 10_000;
 
 export class SimProgress {
   readonly #stream: WriteStream;
-  readonly #total: number;
+  #total: number;
   readonly #beganMs = performance.now();
   #shownMs = 0;
   #done = 0;
@@ -43,6 +43,11 @@ export class SimProgress {
     }
     this.#stream.write(`\r[${'#'.repeat(filled)}${'.'.repeat(barChars - filled)}] ${text}\x1b[K`);
     this.#isDrawn = true;
+  }
+
+  /** So many runs more. */
+  extend(count: number): void {
+    this.#total += count;
   }
 
   /** A line beside the bar. */

@@ -1,4 +1,5 @@
 /** What the command `sim` uses of its parts. */
 export { explainFailure, verdictLine } from './failures.ts';
+export { KeptSeeds } from './kept-seeds.ts';
 export { SimProgress } from './progress.ts';
 export { type Finished, runAll, type SeedTask, type WorldName, walletProfile, walletProfiles, worlds } from './runs.ts';

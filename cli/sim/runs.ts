@@ -24,6 +24,8 @@ export interface SeedTask {
   readonly world: WorldName;
   readonly seed: number;
   readonly profile: Profile;
+  /** Of the signing world: the seed's scenario with other faults and times; 0 by default. */
+  readonly variation?: number;
 }
 
 /** One run that is over. */
@@ -46,7 +48,8 @@ export interface RunAllOptions {
 /** Tasks that a thread is given at once. */
 const batchTasks = 8;
 
-export async function runOne({ world, seed, profile }: SeedTask, crypto: 'model' | 'real'): Promise<Finished> {
+export async function runOne(task: SeedTask, crypto: 'model' | 'real'): Promise<Finished> {
+  const { world, seed, profile, variation } = task;
   if (world === 'wallets') {
     // Only who asks for it loads the control plane.
     const { runWorldSeed } = await import('../../world/search/campaign.ts');
@@ -56,8 +59,8 @@ export async function runOne({ world, seed, profile }: SeedTask, crypto: 'model'
   }
   const landmarks: Landmark[] = [];
   const reached = (landmark: Landmark) => void landmarks.push(landmark);
-  const { verdict, tookMs } = runSeed(seed, profile, { crypto, record: false, reached });
-  return { world, seed, profile, verdict, tookMs, landmarks };
+  const { verdict, tookMs } = runSeed(seed, profile, { crypto, record: false, variation, reached });
+  return { ...task, verdict, tookMs, landmarks };
 }
 
 /** Resolves when all are over, or no more are wanted. */

@@ -18,6 +18,8 @@ export interface SearchOptions {
   readonly crypto: 'model' | 'real';
   /** Whether the run's events are kept. */
   readonly record: boolean;
+  /** The seed's scenario with other faults and times (randomScenario); 0 by default. */
+  readonly variation?: number | undefined;
   /** Called with each landmark (model/landmarks.ts) that the run reaches. */
   readonly reached?: ((landmark: Landmark) => void) | undefined;
 }
@@ -26,7 +28,8 @@ export interface SearchOptions {
 export function runChecked(scenario: CheckedScenario, { crypto, record, reached }: SearchOptions): Run {
   const { nodes, nodes_wait_ms: nodesWaitMs, partial_timeout_ms: partialTimeoutMs, client_dealers } = scenario.cluster;
   const lifetimesMs = lifetimesOf(scenario.cluster);
-  const model = { nodesTotal: nodes, nodesWaitMs, partialTimeoutMs, lifetimesMs };
+  const { calls_waiting: callsWaitingMax = 256 } = scenario.cluster;
+  const model = { nodesTotal: nodes, nodesWaitMs, partialTimeoutMs, lifetimesMs, callsWaitingMax };
   return withCryptography(crypto, () => {
     return runSimulated(scenario, {
       crypto,
@@ -43,7 +46,7 @@ export function runChecked(scenario: CheckedScenario, { crypto, record, reached 
 }
 
 export function runSeed(seed: number, profile: Profile, options: SearchOptions): Run {
-  return runChecked(randomScenario(seed, profile), options);
+  return runChecked(randomScenario(seed, profile, options.variation), options);
 }
 
 /** Whether two runs failed in the same way: by the same invariant, or at the same thing that should have come about. */
@@ -81,12 +84,11 @@ function stepIn(what: string): string {
 export function shrinkFailure(
   scenario: CheckedScenario,
   verdict: Verdict,
-  options: Pick<SearchOptions, 'crypto'> & { readonly runsMax: number; readonly isOver?: () => boolean },
+  options: Pick<SearchOptions, 'crypto'> & { readonly runsMax: number },
 ): Shrunk {
-  const { crypto, runsMax, isOver } = options;
+  const { crypto, runsMax } = options;
   return shrink(scenario, {
     fails: (candidate) => failsAlike(verdict, runChecked(candidate, { crypto, record: false }).verdict),
     runsMax,
-    ...(isOver && { isOver }),
   });
 }

@@ -5,6 +5,7 @@
  * It is a scenario like any other: a run that fails is saved as a file and runs again from it.
  */
 import type { CheckedScenario, ClusterConstant, Step } from '../scenario/format.ts';
+import { type BusySession, bystanders } from './bystanders.ts';
 import { Draw } from './draw.ts';
 import { drawSwarm, type Profile, type Swarm } from './profiles.ts';
 import { randomFaults, tokenFaults, vendorFaults } from './random-faults.ts';
@@ -13,15 +14,20 @@ import { ClientPlan, drawKeys, type KeyPlan, keyTerms, type SharedIntent } from 
 /** Faults begin before the end of their phase, and the last of them is over by then. */
 const breathMs = 50;
 
-/** The same seed and profile give the same scenario. */
-export function randomScenario(seed: number, profile: Profile): CheckedScenario {
-  const name = `random-${profile}-${seed}`;
-  const swarm = drawSwarm(profile, new Draw(name, 'swarm'));
-  const draw = new Draw(name, 'steps');
-  const types = new Draw(name, 'key types');
+/**
+ * The same seed and profile give the same scenario. `variation`, from 1: the same cluster, keys and steps, with other faults,
+ * constants, bystanders and times.
+ */
+export function randomScenario(seed: number, profile: Profile, variation = 0): CheckedScenario {
+  const base = `random-${profile}-${seed}`;
+  const name = variation === 0 ? base : `${base}-${variation}`;
+  const swarm = drawSwarm(profile, new Draw(base, 'swarm'));
+  const draw = new Draw(base, 'steps');
+  const types = new Draw(base, 'key types');
   const keys = drawKeys(swarm, draw, types);
   const clients: Record<string, readonly Step[]> = {};
   const intents: SharedIntent[] = [];
+  const sessions: BusySession[] = [];
   const healedMs = swarm.phaseMs + breathMs;
   for (let index = 1; index <= swarm.clients; index += 1) {
     const plan = new ClientPlan(`c${index}`, swarm, draw);
@@ -36,7 +42,9 @@ export function randomScenario(seed: number, profile: Profile): CheckedScenario 
     }
     plan.finish(healedMs);
     clients[plan.name] = plan.steps;
+    sessions.push(...plan.sessions);
   }
+  Object.assign(clients, bystanders(swarm, keys, sessions, new Draw(name, 'bystanders')));
   clients.healer = healing(swarm, keys, healedMs);
   const holds = (type: KeyPlan['ownType']) => keys.some(({ ownType }) => ownType === type);
   const faults = [

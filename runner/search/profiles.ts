@@ -131,6 +131,6 @@ export function drawSwarm(profile: Profile, draw: Draw): Swarm {
     losesState: hostile && draw.chance(0.15),
     clocksJump: hostile && draw.chance(0.3),
     shortLived: draw.chance(0.25),
-    ownKeys: draw.pick([0.04, 0.04, 0.9]),
+    ownKeys: draw.pick([0.05, 0.4, 0.9]),
   };
 }

@@ -251,6 +251,11 @@ function faultOf(kind: FaultKind, swarm: Swarm, draw: Draw): Fault {
       const limit = draw.chance(0.7) ? { count: draw.int(1, 3) } : { for_ms: draw.pick([20, 200]) };
       // Writes follow what is heard.
       const point = draw.pick(['call', 'partial_reply', 'partial_reply', 'dkg_verified', 'dkg_confirmed'] as const);
+      if (draw.chance(0.3)) {
+        // A node writes what it promises before it answers.
+        const asked = draw.pick(['partial_request', 'dkg_open', 'dkg_verify', 'dkg_confirm'] as const);
+        return { fault: kind, target: node(), ...limit, at: { point: asked, nth: draw.int(1, 4) } };
+      }
       const at: { at?: Trigger } = draw.chance(0.5) ? timed(swarm, draw) : { at: { point, nth: draw.int(1, 6) } };
       return { fault: kind, target: at.at?.point ? 'coordinator' : withStore(), ...limit, ...at };
     }

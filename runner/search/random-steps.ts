@@ -4,6 +4,7 @@
  */
 import type { ownKeystores, Step } from '../scenario/format.ts';
 import { alterationOfCall } from './alterations.ts';
+import type { BusySession } from './bystanders.ts';
 import type { Draw } from './draw.ts';
 import type { Story, Swarm } from './profiles.ts';
 
@@ -60,7 +61,7 @@ export function drawKeys(swarm: Swarm, draw: Draw, types: Draw): KeyPlan[] {
 
 /** The same key, of a type that nodes do not share. A token's or a vendor's key has one node, which must be an honest one. */
 function ownKey(key: KeyPlan, { liars, losesState }: Swarm, draw: Draw): KeyPlan {
-  const isHeld = liars.length === 0 && !losesState && draw.chance(0.6);
+  const isHeld = liars.length === 0 && !losesState && draw.chance(0.75);
   const ownType = draw.chance(0.5) ? 'HSM_PKCS11' : 'MPC_VENDOR';
   if (isHeld) return { ...key, ownType, threshold: 1, totalNodes: 1, supplied: [] };
   return { ...key, ownType: 'MULTISIG_EVM_WALLET', curve: 'secp256k1', supplied: [] };
@@ -83,7 +84,9 @@ export class ClientPlan {
   readonly #swarm: Swarm;
   readonly #draw: Draw;
   readonly #steps: Step[] = [];
-  readonly #sessions: { readonly session: string; readonly patient: boolean }[] = [];
+  readonly #sessions: { readonly session: string; readonly patient: boolean; readonly key: KeyPlan | undefined }[] = [];
+  /** That of the story which is told. */
+  #key: KeyPlan | undefined;
 
   constructor(name: string, swarm: Swarm, draw: Draw) {
     this.name = name;
@@ -93,6 +96,11 @@ export class ClientPlan {
 
   get steps(): readonly Step[] {
     return this.#steps;
+  }
+
+  /** Those that it began. */
+  get sessions(): BusySession[] {
+    return this.#sessions.flatMap(({ session, key }) => (key === undefined ? [] : [{ session, key }]));
   }
 
   makeKey(key: KeyPlan): void {
@@ -140,6 +148,7 @@ export class ClientPlan {
     // A client knows no node's own key.
     const isOut = key.ownType !== undefined && (drawn === 'client_supplied' || drawn === 'changed');
     const story = isOut ? 'steps' : key.wallet && draw.chance(0.5) ? 'wallet' : drawn;
+    this.#key = key;
     const terms: SigningTerms = this.#terms(key);
     const session = this.#session(story !== 'changed' && (story === 'client_supplied' || draw.chance(0.8)));
     const submit = (more: Partial<Wish<Extract<Step, { call: 'submit_signature_share' }>>> = {}) =>
@@ -192,6 +201,8 @@ export class ClientPlan {
         submit();
         const second = this.#session(draw.chance(0.5));
         this.#add({ call: 'sign', session: second, ...shared, intent, message: 'the same' });
+        // The first one may have ended by the second, and hear of it only now.
+        if (draw.chance(0.4)) resume('latest', true);
         if (draw.chance(0.5)) submit();
         break;
       }
@@ -447,7 +458,7 @@ export class ClientPlan {
 
   #session(patient: boolean): string {
     const session = `${this.name}-sig-${this.#sessions.length + 1}`;
-    this.#sessions.push({ session, patient });
+    this.#sessions.push({ session, patient, key: this.#key });
     return session;
   }
 

@@ -15,8 +15,6 @@ export interface ShrinkOptions {
   readonly fails: (scenario: CheckedScenario) => boolean;
   /** Runs, at most. */
   readonly runsMax: number;
-  /** Asked before every run: enough. */
-  readonly isOver?: () => boolean;
 }
 
 export interface Shrunk {
@@ -110,7 +108,7 @@ class Shrinking {
   }
 
   #isOver(): boolean {
-    return this.runs >= this.#options.runsMax || this.#options.isOver?.() === true;
+    return this.runs >= this.#options.runsMax;
   }
 
   #try(candidate: CheckedScenario): boolean {

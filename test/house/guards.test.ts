@@ -1,6 +1,10 @@
 /** Guards that `signmesh guards` plants: each is asked for by its number, and says what its test says unless it is off. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { transformSync } from '@swc/core';
 import { expect, test } from 'vitest';
+import { repositoryRoot } from '../../tools/check/repository.ts';
+import { explained } from '../../tools/guards/explained.ts';
 import { type Guard, plantGuards } from '../../tools/guards/plant.ts';
 
 const source = `
@@ -33,4 +37,15 @@ test('every `if` has a number, and its test is kept', () => {
   ]);
   off.id = 0;
   expect(f(5, 6)).toBe('below');
+});
+
+test('every explanation is of a guard that stands in the sources', () => {
+  const files = new Set(Object.keys(explained).map((name) => name.slice(0, name.indexOf(':'))));
+  const standing = new Set<string>();
+  for (const file of files) {
+    const guards: Guard[] = [];
+    plantGuards(file, readFileSync(join(repositoryRoot(), file), 'utf8'), guards);
+    for (const { text } of guards) standing.add(`${file}: ${text}`);
+  }
+  expect(Object.keys(explained).filter((name) => !standing.has(name))).toEqual([]);
 });

@@ -50,7 +50,7 @@ function run(): Observation[] {
 
 /** What the checkers say, as "invariant: text". */
 function verdicts(observations: readonly Observation[]): string[] {
-  const checkers = modelCheckers({ nodesTotal: 3, ...timing, lifetimesMs });
+  const checkers = modelCheckers({ nodesTotal: 3, ...timing, lifetimesMs, callsWaitingMax: 2 });
   const said: string[] = [];
   for (const observation of observations) {
     for (const checker of checkers) {

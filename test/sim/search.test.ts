@@ -3,9 +3,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
+import { type Finished, KeptSeeds } from '../../cli/sim/public.ts';
 import { run as runCommand } from '../../cli/sim.ts';
+
 import { faultEngine } from '../../faults/engine.ts';
 import { byzantineKinds, coordinatorKinds } from '../../faults/vocabulary/fault.ts';
+import type { Landmark } from '../../model/landmarks.ts';
 import type { CheckedScenario } from '../../runner/scenario/format.ts';
 import { loadScenario } from '../../runner/scenario/load.ts';
 import { toYaml } from '../../runner/scenario/to-yaml.ts';
@@ -152,7 +155,7 @@ describe('a failure', () => {
   test('takes no more runs than it may', () => {
     const { runs } = shrink(randomScenario(2, 'stormy'), { fails: () => false, runsMax: 17 });
     expect(runs).toBe(17);
-    expect(shrink(randomScenario(2, 'stormy'), { fails: () => true, runsMax: 99, isOver: () => true }).runs).toBe(0);
+    expect(shrink(randomScenario(2, 'stormy'), { fails: () => true, runsMax: 0 }).runs).toBe(0);
   });
 
   test('is told apart from another by invariant, step and expectation', () => {
@@ -208,7 +211,30 @@ describe('signmesh sim', () => {
     expect(await command('--seed', '4', '--trace')).toEqual(trace);
   });
 
+  test('keeps seeds that reach a rare landmark, and varies each of them once', () => {
+    const kept = new KeptSeeds();
+    const finished = (seed: number, reached: readonly Landmark[]): Finished => {
+      return { world: 'signing', seed, profile: 'calm', verdict: { kind: 'passed' }, tookMs: 1, landmarks: reached };
+    };
+    for (let seed = 1; seed <= 100; seed += 1) {
+      const rare: Landmark[] = seed === 7 || seed === 9 ? ['a key is closed', 'a write is refused'] : [];
+      kept.add(finished(seed, ['ACCEPTED>BACKEND_COMPLETED', ...rare]));
+    }
+    const varied = kept.variations();
+    expect([...new Set(varied.map(({ seed }) => seed))]).toEqual([7, 9]);
+    expect(varied.filter(({ seed }) => seed === 7).map(({ variation }) => variation)).toEqual([1, 2, 3, 4]);
+  });
+
+  test('a variation has the clients of its seed, and other faults and times', () => {
+    const [one, other] = [randomScenario(5, 'stormy'), randomScenario(5, 'stormy', 1)];
+    expect(other.clients.c1).toEqual(one.clients.c1);
+    expect(other.faults).not.toEqual(one.faults);
+    expect(other.cluster.seed).not.toBe(one.cluster.seed);
+    expect(randomScenario(5, 'stormy', 1)).toEqual(other);
+  });
+
   test('refuses what makes no sense, by the option', async () => {
+    await expect(command('--variation', '2')).rejects.toThrow('--seed');
     await expect(command('--seeds', 'many')).rejects.toThrow(/--seeds.*number/);
     await expect(command('--profile', 'sunny')).rejects.toThrow(/calm, stormy, hostile, malformed, all/);
     await expect(command('--trace')).rejects.toThrow('--seed');

@@ -39,7 +39,7 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'equivalent',
     'a suspicion only orders draws; it then lasts longer',
   ],
-  "coordinator/cluster/suspects.ts: suspects.get(nodeId)?.reason === 'silent'": [
+  "coordinator/cluster/suspects.ts: reason === 'silent' || reason === 'slow'": [
     'equivalent',
     'a suspicion only orders draws',
   ],
@@ -206,10 +206,6 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'out of reach',
     'gateways alone send it, for themselves: test/coordinator/wallet-keys.test.ts',
   ],
-  'coordinator/keystores/frost.ts: !nonces.some((nonce) => nonce.nodeId === nodeId)': [
-    'behind another',
-    'isSigner of signing/partials.ts',
-  ],
   'coordinator/keystores/registry.ts: !name': ['equivalent', 'an assertion: every scheme has a keystore'],
   'coordinator/sandbox-calls.ts: !isSandbox': [
     'out of reach',
@@ -274,7 +270,7 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'the simulated gateway orders every session: test/coordinator/gateway-orders.test.ts',
   ],
   'coordinator/signing/gateway-orders.ts: refusers.size === 0': ['equivalent', 'the wording of a message'],
-  'coordinator/signing/partials.ts: culprits.length === 0': [
+  'coordinator/signing/partials.ts: culprits.length === 0 && dealersAtFault(attempt).length === 0': [
     'behind another',
     'an assertion: right partials make a right signature',
   ],
@@ -410,4 +406,58 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'equivalent',
     'narrows a type: the actors send no such input here',
   ],
+  'coordinator/cluster/nonce-commitments.ts: pool.nonces.length < pool.batch / 8': [
+    'equivalent',
+    'batches that do not grow cost more requests',
+  ],
+  'coordinator/dkg/node-answers.ts: message.attempt !== record.ceremony.attempt || !isOpen(record.state) || expireDkg(turn)':
+    ['behind another', 'takeAsked knows the requests of this attempt alone, and evidence is verified for this attempt'],
+  'coordinator/dkg/round.ts: !turn.persisted': ['behind another', 'advanceDkg begins with the same test'],
+  'coordinator/dkg/round.ts: work.flights.has(`${dealer}/dkgSeal`)': [
+    'behind another',
+    'ask (requests.ts) sends no second request of a kind to a node',
+  ],
+  'coordinator/dkg/round.ts: verified.length === record.ceremony.verified.length': [
+    'equivalent',
+    'the record is written again with the same pairs',
+  ],
+  "coordinator/finalizing.ts: state.calls.length === 0 && said.kind !== 'closeCall'": [
+    'equivalent',
+    'without a call an actor ignores the message, and stays in memory',
+  ],
+  "coordinator/reading.ts: sessionId !== ''": [
+    'out of reach',
+    'the signing search reads no sessions; the wallets world and the gateway’s tests do',
+  ],
+  'coordinator/reading.ts: !isKind(kind) || limit < 1 || limit > sessionsPageMax': [
+    'out of reach',
+    'the signing search reads no sessions; the wallets world and the gateway’s tests do',
+  ],
+  'coordinator/reading.ts: call !== undefined': [
+    'out of reach',
+    'the signing search reads no sessions; the wallets world and the gateway’s tests do',
+  ],
+  "coordinator/reading.ts: input.kind !== 'message' || !isLocal(input.message) || input.message.kind !== 'readCall'": [
+    'equivalent',
+    'narrows a type: the actors send no such input here',
+  ],
+  "coordinator/reading.ts: input.kind === 'loadFailed'": [
+    'out of reach',
+    'the signing search reads no sessions; the wallets world and the gateway’s tests do',
+  ],
+  "coordinator/reading.ts: input.kind !== 'loaded'": [
+    'equivalent',
+    'narrows a type: the actors send no such input here',
+  ],
+  'nodes/dkg/dealing.ts: token !== undefined': [
+    'equivalent',
+    'an assertion: a token, or a vendor, that is asked to make a key makes it or fails',
+  ],
+  "nodes/dkg/dkg-actor.ts: next.phase === 'final'": ['equivalent', 'the actor leaves memory when it is idle'],
+  'nodes/signer/nonce-secrets.ts: coordinatorBoot !== this.#coordinatorBoot': [
+    'behind another',
+    'the first request of another boot voids the pools, and numbers never repeat',
+  ],
+  'nodes/signer/signing-keys.ts: path.length === 0': ['equivalent', 'a path without steps derives the key itself'],
+  'nodes/vendor/order-actor.ts: name === undefined': ['equivalent', 'an assertion: its address names its order'],
 };

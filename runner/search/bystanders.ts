@@ -1,0 +1,72 @@
+/**
+ * Clients that call the sessions and keys of others while those are busy: several calls wait in one session at once, more than it
+ * may keep waiting in some runs, and a session ends, is resumed or is taken over while others wait in it.
+ *
+ * They insist on nothing, leave the making of a wallet's key alone, and never fix a dealer of a key whose client supplies one.
+ */
+import type { Step } from '../scenario/format.ts';
+import type { Draw } from './draw.ts';
+import type { Swarm } from './profiles.ts';
+import type { KeyPlan } from './random-steps.ts';
+
+type Call<K = Step> = K extends { step: string } ? Omit<K, 'step'> : never;
+
+/** A signing session that another client begins, and its key. */
+export interface BusySession {
+  readonly session: string;
+  readonly key: KeyPlan;
+}
+
+/** By client: none in most runs. */
+export function bystanders(
+  swarm: Swarm,
+  keys: readonly KeyPlan[],
+  sessions: readonly BusySession[],
+  draw: Draw,
+): Readonly<Record<string, readonly Step[]>> {
+  const clients: Record<string, readonly Step[]> = {};
+  if (!draw.chance(0.35) || sessions.length === 0) return clients;
+  for (let count = draw.int(1, 3), index = 1; index <= count; index += 1) {
+    const name = `b${index}`;
+    const steps: Step[] = [];
+    const add = (call: Call) => void steps.push({ step: `${name}-${steps.length + 1}`, ...call } as Step);
+    // Most meet at one session.
+    const busy = draw.pick(sessions);
+    for (let left = draw.int(2, 6); left > 0; left -= 1) {
+      add({ wait: { ms: draw.pick([1, 3, 10, Math.ceil(swarm.phaseMs / 5)]) } });
+      add(
+        draw.chance(0.2)
+          ? aboutKey(draw.pick(keys), draw)
+          : aboutSession(draw.chance(0.7) ? busy : draw.pick(sessions), draw),
+      );
+    }
+    clients[name] = steps;
+  }
+  return clients;
+}
+
+function aboutSession({ session, key }: BusySession, draw: Draw): Call {
+  const node = draw.int(1, key.totalNodes);
+  switch (draw.pick(['step', 'step', 'whole', 'whole', 'resume', 'inspect', 'preview', 'close'] as const)) {
+    case 'step':
+      return { call: 'submit_signature_share', session, node };
+    case 'whole':
+      return { call: 'submit_signature_share', session };
+    case 'resume':
+      return { call: 'resume_session', session, token: draw.pick(['latest', 'first']), witness: draw.chance(0.7) };
+    case 'inspect':
+      return { call: 'inspect_session', session };
+    case 'preview':
+      return { call: 'preview_partial', session, node };
+    case 'close':
+      if (!key.wallet) return { call: 'inspect_session', session: key.session };
+      return { call: 'close_key', session: key.session, ...(!key.closes && { clients_only: true }) };
+  }
+}
+
+function aboutKey({ session, totalNodes, supplied, wallet }: KeyPlan, draw: Draw): Call {
+  if (supplied.length > 0 || wallet || draw.chance(0.3)) return { call: 'inspect_session', session };
+  if (draw.chance(0.3)) return { call: 'resume_session', session, token: 'latest' };
+  const [sender, recipient] = [draw.int(0, totalNodes), draw.int(0, totalNodes)];
+  return { call: 'exchange_dkg_shares', session, sender, recipient };
+}
