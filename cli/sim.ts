@@ -164,7 +164,10 @@ async function search(flags: Flags): Promise<number> {
     return flags.keepGoing === true;
   };
   await runAll(tasks, { crypto, jobs, finished });
-  const mayVary = flags.world === 'signing' && tasks.length >= landmarkRunsMin && (exitCode === exitCodes.ok || flags.keepGoing === true);
+  const mayVary =
+    flags.world === 'signing' &&
+    tasks.length >= landmarkRunsMin &&
+    (exitCode === exitCodes.ok || flags.keepGoing === true);
   const variations = mayVary ? kept.variations() : [];
   progress.extend(variations.length);
   await runAll(variations, { crypto, jobs, finished });

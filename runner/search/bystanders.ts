@@ -7,15 +7,9 @@
 import type { Step } from '../scenario/format.ts';
 import type { Draw } from './draw.ts';
 import type { Swarm } from './profiles.ts';
-import type { KeyPlan } from './random-steps.ts';
+import type { BusySession, KeyPlan } from './random-steps.ts';
 
 type Call<K = Step> = K extends { step: string } ? Omit<K, 'step'> : never;
-
-/** A signing session that another client begins, and its key. */
-export interface BusySession {
-  readonly session: string;
-  readonly key: KeyPlan;
-}
 
 /** By client: none in most runs. */
 export function bystanders(

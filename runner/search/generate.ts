@@ -5,11 +5,11 @@
  * It is a scenario like any other: a run that fails is saved as a file and runs again from it.
  */
 import type { CheckedScenario, ClusterConstant, Step } from '../scenario/format.ts';
-import { type BusySession, bystanders } from './bystanders.ts';
+import { bystanders } from './bystanders.ts';
 import { Draw } from './draw.ts';
 import { drawSwarm, type Profile, type Swarm } from './profiles.ts';
 import { randomFaults, tokenFaults, vendorFaults } from './random-faults.ts';
-import { ClientPlan, drawKeys, type KeyPlan, keyTerms, type SharedIntent } from './random-steps.ts';
+import { type BusySession, ClientPlan, drawKeys, type KeyPlan, keyTerms, type SharedIntent } from './random-steps.ts';
 
 /** Faults begin before the end of their phase, and the last of them is over by then. */
 const breathMs = 50;

@@ -4,7 +4,6 @@
  */
 import type { ownKeystores, Step } from '../scenario/format.ts';
 import { alterationOfCall } from './alterations.ts';
-import type { BusySession } from './bystanders.ts';
 import type { Draw } from './draw.ts';
 import type { Story, Swarm } from './profiles.ts';
 
@@ -30,6 +29,12 @@ export interface KeyPlan {
 
 /** What a client asks of a key. */
 type SigningTerms = Pick<Extract<Step, { call: 'sign' }>, 'key' | 'keystore' | 'path' | 'approval' | 'message'>;
+
+/** A signing session that a client begins, and its key. */
+export interface BusySession {
+  readonly session: string;
+  readonly key: KeyPlan;
+}
 
 /** An intent that several clients want signed. */
 export interface SharedIntent {
