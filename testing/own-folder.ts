@@ -49,11 +49,16 @@ function isAbandoned(folder: string): boolean {
   }
 }
 
-/** `up` ends when its parent does, and its children with it; they get a short time for that. */
+/**
+ * `up` ends when its parent does, and its children with it; they get a short time for that. A process removes its record before
+ * it ends, so those once seen are waited for.
+ */
 async function clear(folder: string): Promise<void> {
   const untilMs = performance.now() + endsWithinMs;
+  const seen = new Map<number, ProcessIdentity>();
   for (;;) {
-    const left = processesOf(join(folder, 'data', 'run')).filter(isRunning);
+    for (const process of processesOf(join(folder, 'data', 'run'))) seen.set(process.pid, process);
+    const left = [...seen.values()].filter(isRunning);
     if (left.length === 0) break;
     const isLate = performance.now() > untilMs;
     for (const process of left) {

@@ -1,6 +1,6 @@
 /** Vaults on a real cluster: keys by DKG, signatures that independent libraries verify, and shares that are gone. */
 import { createHash, createPublicKey, verify as nodeVerify } from 'node:crypto';
-import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import { HDKey } from '@scure/bip32';
@@ -181,17 +181,27 @@ async function sealed(nodeId: number, key: string): Promise<Buffer | undefined> 
   return value && Buffer.from(value);
 }
 
-/** Made at a moment at which the node, still writing, has removed no file. */
+/**
+ * Made at a moment at which the node, still writing, has added and removed no file, nor said so in its manifest: a copy
+ * whose manifest names a file that was not there yet cannot be opened.
+ */
 function copyOf(store: string): string {
   for (;;) {
     const copy = join(temporaryFolder(), 'store');
     try {
+      const before = layoutOf(store);
       cpSync(store, copy, { recursive: true });
-      return copy;
+      if (layoutOf(store) === before) return copy;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
   }
+}
+
+function layoutOf(store: string): string {
+  const names = readdirSync(store).sort();
+  const manifests = names.filter((name) => name.startsWith('MANIFEST'));
+  return [...names, ...manifests.map((name) => statSync(join(store, name)).size)].join();
 }
 
 /** Read at a moment at which the node, still writing, has added and removed none. */
