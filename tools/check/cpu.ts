@@ -7,7 +7,7 @@ import { readIfThere } from '../../cli/common/files.ts';
  * What `npm test` and the tiers may take, in CPU seconds of every process together: half as much again as they took with
  * two cores that many programs shared.
  */
-export const cpuLimitsS = { fast: 300, redis: 240, system: 1400, all: 1800 } as const;
+export const cpuLimitsS = { fast: 270, redis: 220, system: 900, all: 1250 } as const;
 export type CpuLimited = keyof typeof cpuLimitsS;
 
 export function isCpuLimited(name: string): name is CpuLimited {
