@@ -1,6 +1,6 @@
 /** Vaults on a real cluster: keys by DKG, signatures that independent libraries verify, and shares that are gone. */
 import { createHash, createPublicKey, verify as nodeVerify } from 'node:crypto';
-import { cpSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import { HDKey } from '@scure/bip32';

@@ -246,7 +246,9 @@ test('what a killed test leaves behind, the next one clears away', async () => {
   await new Promise((resolve) => createInterface({ input: child.stdout }).once('line', resolve));
   const folders = readdirSync(parent).map((name) => join(parent, name));
   const abandoned = folders.find((folder) => !living.dataDir.startsWith(folder))!;
-  const pids = (JSON.parse(readFileSync(join(abandoned, 'data/run/ready.json'), 'utf8')) as { pids: Record<string, number> }).pids;
+  const pids = (
+    JSON.parse(readFileSync(join(abandoned, 'data/run/ready.json'), 'utf8')) as { pids: Record<string, number> }
+  ).pids;
   child.kill('SIGKILL');
   await new Promise((resolve) => child.once('exit', resolve));
   const next = await makeOwnFolder(parent);
