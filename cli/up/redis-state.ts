@@ -4,6 +4,7 @@
  */
 import { deserialize, serialize } from 'node:v8';
 import type { Redis as RedisClient } from 'ioredis';
+import { ControlError } from '../../faults/control.ts';
 import { luaCommand, luaScript } from '../../redis/lua.ts';
 
 /** Access tokens and the clusters' names on it: what outlives a reset. */
@@ -19,9 +20,20 @@ const clear = luaScript<Keyless<{ readonly retained: readonly string[] }>, strin
 
 type Dump = readonly (readonly [key: Buffer, remainingMs: number, value: Buffer])[];
 
-/** As bytes for a file. */
-export async function dumpRedis(url: string): Promise<Buffer> {
-  const flat = await withRedis(url, (redis) => luaCommand(redis, dump, 'buffers')({}, {}));
+/** What Redis may use, in bytes: while all of it is copied in one step, it serves no other command, and this process holds it twice. */
+const dumpedBytesMax = 512 * 1024 * 1024;
+
+/** As bytes for a file. Throws ControlError when Redis holds too much. */
+export async function dumpRedis(url: string, bytesMax = dumpedBytesMax): Promise<Buffer> {
+  const flat = await withRedis(url, async (redis) => {
+    const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
+    if (used > bytesMax) {
+      const [has, most] = [used, bytesMax].map((bytes) => Math.ceil(bytes / 1024 / 1024));
+      const message = `Redis uses ${has} MiB, and a snapshot takes at most ${most}: reset the sandbox, or take snapshots of a smaller one`;
+      throw new ControlError({ code: 'conflict', message });
+    }
+    return luaCommand(redis, dump, 'buffers')({}, {});
+  });
   const entries: [Buffer, number, Buffer][] = [];
   for (let index = 0; index + 2 < flat.length; index += 3) {
     entries.push([flat[index] as Buffer, flat[index + 1] as number, flat[index + 2] as Buffer]);

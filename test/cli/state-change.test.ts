@@ -14,6 +14,12 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
+test('a Redis that holds too much for a snapshot is not copied, and the refusal says what to do', async () => {
+  await expect(dumpRedis(server.url, 1_000)).rejects.toThrow(
+    /^Redis uses \d+ MiB, and a snapshot takes at most 1: reset/,
+  );
+});
+
 /** A port without a listener: a change there fails, like one that is interrupted. */
 const unreachable = 'redis://127.0.0.1:9';
 
