@@ -50,6 +50,7 @@ import type {
 import { tableOf } from './report/table.ts';
 import { targetsOf } from './report/targets.ts';
 import { type SimulationRate, simulationRates } from './simulation/rates.ts';
+import { transferRates } from './simulation/transfers.ts';
 import { type StartRates, startRates } from './start/starts.ts';
 import { walletPhases } from './wallet/phases.ts';
 
@@ -88,12 +89,13 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
   const base = { schema: 'signmesh-bench/1', startedAt, model, options, environment: where } as const;
   const withoutCluster = async () => ({
     simulation: options.parts.includes('simulation') ? simulationRates(options.referenceMs, say) : [],
+    transfers: options.parts.includes('simulation') ? await transferRates(options.referenceMs, say) : undefined,
     recon: options.parts.includes('recon') ? await reconRate(options.reconRows, say) : undefined,
     reconRedis: options.parts.includes('recon-redis') ? await reconRedisRate(options.reconRows, say) : undefined,
     start: await measureStart(options, say),
   });
   if (options.parts.every((part) => ['recon', 'recon-redis', 'simulation', 'start'].includes(part))) {
-    const { simulation, recon, reconRedis, start } = await withoutCluster();
+    const { simulation, transfers, recon, reconRedis, start } = await withoutCluster();
     const none = {
       signing: [],
       floor: undefined,
@@ -115,12 +117,13 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       loadavgAfter: loadAverages(),
       references: undefined,
       simulation,
+      transfers,
       recon,
       reconRedis,
       start,
       memoryIdle: {},
       correctness: { ...nothingSigned, holds: allVerify(simulation) },
-      targets: targetsOf({ ...none, references: undefined, cores: where.cores, simulation, start }),
+      targets: targetsOf({ ...none, references: undefined, cores: where.cores, simulation, transfers, start }),
     };
   }
   say('bench: starting a cluster of its own …');
@@ -144,7 +147,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
     bench.stop();
     await cluster.stop();
     const references = options.parts.includes('reference') ? await measureReferences(options, say) : undefined;
-    const { simulation, recon, reconRedis, start } = await withoutCluster();
+    const { simulation, transfers, recon, reconRedis, start } = await withoutCluster();
     const {
       signingPhases: signing,
       floor,
@@ -173,6 +176,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       bare,
       references,
       simulation,
+      transfers,
       recon,
       reconRedis,
       start,
@@ -181,7 +185,20 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       generator,
       correctness: { ...correctness, holds: correctness.holds && allVerify(simulation) },
       targets: targetsOf({
-        ...{ signing, floor, dkg, wallet, events, overload, deliveries, bare, references, simulation, start },
+        ...{
+          signing,
+          floor,
+          dkg,
+          wallet,
+          events,
+          overload,
+          deliveries,
+          bare,
+          references,
+          simulation,
+          transfers,
+          start,
+        },
         ...{ generator, memory: memoryAfter, cores: where.cores },
       }),
     };

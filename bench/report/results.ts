@@ -16,6 +16,7 @@ import type { CryptographyRates } from '../reference/cryptography.ts';
 import type { NobleRates } from '../reference/noble.ts';
 import type { Rate } from '../reference/repeat.ts';
 import type { SimulationRate } from '../simulation/rates.ts';
+import type { TransferRates } from '../simulation/transfers.ts';
 import type { StartRates } from '../start/starts.ts';
 import type { Environment } from './environment.ts';
 import type { BenchOptions, DoorName, SigningScheme } from './options.ts';
@@ -119,6 +120,8 @@ export interface Results {
   readonly references: References | undefined;
   /** Empty when it was not measured. */
   readonly simulation: readonly SimulationRate[];
+  /** Simulated transfers beside simulated signatures; undefined: not measured. */
+  readonly transfers: TransferRates | undefined;
   /** undefined: not measured. */
   readonly recon: ReconRate | undefined;
   readonly reconRedis: ReconRate | undefined;

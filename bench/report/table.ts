@@ -118,6 +118,7 @@ export function tableOf(results: Results): string {
   if (reconRedis !== undefined) lines.push(...reconLines('both sides in Redis', reconRedis));
   if (results.start !== undefined) lines.push(...startLines(results.start));
   if (results.simulation.length > 0) lines.push(...simulationLines(results.simulation));
+  if (results.transfers !== undefined) lines.push(...transferLines(results.transfers));
   if (Object.keys(results.memory).length > 0) lines.push(...processLines(results));
   lines.push('', 'Aims', '');
   lines.push(
@@ -251,6 +252,15 @@ function simulationLines(simulation: Results['simulation']): string[] {
         `${rate.verified} of ${rate.signatures}`,
       ]),
     ),
+  ];
+}
+
+function transferLines(rates: NonNullable<Results['transfers']>): string[] {
+  const { transfers, cpuMsPerTransfer, cpuMsPerSignature, ratio } = rates;
+  return [
+    '',
+    `Whole simulated transfers, one thread, model of cryptography: ${transfers}, ${cpuMsPerTransfer.toFixed(2)} ms of CPU each; ` +
+      `a simulated signature ${cpuMsPerSignature.toFixed(2)} ms: per CPU second ${ratio.toFixed(2)} of the signatures`,
   ];
 }
 

@@ -5,17 +5,19 @@ import type { Results, Target } from './results.ts';
 
 const mib = 1024 * 1024;
 
-type Measured = RatioInput & Pick<Results, 'events' | 'generator' | 'overload' | 'simulation' | 'start' | 'memory'>;
+type Measured = RatioInput &
+  Pick<Results, 'events' | 'generator' | 'overload' | 'simulation' | 'transfers' | 'start' | 'memory'>;
 
 /** Those that this run has measured. */
 export function targetsOf(measured: Measured): Target[] {
-  const { wallet, events, generator, overload, simulation, start, memory } = measured;
+  const { wallet, events, generator, overload, simulation, transfers, start, memory } = measured;
   const targets: Target[] = [
     ...ratiosOf(measured),
     ...listTargets(wallet),
     ...eventTargets(events),
     ...overload.flatMap(overloadTargets),
     ...simulationTargets(simulation),
+    ...transferTargets(transfers),
     ...startTargets(start),
     ...generator.map(({ api, ratio }) => ({
       name: `capacity of the load generator over ${api}, by CPU`,
@@ -107,6 +109,14 @@ function simulationTargets(simulation: Results['simulation']): Target[] {
     target('simulated scenarios, model, one core', busy.scenariosPerSecond.median, 1_000, '/s'),
     target('virtual to wall time, mostly waiting', waiting.virtualToWall.median, 10_000, ':1'),
   ];
+}
+
+/** Transfers and signatures in one thread, with the model of cryptography. */
+function transferTargets(transfers: Results['transfers']): Target[] {
+  if (transfers === undefined) return [];
+  const { ratio } = transfers;
+  const name = 'simulated transfers, model, per CPU second';
+  return [{ name, aim: '0.25 of simulated signatures', got: ratio.toFixed(2), met: ratio >= 0.25 }];
 }
 
 /** Lists beside each other. */

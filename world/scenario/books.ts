@@ -4,7 +4,9 @@
  */
 import type { CustodyBook } from '../../runner/scenario/custody-book.ts';
 import type { QuestionName, Questions, ScenarioWorld } from '../../runner/scenario/world.ts';
+import { releasedVerifier, type SignatureVerifier } from '../../sim/invariants/verifier.ts';
 import { type BookedIntent, checkMoney, checkWebhook } from '../invariants/books.ts';
+import { type BroadcastIntent, checkBroadcast, type SigningWallet } from '../invariants/broadcasts.ts';
 import type { ToldEvent, ToldWallet } from '../invariants/documented-ledger.ts';
 
 export interface ScenarioBooks {
@@ -12,6 +14,8 @@ export interface ScenarioBooks {
   readonly book: CustodyBook;
   /** One principal of each tenant. */
   readonly readers: readonly string[];
+  /** How signatures of transactions are verified; with @noble/curves by default. */
+  readonly verify?: SignatureVerifier;
   /** How long what is under way may take to end. */
   readonly settleMs: number;
 }
@@ -20,18 +24,33 @@ const pollMs = 250;
 const resting = new Set([...['pending_approval', 'completed', 'denied', 'rejected', 'expired', 'cancelled', 'failed']]);
 
 /** Waits until intents rest and webhooks have what they are to get, and returns what is wrong. */
-export async function brokenBooks({ world, book, readers, settleMs }: ScenarioBooks): Promise<string[]> {
+export async function brokenBooks({
+  world,
+  book,
+  readers,
+  verify = releasedVerifier,
+  settleMs,
+}: ScenarioBooks): Promise<string[]> {
   const faults: string[] = [];
   const beganMs = world.nowMs();
   const isLate = () => world.nowMs() - beganMs >= settleMs;
   for (const by of readers) {
-    let intents = await readAll<BookedIntent>(world, by, '/v1/transaction-intents', 'transaction_intents');
+    let intents = await readAll<BookedIntent & BroadcastIntent>(
+      world,
+      by,
+      '/v1/transaction-intents',
+      'transaction_intents',
+    );
     while (!isLate() && intents.some(({ status }) => !resting.has(status))) {
       await paused(world);
       intents = await readAll(world, by, '/v1/transaction-intents', 'transaction_intents');
     }
     const events = await readAll<ToldEvent>(world, by, '/v1/events', 'events');
-    const wallets = await readAll<ToldWallet>(world, by, '/v1/wallets', 'wallets');
+    const wallets = await readAll<ToldWallet & SigningWallet>(world, by, '/v1/wallets', 'wallets');
+    for (const intent of intents) {
+      const wallet = wallets.find(({ id }) => id === intent.wallet_id);
+      if (wallet !== undefined) faults.push(...checkBroadcast(intent, wallet, verify));
+    }
     // What moved between the reads is read again: nothing is under way any more.
     const again = await readAll<ToldEvent>(world, by, '/v1/events', 'events');
     if (again.length === events.length) faults.push(...checkMoney({ wallets, intents, events }));

@@ -117,7 +117,7 @@ class CustodyRun {
   /** The run has passed: faults end, and what should come about in the end does, or a checker says that it does not. */
   async #settle(world: ScenarioWorld, principals: readonly string[]): Promise<Verdict> {
     this.#world.cluster.heal();
-    const books = { world, book: this.#custody, readers: readersOf(principals), settleMs };
+    const books = { world, book: this.#custody, readers: readersOf(principals), verify: this.#verify, settleMs };
     const texts = await this.#world.run(brokenBooks(books), 10 * settleMs);
     const atMs = this.#world.cluster.scenarioMs;
     for (const text of texts) this.#violate('books-right', text, atMs);
