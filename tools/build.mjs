@@ -12,8 +12,10 @@
  */
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync } from 'node:zlib';
 import { build, transform } from 'esbuild';
 import { packPage } from '../report/html/pack.mjs';
 import { thinMap } from './thin-maps.mjs';
@@ -96,7 +98,7 @@ async function main(out) {
     minifyWhitespace: true,
     minifySyntax: true,
     // A crash prints the line that threw.
-    lineLimit: 500,
+    lineLimit: 1000,
     sourcemap: 'linked',
     sourcesContent: false,
     legalComments: 'none',
@@ -119,7 +121,7 @@ async function main(out) {
     target: 'es2022',
     minifyWhitespace: true,
     minifySyntax: true,
-    lineLimit: 500,
+    lineLimit: 1000,
     legalComments: 'none',
     metafile: true,
     logLevel: 'warning',
@@ -152,6 +154,9 @@ async function main(out) {
   if (process.env.METAFILE) writeFileSync(process.env.METAFILE, JSON.stringify(metafile));
 }
 
+/** The parser of HTTP of undici, a WebAssembly module, compressed. */
+const parser = createRequire(import.meta.url)('../node_modules/undici/lib/llhttp/llhttp_simd-wasm.js');
+
 /**
  * Modules of packages that go into the bundles as another text.
  *
@@ -182,6 +187,9 @@ const replaced = {
   'undici/lib/dispatcher/client-h2.js': unused('HTTP/2 of undici'),
   // Its parser twice, for machines with and without SIMD; Node.js 20 runs on none without.
   'undici/lib/llhttp/llhttp-wasm.js': `module.exports = require('./llhttp_simd-wasm.js');`,
+  'undici/lib/llhttp/llhttp_simd-wasm.js': `
+    const { brotliDecompressSync } = require('node:zlib');
+    module.exports = brotliDecompressSync(Buffer.from('${brotliCompressSync(parser).toString('base64')}', 'base64'));`,
   // A client of gRPC has one address here: no choice among several.
   '@grpc/grpc-js/build/src/load-balancer-outlier-detection.js': 'exports.setup = () => undefined;',
   '@grpc/grpc-js/build/src/load-balancer-weighted-round-robin.js': 'exports.setup = () => undefined;',
