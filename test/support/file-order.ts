@@ -51,6 +51,7 @@ export const longFiles: readonly string[] = [
   'test/cli/up.test.ts',
   'test/survival/vaults-killed.test.ts',
   'test/survival/money-random.test.ts',
+  'test/fault-injection/sandbox-control-live.test.ts',
   'test/redis/redis-cluster.test.ts',
   'test/load/load.test.ts',
   'test/sim/planted-checks.test.ts',
