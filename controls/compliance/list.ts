@@ -1,6 +1,6 @@
 /**
- * Compliance lists as they are kept and as they are searched. A version's entries never change; a process indexes them
- * once, and a screening is a few set lookups, however long the lists are.
+ * Compliance lists as stored and as indexed. A version's entries never change; a process indexes them once, so a screening is a
+ * few set lookups for lists of any length.
  */
 import type { NetworkId } from '../../networks/networks.ts';
 import type { RecordType } from '../../store/contract.ts';
@@ -47,7 +47,7 @@ export interface IndexedList {
   readonly name: string;
   readonly kind: ListKind;
   readonly entryCount: number;
-  /** What was listed, by what it is found under. */
+  /** The listed entries, by their search key. */
   readonly byAddress: ReadonlyMap<string, string>;
   readonly byName: ReadonlyMap<string, string>;
 }

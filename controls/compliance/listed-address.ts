@@ -1,10 +1,10 @@
-/** Addresses in lists and screenings: one that is no address would never be found, and must not look clear. */
+/** Validates addresses in lists and screenings: an invalid one would never match, and must not count as clear. */
 import { type AddressProblem, addressProblem } from '../../networks/addresses.ts';
 import { type NetworkId, networkIds } from '../../networks/networks.ts';
 
 /**
- * What is wrong with an address of one network, or (null) of any. An address of another network of the same kind (a main
- * network's) is none of ours and may be listed for any.
+ * The fault of an address of one network, or (null) of any. An address of another network of the same kind (a main network's)
+ * is none of ours and may be listed for any.
  */
 export function listedAddressProblem(network: NetworkId | null, address: string): AddressProblem | undefined {
   if (network !== null) return addressProblem(network, address);

@@ -1,6 +1,6 @@
 /**
- * The lists that hold for a tenant now. Which they are is read every time (one small record, with the other judges'); a
- * version's entries are read once per process.
+ * The lists in force for a tenant. Each request reads their names and versions (one small record for all evaluators); a process
+ * reads a version's entries once.
  */
 import type { RequestContext } from '../../api/route.ts';
 import type { TenantStore } from '../../store/contract.ts';
@@ -13,12 +13,12 @@ import { builtInLists } from './test-lists.ts';
 const cachedEntriesMax = 300_000;
 const indexedLists = storeCache<IndexedList>(cachedEntriesMax);
 
-/** Clears the cache, since the store was put back to an earlier state. */
+/** Clears the cache after the store was restored to an earlier state. */
 export function evictLists(store: TenantStore): void {
   indexedLists(store).clear();
 }
 
-/** The lists of a tenant, its own and those that it started with and did not replace. */
+/** The lists of a tenant: its own, and the initial ones that it has not replaced. */
 export function listEntries(context: RequestContext, catalog: CatalogRecord): readonly ListEntry[] {
   const { tenant, principal } = context;
   const untouched = builtInLists(tenant, principal.environment)

@@ -1,8 +1,8 @@
 /**
- * What lists say of a subject. Pure.
+ * Matches a subject with lists. Pure.
  *
- * A match on a sanctions list or a deny list blocks, and nothing takes that back. A match on a watch list asks for a
- * review, unless an allow list knows the subject: an allow list clears what is merely watched, and never what is denied.
+ * A match on a sanctions list or a deny list always blocks. A match on a watch list requires a review, unless an allow list
+ * contains the subject: an allow list clears a watch match, but never a deny match.
  */
 import type { ScreeningDecision, ScreeningMatch } from '../../custody/intents/public.ts';
 import { networkIds } from '../../networks/networks.ts';
@@ -46,7 +46,7 @@ function matchesIn(
 ): ScreeningMatch[] {
   const entries: (string | undefined)[] = [];
   if (address !== null) {
-    // Who names no network asks about all of them.
+    // A screening without a network covers all networks.
     const asked = network === null ? networkIds : [network];
     for (const id of [anyNetwork, ...asked]) entries.push(list.byAddress.get(addressIndexKey(id, address)));
   }

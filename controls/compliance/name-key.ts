@@ -1,6 +1,6 @@
 /**
- * Names as they are compared: without what spellings of one name differ in. It is no phonetic and no fuzzy search: a
- * letter more or less, another transliteration or a missing middle name is another name.
+ * Normalizes names for comparison, so that spellings of one name are equal. It is neither a phonetic nor a fuzzy search:
+ * another letter, another transliteration or a missing middle name makes another name.
  */
 
 /** Letters that Unicode does not decompose, as the Latin ones they are commonly written with. */

@@ -1,4 +1,4 @@
-/** Screening an intent's destination: the first of the three judges. */
+/** Screens an intent's destination: the first of the three evaluators. */
 import { eventOf } from '../../api/event.ts';
 import type { RequestContext } from '../../api/route.ts';
 import type { EvaluatorResult, ScreeningResult, TransactionFacts } from '../../custody/intents/public.ts';
@@ -9,8 +9,8 @@ import { screenSubject } from './match.ts';
 import { screeningView } from './view.ts';
 
 /**
- * The report is part of the intent's evaluation, which the policy's decision writes. What is not clear is an event, too; a
- * clear screening shows in the intent's own events.
+ * The report is part of the intent's evaluation, which the policy's decision writes. Any other result than clear also makes an
+ * event; a clear screening shows in the intent's own events.
  */
 export async function screenTransaction(
   context: RequestContext,

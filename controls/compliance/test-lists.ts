@@ -13,7 +13,7 @@ import { type ListKind, type ListVersionRecord, listVersionId } from './list.ts'
 export interface TestList {
   readonly name: string;
   readonly kind: ListKind;
-  /** What a transfer to one of its addresses meets. */
+  /** The result of a transfer to one of its addresses. */
   readonly effect: string;
   readonly addresses: readonly { readonly network: NetworkId; readonly address: string }[];
   readonly names: readonly string[];

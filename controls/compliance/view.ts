@@ -17,7 +17,7 @@ export function screeningView({ screening, createdAtMs }: EvaluationRecord): obj
   };
 }
 
-/** The report: what was screened, against what, and what came of it. */
+/** The report: the subject, the lists, and the result. */
 export function reportView(record: EvaluationRecord): object {
   const { screening, subject, details, transaction, txId, createdAtMs } = record;
   const isIntent = txId.startsWith('txi_');

@@ -88,7 +88,7 @@ async function newestOf(context: RequestContext, { id, version }: ListEntry): Pr
   return list;
 }
 
-/** What a tenant starts with was never written down. */
+/** The initial lists of a tenant are not stored. */
 function isBuiltIn({ createdAtMs }: ListVersionRecord): boolean {
   return createdAtMs === 0;
 }

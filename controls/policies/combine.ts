@@ -1,14 +1,14 @@
-/** What several policies say together, and what no token could approve. Pure. */
+/** Combines the decisions of several policies, and detects approvals that no token could give. Pure. */
 import type { PolicyDecision, TransactionFacts } from '../../custody/intents/public.ts';
 import { strictest } from './evaluate.ts';
 
 const strength = { allow: 0, require_approval: 1, deny: 2 } as const;
 
 /**
- * The strictest of them: deny beats require_approval beats allow. Those that ask for approvals ask together, as several
- * rules of one policy do: the highest quorum, approvers whom all of them accept, the shortest time; where no approver could
- * satisfy that, it is a denial. The decision is the first policy's and names the others. Of several policies, rules are
- * named with theirs: ids of rules have no slash. At least one decision.
+ * The strictest decision: deny beats require_approval beats allow. Several approval requirements combine like several rules of
+ * one policy: the highest quorum, approvers whom all of them accept, the shortest time; if no approver could satisfy that, the
+ * decision is deny. The decision is the first policy's and names the others. Of several policies, rules are named with theirs:
+ * ids of rules have no slash. At least one decision.
  */
 export function strictestOf(decisions: readonly PolicyDecision[]): PolicyDecision {
   const [first, ...others] = decisions;
@@ -39,7 +39,7 @@ export function strictestOf(decisions: readonly PolicyDecision[]): PolicyDecisio
   };
 }
 
-/** Who makes an intent has no vote on it. Approvals that cannot come together without that vote are a denial. */
+/** The initiator of an intent has no vote on it. If the quorum is impossible without that vote, the decision is deny. */
 export function withVoters(
   { initiator }: Pick<TransactionFacts, 'initiator'>,
   decided: PolicyDecision,

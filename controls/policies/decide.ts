@@ -1,15 +1,14 @@
 /**
- * Deciding a transaction: the last of the three judges.
+ * Decides a transaction: the last of the three evaluators.
  *
  * The tenant's `default` policy, the wallet's and the one that an intent names are all evaluated, and the strictest
  * decision wins: a policy named in the request can only make the decision stricter.
  *
- * A version in mode dry_run decides nothing: what applies is the newest version of the same policy that is enforced. Where
- * there is none, that policy has no say. So a dry run can neither block a transfer nor let one through; its own verdict is
- * recorded beside the decision.
+ * A version in mode dry_run has no effect: the newest enforced version of the same policy applies. Without one, that policy is
+ * ignored. So a dry run can neither block nor allow a transfer; its own verdict is recorded beside the decision.
  *
- * The change of a decision holds what it rests on: the versions that it was made with, and what its rules have read of the
- * wallet's history and balance. When any of that changes first, the store refuses it, and it is made anew.
+ * The change of a decision contains guards for its inputs: the versions of policies, and the values that its rules read of the
+ * wallet's history and balance. If any of them changes first, the store refuses the change, and the decision is made again.
  */
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { RequestContext } from '../../api/route.ts';
@@ -79,17 +78,17 @@ async function policyInForce(context: RequestContext, name: string): Promise<Pol
   return { enforced, trial: newest.record.mode === 'dry_run' ? newest : undefined };
 }
 
-/** What all these policies read of the state, with what the score reads for them. */
+/** The state that all these policies read, including the reads of the score. */
 function readsOf(policies: readonly CompiledPolicy[], facts: TransactionFacts, risk: RiskResult): StateReads {
   const reads = mergeReads(...policies.flatMap(({ rules }) => rules.map(({ condition }) => condition.reads)));
   return mergeReads(reads, decisiveHabits(facts, risk, reads));
 }
 
-/** What a wallet that always wants a human asks for when its policy allows without one. */
+/** The approval of a wallet that always requires a human, when its policy requires none. */
 const humanApproval = { quorum: 1, approvers: [], timeoutS: approvalTimeoutDefaultS };
 const humanRule = 'wallet:human_required';
 
-/** The stricter of what the policy and the wallet ask for. */
+/** The stricter requirement of policy and wallet. */
 function withHuman({ wantsHuman }: TransactionFacts, decided: PolicyDecision): PolicyDecision {
   if (wantsHuman !== true || decided.decision !== 'allow') return decided;
   return {

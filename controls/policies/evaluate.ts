@@ -1,9 +1,9 @@
 /**
- * What a policy says of a transaction. Pure.
+ * Evaluates a policy for a transaction. Pure.
  *
- * Every rule is evaluated; their order means nothing. deny beats require_approval beats allow, and where nothing matches
- * the answer is deny. A rule that cannot be evaluated matches if it denies or asks for approval, and never if it allows.
- * What compliance blocks is denied whatever the rules say: a policy decides within what compliance leaves open.
+ * Every rule is evaluated; their order has no effect. deny beats require_approval beats allow, and without a match the result
+ * is deny. A rule that cannot be evaluated matches if it denies or requires approval, and never if it allows. A transaction
+ * that compliance blocks is denied regardless of the rules.
  */
 import type { PolicyDecision, PolicyTraceLine, ScreeningDecision } from '../../custody/intents/public.ts';
 import type { RuleInput } from '../rules/language.ts';

@@ -1,4 +1,4 @@
-/** The three judges and the receipt, as the intents room calls them. */
+/** The three evaluators and the receipt, behind the port of the intents module. */
 
 import type { Evaluators } from '../../custody/intents/public.ts';
 import { screenTransaction } from '../compliance/public.ts';

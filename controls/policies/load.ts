@@ -1,4 +1,7 @@
-/** The policies that hold for a tenant now: which, is read every time; a version is read and compiled once per store and process. */
+/**
+ * The policies in force for a tenant. Each request reads their names and versions; a version is read and compiled once per
+ * store and process.
+ */
 import type { RequestContext } from '../../api/route.ts';
 import type { TenantStore } from '../../store/contract.ts';
 import { type CatalogRecord, catalogOf, type PolicyEntry, versionKey } from '../rules/catalog.ts';
@@ -12,7 +15,7 @@ import { type PolicyVersionRecord, policyVersionType } from './record.ts';
 const cachedCharsMax = 1_000_000;
 const compiledPolicies = storeCache<CompiledPolicy>(cachedCharsMax);
 
-/** Clears the cache, since the store was put back to an earlier state. */
+/** Clears the cache after the store was restored to an earlier state. */
 export function evictPolicies(store: TenantStore): void {
   compiledPolicies(store).clear();
 }

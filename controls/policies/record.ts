@@ -1,4 +1,4 @@
-/** A policy as the store keeps it: one record a version, which never changes. Which versions hold, the catalog says. */
+/** A stored policy: one immutable record a version. The catalog lists the versions in force. */
 
 import type { RecordType } from '../../store/contract.ts';
 import { type ReplaceableVersion, replacedIndices } from '../rules/retained-versions.ts';
@@ -11,7 +11,7 @@ export type PolicyMode = (typeof policyModes)[number];
 export interface ApprovalTerms {
   /** How many must approve. */
   readonly quorum: number;
-  /** Who may; empty: any caller with the scope. */
+  /** Permitted approvers; empty: any caller with the scope. */
   readonly approvers: readonly string[];
   readonly timeoutS: number;
 }

@@ -1,4 +1,4 @@
-/** What a policy's author should know: rules that can make no difference (see ../rules/reachability.ts). Pure. */
+/** Warnings for a policy's author: rules without effect (see ../rules/reachability.ts). Pure. */
 import { follows } from '../rules/reachability.ts';
 import type { Rule } from '../rules/rule.ts';
 import { strictest } from './evaluate.ts';
@@ -30,7 +30,7 @@ export function warningsOf(rules: readonly CompiledRule[]): readonly PolicyWarni
   ];
 }
 
-/** Whether `other` makes `rule` pointless. Of two that say the same, the later one is the pointless one. */
+/** Whether `other` makes `rule` redundant. Of two equal rules, the later one is redundant. */
 function hides(other: CompiledRule, { rule, condition }: CompiledRule, isEarlier: boolean): boolean {
   if (!follows(condition, other.condition)) return false;
   const difference = strength[other.rule.effect] - strength[rule.effect];

@@ -71,7 +71,7 @@ async function replacedBy(context: RequestContext, before: PolicyEntry, after: P
   held.delete(after.enforcedVersion ?? 0);
   const records = await Promise.all([...held].map((version) => policyVersion(context, before.id, version)));
   return records.flatMap((record) =>
-    // What a tenant starts with was never written down.
+    // The initial policy of a tenant is not stored.
     record === undefined || record.createdAtMs === 0 ? [] : replaced(policyVersionType, record, context.nowMs),
   );
 }
@@ -91,7 +91,7 @@ function compileRules(rules: Body['rules']): readonly CompiledRule[] {
   }
   const seen = new Set<string>();
   const compiled = rules.flatMap((given, index): CompiledRule[] => {
-    // Each mistake costs time to find and to explain: what one answer does not name is not looked for.
+    // Finding and explaining each mistake costs time, so the check stops at the limit of one answer.
     if (issues.length >= issuesMax) return [];
     const field = `rules[${index}]`;
     if (seen.has(given.id))

@@ -1,9 +1,11 @@
-/** What a policy receipt says. docs/wallet-api.md explains how to verify one. */
+/** The claims of a policy receipt. docs/wallet-api.md explains how to verify one. */
 import type { PolicyDecision, RiskResult, TransactionFacts } from '../../custody/intents/public.ts';
 
 export const receiptIssuer = 'signmesh';
 
-/** Only a receipt of purpose `transaction_intent` stands for a decision on money, one of `vault_signature` on a message. */
+/**
+ * Only a receipt of purpose `transaction_intent` proves a decision about money; `vault_signature` proves one about a message.
+ */
 export type ReceiptPurpose = 'transaction_intent' | 'vault_signature' | 'evaluation';
 
 export interface ReceiptClaims {
@@ -18,7 +20,7 @@ export interface ReceiptClaims {
   readonly tenant: string;
   readonly decision: PolicyDecision['decision'];
   readonly policy: { readonly name: string; readonly id: string; readonly version: number };
-  /** The policies that decided beside it, where there were several. */
+  /** Further policies that decided, if any. */
   readonly also_policies?: readonly ReceiptClaims['policy'][];
   readonly matched_rules: readonly string[];
   readonly risk_score: number;

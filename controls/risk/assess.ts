@@ -1,4 +1,4 @@
-/** Scoring a transaction: the second of the three judges. */
+/** Scores a transaction: the second of the three evaluators. */
 
 import type { RequestContext } from '../../api/route.ts';
 import type { EvaluatorResult, RiskResult, ScreeningResult, TransactionFacts } from '../../custody/intents/public.ts';
@@ -10,8 +10,8 @@ import { currentRiskRules } from './load.ts';
 import { scoreOf } from './score.ts';
 
 /**
- * The score is part of the intent's evaluation, which the policy's decision writes. The change holds only what the
- * tenant's rules have read of the state; what the built-in factors read matters to some policies alone (decisive-factors.ts).
+ * The score is part of the intent's evaluation, which the policy's decision writes. The change has guards only for the state
+ * that the tenant's rules read; the reads of the built-in factors matter only to some policies (decisive-factors.ts).
  */
 export async function assessTransaction(
   context: RequestContext,

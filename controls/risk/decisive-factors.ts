@@ -1,9 +1,8 @@
 /**
- * What the built-in factors make of a wallet's balance and its habits, and when that could turn a decision. Pure.
+ * Determines when the built-in factors of a wallet's balance and history could change a decision. Pure.
  *
- * Many transfers of one wallet at a time change these readings for each other. Where the factors together cannot lift or
- * lower the score across a number that a policy asks for, the decision does not depend on them, and the transfers need
- * not wait for each other.
+ * Simultaneous transfers of one wallet change these values for each other. If the factors together cannot move the score across
+ * a threshold of a policy, the decision does not depend on them, and the transfers need not wait for each other.
  */
 import type { RiskResult, TransactionFacts } from '../../custody/intents/public.ts';
 import { type FieldRead, mergeReads, type StateReads } from '../rules/state-reads.ts';
@@ -15,13 +14,13 @@ const habits = builtInFactors.flatMap(({ code, points, reads }) =>
 );
 const habitCodes: ReadonlySet<string> = new Set(habits.map(({ code }) => code));
 
-/** What the factors read of the state, if the rules that were evaluated could say something else for it; else nothing. */
+/** The state reads of the factors, if they could change the result of the evaluated rules; else none. */
 export function decisiveHabits(facts: TransactionFacts, risk: RiskResult, rules: StateReads): StateReads {
   if (!turnsWithin(scoreRead(rules), scoreSpan(risk))) return new Map();
   return mergeReads(...habits.map(({ reads }) => new Map([[reads.field, reads.breaks(facts)]])));
 }
 
-/** The lowest and the highest score that other readings of the same transaction could give. */
+/** The lowest and the highest possible score of this transaction for other values of the state. */
 function scoreSpan({ factors }: RiskResult): { readonly low: bigint; readonly high: bigint } {
   const fixed = factors
     .filter(({ code }) => !habitCodes.has(code))

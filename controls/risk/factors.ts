@@ -1,8 +1,8 @@
 /**
- * The factors that every risk score is made of, before a tenant's own rules. docs/wallet-api.md shows this table.
+ * The built-in factors of every risk score, before a tenant's own rules. docs/wallet-api.md shows this table.
  *
- * What a wallet does by itself (its balance, its habits) adds up to less than 70, the score from which the default policy
- * asks for an approval: that takes a compliance match, a test amount or a rule of the tenant's own.
+ * The factors of a wallet's balance and history add up to less than 70, the score from which the default policy requires an
+ * approval: reaching it takes a compliance match, a test amount or a tenant's own rule.
  */
 import type { RiskFactor, ScreeningResult, TransactionFacts } from '../../custody/intents/public.ts';
 import type { TestOutcome } from '../../providers/port/test-triggers.ts';
@@ -20,7 +20,7 @@ export interface BuiltInFactor {
   readonly points: number;
   /** When it counts, for the docs. */
   readonly when: string;
-  /** What it found, or undefined when it does not count. */
+  /** Its evidence, or undefined when it does not count. */
   readonly find: (input: FactorInput) => string | undefined;
   /** Of a factor that counts what other transactions change at the same time: what it reads of that. */
   readonly reads?: { readonly field: StateField; readonly breaks: (facts: TransactionFacts) => readonly bigint[] };

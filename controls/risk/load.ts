@@ -1,4 +1,7 @@
-/** The risk rules that hold for a tenant now: which, is read every time; a version is read and compiled once per store and process. */
+/**
+ * The risk rules in force for a tenant. Each request reads their names and versions; a version is read and compiled once per
+ * store and process.
+ */
 import type { RequestContext } from '../../api/route.ts';
 import type { TenantStore } from '../../store/contract.ts';
 import { type CatalogEntry, catalogOf, versionKey } from '../rules/catalog.ts';
@@ -11,7 +14,7 @@ import type { CompiledRiskRule } from './score.ts';
 const cachedCharsMax = 500_000;
 const compiledRules = storeCache<CompiledRiskRule>(cachedCharsMax);
 
-/** Clears the cache, since the store was put back to an earlier state. */
+/** Clears the cache after the store was restored to an earlier state. */
 export function evictRiskRules(store: TenantStore): void {
   compiledRules(store).clear();
 }

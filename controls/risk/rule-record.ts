@@ -1,7 +1,7 @@
-/** A tenant's own risk rule, as the store keeps it: one record a version, which never changes. */
+/** A tenant's own risk rule as stored: one immutable record a version. */
 import type { RecordType, Versioned } from '../../store/contract.ts';
 
-/** `shadow`: shown in the factors with what it would add, counted nowhere. */
+/** `shadow`: shown in the factors with the points that it would add, but not counted. */
 export const riskRuleModes = ['enforce', 'shadow', 'disabled'] as const;
 export type RiskRuleMode = (typeof riskRuleModes)[number];
 export const riskActions = ['allow', 'review', 'deny'] as const;
@@ -15,7 +15,7 @@ export interface RiskRuleRecord extends Versioned {
   readonly when: string;
   /** -100 to 100. */
   readonly points: number;
-  /** What to do when it matches; null: what the score says. */
+  /** The action when it matches; null: the score's action. */
   readonly action: RiskAction | null;
   /** Of matching rules with an action the one with the lowest number decides; of equal ones the strictest. */
   readonly priority: number;

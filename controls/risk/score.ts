@@ -53,8 +53,7 @@ interface Match {
 }
 
 /**
- * A rule that cannot be evaluated counts when that makes the score higher or the action stricter: what is not known is a
- * risk, and never a relief.
+ * A rule that cannot be evaluated counts only if it makes the score higher or the action stricter.
  */
 function matchOf({ record, rule }: CompiledRiskRule, input: RuleInput): Match {
   const value = rule.evaluate(input);

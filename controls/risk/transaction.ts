@@ -1,4 +1,4 @@
-/** A transaction that a caller only asks about, made into the facts that judges see: by its intent, or spelled out. */
+/** Builds the facts for evaluators from a transaction in a request: from its intent, or given in full. */
 import Type, { type Static } from 'typebox';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { Metadata } from '../../api/metadata.ts';
@@ -28,7 +28,7 @@ export const subjectOfEvaluation = {
   transaction: Type.Optional(TransactionBody),
 } as const;
 
-/** `id`: what a transaction without an intent is called. Throws ServiceError 400 or 404. */
+/** `id`: the id of a transaction without an intent. Throws ServiceError 400 or 404. */
 export async function factsOfRequest(
   context: RequestContext,
   body: { readonly intent_id?: string | undefined; readonly transaction?: Static<typeof TransactionBody> | undefined },
@@ -73,7 +73,7 @@ async function factsOfTransaction(
   };
 }
 
-/** As the intent stands now; its amount may be set aside already, so it is counted as available. */
+/** The present state of the intent; its amount may already be reserved, so it is counted as available. */
 async function factsOfIntent(context: RequestContext, intentId: string): Promise<TransactionFacts> {
   const intent = await context.store.read(context.tenant, intentType, intentId);
   if (intent === undefined || !mayUseConnection(context.principal, intent.connectionId)) {

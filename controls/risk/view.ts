@@ -38,7 +38,7 @@ export function riskRuleView({ record, rule }: CompiledRiskRule): {
   };
 }
 
-/** Risk rules add up, so none hides another: pointed out is what does not depend on the transaction at all. */
+/** Risk rules add up, so none hides another: warns only about rules that do not depend on the transaction. */
 function warningsOf({ name }: RiskRuleRecord, { constant }: Rule): readonly object[] {
   if (constant === undefined) return [];
   return constant

@@ -1,10 +1,10 @@
 /**
- * One spelling per address, so that rules and lists cannot be passed by another one. Only the spelling is settled here;
- * whether an address is valid on its network is for the chain room to say.
+ * The canonical spelling of an address, so that another spelling cannot bypass rules and lists. It does not validate addresses;
+ * networks/addresses.ts does.
  */
 
 const evm = /^0x[0-9a-fA-F]{40}$/i;
-/** Bech32 is written in one case or the other, and means the same (BIP-173). */
+/** Bech32 may be in upper or lower case with the same meaning (BIP-173). */
 const bech32 = /^(?:bc|tb|bcrt)1[0-9a-z]{6,88}$/i;
 
 /** EVM and bech32 addresses in lowercase; base58, where case carries meaning, as it is. Outer spaces go. */

@@ -1,11 +1,10 @@
 /**
- * What a tenant has made for its judges: policies, compliance lists and risk rules, each by name with its newest version.
- * One small record, so that one read tells every gateway what holds now; the contents of a version never change and are
- * cached by the process that needs them. Being one record, it also makes names unique and versions dense: two writers
- * cannot both win.
+ * The catalog of a tenant's policies, compliance lists and risk rules: each by name with its newest version. It is one small
+ * record, so that one read gives a gateway all versions in force; the contents of a version never change, and processes cache
+ * them. One record also makes names unique and versions consecutive: two concurrent writers cannot both succeed.
  *
- * What every tenant starts with (the default policy, a sandbox's test lists) is not written down: the modules lay it
- * under this record until the tenant makes a version of its own.
+ * The initial entries of every tenant (the default policy, a sandbox's test lists) are not stored: the modules add them until
+ * the tenant makes its own version.
  */
 import { createHash } from 'node:crypto';
 import { ServiceError } from '../../api/errors/service-error.ts';
@@ -51,7 +50,7 @@ const empty: CatalogRecord = { id: catalogId, version: 0, policies: [], lists: [
 
 const readOnce = new WeakMap<RequestContext, Promise<CatalogRecord>>();
 
-/** As it stands in the store. All judges of one request see the same one. */
+/** As stored. All evaluators of one request use the same one. */
 export function catalogOf(context: RequestContext): Promise<CatalogRecord> {
   const known = readOnce.get(context);
   if (known !== undefined) return known;
@@ -60,7 +59,7 @@ export function catalogOf(context: RequestContext): Promise<CatalogRecord> {
   return reading;
 }
 
-/** What was decided with these policies, lists and rules is committed only while they hold. */
+/** A decision with these policies, lists and rules is committed only while they are in force. */
 export async function catalogGuard(context: RequestContext): Promise<Guard> {
   return { kind: 'version', id: catalogId, version: (await catalogOf(context)).version };
 }
@@ -106,7 +105,7 @@ export function versionKey(id: string, version: number): string {
   return `${id}.v${version}`;
 }
 
-/** The id of something that a tenant starts with: always the same, other than any other tenant's, older than all. */
+/** The id of an initial entry: deterministic, unique to the tenant, and older than all others. */
 export function builtInId(prefix: IdPrefix, tenant: string, name: string): string {
   const digest = createHash('sha256')
     .update(JSON.stringify([tenant, name]))

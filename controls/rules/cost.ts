@@ -1,7 +1,7 @@
 /**
- * What a rule may use of CEL, and a bound on the work that evaluating it can be. Rules run inside the gateway, between
- * other tenants' requests: anything whose work grows faster than the text (nested loops, lists made of lists, bound
- * variables that double, backtracking patterns) is refused when the rule is written, with the place in the text.
+ * The permitted subset of CEL, and a bound on the cost of an evaluation. Rules run inside the gateway, between other tenants'
+ * requests. So writing a rule fails, with the place in the text, if its cost grows faster than its length (nested loops, lists
+ * made of lists, bound variables that double, backtracking patterns).
  */
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { type RuleScope, ruleLimits, variables } from './language.ts';

@@ -1,7 +1,7 @@
 /**
- * What was decided about a transaction, in one record that never changes: the screening report, the risk score and the
- * policy's decision. An intent's evaluation carries the intent's own UUID (`txi_x` is judged by `dec_x`, scored as `txi_x`,
- * reported as `rep_x`), so that each is found by its id with one read and an intent writes one record.
+ * The evaluation of a transaction in one immutable record: the screening report, the risk score and the policy's decision. An
+ * intent's evaluation has the intent's own UUID (the decision on `txi_x` is `dec_x`, its score `txi_x`, its report `rep_x`), so
+ * that one read finds each by its id and an intent writes one record.
  */
 import { actorOf, type Principal } from '../../api/principal.ts';
 import type { RequestContext } from '../../api/route.ts';
@@ -11,7 +11,7 @@ import type { Put, RecordType, Versioned } from '../../store/contract.ts';
 /** Days that evaluations are kept. */
 export const evaluationTtlMs = 30 * 24 * 3_600_000;
 
-/** Who or what was screened. */
+/** The screened subject. */
 export interface ScreeningSubject {
   readonly type: 'address' | 'individual' | 'organization';
   readonly address: string | null;
@@ -40,7 +40,7 @@ export interface EvaluationRecord extends Versioned {
   readonly connectionId: string | null;
   readonly by: string;
   readonly subject: ScreeningSubject;
-  /** What a caller of /v1/compliance/screen said of the transfer. */
+  /** The transfer as described by a caller of /v1/compliance/screen. */
   readonly details: ScreenedDetails | null;
   readonly transaction: EvaluatedTransaction | null;
   readonly screening: ScreeningResult;

@@ -138,7 +138,7 @@ function ruleText(value: unknown): string | null {
   return text.length > subjectUnitsMax ? null : text;
 }
 
-/** What rules are evaluated on. Made once per transaction, and shared by all of its rules. */
+/** The input of rules. Made once per transaction, and shared by all of its rules. */
 export interface RuleInput {
   readonly tx: object;
   readonly compliance: object;

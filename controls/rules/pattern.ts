@@ -1,8 +1,7 @@
 /**
- * What trying a regular expression on a text can cost. A backtracking matcher may try every way to share the text among
- * the choices of the pattern: where it begins, how often each quantifier repeats, which alternative is taken. Without
- * repeated groups those ways can be counted from the pattern alone, and with them the steps: every part is tried once for
- * each way to come to it. Pure.
+ * Bounds the cost of matching a regular expression. A backtracking matcher may try every combination of the pattern's choices:
+ * where it begins, how often each quantifier repeats, which alternative it takes. Without repeated groups those ways can be
+ * counted from the pattern alone, and with them the steps: every part is tried once for each way to come to it. Pure.
  */
 
 /** UTF-16 units of any text that a pattern is tried on; longer metadata is kept from rules. */
@@ -34,7 +33,7 @@ export function patternSteps(pattern: string): number | string {
   return 'the pattern has too many ways to match: anchor all of it with ^, or repeat less';
 }
 
-/** What has no place in a pattern, because its cost is not known or because it would not mean what it says. */
+/** Constructs that are refused, because their cost is unknown or their meaning differs from their syntax. */
 function refusedSyntax(pattern: string): string | undefined {
   let inClass = false;
   for (let at = 0; at < pattern.length; at++) {

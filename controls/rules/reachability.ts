@@ -1,11 +1,11 @@
 /**
- * Rules that can never make a difference. Rules have no order: every rule is evaluated, and deny beats require_approval
+ * Finds rules that can never have an effect. Rules have no order: every rule is evaluated, and deny beats require_approval
  * beats allow. So a rule is without effect when its condition never holds, or when a stronger rule holds whenever it does.
  *
- * Whether one expression follows from another cannot be decided in general. What is found here is certain: constants;
- * equal texts (apart from spaces and brackets); a condition that adds to another's with `&&`, or is one of its `||`
- * branches; and comparisons of the same term with whole numbers (`risk.score >= 80` follows from nothing weaker, but makes
- * `risk.score >= 70` true). What is not found may still be without effect.
+ * Whether one expression follows from another cannot be decided in general. The results of this module are certain: constants;
+ * equal texts (apart from spaces and brackets); a condition that adds to another's with `&&`, or is one of its `||` branches;
+ * and comparisons of the same term with whole numbers (`risk.score >= 80` follows from nothing weaker, but makes `risk.score >=
+ * 70` true). Other rules may still be without effect.
  */
 import { type ASTNode, serialize } from '@marcbachmann/cel-js';
 import type { Rule } from './rule.ts';

@@ -1,6 +1,6 @@
 /**
- * Versions that a newer one has replaced. Reports, decisions and receipts name them, so they stay readable for as long as
- * evaluations are kept; then they leave the store, which would grow without end otherwise.
+ * Replaced versions. Reports, decisions and receipts name them, so they stay readable as long as evaluations; then the store
+ * deletes them, since it would grow without bound otherwise.
  */
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { RequestContext } from '../../api/route.ts';
@@ -16,7 +16,7 @@ export interface ReplaceableVersion extends Versioned {
 /** Versions of one policy or list that are kept at a time, with the newest. */
 export const retainedVersionsMax = 100;
 
-/** Where the replaced versions of a policy or list stand. */
+/** The index of the replaced versions of a policy or list. */
 export function replacedIndices(ownerId: string, { replacedAtMs }: ReplaceableVersion): readonly string[] {
   return replacedAtMs === undefined ? [] : [`versions:replaced:${ownerId}`];
 }

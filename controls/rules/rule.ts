@@ -1,7 +1,6 @@
 /**
- * A rule: one CEL expression that gives true or false of a transaction. Everything that can be wrong with its text is
- * found when it is compiled. Evaluation is total: what cannot be evaluated (a metadata key that is not there, a division
- * by zero) is a value, and the caller decides on the safe side.
+ * A rule: one CEL expression that is true or false for a transaction. Compiling it finds every fault of its text. Evaluation is
+ * total: a failure (a missing metadata key, a division by zero) is a value, and the caller treats it in the safe way.
  */
 import { type ASTNode, serialize } from '@marcbachmann/cel-js';
 import { ServiceError } from '../../api/errors/service-error.ts';
@@ -22,7 +21,7 @@ export interface Rule {
   readonly constant: boolean | undefined;
   /** The parsed expression, for ./reachability.ts. Not to be changed. */
   readonly root: ASTNode;
-  /** What it reads of the state that other transactions change. */
+  /** Its reads of state that other transactions change. */
   readonly reads: StateReads;
   /** Steps that an evaluation can take at most. */
   readonly cost: number;
@@ -75,8 +74,7 @@ export function compileRule(text: string, scope: RuleScope, field: string): Rule
 }
 
 /**
- * A rule that was accepted when it was written. Should the language not take it any more, then it gives a failure for
- * every transaction, and never an error.
+ * A stored rule. If the language no longer accepts it, it evaluates to a failure for every transaction and never throws.
  */
 export function compileStored(text: string, scope: RuleScope): Rule {
   try {

@@ -1,6 +1,6 @@
 /**
- * The guards that keep a decision true: what its rules read must still hold, as far as they could say something else
- * otherwise, when the decided intent is committed.
+ * The guards of a decision: when the intent is committed, the values that its rules read must not have changed in a way that
+ * could change the decision.
  */
 import { ofWalletIndex, type TransactionFacts, toDestinationIndex } from '../../custody/intents/public.ts';
 import type { Guard } from '../../store/contract.ts';

@@ -1,10 +1,9 @@
 /**
- * What a rule reads of the state that other transactions change at the same time: counts of intents, the available
- * balance, and the score that is made from them. A decision holds as long as nothing that it read has changed so far that
- * a rule could say something else.
+ * A rule's reads of state that other transactions change concurrently: counts of intents, the available balance, and the score
+ * derived from them. A decision stays valid while no read value has changed so much that a rule's result could differ.
  *
- * Where a rule only compares a field with whole numbers (`history.intents_last_hour >= 3`), the field may move between
- * the numbers where a comparison turns, its *breaks*; where it does anything else with it, the field must stay as it was.
+ * Where a rule only compares a field with whole numbers (`history.intents_last_hour >= 3`), the field may move between the
+ * numbers where a comparison changes, its *breaks*; for any other use, the field must not change.
  */
 import type { ASTNode } from '@marcbachmann/cel-js';
 
@@ -19,7 +18,7 @@ export const stateFields = [
 ] as const;
 export type StateField = (typeof stateFields)[number];
 
-/** Breaks: a comparison says another thing below such a number than from it on. */
+/** Breaks: numbers at which the result of a comparison changes. */
 export type FieldRead = 'exactly' | readonly bigint[];
 export type StateReads = ReadonlyMap<StateField, FieldRead>;
 

@@ -1,9 +1,9 @@
 /**
- * What was made from the records of a store and can be made again (compiled rules, indexed lists), least recently used
- * first out. Each store has a cache of its own, so that two gateways in one process share nothing.
+ * A cache of data derived from the records of a store (compiled rules, indexed lists); evicts the least recently used first.
+ * Each store has a cache of its own, so that two gateways in one process share nothing.
  *
- * Keys name immutable versions, so nothing cached goes out of date. Only a store that is put back to an earlier state can
- * give such a name to something else; then the cache is cleared.
+ * Keys name immutable versions, so nothing cached goes out of date. Only restoring a store to an earlier state can reuse such a
+ * name; then the cache is cleared.
  */
 import { LRUCache } from 'lru-cache';
 import type { TenantStore } from '../../store/contract.ts';

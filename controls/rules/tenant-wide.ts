@@ -1,4 +1,4 @@
-/** What holds for a whole tenant is not for a token that is limited to some of its provider connections. */
+/** Refuses changes of tenant-wide settings by a token that is limited to some provider connections. */
 
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { Principal } from '../../api/principal.ts';

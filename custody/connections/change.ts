@@ -1,4 +1,4 @@
-/** What every change of a connection consists of: its next version, and the event that says so. */
+/** Builds a change of a connection: its next version and its event. */
 import { eventOf, type Reporter } from '../../api/event.ts';
 import { create, update } from '../../store/changes.ts';
 import type { Change, NewEvent } from '../../store/contract.ts';

@@ -1,6 +1,6 @@
 /**
- * A new connection: credentials are checked with the provider before anything is written, then record, test wallets and
- * their events are one change. Everything asked of the provider is idempotent by id, so a repeat does no harm.
+ * Makes a connection: it checks the credentials with the provider before it writes anything, then commits record, test wallets
+ * and their events in one change. Every provider call is idempotent by id, so a repeat is harmless.
  */
 
 import { ServiceError } from '../../api/errors/service-error.ts';

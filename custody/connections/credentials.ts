@@ -1,6 +1,6 @@
 /**
- * Credentials of a connection: checked against what the provider takes, sealed for their record, told apart by a
- * fingerprint. Nothing here says a value: errors name fields alone.
+ * Credentials of a connection: validates them against the provider's fields, seals them for their record, and fingerprints
+ * them. Nothing here exposes a value: errors name only fields.
  */
 import { createHmac } from 'node:crypto';
 import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
@@ -116,7 +116,7 @@ export function openCredentials(ring: KeyRing, tenant: string, connectionId: str
 
 /**
  * 16 hex digits that are the same for the same credentials of a tenant and provider. An HMAC under a secret of the
- * installation: who sees it, or a dump of the store, cannot try passwords against it.
+ * installation: a reader of the fingerprint, or of a dump of the store, cannot test guesses against it.
  *
  * @param key 32 secret bytes, the same for ever
  */

@@ -1,4 +1,4 @@
-/** What happens to a connection after its making: new credentials, a check with the provider, the end. */
+/** The lifecycle of a connection: new credentials, a check with the provider, disconnection. */
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { type MetadataValue, sameMetadata } from '../../api/metadata.ts';
 import type { Answer, RequestContext } from '../../api/route.ts';
@@ -86,7 +86,7 @@ const statusAfter: Readonly<Record<Check['outcome'], ConnectionStatus>> = {
   unavailable: 'degraded',
 };
 
-/** A provider that says no, or nothing, is the result of the check and no failure of the request. */
+/** If the provider refuses or does not answer, that is the result of the check and not an error of the request. */
 export async function testConnection(deps: ConnectionDeps, context: RequestContext, id: string): Promise<Answer> {
   const before = await readConnection(context, id);
   if (before.status === 'disconnected') {
@@ -129,8 +129,8 @@ async function checkWithProvider(
 }
 
 /**
- * Forgets the credentials. Not while intents of the connection's wallets are open: they need their provider. The wallets
- * stay and are shown; they take no new intents, and sign nothing for clients: sessions that are open are revoked.
+ * Deletes the credentials. Refused while intents of the connection's wallets are open, since they need the provider. The
+ * wallets remain visible, but take no new intents and sign nothing for clients: open sessions are revoked.
  */
 export async function disconnect(context: RequestContext, id: string): Promise<Answer> {
   const before = await readConnection(context, id);

@@ -1,4 +1,4 @@
-/** A provider connection as the store keeps it. Its credentials are sealed; nothing here is shown that is secret. */
+/** A stored provider connection. Its credentials are sealed. */
 
 import type { MetadataValue } from '../../api/metadata.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';

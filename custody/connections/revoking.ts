@@ -1,4 +1,4 @@
-/** The job that a disconnected connection leaves behind: the sessions of its wallets' keys are revoked (wallets/close-key.ts). */
+/** The job of a disconnected connection: it revokes the sessions of its wallets' keys (wallets/close-key.ts). */
 import type { DueEntry } from '../../store/contract.ts';
 
 /** What the members of the jobs of disconnected connections begin with; the connection's id follows. */

@@ -1,4 +1,4 @@
-/** Reading connections as a caller may see them, and whether new work may be given to one. */
+/** Reads connections that are visible to a caller, and checks whether one may take new work. */
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { RequestContext } from '../../api/route.ts';
 import { mayUseConnection } from '../../api/visibility.ts';
@@ -40,7 +40,7 @@ export function assertUsable({ status }: ConnectionRecord, field = 'provider_con
   });
 }
 
-/** The change happens only while the connection is as it was read; else its handler runs again on fresh reads. */
+/** A guard: the connection must be unchanged at the commit; else the handler runs again on fresh reads. */
 export function unchangedConnection({ id, version }: ConnectionRecord): Guard {
   return { kind: 'version', id, version };
 }

@@ -1,4 +1,4 @@
-/** When a step that did not work out is tried again. */
+/** The retry time of a failed step. */
 import type { RandomBytes } from '../../actors/contract.ts';
 
 const firstMs = 200;

@@ -1,4 +1,6 @@
-/** Creating an intent, and its dry run. An intent is judged and committed in one step; what follows is the driver's. */
+/**
+ * Creates an intent, or evaluates it as a dry run. It evaluates and commits the intent in one step; the driver does the rest.
+ */
 import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
 import type { Reporter } from '../../api/event.ts';
 import type { Answer, RequestContext } from '../../api/route.ts';
@@ -51,7 +53,7 @@ export function openingOf(
 ): { readonly intent: IntentRecord; readonly change: Change } {
   const move = openIntent(draft, verdict, reporter.nowMs);
   const guards: Guard[] = [
-    // Its policy and its approval mode were read, and it was active: a wallet that changed is judged anew.
+    // The evaluation read its policy, its approval mode and its status: after a change of the wallet it runs again.
     { kind: 'version', id: wallet.id, version: wallet.version },
     // A connection that is being disconnected must not get one more open intent.
     { kind: 'status', id: connection.id, status: connection.status },

@@ -1,4 +1,4 @@
-/** What the intents room is given: the same object serves its routes and its driver. */
+/** The dependencies of the intents module, shared by its routes and its driver. */
 import type { Ports } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';

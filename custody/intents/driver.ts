@@ -1,9 +1,9 @@
 /**
- * The background part of the intents room, in every gateway process. It continues at once what this process commits
- * (`enqueue`). Abandoned intents, whose gateway died or stopped, fall due in the store, and any gateway resumes them.
+ * The background driver of intents, in every gateway process. It continues at once the intents that this process commits
+ * (`enqueue`). Abandoned intents, whose gateway died or stopped, become due in the store, and any gateway resumes them.
  *
- * Work is bounded per provider kind, so that a slow provider holds up its own transfers only, and tenants take turns.
- * Memory holds no state of its own: dropped work falls due again.
+ * Work is bounded per provider kind, so that a slow provider delays only its own transfers, and tenants take turns. Memory
+ * holds no unique state: dropped work becomes due again.
  */
 import type { Cancel } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
@@ -28,8 +28,8 @@ export interface DriverOptions {
   readonly sweepEveryMs?: number;
   readonly times?: StepTimes;
   /**
-   * Other work that falls due in the store, by the prefix of its members. What fails is due again within seconds, and at
-   * the latest when its lease ends.
+   * Other due work of the store, by the prefix of its members. Failed work is due again within seconds, and at the latest when
+   * its lease ends.
    */
   readonly jobs?: ReadonlyMap<string, (tenant: string, member: string) => Promise<void>>;
 }
@@ -105,7 +105,7 @@ export class IntentDriver implements IntentQueue {
     this.#offer({ tenant, id: intent.id, record: intent, wallet, number: null, dueAtMs: 0 });
   }
 
-  /** Why a tenant’s new transfers should wait: those that it has would be handled too late already. */
+  /** The reason why a tenant’s new transfers should wait: its present ones would already be late. */
   pressureOf(tenant: string): string | undefined {
     for (const { queue, pace } of this.#lanes.values()) {
       const { own, ahead } = queue.waiting(tenant);
@@ -128,7 +128,7 @@ export class IntentDriver implements IntentQueue {
     this.#sweepLater(0);
   }
 
-  /** Takes on nothing more and waits for the steps in hand, `limitMs` at most. What is left falls due for others. */
+  /** Accepts no more work and waits for running steps, `limitMs` at most. Remaining work becomes due for other gateways. */
   async stop(limitMs = 5_000): Promise<void> {
     this.#stopping = true;
     this.#cancelSweep?.();
@@ -213,7 +213,7 @@ export class IntentDriver implements IntentQueue {
     return nextAtMs;
   }
 
-  /** Jobs are rare and their own affair: they take no place of a transfer. */
+  /** Jobs are rare and independent: they take no place of a transfer. */
   #startJob(tenant: string, member: string): void {
     const job = this.#jobs.get(member.slice(0, member.indexOf('/') + 1));
     if (job === undefined) return;
@@ -299,7 +299,7 @@ export class IntentDriver implements IntentQueue {
       if (error instanceof StoreUnavailable) {
         const delayMs = retryDelayMs(held.storeFailures, this.#deps.random, 0);
         held.storeFailures += 1;
-        // Whether the last commit took hold is unknown: read anew.
+        // The outcome of the last commit is unknown: read the record again.
         const task = { ...held.task, record: undefined, number: null };
         this.#goOn(held, task, this.#deps.clock.nowMs() + delayMs);
         return;

@@ -1,6 +1,6 @@
 /**
- * The change that a move of an intent is written with: the record, its events, its balances and the time at which
- * a gateway must handle it next. What a particular way needs beside it (numbers, guards) is merged in by the caller.
+ * The change of a move of an intent: the record, its events, its balances and the time at which a gateway must handle it next.
+ * The caller merges in further parts (nonces, guards).
  */
 import { eventOf, type Reporter } from '../../api/event.ts';
 import { create, update } from '../../store/changes.ts';
@@ -14,7 +14,7 @@ import { intentView } from './view.ts';
 /** How long only the gateway that made an intent may continue it. */
 export const handoverMs = 2_000;
 
-/** `dueAtMs`: when to look at it next; by default what its status asks for. */
+/** `dueAtMs`: when to handle it next; by default the time for its status. */
 export function changeOf(reporter: Reporter, move: Move, dueAtMs?: number): Change {
   const { before } = move;
   const after = lastOf(move);
@@ -32,7 +32,7 @@ export function dueOf(record: IntentRecord, atMs: number | undefined): DueEntry 
   return { member: `${duePrefix}${record.id}`, atMs };
 }
 
-/** Tells what the intent was made for that it is over. */
+/** Notifies the owner of the intent that it has ended. */
 function originDue({ origin }: IntentRecord, atMs: number): DueEntry[] {
   return origin === undefined ? [] : [{ member: `${origin.kind}/${origin.id}`, atMs }];
 }

@@ -1,6 +1,6 @@
 /**
- * What a transfer out of a wallet comes to before anything is written: its fields are checked, the provider says what it
- * costs, and compliance, risk and policy evaluate it, in this order. Intents are made from it, and dry runs show it.
+ * Evaluates a transfer out of a wallet before anything is written: it checks the fields, gets the provider's fee, and runs
+ * compliance, risk and policy, in this order. Intents are made from the result, and dry runs return it.
  */
 
 import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
@@ -30,11 +30,11 @@ export interface TransferRequest {
   readonly destination: { readonly address: string };
   readonly policy?: string | undefined;
   readonly metadata?: MetadataValue | undefined;
-  /** What it is made for; a client's transfer has none. */
+  /** Its origin; a client's transfer has none. */
   readonly origin?: IntentOrigin;
 }
 
-/** What an intent is to do, its fields checked. */
+/** The validated fields of an intent. */
 export interface Operation {
   /** The intent's. */
   readonly id: string;
@@ -58,7 +58,7 @@ export interface TransferEvaluation {
   readonly decision: PolicyDecision;
   /** Whether the wallet held amount and fee when it was read; the ledger alone decides. */
   readonly sufficientFunds: boolean;
-  /** What the judges record. */
+  /** The records of the evaluators. */
   readonly change: Change;
 }
 
@@ -184,7 +184,7 @@ function checkFields(
     const message = `assets of this wallet’s network: ${symbols.join(', ')}`;
     issues.push({ field: 'asset', issue: known === undefined ? 'unknown_asset' : 'not_allowed_value', message });
   }
-  // Without the asset, the form and the sign can still be judged.
+  // Even without the asset, the form and the sign can be checked.
   const units = parseAmount(request.amount, asset?.decimals ?? 30);
   if (typeof units === 'string') {
     const message = `takes a decimal above 0${asset === undefined ? '' : ` with up to ${asset.decimals} decimals`}`;

@@ -1,7 +1,7 @@
 /**
- * The three judges of a transaction, as the intents room calls them. Each reads what it needs (lists, rules, policies)
- * and answers with its result and the part of the change that records it (reports, scores, decisions, their events), to
- * be committed together with the intent, or thrown away by a dry run.
+ * The port to the three evaluators of a transaction. Each reads its inputs (lists, rules, policies) and returns its result and
+ * the part of the change that records it (reports, scores, decisions, their events), which is committed together with the
+ * intent, or discarded by a dry run.
  */
 
 import type { RequestContext } from '../../api/route.ts';
@@ -10,7 +10,7 @@ import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } fr
 
 export interface EvaluatorResult<R> {
   readonly result: R;
-  /** Records and events of this evaluation, and guards: what it has read must still hold when it is committed. */
+  /** Records and events of this evaluation, and guards: its inputs must be unchanged at the commit. */
   readonly change: Change;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The facts of a transaction that compliance, risk and policy get, and what each answers. They run in that order and see what
- * came before. All of it is plain data, so that the same functions serve intents, dry runs and the modules' own routes.
+ * The facts of a transaction for compliance, risk and policy, and the result of each. They run in that order and see earlier
+ * results. All of it is plain data, so that the same functions serve intents, dry runs and the modules' own routes.
  */
 
 import type { MetadataValue } from '../../api/metadata.ts';
@@ -30,7 +30,7 @@ export interface TransactionFacts {
   readonly availableUnits: bigint;
   /** The wallet asks for a human approval whatever its policy says. */
   readonly wantsHuman?: boolean;
-  /** Who asks: see `actorOf`. */
+  /** The caller: see `actorOf`. */
   readonly initiator: string;
   readonly metadata: MetadataValue;
   /** Counted by the caller from the store. */
@@ -85,7 +85,10 @@ export interface PolicyTraceLine {
   readonly rule: string;
   readonly effect: 'allow' | 'deny' | 'require_approval';
   readonly matched: boolean;
-  /** What the expression gave, or why it could not be evaluated (which counts as a match of deny, never of allow). */
+  /**
+   * The result of the expression, or the reason why it could not be evaluated (which counts as a match of deny, never of
+   * allow).
+   */
   readonly result: string;
 }
 
@@ -105,7 +108,7 @@ export interface PolicyDecision {
     | undefined;
   /** Why, in one sentence. */
   readonly reason: string;
-  /** What the policy's newest version would decide while it is in mode dry_run: shown and recorded, never applied. */
+  /** The decision of the policy's newest version while it is in mode dry_run: shown and recorded, never applied. */
   readonly dryRun?: DryRunDecision;
 }
 

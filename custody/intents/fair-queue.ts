@@ -1,4 +1,4 @@
-/** A queue that serves its tenants in turn, so that one with much work does not hold up the others. */
+/** A queue that serves its tenants in turn, so that a tenant with much work does not delay the others. */
 export class FairQueue<T> {
   /** Tenants with work, the next one first. */
   readonly #byTenant = new Map<string, T[]>();

@@ -1,7 +1,7 @@
 /**
- * What an intent does to its wallet's balances. While it is open, its amount and the largest fee are reserved; when it
- * ends, they leave or return. What a mint makes comes from nowhere: of the wallet it takes its fee alone. The entries follow from the status before and after alone, so no way can forget them: over
- * the life of an intent, reservations sum up to zero.
+ * The effect of an intent on its wallet's balances. While it is open, its amount and the largest fee are reserved; at its end
+ * they are debited or released. A mint takes only its fee from the wallet. The entries follow only from the status before and
+ * after, so that no transition can omit them: over the life of an intent, reservations sum up to zero.
  */
 import type { LedgerEntry } from '../../store/contract.ts';
 import type { IntentRecord } from './record.ts';

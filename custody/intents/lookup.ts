@@ -1,4 +1,4 @@
-/** Finding wallets and intents for a caller. What is not there, or not for its token, does not exist: 404, all alike. */
+/** Finds wallets and intents for a caller. The same 404 answers for missing and for invisible ones. */
 import type { RequestContext } from '../../api/route.ts';
 import { mayUseConnection, noSuch } from '../../api/visibility.ts';
 import type { Balances } from '../../store/contract.ts';

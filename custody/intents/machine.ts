@@ -1,8 +1,7 @@
 /**
- * Every way of an intent from one version to the next, as pure functions. Each answers with a `Move`: the record as it
- * was, and every status that it passes, in order. A move is written in one change, so all that it passes carries one
- * version, one above the last; the table in states.ts allows each single step, or the function throws: that is our bug,
- * since callers have checked before.
+ * All transitions of an intent from one version to the next, as pure functions. Each returns a `Move`: the previous record, and
+ * every status that it passes, in order. A move is written in one change, so all its statuses have one version, one above the
+ * last. The table in states.ts must allow each step, else the function throws: callers check before, so that is a bug.
  */
 import type { FillerTransaction, Progress } from '../../providers/port/port.ts';
 import type { IntentRecord, Vote } from './record.ts';
@@ -15,7 +14,7 @@ export interface Move {
   readonly passed: readonly IntentRecord[];
 }
 
-/** What is known of an intent before it is judged. */
+/** The data of an intent before its evaluation. */
 export type IntentDraft = Omit<
   IntentRecord,
   | 'version'
@@ -73,7 +72,7 @@ export function lastOf(move: Move): IntentRecord {
   return move.passed[move.passed.length - 1]!;
 }
 
-/** created → screening → what the judges say. */
+/** created → screening → the result of the evaluators. */
 export function openIntent(draft: IntentDraft, verdict: Verdict, nowMs: number): Move {
   const pending = verdict.kind === 'pendingApproval' ? verdict : undefined;
   const created: IntentRecord = {
@@ -112,7 +111,7 @@ export function openIntent(draft: IntentDraft, verdict: Verdict, nowMs: number):
 /** What has votes: an intent, or what a module lets its approvers decide. */
 type Voted = Pick<IntentRecord, 'approvals'>;
 
-/** Those who approved; a voice counts once. */
+/** The approvers; a vote counts once. */
 export function approversOf(record: Voted): ReadonlySet<string> {
   return new Set(record.approvals.filter(({ decision }) => decision === 'approve').map(({ by }) => by));
 }
@@ -144,14 +143,14 @@ export function expireIntent(record: IntentRecord, nowMs: number): Move {
   return { before: record, passed: [enter(next(record, {}, nowMs), 'expired', null, nowMs)] };
 }
 
-/** From here on the provider may act, so there is no way back but through it. */
+/** From here on the provider may act, so only the provider can end the transfer. */
 export function beginSigning(record: IntentRecord, nowMs: number): Move {
   return { before: record, passed: [enter(next(record, {}, nowMs), 'signing', null, nowMs)] };
 }
 
 /**
- * What the provider says of a transfer that goes well; undefined when it says nothing new. Stages that it skipped are
- * passed, and it is never followed back to an earlier one.
+ * The provider's progress of a successful transfer; undefined when there is no news. The move passes skipped stages, and never
+ * returns to an earlier one.
  */
 export function advanceIntent(
   record: IntentRecord,
@@ -200,7 +199,7 @@ export function triedAgain(record: IntentRecord): IntentRecord {
   return { ...record, attempts: record.attempts + 1 };
 }
 
-/** It failed for good; what it held goes back but for the fee. `filler`: the transaction that took its number. */
+/** It failed for good; its reservations are released except for the fee. `filler`: the transaction that used its nonce. */
 export function failIntent(
   record: IntentRecord,
   failure: Failure,
@@ -213,7 +212,7 @@ export function failIntent(
   return { before: record, passed: [failed] };
 }
 
-/** It failed for good, but its number is still to be dealt with: it keeps its status and what it holds until then. */
+/** It failed for good, but its nonce must still be released or filled: it keeps its status and reservations until then. */
 export function openGap(record: IntentRecord, failure: Failure, nowMs: number): Move {
   checkAtProvider(record);
   return { before: record, passed: [next(record, { ...failurePatch(record, failure), gap: 'open' }, nowMs)] };

@@ -1,7 +1,6 @@
 /**
- * The port to a module that makes intents of its own, e.g. the mint of a token. Such an intent is approved by policy like
- * any other; its owner also decides at the moment when its signing begins, and what it decides holds in the commit that
- * begins it.
+ * The port to a module that makes its own intents, e.g. the mint of a token. Such an intent needs the policy's approval like
+ * any other; its owner also decides when its signing begins, and the commit that begins it contains that decision.
  */
 import type { Reporter } from '../../api/event.ts';
 import type { Change } from '../../store/contract.ts';
@@ -14,6 +13,6 @@ export type SigningLeave =
   | { readonly kind: 'refused'; readonly subStatus: string; readonly message: string; readonly change: Change };
 
 export interface IntentOwner {
-  /** Asked again when what it has read does not hold any more. Throws StoreUnavailable. */
+  /** Called again when its inputs have changed. Throws StoreUnavailable. */
   beforeSigning(tenant: string, intent: IntentRecord, reporter: Reporter): Promise<SigningLeave>;
 }

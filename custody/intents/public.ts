@@ -1,4 +1,4 @@
-/** What other modules use of intents: the record and its facts, the port to those who decide, the driver. */
+/** The exports of intents for other modules: the record and its facts, the port to the evaluators, the driver. */
 export { type VoteRequest, voteOf } from './approval.ts';
 export { createIntent, draftOf, openingOf, refuseIntent, verdictOf } from './creation.ts';
 export type { IntentDependencies, IntentQueue } from './dependencies.ts';

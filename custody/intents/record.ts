@@ -1,4 +1,4 @@
-/** A transaction intent as the store keeps it. */
+/** A stored transaction intent. */
 
 import type { MetadataValue } from '../../api/metadata.ts';
 import type { TokenTerms } from '../../networks/assets.ts';
@@ -11,7 +11,7 @@ import { openIntentsIndex } from '../wallets/public.ts';
 import { type IntentStatus, isFinal, isSubmitted } from './states.ts';
 
 export interface Vote {
-  /** Who voted: see `actorOf` in api/principal.ts. */
+  /** The voter: see `actorOf` in api/principal.ts. */
   readonly by: string;
   readonly decision: 'approve' | 'reject';
   readonly comment: string | null;
@@ -26,7 +26,7 @@ export interface StatusChange {
 }
 
 /**
- * What an intent was made for, when no caller asked for it by itself: a module's record. The due member `<kind>/<id>`
+ * The record of a module for which the intent was made; absent for a caller's own intent. The due member `<kind>/<id>`
  * falls due when the intent is over.
  */
 export interface IntentOrigin {
@@ -70,7 +70,7 @@ export interface IntentRecord extends Versioned {
   readonly providerTxId: string | null;
   readonly providerStatus: string | null;
   readonly providerError: { readonly code: string; readonly message: string } | null;
-  /** What the provider's adapter needs to continue this transfer; only that adapter reads it. No secret. */
+  /** The adapter's data to continue this transfer; only that adapter reads it. Not secret. */
   readonly submission: unknown;
   /** Times that the present step was tried again, at least: see `triedAgain` in machine.ts. */
   readonly attempts: number;

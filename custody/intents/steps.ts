@@ -1,9 +1,9 @@
 /**
  * The background steps of one intent: sign it, follow it at its provider, settle it, or let it expire.
  *
- * Every step reads nothing that an earlier one did not write, asks the provider (which is idempotent by intent id), and
- * ends in one commit under compare-and-set. So it may be cut off anywhere and begun again by any gateway, and of two that
- * try the same step one wins; the other drops the intent.
+ * Every step reads only data that an earlier one wrote, calls the provider (which is idempotent by intent id), and ends in one
+ * commit under compare-and-set. So it may be interrupted at any point and repeated by any gateway; if two gateways try the same
+ * step, one wins and the other drops the intent.
  */
 
 import { withinLimit } from '../../actors/waiting.ts';
@@ -76,8 +76,8 @@ export interface StepTimes {
   /** How long a step has an intent for itself. A provider call times out before the lease ends. */
   readonly leaseMs: number;
   /**
-   * An intent that was never submitted fails this long after its expiry, when its provider stayed unreachable. A provider that
-   * took it and never said so in all that time is what reconciliation is for.
+   * An intent that was never submitted fails this long after its expiry, when its provider stayed unreachable. Reconciliation
+   * finds a provider that accepted it and never answered.
    */
   readonly abandonAfterMs: number;
 }
@@ -186,7 +186,7 @@ export class IntentSteps {
       return this.#hold(task, subStatus, frozenRetryMs);
     }
     if (leave === undefined || (refusal.kind === 'conflict' && refusal.id === record.id)) return undefined;
-    // What its owner has read changed at the same moment: it is asked again.
+    // The inputs of its owner changed concurrently: ask it again.
     return this.#anew(task, nowMs);
   }
 

@@ -1,4 +1,4 @@
-/** How fast a queue is served: its starts in the last seconds, from which follows how long what waits will wait. */
+/** Measures the throughput of a queue by its starts in the last seconds, and estimates the wait of queued items from it. */
 import type { Timers } from '../../actors/contract.ts';
 
 /** A rate is measured over at least this long, and the next one begins then. */

@@ -1,4 +1,4 @@
-/** How every module calls a provider: the adapter of its kind, and what the call tells of the request behind it. */
+/** Calls a provider for any module: selects the adapter of its kind, and adds the request's trace data. */
 import type { RequestContext } from '../../api/route.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { CallMeta, ProviderAdapter } from '../../providers/port/port.ts';

@@ -1,4 +1,4 @@
-/** What every change of a wallet consists of: its next version, and the event that says so. */
+/** Builds a change of a wallet: its next version and its event. */
 import { eventOf, type Reporter } from '../../api/event.ts';
 import { update } from '../../store/changes.ts';
 import type { Balances, Change, NewEvent } from '../../store/contract.ts';

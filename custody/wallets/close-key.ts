@@ -1,10 +1,10 @@
 /**
- * What is left to do when a wallet of our own cluster was archived, frozen, made stricter or disconnected: the sessions that
- * clients have open with its key are revoked. The change leaves the job in the store, so that it is done even when the
- * gateway dies right after it. It is repeated until the cluster has confirmed it; repeating it does no harm.
+ * The jobs after a wallet of our own cluster was archived, frozen, made stricter or disconnected: they revoke clients' open
+ * sessions of its key. The change stores the job, so that it runs even if the gateway dies right after it. It is repeated until
+ * the cluster confirms it; a repeat is harmless.
  *
- * The key of an archived wallet is closed by the archiving itself: its sessions complete no more, and the job makes them say
- * so. Sessions of a frozen or stricter wallet can sign until the job is done, which takes until the coordinator answers.
+ * Archiving itself closes the key of a wallet: its sessions can no longer complete, and the job ends them. Sessions of a frozen
+ * or stricter wallet can sign until the job is done, which takes until the coordinator answers.
  */
 import type { CallMeta } from '../../providers/port/port.ts';
 import type { ClusterSigner } from '../../providers/self-hosted/public.ts';

@@ -1,4 +1,4 @@
-/** Corrections of a wallet's ledger: what reconciliation found and a caller has confirmed. No transfer stands behind them. */
+/** Corrections of a wallet's ledger, found by reconciliation and confirmed by a caller. They have no transfer. */
 import type { Reporter } from '../../api/event.ts';
 import { formatAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';

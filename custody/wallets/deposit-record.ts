@@ -1,6 +1,6 @@
 /**
- * A deposit as the store keeps it: what was credited to a wallet, and by which transaction. Its id follows from both, so
- * it is found by them. Kept for as long as a report of the same transaction may be repeated.
+ * A stored deposit: the amount credited to a wallet, and the transaction. Its id is derived from both. It is stored for as long
+ * as a report of the same transaction may be repeated.
  */
 import { createHash } from 'node:crypto';
 import type { RecordType, Versioned } from '../../store/contract.ts';

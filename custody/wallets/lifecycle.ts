@@ -1,8 +1,7 @@
 /**
- * What happens to a wallet after its making: new settings, a freeze, the end. A frozen wallet takes no new intents
- * and no approvals, and what is approved waits; transfers that the provider has already continue. An archived one never comes back:
- * of a `self_hosted` one the same change closes the key. Sessions that clients have opened with it before end by the jobs
- * that such changes leave behind (close-key.ts).
+ * The lifecycle of a wallet: new settings, freezing, archiving. A frozen wallet takes no new intents and no approvals, and
+ * approved intents wait; transfers that the provider already has continue. Archiving is final: for a `self_hosted` wallet the
+ * same change closes the key. Jobs of such changes end sessions that clients opened before (close-key.ts).
  */
 import type { Static } from 'typebox';
 import { ServiceError } from '../../api/errors/service-error.ts';
@@ -97,7 +96,7 @@ function isStricter(record: WalletRecord, { signingApi, approvalMode }: Partial<
   return forIntents || (approvalMode === 'human_required' && record.approvalMode !== 'human_required');
 }
 
-/** The change of a wallet, and the end of what clients have begun with its key. */
+/** The change of a wallet, with the job that ends clients' sessions of its key. */
 function revoking(
   { wake }: Pick<WalletDeps, 'wake'>,
   { tenant, nowMs }: RequestContext,

@@ -1,6 +1,6 @@
 /**
- * New wallets: the first version of a record from what the provider made, and the change that writes it with its balances
- * and its event. Used by the routes, and where a connection comes with test wallets.
+ * New wallets: the first version of a record from the provider's answer, and the change that writes it with its balances and
+ * its event. Used by the routes, and for the test wallets of a connection.
  */
 
 import type { Reporter } from '../../api/event.ts';
@@ -21,7 +21,7 @@ export interface NewWallet {
   readonly name: string;
   readonly connection: Pick<ConnectionRecord, 'id' | 'provider' | 'environment'>;
   readonly network: NetworkId;
-  /** What the adapter's createWallet answered. */
+  /** The answer of the adapter's createWallet. */
   readonly made: ProviderWallet;
   readonly nowMs: number;
   /** Name of a policy; by default null, the tenant's default. */

@@ -1,4 +1,4 @@
-/** Reading wallets as a caller may see them: one round trip to the store each. */
+/** Reads wallets that are visible to a caller, in one round trip to the store each. */
 import type { RequestContext } from '../../api/route.ts';
 import { mayUseConnection, noSuch } from '../../api/visibility.ts';
 import type { Balances } from '../../store/contract.ts';

@@ -1,4 +1,4 @@
-/** A wallet as the store keeps it. Balances stand in the ledger, beside it. */
+/** A stored wallet. The ledger holds its balances. */
 
 import type { MetadataValue } from '../../api/metadata.ts';
 import type { TokenTerms } from '../../networks/assets.ts';

@@ -50,7 +50,7 @@ export function walletView(wallet: WalletRecord, balances: Balances): WalletView
     addresses: wallet.addresses,
     public_key: publicKey,
     key_scheme: keyScheme,
-    // Its first signature gives it away, so it counts as exposed from its making.
+    // Its first signature discloses it, so it counts as exposed from the beginning.
     key_exposed: keyScheme === 'mock_ecdsa',
     assets: assetViews(shownAssets(wallet), balances),
     approval_mode: wallet.approvalMode,

@@ -1,4 +1,4 @@
-/** What one try makes of a delivery, and of its endpoint: pure. */
+/** The effect of one try on a delivery and on its endpoint. Pure. */
 import type { SendOutcome } from '../egress/public.ts';
 import type { WebhookRecord } from '../webhooks/public.ts';
 import { attemptsKept, type DeliveryAttempt, type DeliveryRecord } from './record.ts';
@@ -9,7 +9,7 @@ export interface TryVerdict {
   /** undefined: the delivery is final. */
   readonly retryAtMs: number | undefined;
   readonly endpoint: 'failed' | 'answered';
-  /** The receiver wants to be called no more. */
+  /** The receiver answered 410: no more calls. */
   readonly gone: boolean;
 }
 

@@ -9,7 +9,7 @@ import type { JobConsumer, WebhookJob, WebhookQueue } from './queue.ts';
 export interface ConsumerOptions {
   /** Tries that one worker makes at a time. Far above the window of one webhook. */
   readonly concurrency: number;
-  /** A job whose worker has not been heard of for so long may be done by another. */
+  /** After this time without a sign of its worker, another worker may take over a job. */
   readonly lockMs: number;
   readonly stalledEveryMs: number;
 }
@@ -75,7 +75,7 @@ export class BullQueue implements WebhookQueue {
       concurrency,
       lockDuration: lockMs,
       stalledInterval: stalledEveryMs,
-      // However often its workers die, a delivery is not given up for that.
+      // Deaths of workers never make a delivery fail.
       maxStalledCount: 1_000_000,
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },

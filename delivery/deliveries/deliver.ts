@@ -1,6 +1,6 @@
 /**
- * One try of a delivery: read it and its webhook, sign, send, record what came of it. At least once: a process that dies
- * between sending and recording has the same try made again, with the same webhook-id.
+ * One try of a delivery: reads it and its webhook, signs, sends, and records the result. At least once: if a process dies
+ * between sending and recording, another makes the same try again, with the same webhook-id.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Ports } from '../../actors/contract.ts';
@@ -62,8 +62,8 @@ export class Deliverer {
   }
 
   /**
-   * Throws what keeps the try from being made or recorded; then it is made again. A process that got no CPU time loses the
-   * locks of its jobs and gets these again: it joins the try that is under way, and sends nothing twice.
+   * Throws if the try could not be made or recorded; then it is repeated. A process without CPU time loses the locks of its
+   * jobs and gets the jobs again: it then joins the running try, and sends nothing twice.
    */
   deliver(job: WebhookJob): Promise<Delivered> {
     const key = `${job.deliveryId}-${job.tries}`;
@@ -144,7 +144,7 @@ export class Deliverer {
     return idle;
   }
 
-  /** The event is no longer kept: nothing can be sent. That is not its receiver's fault. */
+  /** The event is no longer stored, so it cannot be sent. That does not count as a failure of the receiver. */
   async #abandon(tenant: string, before: DeliveryRecord): Promise<Delivered> {
     const { hooks, clock } = this.#deps;
     const nowMs = clock.nowMs();

@@ -1,7 +1,7 @@
 /**
- * The bytes of an event as they are sent: the event as GET /v1/events shows it, as JSON. An event never changes, so the
- * bytes are the same for every try and every webhook. The latest are cached, up to a limit, so that the process that takes
- * a delivery on and also makes it need not read the event again.
+ * The bytes of an event as they are sent: the event as GET /v1/events shows it, as JSON. An event never changes, so the bytes
+ * are the same for every try and every webhook. The latest are cached, up to a limit, so that a process that dispatches a
+ * delivery and also makes it need not read the event again.
  */
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import type { StoredEvent, TenantStore } from '../../store/contract.ts';

@@ -1,5 +1,5 @@
 /**
- * What webhooks have in Redis beside their records. Under a tenant's prefix, so that one script may touch it:
+ * The Redis keys of webhooks beside their records. Under a tenant's prefix, so that one script may touch them:
  *
  * | Under `sm:{t:<tenant>}:` | Kind | What |
  * |---|---|---|
@@ -8,7 +8,7 @@
  * | `hko:<webhookId>` | sorted set | deliveries that are outstanding: on their way in BullMQ; by the time of their putting there |
  * | `hkr:<webhookId>` | sorted set | deliveries that wait to be tried again, by the time that they fall due |
  *
- * Which tenants have something to do stands outside of them, in the registry of due work (redis/due-work.ts).
+ * The registry of due work (redis/due-work.ts) lists the tenants with pending work.
  *
  * A delivery that is not final stands in exactly one of the two sorted sets. Its record (`r:<id>`, as every record) also has
  * `t`, the tries that were made, and `q`, the sequence of its event.

@@ -1,10 +1,10 @@
 /**
- * The relay: brings what stands in the outboxes of webhooks into the queue. Every worker runs one; what an outbox gives
- * out it gives out once, to whichever worker asks first (scripts.ts).
+ * The relay: adds due deliveries from the outboxes of webhooks to the queue. Every worker runs one; an outbox gives out each
+ * delivery once, to the first worker that asks (scripts.ts).
  *
- * It acts when a tenant's event wakes it, when a delivery of its own process has ended, and when a retry is due that it
- * knows of. All of that is for speed: a sweep over the tenants that have something due (redis/due-work.ts) finds what was
- * missed, and jobs that were lost.
+ * It runs when a tenant's event wakes it, when a delivery of its own process has ended, and when a retry that it knows is due.
+ * These triggers only improve latency: a sweep over the tenants with due work (redis/due-work.ts) finds missed events and lost
+ * jobs.
  */
 import type { Cancel, Ports } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
@@ -33,7 +33,7 @@ export interface RelayDeps extends Pick<Ports, 'clock' | 'timers'> {
 
 export interface RelayOptions extends DispatchLimits {
   readonly sweepEveryMs: number;
-  /** A delivery that is outstanding for so long may have lost its job. */
+  /** A delivery that is outstanding for this long may have lost its job. */
   readonly overdueMs: number;
 }
 
@@ -90,7 +90,7 @@ export class Relay {
     this.#sweepLater(0);
   }
 
-  /** Takes on nothing more; resolves when what is in hand is done. */
+  /** Accepts no more work; resolves when running work is done. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#cancelSweep?.();
@@ -206,7 +206,7 @@ export class Relay {
       if (known === undefined) return;
       const dispatched = await hooks.dispatch(tenant, known, this.#options, clock.nowMs());
       if (dispatched === undefined) {
-        // It was changed since: the next run finds out how.
+        // It has changed since: the next run handles the new version.
         this.#known.delete(`${tenant} ${webhookId}`);
         return;
       }
@@ -235,7 +235,7 @@ export class Relay {
     return known;
   }
 
-  /** A webhook begins behind the event of its own making. If that is no longer kept, so are those before it. */
+  /** A webhook begins after the event of its own creation. If that event is no longer stored, earlier ones are not either. */
   async #begin(tenant: string, webhookId: string): Promise<void> {
     const { store, hooks } = this.#deps;
     const record = await store.read(tenant, webhookType, webhookId);

@@ -1,6 +1,6 @@
 /**
- * The port to what webhooks have stored beside their records: outboxes, and which tenants have something to do. Used by the
- * worker that delivers and by the gateway's routes. Every method is one atomic step; all throw StoreUnavailable.
+ * The port to the stored outboxes of webhooks, and to the list of tenants with pending work. Workers and the gateway's routes
+ * use it. Every method is one atomic step; all throw StoreUnavailable.
  */
 import type { DueHandler } from '../../redis/due-work.ts';
 import type { StoredEvent } from '../../store/contract.ts';
@@ -76,7 +76,7 @@ export interface Depth {
   readonly retrying: number;
   /** Events that this webhook has not processed yet. */
   readonly behind: number;
-  /** First failed try since anything arrived; null: it does not fail. */
+  /** First failed try since the last success; null: it does not fail. */
   readonly failingSinceMs: number | null;
 }
 
@@ -89,7 +89,7 @@ export interface OutboxStore {
   outboxes(tenant: string, limits: DispatchLimits, nowMs: number): Promise<TenantOutboxes>;
   /** Tells the workers that something waits for this tenant. For speed alone: the sweep finds it too. */
   wake(tenant: string): Promise<void>;
-  /** Where a webhook begins, unless it has begun already. */
+  /** Sets the first position of a webhook, unless it already has one. */
   begin(tenant: string, webhookId: string, cursor: number): Promise<void>;
   /**
    * Takes on as much as there is room for. `types`: exact, or beginnings that end in ".*"; empty: all. undefined: the
@@ -117,9 +117,9 @@ export interface OutboxStore {
     nowMs: number,
     limit: number,
   ): Promise<readonly DeliveryJob[]>;
-  /** Takes a portion of what a removed webhook left. True when nothing is left. */
+  /** Deletes a portion of a removed webhook's deliveries. True when all are deleted. */
   clear(tenant: string, webhookId: string): Promise<boolean>;
-  /** Takes old deliveries out of the log of a webhook to which nothing happens. */
+  /** Trims the delivery log of an inactive webhook. */
   trim(tenant: string, webhookId: string, limits: DispatchLimits, nowMs: number): Promise<void>;
   depth(tenant: string, webhookId: string): Promise<Depth>;
 }

@@ -1,7 +1,6 @@
 /**
- * The port to the queue of tries. A job says which delivery is to be tried and after how many tries; what is true of the
- * delivery stands in its record alone. So a job may be lost (a sweep adds it again), and may be done twice (the second one
- * finds the try made).
+ * The port to the queue of tries. A job names a delivery and its number of tries; only the record holds the state of the
+ * delivery. So a job may be lost (a sweep adds it again), and may run twice (the second run finds the try already made).
  */
 export interface WebhookJob {
   readonly tenant: string;
@@ -14,9 +13,9 @@ export interface WebhookJob {
 }
 
 export interface WebhookQueue {
-  /** A job that is there already stays as it is. */
+  /** An existing job does not change. */
   add(jobs: readonly WebhookJob[]): Promise<void>;
-  /** Does jobs, many at a time, until it is closed. What `work` throws costs the job. */
+  /** Runs jobs, many at a time, until it is closed. A job whose `work` throws is lost. */
   consume(work: (job: WebhookJob) => Promise<void>): JobConsumer;
 }
 

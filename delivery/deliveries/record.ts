@@ -1,6 +1,6 @@
 /**
- * A delivery: one event on its way to one webhook, with every try. Its id follows from the two, so that an event is never
- * meant for a webhook twice. The relay's script makes these records (dispatch-script.ts); the store lists them.
+ * A delivery: one event for one webhook, with every try. Its id is derived from the two, so that a webhook gets at most one
+ * delivery of an event. The relay's script makes these records (dispatch-script.ts); the store lists them.
  *
  * | From | To |
  * |---|---|

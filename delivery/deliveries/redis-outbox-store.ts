@@ -1,6 +1,6 @@
 /**
- * The hook store in Redis. Every method is one script and one round trip, and a second one before it where it makes
- * something due (redis/due-work.ts).
+ * The outbox store in Redis. Every method is one script and one round trip, and a second one before it if it registers due work
+ * (redis/due-work.ts).
  */
 import type { Redis } from 'ioredis';
 import type { Timers } from '../../actors/contract.ts';

@@ -1,9 +1,9 @@
 /**
- * When a delivery is tried again, and when an endpoint has failed for too long: pure, time and chance handed in.
+ * Decides when a delivery is retried, and when an endpoint has failed for too long. Pure: callers pass time and randomness in.
  *
- * At least once, unordered. A try succeeded with a 2xx answer. After a failure the next one follows the schedule, each
- * pause ±20 % so that receivers who come back do not get all retries at once. An answer's Retry-After may lengthen a
- * pause, never shorten it. 410 Gone ends it: the receiver asked not to be called any more.
+ * At least once, unordered. A try succeeded with a 2xx answer. After a failure the next one follows the schedule, each pause
+ * ±20 % so that a recovered receiver does not get all retries at once. An answer's Retry-After may lengthen a pause, never
+ * shorten it. 410 Gone ends it: the receiver wants no more calls.
  */
 
 /** Pauses after the first, second, … failed try: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h. */
@@ -17,13 +17,13 @@ export const retryScheduleMs: readonly number[] = [
   10 * 3_600_000,
 ];
 export const deliveryTimeoutMs = 15_000;
-/** An endpoint of which nothing has arrived for so long, though it was tried, is suspended. */
+/** An endpoint without a successful try for this long is suspended. */
 export const suspendAfterMs = 5 * 24 * 3_600_000;
-/** A receiver may ask for patience, not for ever. */
+/** The longest Retry-After that is honoured. */
 const retryAfterMaxMs = 24 * 3_600_000;
 const jitterShare = 0.2;
 
-/** What came of one try. `status` 0: no answer. */
+/** The result of one try. `status` 0: no answer. */
 export interface TryResult {
   readonly status: number;
   readonly retryAfter: string | undefined;

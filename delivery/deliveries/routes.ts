@@ -1,6 +1,6 @@
 /**
- * /v1/webhooks/:id/deliveries and what can be asked of them: a test delivery, and to deliver again. An event that is
- * delivered again has the same body and the same `webhook-id`: its receiver can tell.
+ * /v1/webhooks/:id/deliveries: lists deliveries, sends a test delivery, and redelivers. A redelivered event has the same body
+ * and the same `webhook-id`, so that its receiver can detect it.
  */
 import Type from 'typebox';
 import { ServiceError } from '../../api/errors/service-error.ts';

@@ -1,6 +1,6 @@
 /**
- * Runs the same work for many keys: for each key one at a time. Who asks while it runs has it run once more after that,
- * however many ask: what the work looks at may have changed since it looked.
+ * Runs work for many keys: for each key one run at a time. Requests during a run cause exactly one more run after it, since the
+ * inputs of the work may have changed since it read them.
  */
 export class Keyed<T, R = void> {
   readonly #work: (item: T) => Promise<R>;
@@ -10,7 +10,7 @@ export class Keyed<T, R = void> {
     { again: Promise<R | undefined> | undefined; readonly done: Promise<R | undefined> }
   >();
 
-  /** `failed` is told what the work throws. */
+  /** `failed` gets the errors of the work. */
   constructor(work: (item: T) => Promise<R>, failed: (error: unknown) => void) {
     this.#work = work;
     this.#failed = failed;

@@ -1,7 +1,7 @@
 /**
- * The scripts of the outbox of webhooks: what each is called with, and what it answers. A webhook's outbox is the
- * tenant's event log itself and a cursor into it, so nothing is copied when a change is committed, nothing can be lost
- * between the two, and what waits costs nothing. Names of keys: see keys.ts and ../../store/layout.ts.
+ * The scripts of the outbox of webhooks: their arguments and answers. A webhook's outbox is the tenant's event log itself and a
+ * cursor into it, so a commit copies no event, no event can get lost between log and outbox, and waiting events take no extra
+ * space. Names of keys: see keys.ts and ../../store/layout.ts.
  */
 import type { Redis } from 'ioredis';
 import { luaCommand, luaScript } from '../../redis/lua.ts';

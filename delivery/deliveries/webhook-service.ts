@@ -1,6 +1,6 @@
 /**
- * What the API's routes ask of deliveries: that workers look after a tenant, how much waits for a webhook, and that
- * something is delivered again. A ping is an event like any other; the relay gives it to the pinged webhook alone.
+ * The service of deliveries for the API's routes: notifies workers, reports the backlog of a webhook, and redelivers. A ping is
+ * an ordinary event; the relay delivers it only to the pinged webhook.
  */
 import type { Clock } from '../../actors/contract.ts';
 import { eventOf } from '../../api/event.ts';

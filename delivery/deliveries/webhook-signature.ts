@@ -1,5 +1,5 @@
 /**
- * How a delivery is signed, over the exact bytes that are sent.
+ * Signs a delivery over the exact bytes of its body.
  *
  * `X-Svc-Signature` (docs/webhooks.md): HMAC-SHA256 of the body under the newest secret's UTF-8 bytes, 64 lowercase
  * hexadecimal characters. Beside it the headers of Standard Webhooks (https://www.standardwebhooks.com), which sign id
@@ -19,7 +19,7 @@ export interface SignedHeaders {
 
 /**
  * @param secrets `whsec_…`, the newest first; at least one.
- * @param messageId stays the same for every try of a delivery: receivers tell repetitions by it.
+ * @param messageId stays the same for every try of a delivery, so that receivers can detect repetitions.
  */
 export function signDelivery(
   secrets: readonly string[],

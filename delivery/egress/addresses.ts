@@ -1,7 +1,7 @@
 /**
- * Which addresses the service may connect to on a caller's behalf (webhooks). The decision is made on the resolved
- * address alone, after every disguise was taken off: IPv4 inside IPv6 (mapped, compatible, NAT64, 6to4) is judged as the
- * IPv4 address that the packet would reach.
+ * Which addresses the service may connect to on a caller's behalf (webhooks). The decision depends only on the resolved
+ * address, in normal form: IPv4 inside IPv6 (mapped, compatible, NAT64, 6to4) counts as the IPv4 address that the packet would
+ * reach.
  *
  * Production: global unicast only. A sandbox is for one's own machine: loopback and private networks are fine too, but
  * never link-local addresses, since cloud machines serve their own credentials there (169.254.169.254 and its kin).

@@ -1,13 +1,12 @@
 /**
- * Connections to one checked address. They may be kept between deliveries, so that an endpoint which gets many does not
- * pay for a new connection and TLS handshake each time. That changes nothing of who may be reached: every delivery
- * resolves the name and has every address judged anew, and a kept connection is used only if it goes to the very address
- * that was chosen.
+ * Connections to one checked address. They may be reused between deliveries, to save a new connection and TLS handshake each
+ * time. Reuse does not weaken the address check: every delivery resolves the name and checks every address again, and reuses a
+ * connection only if it goes to the chosen address.
  */
 import { isIP, type LookupFunction } from 'node:net';
 import { type Client, Pool } from 'undici';
 
-/** Shorter than servers commonly keep one: who writes to a connection that its server just closed has failed. */
+/** Shorter than the usual timeout of servers: a write to a connection that its server has just closed fails. */
 const idleMs = 1_000;
 const idleMaxMs = 10_000;
 /** Places that connections are kept for; beyond that the one that was used least lately is let go. */

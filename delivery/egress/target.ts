@@ -1,7 +1,6 @@
 /**
- * A URL that a caller wants us to call, checked by itself: scheme, credentials, port, and the address if it is written as
- * one. The WHATWG parser has read it before we look, so that decimal, octal, hexadecimal and shortened IPv4 addresses
- * are the addresses that they are.
+ * Checks a caller's URL by itself: scheme, credentials, port, and the address if it contains one. The WHATWG parser normalizes
+ * it first, so that decimal, octal, hexadecimal and shortened IPv4 addresses appear in normal form.
  */
 import { isIP } from 'node:net';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
@@ -57,7 +56,7 @@ export function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80;
 }
 
-/** Names that no public resolver answers. Others are judged when they are resolved. */
+/** Names that no public resolver answers. Others are checked when they are resolved. */
 function isLocalName(host: string): boolean {
   const name = host.replace(/\.$/, '').toLowerCase();
   return !name.includes('.') || /(^|\.)(localhost|local|internal|lan|home\.arpa)$/.test(name);

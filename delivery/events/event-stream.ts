@@ -2,10 +2,10 @@
  * A tenant's events as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html): each once, in
  * order, from a sequence on, for as long as the reader listens.
  *
- * The place in the log is all that a stream remembers: it reads on when there is something new and its reader asks for
- * more. So a slow reader costs a page of memory and never a queue. Blocks with an id and without data (at the
- * beginning, and as heartbeat) dispatch nothing, but tell the reader how far it has come, also when nothing matches its
- * filters: a reader that reconnects with that id misses nothing and asks for nothing that is gone.
+ * A stream stores only its position in the log: it reads on when there are new events and its reader asks for more. So a slow
+ * reader costs a page of memory and never a queue. Blocks with an id and without data (at the beginning, and as heartbeat)
+ * dispatch nothing, but tell the reader how far it has come, also when nothing matches its filters: a reader that reconnects
+ * with that id misses nothing and asks for nothing that is gone.
  */
 import type { Cancel, Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
@@ -18,9 +18,9 @@ import { eventView } from './view.ts';
 
 export interface StreamTimes {
   readonly heartbeatMs: number;
-  /** How often the token is looked at again. */
+  /** How often the token is checked again. */
   readonly recheckMs: number;
-  /** A reader that takes nothing for so long, although something waits for it, is cut off. */
+  /** A reader that takes nothing for this long, although data waits, is disconnected. */
   readonly stallMs: number;
 }
 
@@ -54,7 +54,7 @@ export class EventStream implements Follower, AsyncIterableIterator<string, unde
   #waiting: string;
   /** Answers the reader, who waits for more. */
   #take: ((taken: Taken) => void) | undefined;
-  /** Everything up to here was given to the reader, or does not match. */
+  /** The reader has got every matching event up to here. */
   #position: number;
   #lastSequence = 0;
   #isReading = false;

@@ -1,7 +1,7 @@
 /**
- * Who follows events live, and when there is something new for them. Wake-ups of the followed tenants announce it, and a
- * poll of the log every second finds what a lost message would have announced. Each follower reads new events from the
- * log: a wake-up carries only the last sequence.
+ * The live followers of events, and their notifications. Wake-ups of the followed tenants announce new events, and a poll of
+ * the log every second replaces lost messages. Each follower reads new events from the log: a wake-up carries only the last
+ * sequence.
  */
 import type { Cancel, Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
@@ -39,7 +39,7 @@ interface Followed {
 /** A place of a follower, taken before its stream stands. */
 export interface Place {
   readonly tenant: string;
-  /** Who takes the place; told at once what is known. */
+  /** The follower that takes the place; gets the known last sequence at once. */
   join(follower: Follower): void;
   /** Gives the place back. Repeatable. */
   leave(): void;
@@ -68,7 +68,7 @@ export class LiveFeed {
         const followed = this.#tenants.get(tenant);
         if (followed !== undefined) tell(followed, lastSequence);
       },
-      // What was written before the subscription stood is found by a look at once.
+      // A read at once finds events written before the subscription was active.
       onListening: (tenants) => {
         for (const tenant of tenants) this.#poll(tenant);
       },
@@ -122,7 +122,7 @@ export class LiveFeed {
     this.#deps.wakes.close();
   }
 
-  /** The log is another: who follows begins anew. */
+  /** The log was replaced: followers start again. */
   restored(): void {
     for (const followed of [...this.#tenants.values()]) {
       followed.lastSequence = 0;

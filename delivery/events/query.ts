@@ -1,4 +1,4 @@
-/** What both ways of reading events are asked with: filters and places in the log. */
+/** The query parameters of both ways of reading events: filters and positions in the log. */
 import Type from 'typebox';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { WholeNumberText } from '../../api/schema-kit.ts';

@@ -1,4 +1,4 @@
-/** GET /v1/events: what happened in a tenant, in order, for as long as it is kept. */
+/** GET /v1/events: the stored events of a tenant, in order. */
 import Type from 'typebox';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { createdQuery, readCreated, readPage } from '../../api/pages.ts';

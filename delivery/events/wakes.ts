@@ -1,6 +1,6 @@
-/** The port to wake-ups: messages that say that a tenant's event log has grown. A message may be lost. */
+/** The port to wake-ups: messages that announce new events in a tenant's log. A message may be lost. */
 export interface Wakes {
-  /** Who hears of them. Once, before the first `follow`. */
+  /** Sets the listener. Once, before the first `follow`. */
   listen(listener: WakesListener): void;
   follow(tenant: string): void;
   unfollow(tenant: string): void;

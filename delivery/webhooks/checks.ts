@@ -1,4 +1,4 @@
-/** What no schema can say of a webhook: where it may point, and which events there are. */
+/** Checks of a webhook that a schema cannot express: its target address and its event types. */
 
 import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';

@@ -1,4 +1,4 @@
-/** A webhook as the store keeps it. Its secrets are sealed. */
+/** A stored webhook. Its secrets are sealed. */
 import type { RecordType, Versioned } from '../../store/contract.ts';
 
 export const webhookStatuses = ['enabled', 'disabled', 'suspended'] as const;
@@ -7,7 +7,7 @@ export type WebhookStatus = (typeof webhookStatuses)[number];
 export interface WebhookSecret {
   /** `whsec_…`, sealed with `aboutSecret`. */
   readonly sealed: string;
-  /** When it signs no more, after a rotation; null: it is the newest. */
+  /** When it stops signing after a rotation; null: it is the newest. */
   readonly endsAtMs: number | null;
 }
 

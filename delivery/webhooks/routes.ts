@@ -214,7 +214,7 @@ async function register(context: RequestContext, asked: Registration, deps: Webh
 
 type Patch = { readonly [K in 'url' | 'events' | 'description' | 'status']?: WebhookRecord[K] };
 
-/** What is as it was is no change and makes no event. */
+/** An update without a difference is no change and makes no event. */
 async function changed(
   context: RequestContext,
   before: WebhookRecord,

@@ -1,6 +1,6 @@
 /**
- * The secrets that sign a webhook's deliveries: made here, shown once, kept sealed. After a rotation the one before signs
- * for a day more, so that its receiver can change over without refusing anything.
+ * The secrets that sign a webhook's deliveries: created here, shown once, stored sealed. After a rotation the previous secret
+ * also signs for another day, so that the receiver can switch without refusing a delivery.
  */
 import type { RandomBytes } from '../../actors/contract.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
