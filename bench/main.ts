@@ -218,7 +218,7 @@ const nothingSigned: Omit<Correctness, 'holds'> = {
 
 async function measureStart(options: BenchOptions, say: (line: string) => void): Promise<StartRates | undefined> {
   if (!options.parts.includes('start')) return undefined;
-  say('bench: starting a cluster again and again …');
+  say('bench: starting a cluster repeatedly …');
   return startRates(options.starts, say);
 }
 

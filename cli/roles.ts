@@ -136,7 +136,7 @@ async function together(starting: readonly Promise<Running>[]): Promise<Running>
   throw failed.reason;
 }
 
-/** Tells `up`, if that started us, what stands in the way; undefined: nothing does. */
+/** Reports to `up`, if that started us, the cause of a wait; undefined: none. */
 function waitFor(what: string | undefined): void {
   const message: WaitingMessage = { kind: 'waiting', ...(what !== undefined && { what }) };
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined);

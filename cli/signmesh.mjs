@@ -9,7 +9,7 @@
  * All that is for a checkout, which has the build's program (tools/build.mjs). The npm package has the build instead:
  * there this file installs, compiles and writes nothing, and only checks that Node and Redis are new enough.
  *
- * Several processes may start at once: packages and build are made under a lock, and each takes hold by a rename at
+ * Several processes may start at once: packages and build are made under a lock, and each becomes effective by a rename at
  * its end, so that no process reads an incomplete one.
  */
 import { spawn, spawnSync } from 'node:child_process';

@@ -24,7 +24,7 @@ import type { SessionRecord } from './contract/record.ts';
 import { errorEffect, outcomeEffect } from './session/replies.ts';
 import { sessionView } from './session/view.ts';
 
-/** To an actor of its own. What is wrong with it is a bug of its gateway: clients' queries are checked there. */
+/** To an actor of its own. A fault in it is a bug of its gateway: clients' queries are checked there. */
 export function routeRead(facts: CallFacts, request: ReadSessionsRequest): CoordinatorEffect {
   const { sessionId, kind, states, limit, afterEpochMs, afterId } = request;
   const toActor = (reads: ReadCall['reads']): CoordinatorEffect => {

@@ -79,7 +79,7 @@ export function polynomialFromSeed(
   });
 }
 
-/** A set of signers is asked for again and again; a hundred thousand numbers are the most that this keeps. */
+/** The same sets of signers recur; the cache holds at most a hundred thousand numbers. */
 const lagrangeMemo = new BoundedMemo<string, ReadonlyMap<number, bigint>>(512);
 
 /**

@@ -5,7 +5,7 @@ import type { ProcessLife } from '../world/process-life.ts';
 
 type SendTo = typeof import('../delivery/egress/send.ts').sendTo;
 
-/** What came of a request to a receiver. */
+/** The result of a request to a receiver. */
 export interface ReceiverNote {
   /** Of the event that it carried; undefined: of none. */
   readonly type: string | undefined;

@@ -1,5 +1,5 @@
 /**
- * Records what clients of an embedded service do, over either door, how webhook receivers answer, and what its sandbox API
+ * Records what clients of an embedded service do, over REST or gRPC, how webhook receivers answer, and what its sandbox API
  * orders, in the order in which it begins. recorded-scenario.ts makes a scenario of it.
  *
  * It holds tokens and answers in memory, for as long as the service runs; the scenario has none of the secrets in them.
@@ -141,7 +141,7 @@ export class ServiceRecorder {
     };
   }
 
-  /** Records requests of the wallet API as their door sees them, and what became of the answers to all. */
+  /** Records requests of the wallet API as the API server sees them, and the outcome of all answers. */
   serve(inner: Serve): Serve {
     this.#serve = inner;
     return async (request) => {

@@ -75,7 +75,7 @@ function scanFrame(bytes: Buffer, cursor: Cursor): FrameHead | undefined {
   return point === undefined || cursor.at !== end ? undefined : { ...head, point };
 }
 
-/** Addresses, tenants and sessions are ASCII; anything else is shown as what it is not, and does no harm. */
+/** Addresses, tenants and sessions are ASCII; other bytes are shown wrongly, without further effect. */
 function textOf(bytes: Buffer, begin: number, end: number): string {
   return bytes.toString('latin1', begin, end);
 }

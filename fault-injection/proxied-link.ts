@@ -30,7 +30,7 @@ interface Closed {
   readonly reason: Buffer;
 }
 
-/** A coordinator that does not listen yet is asked again and again for so long; the peer's own patience is 5 s. */
+/** How long the proxy retries a coordinator that does not listen yet; the peer's own timeout is 5 s. */
 const upstreamPatienceMs = 4_000;
 const upstreamRetryMs = 20;
 /** How long a close waits for delayed frames before it, and the closing handshake may take. */

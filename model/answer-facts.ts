@@ -1,5 +1,5 @@
 /**
- * What the model's rules of answers stand on: what a run has written and said so far, and words that the rules of signing and of keys
+ * The facts behind the model's rules of answers: a run's writes and answers so far, and texts that the rules of signing and of keys
  * share.
  */
 import type { SessionRecord } from '../coordinator/contract/record.ts';

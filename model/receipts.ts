@@ -16,7 +16,7 @@ import { holdersOf } from './history.ts';
 const S = ReceiptState;
 const textMax = 256;
 
-/** What is wrong with them. `record`: the version of the session that the checkpoint names; undefined: none that is durable. */
+/** The fault of receipt and checkpoint. `record`: the version of the session that the checkpoint names; undefined: none that is durable. */
 export function receiptFault(
   call: Promised,
   receipt: DiagnosticReceipt,

@@ -21,7 +21,7 @@ export interface KeyFacts {
   readonly scheme: string;
 }
 
-/** What is wrong with the context of any request. Its version is the caller's matter. */
+/** The fault of the context of any request. Its version is the caller's matter. */
 export function contextFault(context: OrchestrationContext | undefined): string | undefined {
   if (context === undefined) return undefined;
   const { client, correlationId, traceparent, payload } = context;

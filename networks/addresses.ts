@@ -19,7 +19,7 @@ export type AddressProblem = 'invalid_format' | 'invalid_checksum' | 'wrong_netw
 /** Longer than any address; decoding base 58 costs the square of the length. */
 const lengthMax = 100;
 
-/** What is wrong with an address that a transfer on `network` names as its destination; undefined: nothing. */
+/** The fault of an address that a transfer on `network` names as its destination; undefined: none. */
 export function addressProblem(network: NetworkId, text: string): AddressProblem | undefined {
   const { family } = networkOf(network);
   const problem = problemIn(family, text);

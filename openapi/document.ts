@@ -172,7 +172,7 @@ function errorStatuses(route: Route): number[] {
   ];
 }
 
-/** What the door serves besides the routes. */
+/** Paths that the HTTP server serves besides the routes. */
 function servicePaths(): JsonObject {
   const headers = answerHeaders({ guarded: false, idempotent: false });
   const health = { 'application/json': { schema: ref('schemas', 'Health') } };

@@ -1,6 +1,6 @@
 /**
  * The signing API in the OpenAPI document: the five calls, with schemas made from the protobuf descriptors as ProtoJSON
- * has them. Requests take any field, and none is required at the door: what is missing is told in band, by the receipt.
+ * has them. Requests take any field, and the transport requires none: the receipt reports missing fields.
  */
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { signingMethods } from '../api/signing-methods.ts';
@@ -37,7 +37,7 @@ export function signingPaths(schemas: NamedSchemas): JsonObject {
             },
             responses: {
               '200': {
-                description: 'What became of the call',
+                description: 'The outcome of the call',
                 headers: answerHeaders({ guarded: true, idempotent: false }),
                 content: { 'application/json': { schema: ref('schemas', response.name) } },
               },

@@ -7,7 +7,7 @@ import { Command } from 'ioredis';
 
 /** A timer that is later than this tells of a pause of the process. */
 const pauseMinMs = 20;
-/** A process that pauses again and again does not wait for ever. */
+/** A process that pauses repeatedly does not wait for ever. */
 const pausesMax = 4;
 
 /** What the client reads and clears when the command is settled. Both are hidden by its types; the version is exact. */

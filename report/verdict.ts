@@ -1,4 +1,4 @@
-/** A verdict in words: one sentence that says what became of the run, and the cause below it. */
+/** A verdict in words: one sentence with the outcome of the run, and the cause below it. */
 import type { Verdict } from '../runner/scenario/world.ts';
 
 export interface VerdictWords {

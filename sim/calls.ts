@@ -43,7 +43,7 @@ export interface CallUnderWay {
   readonly keyScheme?: SimCaller['keyScheme'];
 }
 
-/** What a refusal at the door takes: the way to the gateway and back. */
+/** The time of a refusal by the gateway: one round trip. */
 export const doorMs = 20;
 
 export interface CallPorts {

@@ -20,7 +20,7 @@ import { firstCluster } from '../redis/clusters.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import { copyOf } from './copy.ts';
 
-/** The store cannot be reached; of a write, whether it took hold is unknown. */
+/** The store cannot be reached; the outcome of a write is then unknown. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }

@@ -387,7 +387,7 @@ export class LiveWorld implements ScenarioWorld {
   }
 
   /**
-   * Repeats while no answer comes, for as long as something new is missing now and then: the gateway may be what the
+   * Repeats while no answer comes, as long as the list of missing parts changes: the gateway may be what the
    * scenario took down, and the machine may be a busy one.
    */
   async #insist<T>(ask: () => Promise<T>): Promise<T> {

@@ -18,7 +18,7 @@ export interface WalletWorld {
   readonly since: string | undefined;
   /** Lets time pass until `work` has settled. */
   drive<T>(work: Promise<T>): Promise<T>;
-  /** What may stand in the way, in words: faults, processes that do not run. */
+  /** Possible causes in words: faults, processes that do not run. */
   obstacles(): Promise<readonly string[]>;
 }
 

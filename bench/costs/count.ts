@@ -28,7 +28,7 @@ export interface Counted {
 
 /**
  * @param label makes a world of its own: proofs that a process has found good once it does not check again
- * @throws Error when anything is not as it should be
+ * @throws Error for any unexpected result
  */
 export function countCeremonies({ n, t }: Sharing, kind: ReleasedKind, signatures = 1, label = ''): Counted {
   let cost = noCost();

@@ -130,7 +130,7 @@ class Flat {
     this.#stored = Math.max(this.#stored, sessions);
     const filledPerSecond = (count * 1_000) / (performance.now() - beganMs);
     this.#say(`flat: ${sessions} sessions stored, ${filledPerSecond.toFixed(0)} a second`);
-    // Redis writes its file anew now and then: that is its own cost, and not of an operation.
+    // Redis rewrites its file occasionally: that cost does not belong to an operation.
     await this.#until(async () => !/aof_rewrite_(in_progress|scheduled):1/.test(await this.#redis.info('persistence')));
     return filledPerSecond;
   }

@@ -1,4 +1,4 @@
-/** Runs one thing again and again on this thread, for a while, and says how often it went a second. */
+/** Repeats a function on this thread for a while, and returns its rate a second. */
 
 export interface Rate {
   readonly perSecond: number;

@@ -23,7 +23,7 @@ export interface Played {
 /**
  * @param pauseMs virtual time that passes after the key and after each signature, while the coordinator looks for
  *   sessions past their lifetime every second, as a live one does; 0: none, and it does not look
- * @throws Error when anything is not as it should be
+ * @throws Error for any unexpected result
  */
 export function play(seed: string, kind: ReleasedKind, pauseMs = 0): Played {
   const cluster = new SimCluster({ seed, codec: 'none', keepTrace: false, sweeping: pauseMs > 0 });

@@ -1,5 +1,5 @@
 /**
- * What a start costs: `signmesh up` again and again in one data directory, as a person starts it for the second time, and the
+ * What a start costs: `signmesh up` repeatedly in one data directory, as a person starts it for the second time, and the
  * memory of its processes at rest beside that of a bare Node process.
  */
 import { spawn } from 'node:child_process';

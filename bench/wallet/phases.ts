@@ -29,7 +29,7 @@ export interface WalletBenchOptions {
 
 export interface WalletBenchResult {
   readonly phases: readonly WalletPhase[];
-  /** What is wrong with what the API promised; empty when nothing is. */
+  /** The violations of the API's promises; empty: none. */
   readonly faults: readonly string[];
 }
 

@@ -4,7 +4,7 @@ import { errorText } from '../common/failure.ts';
 
 const timeoutMs = 15_000;
 
-/** What came of it, in a few words for a line. Never rejects. */
+/** The result, in a few words for a line. Never rejects. */
 export async function forward(url: string, secret: string, eventId: string, text: string): Promise<string> {
   const body = Buffer.from(text);
   const beganMs = performance.now();

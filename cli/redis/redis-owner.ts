@@ -53,7 +53,7 @@ export interface ClaimPatience {
   readonly onWaiting: (why: string) => void;
 }
 
-/** As `claimRedis`, again and again while the refusal is one to wait for. */
+/** As `claimRedis`, with retries while the refusal is temporary. */
 export async function claimRedisPatiently(url: string, owner: Owner, patience: ClaimPatience): Promise<void> {
   for (let said = ''; ; ) {
     try {

@@ -1,4 +1,4 @@
-/** How far a search is: a bar on a terminal, a line now and then elsewhere. */
+/** The progress of a search: a bar on a terminal, periodic lines elsewhere. */
 import type { WriteStream } from 'node:tty';
 import type { Finished } from './runs.ts';
 

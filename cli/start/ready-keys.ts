@@ -51,7 +51,7 @@ export interface ReadyKeysOptions {
 }
 
 /**
- * Asks again as long as the service says that it may help, and says something new now and then. Throws a Failure that
+ * Retries as long as the service calls a retry useful and reports progress. Throws a Failure that
  * carries its words when a key cannot be made.
  */
 export async function readyKeys(options: ReadyKeysOptions): Promise<ReadyKey[]> {

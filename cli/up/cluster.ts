@@ -208,7 +208,7 @@ export class Cluster {
     for (const child of this.children) child.log.showFrom(level);
   }
 
-  /** Again and again: the same stop. Never rejects. */
+  /** Repeatable. Never rejects. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stopInOrder();
     return this.#stopped;

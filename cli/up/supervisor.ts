@@ -339,7 +339,7 @@ export class SupervisedChild {
       return;
     }
     if (upMs >= this.#backOff.resetMs) this.#failures = 0;
-    // Jitter keeps children that died together from coming back together, again and again.
+    // Jitter keeps children that died together from restarting together repeatedly.
     const fullMs = Math.min(this.#backOff.maxMs, this.#backOff.firstMs * 2 ** this.#failures);
     const waitMs = Math.round(fullMs * (0.5 + Math.random() / 2));
     this.#failures += 1;

@@ -7,7 +7,7 @@ import { isResumable } from '../contract/transitions.ts';
 import { readResumeToken } from './resume-token.ts';
 
 /**
- * What is wrong with a resume: its form, then the token (already used, in any state), then the session's state, then the
+ * The fault of a resume: its form, then the token (already used, in any state), then the session's state, then the
  * token's validity. The witness is the ceremony's matter and comes after.
  */
 export function resumeFault(

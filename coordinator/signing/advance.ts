@@ -217,7 +217,7 @@ function refuseOtherNonces(turn: Turn, attempt: Attempt): void {
   work.queue = roundFiltered(work.queue, (call) => !isRefused(call));
 }
 
-/** What is wrong with a call's nonce point, if it gave one. */
+/** The fault of a call's nonce point, if it gave one. */
 export function noncePointFault(attempt: Attempt, { request }: SubmitCall): Answer | undefined {
   const { ephemeralPublicKey } = request;
   if (ephemeralPublicKey.length === 0 || isNoncePoint(attempt, ephemeralPublicKey)) return undefined;

@@ -65,7 +65,7 @@ function submit(turn: Turn, call: SubmitCall): void {
   }
 }
 
-/** What is wrong with the call itself. */
+/** The fault of the call itself. */
 function submitFault(turn: Turn, call: SubmitCall): Answer | undefined {
   const { record, work } = turn.state;
   const { request } = call;

@@ -2,7 +2,7 @@
  * A session whose key a vendor holds (MPC_VENDOR): its node has an order there, and the vendor decides when it decides.
  *
  * The node says that the order is open: the session stays ACCEPTED (or RESUMED), lives as long as the order, and answers its
- * calls. Later the node tells what became of it (VendorSettled), and repeats that until it is noted: so the session completes
+ * calls. Later the node reports its outcome (VendorSettled), and repeats that until the session acknowledges it: so the session completes
  * without a call, also from its record after a crash. A session that ends before has its order cancelled; a later session of
  * the intent gets the same order from its node as long as that is not settled (nodes/vendor/order-actor.ts).
  */
@@ -75,7 +75,7 @@ export function vendorSettled(turn: Turn, from: Address, { nodeId, outcome }: Ve
   turn.effects.push(noted);
 }
 
-/** To a node: the session knows what became of its order, or has ended. */
+/** To a node: the session acknowledges the outcome of its order, or has ended. */
 export function vendorNoted(to: Address, tenant: string, session: string): CoordinatorEffect {
   return { kind: 'send', to, message: wire({ tenant, session }, { case: 'vendorNoted', value: {} }) };
 }

@@ -29,7 +29,7 @@ export interface Dealer {
   readonly random: RandomBytes;
 }
 
-/** What is wrong with an opening: its proof of possession, or its commitments as in `bad_commitment`. */
+/** The fault of an opening: its proof of possession, or its commitments as in `bad_commitment`. */
 export type OpeningLie = 'proof' | NonNullable<FaultOf<'bad_commitment'>['how']>;
 
 /** An opening with one thing changed, the same whenever it is asked for in this attempt. */

@@ -4,7 +4,7 @@ import type { WireBodyInit, WireEnvelope } from '../../proto/wire.ts';
 export interface Said {
   /** Sent first. */
   readonly before: readonly WireEnvelope[];
-  /** In the frame's place; undefined: nothing. */
+  /** In the frame's place; undefined: none. */
   readonly instead: WireEnvelope | undefined;
   /** Sent behind it. */
   readonly after: readonly WireEnvelope[];
@@ -12,7 +12,7 @@ export interface Said {
 
 const none: readonly WireEnvelope[] = Object.freeze([]);
 
-/** One frame in the place of another; undefined: nothing. */
+/** One frame in the place of another; undefined: none. */
 export function saidInstead(instead: WireEnvelope | undefined): Said {
   return { before: none, instead, after: none };
 }

@@ -140,7 +140,7 @@ const onLink = {
   ...onProcess,
   direction: Type.Optional(OneOf(['in', 'out', 'both'] as const, 'frames to the target, from it, or both (default)')),
 };
-/** Without either: every request of the API, at both doors. */
+/** Without either: every request, over HTTP and gRPC. */
 const onDoor = {
   route: Type.Optional(
     Type.String({

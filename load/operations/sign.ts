@@ -33,7 +33,7 @@ export function signOperation(door: Door, key: Key, name: () => string): Operati
     });
     record.answered('InitiateSigning', begun);
     if (begun.reasonCode !== 'SESSION_ACCEPTED') {
-      // Without a session nothing was accepted; with one, settling finds out what came of it.
+      // Without a session nothing was accepted; with one, settling finds out its outcome.
       if (begun.sessionId === '') record.refused(intent.intentId);
       throw new Unexpected(begun.reasonCode);
     }

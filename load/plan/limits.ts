@@ -11,7 +11,7 @@ export function durationMs(text: string): number | undefined {
   return ms > 0 && ms <= planLimits.totalMsMax ? ms : undefined;
 }
 
-/** What is wrong with a plan; `at` is where in its file. */
+/** The fault of a plan; `at` is where in its file. */
 export interface PlanProblem {
   readonly at: readonly (string | number)[];
   readonly message: string;

@@ -1,4 +1,4 @@
-/** What the doors and the command use of the access to planned modules. */
+/** The exports of module access for the gateway and the command. */
 export { type ModuleAccess, moduleRefusal } from './gate.ts';
 export { decideAccess } from './operator.ts';
 export { type AccessRequest, accessIndex, readAccess } from './record.ts';

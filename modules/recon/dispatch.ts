@@ -1,4 +1,4 @@
-/** Due work of a gateway: hands jobs that are not over to the workers' queue, again and again until they are. */
+/** Due work of a gateway: adds unfinished jobs to the workers' queue repeatedly until they have ended. */
 import type { TenantStore } from '../../store/contract.ts';
 import { isOver, jobDuePrefix, jobType } from './job-record.ts';
 import type { ReconQueue } from './queue.ts';

@@ -1,4 +1,4 @@
-/** What the doors and the documents use of token operations. */
+/** The exports of token operations for the gateway and the documents. */
 export { orderOwner } from './owner.ts';
 export { orderOrigin } from './record.ts';
 export { tokenRoutes } from './routes.ts';

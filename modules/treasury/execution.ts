@@ -3,7 +3,7 @@
  *
  *     planned → paying      a transfer from the strategy's wallet to the venue account
  *     paying → exchanging   it is completed: the money is at the venue
- *     exchanging → returning  the venue has exchanged all, a part or nothing; one or two transfers bring back what came of it
+ *     exchanging → returning  the venue has exchanged all, a part or nothing; one or two transfers return the result
  *     exchanging → failed     what was to be sold has left the venue account meanwhile
  *     returning → completed, failed
  *

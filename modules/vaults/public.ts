@@ -1,4 +1,4 @@
-/** What the doors use of vaults: their routes, the port to the cluster, the deletion of their keys. */
+/** The exports of vaults for the gateway: routes, the port to the cluster, the deletion of keys. */
 export { deleteKey, deleteKeyPrefix } from './archive.ts';
 export type { KeyOrder, MadeKey, MessageOrder, MessageSignature, VaultCluster } from './cluster.ts';
 export type { KeystoreName } from './record.ts';

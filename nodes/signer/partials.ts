@@ -50,7 +50,7 @@ function signersFault({ signers }: PartialRequest, nodeId: number): string | und
   return ownIncluded ? undefined : 'this node is not among the signers';
 }
 
-/** What is wrong with a sound request for this key, or undefined. */
+/** The fault of a sound request for this key, or undefined. */
 export function keyFault(request: PartialRequest, key: SigningKey): string | undefined {
   const { scheme, signers } = request;
   if (!isSigningScheme(scheme) || schemes[scheme].curve !== key.curve) {

@@ -1,7 +1,7 @@
 /**
  * The keys that a signer has at hand: final key packages and the children derived from them, both bounded.
  *
- * A child costs one HMAC and one point addition an index, so that the children that are asked for again and again are
+ * A child costs one HMAC and one point addition an index, so that frequently used children are
  * kept: the derived share and public key, ready to sign with. Secret, in memory only.
  */
 import { deriveTweak, parsePath, tweakShare } from '../../crypto/derivation.ts';

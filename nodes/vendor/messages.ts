@@ -6,7 +6,7 @@ import type { NodeEffect, SigningAsked } from '../records/messages.ts';
 import { type NodeWrite, vendorRecordKey, vendorRecordName } from '../records/records.ts';
 import { encodeVendorOrder, type VendorOrderRecord } from './record.ts';
 
-/** How often a session is told what became of its order, until it has noted it. */
+/** How often the actor reports an order's outcome to its session, until the session acknowledges it. */
 export const tellMs = 5_000;
 
 export interface VendorOrders {
@@ -26,7 +26,7 @@ export function writeOf(record: VendorOrderRecord, self: Address): NodeWrite {
   return { puts: [{ key: vendorRecordKey(tenant, reference), record: encodeVendorOrder(record) }], deletes: [] };
 }
 
-/** To the session: what became of its order; and the timer that repeats it. */
+/** To the session: the outcome of its order; and the timer that repeats the message. */
 export function tell({ nodeId }: VendorOrders, record: VendorOrderRecord, self: Address): NodeEffect[] {
   const { tenant } = nameOf(self)!;
   const { session } = record;
@@ -38,7 +38,7 @@ export function tell({ nodeId }: VendorOrders, record: VendorOrderRecord, self: 
   ];
 }
 
-/** What became of a settled order, in the form of PartialReply and VendorSettled. */
+/** The outcome of a settled order, in the form of PartialReply and VendorSettled. */
 export function outcomeOf({ phase, partial, end, detail }: VendorOrderRecord) {
   if (phase === 'signed') return { case: 'partial' as const, value: partial };
   if (end === '') throw new Error('an order that is not settled has no outcome');

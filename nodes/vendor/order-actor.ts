@@ -125,7 +125,7 @@ function receive(orders: VendorOrders, state: State, input: NodeInput, context: 
     case 'timer':
       return timer(orders, state, input.name, context);
     case 'persistRefused':
-      // Whether the write took hold is unknown. The old state asks the vendor for the same external ids again.
+      // The outcome of the write is unknown. The old state uses the same external ids at the vendor again.
       return {
         state: { ...state, asking: false, waiting: [] },
         effects: [event('vendor.write.failed', 'error', context.self, {}), ...timersOf(state.record)],
@@ -295,7 +295,7 @@ function told(state: State, said: string | undefined, session: string, self: Add
   return { state: { ...next, asking: true }, effects: [askVendor(record, self, true)] };
 }
 
-/** Looks at an order that is open, or may be; tells what became of one that is settled; forgets one that has had its time. */
+/** Polls an order that is open, or may be; reports the outcome of a settled one; deletes an expired one. */
 function look(state: State, context: Context): Step {
   const { record } = state;
   if (record === undefined) return { state, effects: [{ kind: 'stop' }] };

@@ -21,7 +21,7 @@ export interface VendorOrderRecord {
   /** Counts the orders of the intent, from 1. At most one of them is not ended. */
   readonly ordinal: number;
   readonly externalId: string;
-  /** The session that asked last: it hears what became of the order. */
+  /** The session that asked last: it gets the outcome of the order. */
   readonly session: string;
   readonly keySession: string;
   readonly curve: Curve;
@@ -36,7 +36,7 @@ export interface VendorOrderRecord {
   /** Of one that ended. */
   readonly end: VendorEnd | '';
   readonly detail: string;
-  /** The session knows what became of it. */
+  /** The session has acknowledged the outcome. */
   readonly noted: boolean;
   /** From then on the intent cannot be asked for any more. */
   readonly retainUntilMs: number;

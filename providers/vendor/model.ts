@@ -79,7 +79,7 @@ export type BookEntry =
   | { readonly order: VendorOrder }
   | { readonly key: string; readonly curve: Curve; readonly secret: string | null };
 
-/** What is wrong with a request: 404 or 409. */
+/** The fault of a request: 404 or 409. */
 export class VendorRefusal extends Error {
   override readonly name = 'VendorRefusal';
   readonly status: 404 | 409;

@@ -1,5 +1,5 @@
 /**
- * One client of a scenario: it does its steps in order and tells what came of each. A step that insists repeats a call
+ * One client of a scenario: it does its steps in order and reports the result of each. A step that insists repeats a call
  * that has no answer, and resumes what has paused, as a patient client of the API does.
  */
 import type { StepOf } from './format.ts';

@@ -45,7 +45,7 @@ export class CustodyBook {
     this.#told.set(name, (this.#told.get(name) ?? new Set()).add(id));
   }
 
-  /** What contradicts that a key has one intent; undefined: nothing. */
+  /** What contradicts that a key has one intent; undefined: none. */
   keyToldTwice(): string | undefined {
     for (const [name, ids] of this.#told) {
       if (ids.size > 1) return `the idempotency key ${name.trim()} was told ${[...ids].join(' and ')}`;

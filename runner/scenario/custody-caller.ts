@@ -1,5 +1,5 @@
 /**
- * Does the wallet API's steps: fills in the answers of earlier steps, calls, and tells what came of it. A step that
+ * Does the wallet API's steps: fills in the answers of earlier steps, calls, and reports the result. A step that
  * insists repeats its call with the same idempotency key while it has no answer, as a patient client does.
  */
 import type { CustodyBook } from './custody-book.ts';

@@ -1,4 +1,4 @@
-/** What came of a call of the wallet API, and whether it is what a step expects. Pure. */
+/** The outcome of a call of the wallet API, and whether it matches the step's expectation. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import type { CallExpectation } from './custody-format.ts';
 import { type Mismatch, tookMismatches } from './expectations.ts';

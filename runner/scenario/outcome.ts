@@ -1,4 +1,4 @@
-/** What came of one call: an answer, as the scenario speaks of it, or none. */
+/** The outcome of one call: an answer, as the scenario speaks of it, or none. */
 import {
   type DiagnosticReceipt,
   ReceiptState,

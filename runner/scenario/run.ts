@@ -1,5 +1,5 @@
 /**
- * Runs a scenario in a world: arms its faults, lets its clients act at the same time, and says what became of it. It knows
+ * Runs a scenario in a world: arms its faults, lets its clients act at the same time, and returns the outcome. It knows
  * nothing of time and processes but what the world answers, so that one runner serves virtual and real time.
  *
  * Expectations that do not hold are collected, and the run continues: the verdict names them all, the first with its cause. A

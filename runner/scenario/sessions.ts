@@ -141,7 +141,7 @@ export class SessionBook {
     if (key.publicKey !== '') this.#publicKeys.set(name, key);
   }
 
-  /** What is wrong with the released signatures; undefined: nothing. */
+  /** The fault of the released signatures; undefined: they are valid. */
   wrongSignature(verify: SignatureVerifier): string | undefined {
     for (const [id, all] of this.#released) {
       const asked = this.#askedFor(id);

@@ -1,4 +1,4 @@
-/** Waits of a scenario: the world is asked again and again until it is so, or the time is over. */
+/** Waits of a scenario: polls the world until the condition holds, or the time is over. */
 import type { CustodyBook } from './custody-book.ts';
 import { readEvents, readIntent } from './custody-reads.ts';
 import type { StepOf } from './format.ts';

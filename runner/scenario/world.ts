@@ -124,7 +124,7 @@ export interface Questions {
     }[WalletCallName];
     readonly gets: { readonly response: WalletCallTypes[WalletCallName][1] } | NoAnswer;
   };
-  /** One try of a call of the REST API, at the door. `by`: the principal, "alice" or "alice@other". */
+  /** One try of a call of the REST API, as a client makes it. `by`: the principal, "alice" or "alice@other". */
   request: {
     readonly asks: {
       readonly by: string;
@@ -187,7 +187,7 @@ export interface ScenarioWorld {
   violations(): readonly Violation[];
 }
 
-/** What became of a run. */
+/** The outcome of a run. */
 export type Verdict =
   | { readonly kind: 'passed' }
   /** An expectation does not hold: which, and what was there instead. `also`: the others that do not, in order. */

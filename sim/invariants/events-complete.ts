@@ -44,7 +44,7 @@ export function eventsComplete(delivers: boolean): Checker {
       session_id === sessionId &&
       epoch === record.epoch &&
       told === ReceiptStateSchema.value[state]?.name;
-    return agrees ? undefined : `the event ${event.type} does not say what became of session ${sessionId}`;
+    return agrees ? undefined : `the event ${event.type} does not give the outcome of session ${sessionId}`;
   }
 
   function logged(

@@ -1,5 +1,5 @@
 /**
- * Nodes that finish a DKG agree on what came of it: the key records that they store name the same group key, verification
+ * Nodes that finish a DKG agree on the result: the key records that they store name the same group key, verification
  * shares and chain code, each share belongs to its verification share, and the coordinator's key and the public key of its answers say the same.
  * And a key is made only of what every node has reported alike, lies included: that is the echo.
  */

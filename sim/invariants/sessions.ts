@@ -1,5 +1,5 @@
 /**
- * What the store holds of sessions, replayed from the writes that took hold: what several checkers stand on. A write that
+ * What the store holds of sessions, replayed from the writes that took effect; several checkers use it. A write that
  * is repeated because its answer was lost changes nothing and is not a change here either.
  */
 import type { CoordinatorWrite } from '../../coordinator/contract/messages.ts';
@@ -29,7 +29,7 @@ export class DurableSessions {
     return this.#sessions.get(`${tenant}/${sessionId}`);
   }
 
-  /** The changes that an observation tells of, in the order in which they take hold. */
+  /** The changes that an observation tells of, in the order in which they take effect. */
   take(observation: Observation): readonly SessionChange[] {
     if (observation.kind !== 'written' || observation.process !== 'coordinator') return none;
     if (observation.outcome !== 'written') return none;

@@ -487,7 +487,7 @@ describe.each([
       ]);
     });
 
-    it('again and again is restarted at a bounded pace, and keeps what came meanwhile', async () => {
+    it('that fails repeatedly is restarted at a bounded pace, and keeps what came meanwhile', async () => {
       let starts = 0;
       const actor = poisoned({
         start: () => {

@@ -225,7 +225,7 @@ it('a call whose request alone does not decode reaches its actor without one, an
   expect(peer.end.code).toBeUndefined();
 });
 
-describe('a stranger at the door', () => {
+describe('an unauthenticated peer', () => {
   it('is refused by name when it says nothing, too much, or text', async () => {
     const hub = await world.server({ handshakeTimeoutMs: 50 });
     const silent = rawClient(hub.url);

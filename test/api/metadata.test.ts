@@ -8,7 +8,7 @@ import { compileSchema, scanJson } from '../../api/validate.ts';
 const { keysMax, depthMax, bytesMax } = metadataLimits;
 const check = compileSchema(Closed({ m: Metadata }));
 
-/** What is wrong with this text as the metadata of a body. */
+/** The fault of this text as the metadata of a body. */
 function faultsOf(json: string): string[] {
   const body: unknown = JSON.parse(`{"m":${json}}`);
   return [...scanJson(body, true), ...(check(body) ?? [])].map(({ field, issue }) => `${field} ${issue}`);

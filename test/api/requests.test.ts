@@ -1,4 +1,4 @@
-/** Requests at the door of a route: bodies, queries, ids, preview modules, and answers held against their schemas. */
+/** Validation of a route's requests: bodies, queries, ids, preview modules, and answers held against their schemas. */
 import { type AddressInfo, connect } from 'node:net';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import Type from 'typebox';

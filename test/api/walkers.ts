@@ -55,7 +55,7 @@ async function firstOf(app: FastifyInstance, request: InjectOptions): Promise<Li
 const isErrorBody = Compile(ErrorBody);
 const codes = new Set<string>(Object.values(errorKinds).map(({ http, code }) => `${http} ${code}`));
 
-/** What is wrong with an answer, whatever was asked. */
+/** The fault of an answer, whatever was asked. */
 export function faultsOf(operation: Operation, answer: LightMyRequestResponse): string[] {
   const { statusCode: status, headers } = answer;
   const faults: string[] = [];

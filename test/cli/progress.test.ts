@@ -50,7 +50,7 @@ test('a start continues while something changes, and is given up when nothing do
   expect(progress.isStalled('another')).toBe(false);
 });
 
-test('a process at work is progress; one that waits, stands still, or dies again and again is none', async () => {
+test('a process at work is progress; one that waits, stands still, or dies repeatedly is none', async () => {
   const busy = spawn(process.execPath, ['-e', 'for (;;) {}'], { stdio: 'ignore' });
   onTestFinished(() => void busy.kill('SIGKILL'));
   const { pid } = busy;

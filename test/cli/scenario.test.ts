@@ -43,7 +43,7 @@ describe('signmesh scenario run', () => {
     expect(await run(['run', '--crypto', 'model', ...files])).toBe(code);
   });
 
-  test('says of one run what became of it, and of several one line each', async () => {
+  test('gives the outcome of one run, and of several one line each', async () => {
     await run(['run', '--crypto', 'model', fails]);
     expect(written).toContain('verdict   failed: step key: expect.state is DENIED, found BACKEND_COMPLETED');
     expect(written).toContain(`scenario run ${fails} --seed fails --crypto model`);

@@ -68,7 +68,7 @@ describe.each(tried.map((scenario) => [scenario.scenario, scenario] as const))('
   });
 });
 
-describe('faults at the door of signmesh/client', () => {
+describe('API faults for signmesh/client', () => {
   const destination = { address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' };
   const route = 'POST /v1/wallets/:id/transaction-intents';
   let client: Client;

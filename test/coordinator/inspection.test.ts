@@ -121,7 +121,7 @@ function lyingCluster(what: 'partialReply', liar: number): SimCluster {
 }
 
 describe('a key', () => {
-  test('shows how far its shares have verified, and what came of it', () => {
+  test('shows how far its shares have verified, and with which result', () => {
     const world = new SimCluster({ seed: 'key', nodes: 3 });
     world.initiateDkg({ sessionId: 'k', threshold: 2, totalNodes: 3 }).result();
     expect(inspect('k', world)).toMatchObject({ kind: 'dkg', state: ReceiptState.ACCEPTED, verifiedPairs: [] });

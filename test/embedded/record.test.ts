@@ -23,7 +23,7 @@ function written({ recorded, left, unsaid, receivers, finals, tokens }: ServiceR
 
 const load = (yaml: string) => loadScenario(yaml, { file: 'my-session.yaml' });
 
-it('writes a scenario of the signing calls and faults, over both doors, that passes when it is run', async () => {
+it('writes a scenario of the signing calls and faults, over HTTP and gRPC, that passes when it is run', async () => {
   const recorder = startRecording(() => performance.now());
   const running = await startService({ recorder });
   const { must, service, token } = running;

@@ -115,7 +115,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: small }) },
 );
 
-/** Plays a script as a world would; returns what the engine said, and the frames by what became of them. */
+/** Plays a script as a world would; returns what the engine said, and the frames by their fate. */
 function play(script: readonly Deed[], seed: string) {
   const engine = faultEngine(optionsFor({ seed }));
   const said: unknown[] = [];

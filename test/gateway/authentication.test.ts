@@ -185,7 +185,7 @@ describe('who is let in', () => {
     }
   });
 
-  it('every refusal is the same to the last header, on both doors', async () => {
+  it('every refusal is the same to the last header, on HTTP and gRPC', async () => {
     await gateway.stop();
     await open({ acceptAnyTestToken: false });
     gateway.tokens.put('svc_sk_test_expired000000', { expiresAtMs: Date.now() - 1 });

@@ -168,7 +168,7 @@ const untilHealthy = (gateway: RunningGateway) =>
   expect.poll(async () => (await health(gateway)).status, { timeout: 5_000 }).toBe('ok');
 
 describe('a gateway process', () => {
-  it('serves both doors over a real link, with the banner’s token and counted calls', async () => {
+  it('serves HTTP and gRPC over a real link, with the banner’s token and counted calls', async () => {
     const gateway = await start();
     await untilHealthy(gateway);
     await expect.poll(async () => (await post(gateway)).statusCode, { timeout: 5_000 }).toBe(200);

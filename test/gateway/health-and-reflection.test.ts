@@ -65,7 +65,7 @@ describe('health', () => {
     ['it has', () => gateway.coordinator.status(healthyCluster), 200, 'ok', 'SERVING'],
   ];
 
-  it.each(states)('tells both doors that %s', async (_, arrange, code, state, serving) => {
+  it.each(states)('tells HTTP and gRPC that %s', async (_, arrange, code, state, serving) => {
     arrange();
     const answer = await gateway.http.inject({ method: 'GET', url: '/v1/health' });
     expect(answer.statusCode).toBe(code);

@@ -1,4 +1,4 @@
-/** What a gateway does with more calls than it can finish in time, through both doors. */
+/** What a gateway does with more calls than it can finish in time, through HTTP and gRPC. */
 import { status } from '@grpc/grpc-js';
 import Type from 'typebox';
 import { afterEach, expect, it } from 'vitest';

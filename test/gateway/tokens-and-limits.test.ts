@@ -199,7 +199,7 @@ describe('rate limits', () => {
   const config = { windowS: 10, reads: 5, writes: 4, signing: 3 };
   const share = '/svc.mesh.v1.MpcWalletService/SubmitSignatureShare';
 
-  it('count a tenant’s calls on both doors and of all gateways together', async () => {
+  it('count a tenant’s calls on HTTP and gRPC and of all gateways together', async () => {
     const one = await openGateway({ limits: new RedisRateLimits(redis, config, systemPorts.timers) });
     const two = await openGateway({ limits: new RedisRateLimits(redis, config, systemPorts.timers) });
     const client = await two.grpcClient();

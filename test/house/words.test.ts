@@ -8,7 +8,9 @@ import { root } from '../cli/support/up-process.ts';
 const riddles = new RegExp(
   [
     /\b(nobody|anybody|everybody|whoever|somebody|befalls?|befell|theatre)\b/,
-    /\b(of its making|sees to it|what becomes of|lets? go of|(is|was|were|are) told of|no part in|goes on)\b/,
+    /\b(of its making|sees to it|what bec(o|a)mes? of|lets? go of|(is|was|were|are) told of|no part in|goes on)\b/,
+    /\b(again and again|now and then|what came of|does no harm|as it should be|t(a|oo)kes? hold|the three judges)\b/,
+    /\b(stands? in the way|both doors|either door|at the door|after its making|fault plane|has no say)\b/,
   ]
     .map(({ source }) => source)
     .join('|'),

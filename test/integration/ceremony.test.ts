@@ -1,4 +1,4 @@
-/** Whole ceremonies against a real cluster, through both doors, verified by independent libraries. */
+/** Whole ceremonies against a real cluster, through HTTP and gRPC, verified by independent libraries. */
 import { createPublicKey, verify as nodeVerify } from 'node:crypto';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';

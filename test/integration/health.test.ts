@@ -1,4 +1,4 @@
-/** Health tells the truth, on both doors, while nodes die and come back; and what a generic gRPC client finds. */
+/** Health tells the truth, on HTTP and gRPC, while nodes die and come back; and what a generic gRPC client finds. */
 
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import type { Client } from '@grpc/grpc-js';

@@ -47,8 +47,8 @@ describe('a request', () => {
     ['entries of a list', Uint8Array.of(0x2a, 0)],
     ['unknown fields', Uint8Array.of(0x78, 1)],
     ['unknown groups', Uint8Array.of(0x7b, 0x7c)],
-    ['one field again and again', Uint8Array.of(0x10, 1)],
-    ['an inner message again and again', Uint8Array.of(0x32, 0)],
+    ['one field repeatedly', Uint8Array.of(0x10, 1)],
+    ['an inner message repeatedly', Uint8Array.of(0x32, 0)],
   ])('of the largest size, full of %s, is refused at once', (_, unit) => {
     const bytes = new Uint8Array(grpcMessageBytesMax);
     for (let at = 0; at + unit.length <= bytes.length; at += unit.length) bytes.set(unit, at);

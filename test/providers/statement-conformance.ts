@@ -37,7 +37,7 @@ interface Told {
 
 export function statementConformance(name: string, subject: () => StatementSubject): void {
   describe(`the statements of ${name}`, () => {
-    it('show on every network what became of each transfer, and each deposit, under its key', async () => {
+    it('show on every network the outcome of each transfer and each deposit under its key', async () => {
       for (const network of subject().adapter.info.networks) {
         const told = await tell(subject(), network, 'wal_shown');
         const shown = await pages(subject().statements, told, everything, 100);

@@ -314,7 +314,7 @@ describe('an entry is not lost', () => {
     const write = async (writer: (typeof writers)[number], name: number): Promise<void> => {
       const tenant = `tenant${name}`;
       for (let k = 0; k < 80; k += 1) {
-        // Now and then much time has passed since its last write: its registration holds no more, and it may be dropped.
+        // Sometimes much time has passed since its last write: its registration holds no more, and it may be dropped.
         if (below(2) === 0) {
           writer.due.clear();
           await settleDown(tenant);

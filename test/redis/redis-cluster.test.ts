@@ -331,7 +331,7 @@ describe('masters that are lost', () => {
     return false;
   }
 
-  /** What is wrong with the money of a tenant; undefined: nothing. `done`: transfers that were acknowledged. */
+  /** The fault of the money of a tenant; undefined: nothing. `done`: transfers that were acknowledged. */
   async function wrong(tenant: string, done: number, eventsBefore: number): Promise<string | undefined> {
     const at = (id: string) => redis.hget(`${tenantPrefix(tenant)}bal:${id}`, 'ETH');
     const [left, moved, last] = await Promise.all([

@@ -606,7 +606,7 @@ describe('events-complete', () => {
   test('finds an event that says something else', () => {
     const { write } = done as Extract<typeof done, { process: 'coordinator' }>;
     const other = { ...done, write: { ...write, session: signing({ epoch: 2, state: REVOKED }) } } as Observation;
-    expect(says('events-complete', [opened, log[0]!, other])).toContain('does not say what became');
+    expect(says('events-complete', [opened, log[0]!, other])).toContain('does not give the outcome');
   });
   test('finds a terminal event that never arrived, where there is a receiver', () => {
     const seen = [opened, log[0]!, done, log[1]!];

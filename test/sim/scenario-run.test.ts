@@ -41,7 +41,7 @@ test.each(simulated.filter((_, index) => isThorough || index % 3 === 1))('%s pas
 });
 
 // Random scenarios run twice in search.test.ts.
-test('only faults at the door, which the simulated world has not, keep a scenario to the live one', () => {
+test('only API faults, which the signing world lacks, keep a scenario to the live one', () => {
   const others = files.filter((file) => !read(file).worlds.includes('simulated'));
   expect(others.every((file) => file.startsWith('door-'))).toBe(true);
 });

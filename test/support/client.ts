@@ -1,4 +1,4 @@
-/** The five calls of the signing API as a client makes them, through either door, typed by the generated messages. */
+/** The five calls of the signing API as a client makes them, through HTTP or gRPC, typed by the generated messages. */
 import {
   create,
   type DescMessage,

@@ -1,5 +1,5 @@
 /**
- * A gateway in the test's own process around a fake coordinator: both doors, an in-memory token store, and the REST routes
+ * A gateway in the test's own process around a fake coordinator: HTTP and gRPC, an in-memory token store, and the REST routes
  * that a test brings. It needs no Redis; wallet-service.ts adds the whole wallet API on one.
  */
 

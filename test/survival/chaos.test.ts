@@ -1,5 +1,5 @@
 /**
- * Everything dies at random, again and again, while clients make keys and signatures: nodes, coordinator, gateway, Redis.
+ * Everything dies at random, repeatedly, while clients make keys and signatures: nodes, coordinator, gateway, Redis.
  * Afterwards everything that any client was ever told must still be true. The seed of the choices is printed.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';

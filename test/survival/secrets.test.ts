@@ -82,7 +82,7 @@ describe.sequential('after a full run', () => {
   }, 90_000);
   afterAll(() => cluster?.stop());
 
-  /** Keys, signatures, refusals, failures and recoveries, through both doors. */
+  /** Keys, signatures, refusals, failures and recoveries, through HTTP and gRPC. */
   async function fullRun(): Promise<void> {
     const api = cluster.http(cluster.token, (text) => answered.push(text));
     const made = [

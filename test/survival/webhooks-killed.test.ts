@@ -1,5 +1,5 @@
 /**
- * Clients change things while the worker, the gateway, the coordinator and Redis are killed again and again. Afterwards
+ * Clients change things while the worker, the gateway, the coordinator and Redis are killed repeatedly. Afterwards
  * every event is in the log once, every receiver has each of its events at least once and with identical bytes, and the
  * delivery log agrees. The seed of the choices is printed. SURVIVAL_CHANGES=10000 makes it long.
  */

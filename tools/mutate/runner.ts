@@ -1,5 +1,5 @@
 /**
- * Runs tests with mutants, in vitest's workers. Each test runs again and again in one process, each time with another of
+ * Runs tests with mutants, in vitest's workers. Each test runs repeatedly in one process, each time with another of
  * the mutants that it reaches: to start a process and to load its modules for every mutant takes many times longer.
  *
  * `reach` runs every test twice without a mutant, and writes down which mutants it reaches and whether a second run is as

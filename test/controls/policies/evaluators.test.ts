@@ -1,4 +1,4 @@
-/** The three judges as the intents room calls them: what they decide, what they record, and what a dry run changes. */
+/** The three evaluators behind the port of intents: what they decide, what they record, and what a dry run changes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { makeEvaluators } from '../../../controls/policies/evaluators.ts';
 import type { TransactionFacts } from '../../../custody/intents/facts.ts';

@@ -88,7 +88,7 @@ export interface Refusal {
   readonly body: string;
 }
 
-/** What came of asking for a stream. */
+/** The result of requesting a stream. */
 export function ask(baseUrl: string, options: ReaderOptions): Promise<Reader | Refusal> {
   const { token, query = '', lastEventId } = options;
   return new Promise((resolve, reject) => {

@@ -13,7 +13,7 @@ export class FaultFixture {
   readonly engine: FaultEngine;
   /** What the engine ordered, in order. Nothing of it is performed. */
   readonly orders: Order[] = [];
-  /** Frames as they were sent, and what became of them. */
+  /** Frames as they were sent, and their fates. */
   readonly frames: { readonly frame: FrameInTransit; readonly arrivals: readonly WireEnvelope[] }[] = [];
 
   constructor(seed: string, nodes = 3, config: SimOptions['config'] = {}) {

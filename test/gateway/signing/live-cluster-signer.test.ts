@@ -255,7 +255,7 @@ describe('on answers made by hand', () => {
   });
 
   test.each([ReceiptState.EXPIRED, ReceiptState.REVOKED])(
-    'sessions that end again and again (state %s) do not keep it for ever',
+    'sessions that end repeatedly (state %s) do not keep it for ever',
     async (state) => {
       coordinator.answer = ({ call }) =>
         call.request.case === 'sign'

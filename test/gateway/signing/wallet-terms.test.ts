@@ -1,4 +1,4 @@
-/** Clients' signing calls about wallets of ours, through both doors. */
+/** Clients' signing calls about wallets of ours, through HTTP and gRPC. */
 import { create, toBinary } from '@bufbuild/protobuf';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ConnectionRecord } from '../../../custody/connections/record.ts';

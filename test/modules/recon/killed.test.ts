@@ -1,4 +1,4 @@
-/** Workers that are killed in the middle of a job, again and again: no exception is lost, and none is told twice. */
+/** Workers that are killed in the middle of a job, repeatedly: no exception is lost, and none is told twice. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
