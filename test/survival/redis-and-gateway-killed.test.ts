@@ -24,7 +24,7 @@ afterAll(() => cluster?.stop());
 afterEach(() => expect(ledger.violations).toEqual([]));
 
 /**
- * Opens sessions one after the other in four lanes while the role is killed again and again, then looks for every one that was
+ * Opens sessions one after the other in four lanes while the role is killed repeatedly, then looks for every one that was
  * acknowledged. Whatever else a call may meet then is CallFailed: 503, or an unreachable gateway.
  */
 async function openUnderKills(role: RoleName, kills: number, chance: Seeded): Promise<number> {

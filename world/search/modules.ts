@@ -50,7 +50,7 @@ interface PaidIntent {
   readonly amount: string;
 }
 
-/** What must not stand in the way of coming to rest. */
+/** What must not keep the world from coming to rest. */
 export async function calmModules(tenancy: Tenancy): Promise<void> {
   const { modules, owner } = tenancy;
   if (modules === undefined) return;

@@ -92,7 +92,7 @@ export class MoneyClient {
     };
   }
 
-  /** Small ones, those of a test trigger, and now and then a large part of what the wallet began with. */
+  /** Small ones, those of a test trigger, and sometimes a large part of its first balance. */
   #amount(began: string): string {
     const draw = this.#draw;
     if (draw.chance(0.15)) return draw.pick(testAmounts);
