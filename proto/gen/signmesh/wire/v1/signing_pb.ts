@@ -440,7 +440,7 @@ export const VendorSettledSchema: GenMessage<VendorSettled> = /*@__PURE__*/
   messageDesc(file_signmesh_wire_v1_signing, 8);
 
 /**
- * Coordinator to node: the frame's session knows what became of its order.
+ * Coordinator to node: the frame's session acknowledges the outcome of its order.
  *
  * @generated from message signmesh.wire.v1.VendorNoted
  */
