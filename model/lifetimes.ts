@@ -20,6 +20,8 @@ const ended: ReadonlySet<ReceiptState> = new Set([S.BACKEND_COMPLETED, S.EXPIRED
 const requests: ReadonlySet<string> = new Set(['partialRequest', 'dkgOpen', 'dkgSeal', 'dkgVerify', 'dkgConfirm']);
 /** An overdue session is found by a scan (every second); one whose write is not answered is busy for 5 s. */
 const scanMs = 8_000;
+/** When all is well, the scan of the next second finds it. */
+const endedByMs = 2_500;
 
 export function lifetimes({ signing, pending, dkg }: LifetimesMs, history: History, beganMs: number): Checker {
   /** How far the coordinator's clock is from virtual time. */
@@ -30,6 +32,7 @@ export function lifetimes({ signing, pending, dkg }: LifetimesMs, history: Histo
   /** Sessions that have not ended, by their latest record. */
   const live = new Map<string, SessionRecord>();
   let nextScanMs = 0;
+  let lastMs = 0;
 
   const lifetimeOf = (record: SessionRecord) =>
     record.ceremony.kind === 'dkg' ? dkg : record.state === S.PENDING_HUMAN_APPROVAL ? pending : signing;
@@ -68,8 +71,14 @@ export function lifetimes({ signing, pending, dkg }: LifetimesMs, history: Histo
 
   return {
     invariant: 'lifetime-kept',
+    finish() {
+      const over = beganMs + lastMs + offsetMs - endedByMs;
+      const left = [...live.values()].find(({ expiresMs }) => expiresMs < over);
+      return left && `session ${left.sessionId} is past its lifetime at the end, and no scan ended it`;
+    },
     observe(observation: Observation) {
       const { atMs } = observation;
+      lastMs = atMs;
       switch (observation.kind) {
         case 'clock':
           if (observation.process !== 'coordinator') return undefined;

@@ -5,7 +5,7 @@
  * One attempt is dealt once. A key that is final stays so until it is deleted, and is written together with its key record. What has
  * ended holds no polynomial. A sealing key is revealed only once the attempt is dead in the store.
  */
-import type { DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { DkgRefused, DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { type DkgRecordJson, dkgRecordsIn, keyRecordsIn } from '../sim/invariants/node-records.ts';
 import type { Checker, Observation } from '../sim/observation.ts';
 
@@ -79,12 +79,19 @@ export function nodeRecords(): Checker {
         case 'frame': {
           const { envelope, touched } = observation;
           const { from, message } = envelope;
-          if (touched || message.body.case !== 'dkgVerified' || !from.startsWith('node/')) return undefined;
-          const { verdicts } = message.body.value as DkgVerified;
-          if (!verdicts.some(({ revealedSealingKey }) => revealedSealingKey.length > 0)) return undefined;
+          if (touched || !from.startsWith('node/')) return undefined;
           const [role, id, , tenant, session] = from.split('/');
           const process = `${role}/${id}`;
-          const record = records.get(`${process} ${tenant}/${session}`);
+          const name = `${process} ${tenant}/${session}`;
+          const record = records.get(name);
+          if (message.body.case === 'dkgRefused') {
+            const { code } = message.body.value as DkgRefused;
+            const isSo = unknown.has(process) || deleted.has(name) || refusesRightly(code, message.attempt, record);
+            return isSo ? undefined : `${process} refuses (${code}), and its record is ${record?.phase ?? 'unopened'}`;
+          }
+          if (message.body.case !== 'dkgVerified') return undefined;
+          const { verdicts } = message.body.value as DkgVerified;
+          if (!verdicts.some(({ revealedSealingKey }) => revealedSealingKey.length > 0)) return undefined;
           return record?.phase === 'broken' || unknown.has(process)
             ? undefined
             : `${process} reveals its sealing key of an attempt that is ${record?.phase ?? 'unopened'}`;
@@ -101,6 +108,27 @@ export function nodeRecords(): Checker {
       }
     },
   };
+}
+
+/** Whether a code that tells how far an attempt is tells what the record says. */
+function refusesRightly(code: string, attempt: number, record: DkgRecordJson | undefined): boolean {
+  const known = record === undefined ? 0 : attemptOf(record);
+  switch (code) {
+    case 'NOT_OPEN':
+      return attempt > known;
+    case 'STALE_ATTEMPT':
+      return attempt < known;
+    case 'ATTEMPT_DISCARDED':
+      return record?.phase === 'discarded';
+    case 'ATTEMPT_BROKEN':
+      return record?.phase === 'broken';
+    case 'ALREADY_FINAL':
+      return record?.phase === 'final';
+    case 'NOT_FINISHED':
+      return record?.phase === 'dealing';
+    default:
+      return true;
+  }
 }
 
 function attemptOf({ attempt, terms }: DkgRecordJson): number {

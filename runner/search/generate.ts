@@ -28,9 +28,10 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
   const clients: Record<string, readonly Step[]> = {};
   const intents: SharedIntent[] = [];
   const sessions: BusySession[] = [];
+  const constants = drawConstants(swarm, new Draw(name, 'constants'));
   const healedMs = swarm.phaseMs + breathMs;
   for (let index = 1; index <= swarm.clients; index += 1) {
-    const plan = new ClientPlan(`c${index}`, swarm, draw);
+    const plan = new ClientPlan(`c${index}`, swarm, draw, constants.signing_lifetime_ms);
     keys.forEach((key, at) => {
       if (at % swarm.clients === index - 1) plan.makeKey(key);
     });
@@ -63,7 +64,7 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
       nodes_wait_ms: draw.pick([500, 2_000]),
       // Where a client supplies a dealer, nodes must take it.
       client_dealers: keys.some(({ supplied }) => supplied.length > 0) || draw.chance(0.5),
-      ...drawConstants(swarm, new Draw(name, 'constants')),
+      ...constants,
     },
     faults,
     clients,

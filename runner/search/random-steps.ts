@@ -88,12 +88,15 @@ export class ClientPlan {
   readonly name: string;
   readonly #swarm: Swarm;
   readonly #draw: Draw;
+  /** How long signing sessions live, where that is short. */
+  readonly #lifetimeMs: number | undefined;
   readonly #steps: Step[] = [];
   readonly #sessions: { readonly session: string; readonly patient: boolean; readonly key: KeyPlan | undefined }[] = [];
   /** That of the story which is told. */
   #key: KeyPlan | undefined;
 
-  constructor(name: string, swarm: Swarm, draw: Draw) {
+  constructor(name: string, swarm: Swarm, draw: Draw, lifetimeMs: number | undefined) {
+    this.#lifetimeMs = lifetimeMs;
     this.name = name;
     this.#swarm = swarm;
     this.#draw = draw;
@@ -488,6 +491,11 @@ export class ClientPlan {
     const { phaseMs, clocksJump } = this.#swarm;
     if (clocksJump && draw.chance(0.05)) {
       this.#add({ advance_ms: draw.pick([60_000, 700_000, 1_000_000]) });
+      return;
+    }
+    // Calls that meet the very end of a lifetime; each way takes a millisecond or two.
+    if (this.#lifetimeMs !== undefined && draw.chance(0.3)) {
+      this.#add({ wait: { ms: this.#lifetimeMs - draw.int(0, 8) } });
       return;
     }
     if (draw.chance(0.6)) this.#add({ wait: { ms: draw.pick([1, 5, 30, Math.floor(phaseMs / 4)]) } });

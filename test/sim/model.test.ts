@@ -326,6 +326,12 @@ describe('of a run, the reference model', () => {
       verdicts[0].revealedSealingKey = new Uint8Array(32);
     });
     expect([reveals, ...lastVerdicts]).toContainEqual(expect.stringContaining('reveals its sealing key of an attempt'));
+    framed('dkgVerified', ({ request }, message) => {
+      const value = { nodeId: 1, code: 'NOT_OPEN', message: '', culprits: [], request, results: [] };
+      message.body = { case: 'dkgRefused', value };
+      return true;
+    });
+    expect(lastVerdicts).toContainEqual(expect.stringContaining('refuses (NOT_OPEN), and its record is'));
   });
 
   test('finds a call that did not wait for the nodes that it hears are unavailable', () => {
