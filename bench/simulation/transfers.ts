@@ -82,13 +82,13 @@ async function payments(client: Client): Promise<void> {
     'connection',
   );
   const wallet = (name: string) =>
-    made('/v1/wallets', { name, provider_connection_id: connection.id, network: 'eip155:11155111' }, `wallet ${name}`);
+    made('/v1/wallets', { name, provider_connection_id: connection.id, network: 'eip155:11155111' }, `wallet-${name}`);
   const from = await wallet('from');
   const to = await wallet('to');
   const path = `/v1/wallets/${from.id}/transaction-intents`;
   const body = { asset: 'ETH', amount: '0.001', destination: { address: to.addresses[0].address } };
   const pay = async (_: unknown, number: number) => {
-    const intent = await made(path, body, `transfer ${number}`);
+    const intent = await made(path, body, `transfer-${number}`);
     await client.pause(firstReadMs);
     const { body: ended } = await client.until(`${path}/${intent.id}`, ({ body: { status } }) => ends.has(status));
     if (ended.status !== 'completed') throw new Error(`a transfer is ${ended.status}`);
