@@ -9,14 +9,21 @@ import { eventLine } from '../report/text.ts';
 import { verdictExitCodes } from '../runner/scenario/world.ts';
 import { failureOf, runSeed } from '../runner/search/campaign.ts';
 import { type Profile, profiles } from '../runner/search/profiles.ts';
+import type { WorldRun } from '../world/search/campaign.ts';
+import { plain, readVariant, type Variant, variantText } from '../world/search/guide.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import {
   explainFailure,
+  explainWallets,
   type Finished,
   KeptSeeds,
+  readPlan,
+  roundRuns,
+  roundVariants,
   runAll,
   type SeedTask,
   SimProgress,
+  searchWallets,
   verdictLine,
   type WorldName,
   walletProfile,
@@ -37,6 +44,8 @@ interface Flags {
   readonly trace?: boolean;
   readonly keepGoing?: boolean;
   readonly shrinkRuns: number;
+  readonly variant: Variant;
+  readonly plan?: string;
 }
 
 const seedsDefault = 300;
@@ -68,6 +77,11 @@ export async function run(args: readonly string[]): Promise<number> {
   if (flags.world === 'wallets' && flags.profile !== 'all' && !walletProfiles.some((one) => one === flags.profile)) {
     throw new Failure(`--world wallets has the profiles ${walletProfiles.join(', ')}.`, exitCodes.usage);
   }
+  const isOfWallets = flags.plan !== undefined || variantText(flags.variant) !== '';
+  if (flags.world === 'signing' && isOfWallets) {
+    throw new Failure('--plan and --variant are of --world wallets.', exitCodes.usage);
+  }
+  if (flags.plan !== undefined) return runPlan(flags);
   return flags.trace === true ? trace(flags) : search(flags);
 }
 
@@ -80,7 +94,9 @@ function makeCommand(): Command {
     .option('--first-seed <number>', 'the first seed', number(0, seedMax), 1)
     .option('--seed <number>', 'run this seed only', number(0, seedMax))
     .option('--variation <number>', 'with --seed: the same clients with other faults and times', number(0, seedMax))
-    .option('--trace', 'with --seed: every event on standard output, one a line')
+    .option('--trace', 'with --seed or --plan: every event on standard output, one a line')
+    .option('--variant <text>', 'with --world wallets and --seed: as a failure names it', variantOf, plain)
+    .option('--plan <file>', 'with --world wallets: run a plan that a search has written')
     .addOption(
       new Option(
         '--profile <name>',
@@ -122,16 +138,19 @@ function number(min: number, max: number): (text: string) => number {
   };
 }
 
+function variantOf(text: string): Variant {
+  const read = readVariant(text);
+  if (read === undefined) throw new InvalidArgumentError('It must be as a failure names it.');
+  return read;
+}
+
 /** One run, told event by event. */
-async function trace({ seed = 0, variation, profile, crypto, world }: Flags): Promise<number> {
+async function trace({ seed = 0, variation, profile, crypto, world, variant }: Flags): Promise<number> {
   // A trace is of one run.
   const one = profile === 'all' ? 'stormy' : profile;
   if (world === 'wallets') {
     const { runWorldSeed } = await import('../world/search/campaign.ts');
-    const run = await runWorldSeed(seed, walletProfile(one), { crypto, record: true });
-    process.stdout.write(run.trace.map((line) => `${line}\n`).join(''));
-    process.stderr.write(`${verdictLine(run.verdict)}\n`);
-    return verdictExitCodes[run.verdict.kind];
+    return told(await runWorldSeed(seed, walletProfile(one), { crypto, record: true }, variant));
   }
   const { verdict, events } = runSeed(seed, one, { crypto, record: true, variation });
   // One write: a pipe takes what a terminal could not.
@@ -140,13 +159,29 @@ async function trace({ seed = 0, variation, profile, crypto, world }: Flags): Pr
   return verdictExitCodes[verdict.kind];
 }
 
+function told({ trace: lines, verdict }: WorldRun): number {
+  process.stdout.write(lines.map((line) => `${line}\n`).join(''));
+  process.stderr.write(`${verdictLine(verdict)}\n`);
+  return verdictExitCodes[verdict.kind];
+}
+
+async function runPlan({ plan: path = '', crypto, trace: isTold = false }: Flags): Promise<number> {
+  const { seed, plan } = readPlan(path);
+  const { runWorldPlan } = await import('../world/search/campaign.ts');
+  return told(await runWorldPlan(seed, plan, { crypto, record: isTold }));
+}
+
 async function search(flags: Flags): Promise<number> {
   const { crypto, jobs } = flags;
   const tasks = tasksOf(flags);
-  const progress = new SimProgress(process.stderr, tasks.length, await landmarksOf(flags.world));
+  const isGuided = flags.world === 'wallets' && flags.seed === undefined;
+  const varied = isGuided ? Math.floor(tasks.length / roundRuns) * roundVariants : 0;
+  const progress = new SimProgress(process.stderr, tasks.length + varied, await landmarksOf(flags.world));
   const kept = new KeptSeeds();
-  // In one profile of the signing world alone some landmarks are out of reach.
-  const isWhole = flags.world === 'wallets' || flags.profile === 'all';
+  // In one profile alone some landmarks are out of reach.
+  const isWhole = flags.profile === 'all';
+  const note = (text: string) => progress.say(text);
+  const failures: Finished[] = [];
   const seen = new Set<string>();
   let exitCode: number = exitCodes.ok;
   const finished = (one: Finished): boolean => {
@@ -159,11 +194,13 @@ async function search(flags: Flags): Promise<number> {
     if (!seen.has(kind)) {
       seen.add(kind);
       progress.clear();
-      explainFailure(one, { ...flags, note: (text) => progress.say(text) });
+      explainFailure(one, { ...flags, note });
+      failures.push(one);
     }
     return flags.keepGoing === true;
   };
-  await runAll(tasks, { crypto, jobs, finished });
+  if (isGuided) await searchWallets(tasks, { crypto, jobs, finished });
+  else await runAll(tasks, { crypto, jobs, finished });
   const mayVary =
     flags.world === 'signing' &&
     tasks.length >= landmarkRunsMin &&
@@ -171,6 +208,7 @@ async function search(flags: Flags): Promise<number> {
   const variations = mayVary ? kept.variations() : [];
   progress.extend(variations.length);
   await runAll(variations, { crypto, jobs, finished });
+  for (const one of failures) if (one.world === 'wallets') await explainWallets(one, { ...flags, note });
   progress.clear();
   process.stdout.write(`${progress.summary()}\n`);
   if (tasks.length < landmarkRunsMin) return exitCode;
@@ -185,13 +223,14 @@ async function landmarksOf(world: WorldName): Promise<readonly string[]> {
   return Object.keys((await import('../world/search/landmarks.ts')).mustHappen);
 }
 
-function tasksOf({ world, seed, variation, seeds = seedsDefault, firstSeed, profile }: Flags): SeedTask[] {
+function tasksOf({ world, seed, variation, seeds = seedsDefault, firstSeed, profile, variant }: Flags): SeedTask[] {
   const all = world === 'wallets' ? walletProfiles : profiles;
   const chosen = profile === 'all' ? all : [profile];
   const first = seed ?? firstSeed;
   const count = seed === undefined ? seeds : 1;
   const numbers = Array.from({ length: count }, (_, index) => first + index);
+  const how = variantText(variant) === '' ? {} : { variant };
   return numbers.flatMap((one) =>
-    chosen.map((name) => ({ world, seed: one, profile: name, ...(variation !== undefined && { variation }) })),
+    chosen.map((name) => ({ world, seed: one, profile: name, ...(variation !== undefined && { variation }), ...how })),
   );
 }

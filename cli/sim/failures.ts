@@ -29,14 +29,10 @@ export function explainFailure(
   process.stdout.write(
     `seed ${seed}${variation > 0 ? `, variation ${variation}` : ''}, profile ${profile}: ${verdictLine(verdict)}\n`,
   );
-  const which = world === 'signing' ? '' : ` --world ${world}`;
-  const varied = variation > 0 ? ` --variation ${variation}` : '';
-  line(
-    'replay',
-    `${commandName()} sim${which} --seed ${seed}${varied} --profile ${profile} --crypto ${crypto} --trace`,
-  );
-  // Its runs are made of clients' calls, which no scenario file has.
+  // Its runs are made of clients' calls, which no scenario file has (wallets.ts).
   if (world !== 'signing') return;
+  const varied = variation > 0 ? ` --variation ${variation}` : '';
+  line('replay', `${commandName()} sim --seed ${seed}${varied} --profile ${profile} --crypto ${crypto} --trace`);
   const whole = randomScenario(seed, profile, variation);
   let smallest = whole;
   if (shrinkRuns > 0) {

@@ -4,6 +4,7 @@ import type { Landmark } from '../../model/landmarks.ts';
 import type { Verdict } from '../../runner/scenario/world.ts';
 import { runSeed } from '../../runner/search/campaign.ts';
 import type { Profile } from '../../runner/search/profiles.ts';
+import type { Variant } from '../../world/search/guide.ts';
 import { builtFile } from '../common/built.ts';
 
 /** `signing`: the signing cluster and its five calls. `wallets`: the control plane over it. */
@@ -26,6 +27,8 @@ export interface SeedTask {
   readonly profile: Profile;
   /** Of the signing world: the seed's scenario with other faults and times; 0 by default. */
   readonly variation?: number;
+  /** How a run of wallets differs from what its seed draws. */
+  readonly variant?: Variant;
 }
 
 /** One run that is over. */
@@ -49,13 +52,13 @@ export interface RunAllOptions {
 const batchTasks = 8;
 
 export async function runOne(task: SeedTask, crypto: 'model' | 'real'): Promise<Finished> {
-  const { world, seed, profile, variation } = task;
+  const { world, seed, profile, variation, variant } = task;
   if (world === 'wallets') {
     // Only who asks for it loads the control plane.
     const { runWorldSeed } = await import('../../world/search/campaign.ts');
-    const run = await runWorldSeed(seed, walletProfile(profile), { crypto, record: false });
+    const run = await runWorldSeed(seed, walletProfile(profile), { crypto, record: false }, variant);
     const { verdict, tookMs, landmarks } = run;
-    return { world, seed, profile, verdict, tookMs, landmarks };
+    return { world, seed, profile, ...(variant && { variant }), verdict, tookMs, landmarks };
   }
   const landmarks: Landmark[] = [];
   const reached = (landmark: Landmark) => void landmarks.push(landmark);
@@ -63,20 +66,18 @@ export async function runOne(task: SeedTask, crypto: 'model' | 'real'): Promise<
   return { ...task, verdict, tookMs, landmarks };
 }
 
-/** Resolves when all are over, or no more are wanted. */
-export async function runAll(tasks: readonly SeedTask[], options: RunAllOptions): Promise<void> {
-  if (options.jobs > 1) {
-    await inThreads(tasks, options);
-    return;
-  }
+/** Resolves when all are over, or no more are wanted; gives whether all are. */
+export async function runAll(tasks: readonly SeedTask[], options: RunAllOptions): Promise<boolean> {
+  if (options.jobs > 1) return inThreads(tasks, options);
   for (const task of tasks) {
-    if (!options.finished(await runOne(task, options.crypto))) return;
+    if (!options.finished(await runOne(task, options.crypto))) return false;
     // What a terminal shows, and an interruption, get their turn.
     await new Promise(setImmediate);
   }
+  return true;
 }
 
-async function inThreads(tasks: readonly SeedTask[], { crypto, jobs, finished }: RunAllOptions): Promise<void> {
+async function inThreads(tasks: readonly SeedTask[], { crypto, jobs, finished }: RunAllOptions): Promise<boolean> {
   const done = new Map<number, Finished>();
   let nextTask = 0;
   let nextTold = 0;
@@ -111,4 +112,5 @@ async function inThreads(tasks: readonly SeedTask[], { crypto, jobs, finished }:
       give();
     });
   await Promise.all(Array.from({ length: Math.min(jobs, tasks.length) }, thread));
+  return !isOver;
 }

@@ -11,10 +11,11 @@ import { randomPlan } from '../random-plan.ts';
 import { Answers } from './answers.ts';
 import { Draw } from './draw.ts';
 import { Finding } from './finding.ts';
+import { plain, planOf, type Variant } from './guide.ts';
 import { HookClient } from './hook-client.ts';
 import { Landmarks } from './landmarks.ts';
 import { MoneyClient } from './money-client.ts';
-import { chainBlockMs, drawPlan, type Profile, type RunPlan } from './profiles.ts';
+import { chainBlockMs, type Profile, type RunPlan } from './profiles.ts';
 import { ReconClient } from './recon-client.ts';
 import { settle } from './settle.ts';
 import { SigningClient } from './signing-client.ts';
@@ -45,13 +46,13 @@ export interface WorldRun {
 /** Everything that was asked for has come about within so long, of virtual time. */
 const workWithinMs = 24 * 3_600_000;
 
-export function runWorldSeed(seed: number, profile: Profile, options: WorldRunOptions): Promise<WorldRun> {
-  return runWorldPlan(seed, planOf(seed, profile), options);
-}
-
-/** What a seed draws. `favoured`: steps that it is to draw more often. */
-export function planOf(seed: number, profile: Profile, favoured: readonly string[] = []): RunPlan {
-  return drawPlan((label) => randomStream(`${seed}/${profile}`, label), profile, favoured);
+export function runWorldSeed(
+  seed: number,
+  profile: Profile,
+  options: WorldRunOptions,
+  variant: Variant = plain,
+): Promise<WorldRun> {
+  return runWorldPlan(seed, planOf(seed, profile, variant), options);
 }
 
 export async function runWorldPlan(

@@ -193,4 +193,83 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     profile: 'calm',
     seeds: 10,
   },
+  {
+    name: 'policies-unguarded',
+    flaw: 'a decision is committed although a policy has changed since',
+    edits: [{ file: 'controls/policies/decide.js', from: ', await catalogGuard(context)]', to: ']' }],
+    invariants: ['decided-as-written'],
+    profile: 'hostile',
+    seeds: 60,
+  },
+  {
+    name: 'deny-list-ignored',
+    flaw: 'an address on a deny list is clear',
+    edits: [
+      {
+        file: 'controls/compliance/match.js',
+        from: "if (found('deny'))",
+        to: "if (found('deny') && found('sanctions'))",
+      },
+    ],
+    invariants: ['decided-as-written'],
+    profile: 'calm',
+    seeds: 30,
+  },
+  {
+    name: 'frozen-signs',
+    flaw: 'an approved intent is signed while its wallet is frozen',
+    edits: [{ file: 'custody/intents/steps.js', from: "{ kind: 'status', id: wallet.id, status: 'active' },", to: '' }],
+    invariants: ['decided-as-written'],
+    profile: 'hostile',
+    seeds: 80,
+  },
+  {
+    name: 'job-lost',
+    flaw: 'a reconciliation job is never handed to a worker',
+    edits: [
+      {
+        file: 'modules/recon/jobs.js',
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: it is planted as it stands.
+        from: 'due: [{ member: `${jobDuePrefix}${id}`, atMs: nowMs }],',
+        to: '',
+      },
+    ],
+    invariants: ['orders-end'],
+    profile: 'calm',
+    seeds: 30,
+  },
+  {
+    name: 'vote-without-event',
+    flaw: 'the vote that approves an intent has no event',
+    edits: [
+      {
+        file: 'custody/intents/effects.js',
+        from: "events.push(intentEvent(reporter, 'approval_recorded', record));",
+        to: "if (record.status === previous?.status) events.push(intentEvent(reporter, 'approval_recorded', record));",
+      },
+    ],
+    invariants: ['votes-as-required', 'events-complete'],
+    profile: 'calm',
+    seeds: 20,
+  },
+  {
+    name: 'key-takes-any-body',
+    flaw: 'an idempotency key answers a request with another body',
+    edits: [
+      { file: 'api/idempotency.js', from: 'canonicalJson([body, query, who])', to: 'canonicalJson([query, who])' },
+    ],
+    invariants: ['one-answer-a-key'],
+    profile: 'calm',
+    seeds: 20,
+  },
+  {
+    name: 'key-takes-any-caller',
+    flaw: 'an idempotency key answers another caller',
+    edits: [
+      { file: 'api/idempotency.js', from: 'canonicalJson([body, query, who])', to: 'canonicalJson([body, query])' },
+    ],
+    invariants: ['one-answer-a-key'],
+    profile: 'calm',
+    seeds: 20,
+  },
 ];
