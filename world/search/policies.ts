@@ -66,9 +66,9 @@ export function drawTerms(draw: Draw, actors: readonly string[], readsBalances: 
   return {
     denyFrom: draw.chance(0.35) ? draw.pick(['0.35', '0.5', '0.3']) : undefined,
     askFrom: draw.chance(0.8) ? draw.pick(['0.1', '0.2', '0.25']) : undefined,
-    denyAfter: draw.chance(0.2) ? draw.integer(2, 8) : undefined,
-    askAfter: draw.chance(0.2) ? draw.integer(1, 3) : undefined,
-    denyBelow: readsBalances && draw.chance(0.2) ? draw.pick(['9.5', '9', '8']) : undefined,
+    denyAfter: draw.chance(0.3) ? draw.integer(2, 6) : undefined,
+    askAfter: draw.chance(0.3) ? draw.integer(1, 3) : undefined,
+    denyBelow: readsBalances && draw.chance(0.3) ? draw.pick(['9.9', '9.5', '9']) : undefined,
     quorum,
     approvers: draw.chance(0.3) ? some : [],
     timeoutS: draw.pick([60, 120, 3_600, 3_600]),

@@ -8,7 +8,7 @@ import type { Draw } from './draw.ts';
 import type { HookFacts } from './hooks.ts';
 import type { Landmarks } from './landmarks.ts';
 import { type Call, Operator } from './operator.ts';
-import { calmTerms, type PolicyTerms, policyBody } from './policies.ts';
+import { calmTerms, drawTerms, type PolicyTerms, policyBody } from './policies.ts';
 
 export const networks = {
   evm: 'eip155:11155111',
@@ -181,7 +181,9 @@ export class Tenancy {
       copper: { api_key: `${apiSecret}-d`, api_secret: `${apiSecret}-e` },
       sandbox: {},
     };
-    await this.setPolicy(owner, 'default', calmTerms);
+    const actors = this.operators.map(({ actor }) => actor);
+    const drawn = { ...drawTerms(draw, actors, !hasModules), isDryRun: false };
+    await this.setPolicy(owner, 'default', draw.chance(0.5) ? calmTerms : drawn);
     for (const provider of providers) {
       const body = { provider, name: `${provider} of ${tenant}`, credentials: credentials[provider]! };
       const connection = await owner.made('/v1/provider-connections', body, this.key('connection'));
