@@ -69,6 +69,6 @@ describe('docs/http-and-grpc.md', () => {
     expect(text).toContain(`for ${freshMs / 1000} s`);
     expect(text).toContain(`last ${staleMs / 60_000} minutes`);
     expect(rateLimitDefaults).toEqual({ windowS: 10, reads: 300, writes: 100, signing: 2_000 });
-    expect(text).toContain('reads 300, writes 100 and signing calls 2,000 in\n10 s by default');
+    expect(text.replaceAll('\n', ' ')).toContain('by default 300 reads, 100 writes and 2,000 signing calls in 10 s');
   });
 });
