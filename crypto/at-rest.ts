@@ -1,6 +1,6 @@
 /**
  * The envelope of a record at rest, in two formats. The associated data names the record (its store, key and version), so that
- * a record cannot be moved to another place.
+ * a record cannot be decrypted in another place.
  *
  * - Format 1: AES-256-GCM (NIST SP 800-38D): 1 byte format ‖ 12 bytes random IV ‖ ciphertext ‖ 16 bytes tag. One key should
  *   seal no more than 2^32 records (SP 800-38D §8.3).
@@ -14,9 +14,9 @@ import { concatBytes, encodeParts, type RandomBytes, takeRandom, utf8 } from './
 import { CryptoError } from './errors.ts';
 import { hkdfSha256 } from './hashing.ts';
 
-/** Bytes that a record of format 1 is longer than its plaintext. */
+/** Bytes that format 1 adds to its plaintext. */
 export const RECORD_OVERHEAD_BYTES = 29;
-/** The same of format 2. */
+/** Bytes that format 2 adds to its plaintext. */
 export const BRIEF_RECORD_OVERHEAD_BYTES = 41;
 
 const FORMAT = Uint8Array.of(1);
@@ -52,7 +52,7 @@ export function encryptBriefRecord(
   random: RandomBytes,
 ): Uint8Array {
   assertKey(key);
-  // Of Buffer's pool: an array of its own of this size costs more than the cipher.
+  // From Buffer's pool: allocating a separate array of this size costs more than the cipher.
   const record = Buffer.allocUnsafe(plaintext.length + BRIEF_RECORD_OVERHEAD_BYTES);
   record[0] = BRIEF_FORMAT;
   const nonce = record.subarray(1, BRIEF_NONCE_END);
@@ -75,7 +75,7 @@ function decryptBrief(key: Uint8Array, associatedData: Uint8Array, record: Uint8
   return plaintext;
 }
 
-/** By record key, as long as that is in use. Secret. */
+/** Derived keys by record key, for the lifetime of that key object. Secret. */
 const briefKeys = new WeakMap<Uint8Array, Uint8Array>();
 
 function briefKeyOf(key: Uint8Array): Uint8Array {

@@ -1,14 +1,14 @@
 /**
  * Bytes: joining, comparing, fixed-width integers, hex, and the injective transcript hash.
  *
- * Invariant: two different (tag, parts) never give the same input to the hash of `transcriptHash`, because every part
- * carries its length. All protocol hashes of our own go through it; hashes fixed by an RFC do not.
+ * Invariant: two different (tag, parts) never give the same input to the hash of `transcriptHash`, because every part carries
+ * its length. All protocol hashes of this project use it; hashes that an RFC defines do not.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { CryptoError } from './errors.ts';
 import { sha256Of } from './hashing.ts';
 
-/** A source of random bytes, handed in by the caller. Must return exactly `length` fresh bytes; it owns nothing after. */
+/** A source of random bytes, supplied by the caller. Must return exactly `length` fresh bytes, and keep no reference to them. */
 export type RandomBytes = (length: number) => Uint8Array;
 
 /** Takes `length` bytes from `random` and refuses a source that answers with another length (INVALID_BYTES). */
@@ -35,7 +35,7 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   const { length } = a;
   if (length !== b.length) return false;
-  // For what is as short as a point or a signature, the native function costs more to call than the work is.
+  // For short inputs such as a point or a signature, the native call costs more than the comparison.
   if (length > 128) return timingSafeEqual(a, b);
   let difference = 0;
   for (let index = 0; index < length; index += 1) difference |= a[index]! ^ b[index]!;
@@ -43,8 +43,8 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /**
- * Where short bytes and texts are turned into each other. A short array lives in JavaScript's heap until code takes a
- * view of it or hands it to a native function; copying it here is several times cheaper.
+ * The buffer for conversions between short bytes and texts. A short array lives in JavaScript's heap until code takes a view of
+ * it or passes it to a native function; copying it here is several times cheaper.
  */
 const scratch = Buffer.alloc(32 * 1024);
 const scratchBytes = new Uint8Array(scratch.buffer, scratch.byteOffset, scratch.length);
@@ -143,7 +143,7 @@ export class ByteReader {
     return this.take(this.u32be());
   }
 
-  /** Everything that is left, possibly nothing. */
+  /** All remaining bytes, possibly none. */
   rest(): Uint8Array {
     return this.take(this.#bytes.length - this.#offset);
   }
@@ -163,7 +163,7 @@ export function encodeParts(...parts: readonly Uint8Array[]): Uint8Array {
   return result;
 }
 
-/** Writes the parts from `offset` on, each with its length in front. */
+/** Writes the parts from `offset` on, each with its length as prefix. */
 function writeParts(target: Uint8Array, offset: number, parts: readonly Uint8Array[]): void {
   let at = offset;
   for (const part of parts) {

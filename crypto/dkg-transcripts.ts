@@ -1,18 +1,18 @@
 /**
- * What the parties of a distributed key generation sign, seal and prove over: the transcripts, and their checks.
+ * The transcripts that the parties of a distributed key generation sign, seal and prove over, and their checks.
  *
- * Nodes make these bytes and the coordinator checks the same ones, so they stand here, where both can reach them.
+ * Nodes build these bytes and the coordinator checks the same ones, so the code is here, where both can import it.
  *
  * - The *session context* names tenant, session, attempt, roster, curve, threshold, participants and, if given, the scheme.
- *   Every other transcript and every proof of possession begins with it, so that nothing said in one session, attempt or
- *   cluster holds in another.
+ *   Every other transcript and every proof of possession begins with it, so that no message of one session, attempt or
+ *   cluster is valid in another.
  * - An *opening* is a dealer's public part; the dealer's identity signs its transcript. An opening that a client supplies
- *   has commitments only: its possession, sealing key and signature count as empty, even if they are set.
+ *   has commitments only: its proof, sealing key and signature count as empty, even if they are set.
  * - A *sealed share* is bound to (context, sender, recipient) as associated data, and signed by its dealer, so that a
  *   complaint about it is evidence against a node (`evaluateComplaint`).
  * - The *finish digest* covers all openings and all results; equal digests at all nodes are the echo that finds a dealer
  *   that sent two nodes different openings. Each node signs the session context, its own id, the digest and the result, so
- *   that a signed result holds in its attempt alone and cannot be changed by the node that passes it on.
+ *   that a signed result is valid only in its attempt, and a relaying node cannot change it.
  *
  * All are `transcriptHash` values: injective in their parts, 32 bytes, each with a tag of its own. Sources: Pedersen
  * 1991, Feldman 1987; Komlo and Goldberg 2020 ("FROST"), figure 1, for the proof of possession.
@@ -30,7 +30,7 @@ import { verifyPossession } from './possession.ts';
 import { open, sealingKeyMatches } from './sealing.ts';
 import { validateCommitments, verifyShare } from './vss.ts';
 
-/** What one attempt of a DKG session is about. All of it is public and fixed for the attempt. */
+/** The terms of one attempt of a DKG session. All of them are public and fixed for the attempt. */
 export interface DkgTerms extends Sharing {
   readonly tenant: string;
   readonly session: string;
@@ -39,13 +39,13 @@ export interface DkgTerms extends Sharing {
   readonly rosterDigest: Uint8Array;
   readonly curve: Curve;
   readonly threshold: number;
-  /** The name of the only scheme that the key will sign with; absent or empty: that of its first signature. */
+  /** The name of the only scheme that the key will sign with; absent or empty: its first signature decides. */
   readonly scheme?: string;
-  /** Follows from the scheme: every node makes a key of its own, and none is shared. Who holds it: see key-package.ts. */
+  /** Follows from the scheme: every node makes its own key, and none is shared. Its holder: see key-package.ts. */
   readonly ownKeys?: OwnKeys | undefined;
 }
 
-/** How many points a dealer commits to: its polynomial's, or its own public key alone. */
+/** The number of points that a dealer commits to: the whole polynomial, or only its own public key. */
 export function commitmentCount({ threshold, ownKeys }: Pick<DkgTerms, 'threshold' | 'ownKeys'>): number {
   return ownKeys ? 1 : threshold;
 }
@@ -72,7 +72,7 @@ export interface SealedDkgShare {
   readonly signature: Uint8Array;
 }
 
-/** What a node computed; has the fields of the wire's DkgFinished. */
+/** A node's result; has the fields of the wire's DkgFinished. */
 export interface FinishedDkg {
   readonly nodeId: number;
   readonly publicKey: Uint8Array;
@@ -84,7 +84,7 @@ export interface FinishedDkg {
   readonly signature: Uint8Array;
 }
 
-/** Every transcript of an attempt begins with it. */
+/** The session contexts; every transcript of an attempt begins with one. */
 const contexts = new Variant(new WeakMap<DkgTerms, Uint8Array>(), new WeakMap<DkgTerms, Uint8Array>());
 
 /** 32 bytes that name one attempt of one session; also the context of every proof of possession. Treat as read-only. */
@@ -114,7 +114,7 @@ interface TranscriptInContext {
   readonly transcript: Uint8Array;
 }
 
-/** Checking an opening needs its transcript several times. */
+/** The transcripts by opening: checking an opening needs its transcript several times. */
 const openingTranscripts = new Variant(
   new WeakMap<UnsignedOpening, TranscriptInContext>(),
   new WeakMap<UnsignedOpening, TranscriptInContext>(),
@@ -123,7 +123,7 @@ const openingTranscripts = new Variant(
 const none = new Uint8Array(0);
 
 /**
- * What a dealer signs of its opening; the signature itself is not part of it. The opening must never change afterwards;
+ * The bytes of its opening that a dealer signs; they exclude the signature. The opening must never change afterwards;
  * treat the result as read-only.
  */
 export function openingTranscript(context: Uint8Array, opening: UnsignedOpening): Uint8Array {
@@ -148,7 +148,7 @@ export function sealingAssociatedData(context: Uint8Array, sender: number, recip
   return transcriptHash('signmesh/dkg/seal/v1', context, u32be(sender), u32be(recipient));
 }
 
-/** What a dealer signs of a sealed share. */
+/** The bytes of a sealed share that a dealer signs. */
 export function sealedShareTranscript(context: Uint8Array, share: Omit<SealedDkgShare, 'signature'>): Uint8Array {
   return transcriptHash(
     'signmesh/dkg/sealed-share/v1',
@@ -179,7 +179,7 @@ export function finishDigest(
   );
 }
 
-/** What a node signs once it has finished; the signature itself is not part of it. */
+/** The bytes that a node signs once it has finished; they exclude the signature. */
 export function finishTranscript(context: Uint8Array, result: Omit<FinishedDkg, 'signature'>): Uint8Array {
   return transcriptHash(
     'signmesh/dkg/finished/v2',
@@ -193,7 +193,10 @@ export function finishTranscript(context: Uint8Array, result: Omit<FinishedDkg, 
   );
 }
 
-/** Why an opening is refused. OPENING_INVALID: malformed or not signed by the dealer; POSSESSION_INVALID: signed, and wrong. */
+/**
+ * The reason to refuse an opening. OPENING_INVALID: malformed or not signed by the dealer; POSSESSION_INVALID: signed, but
+ * wrong.
+ */
 export type OpeningFault = 'OPENING_INVALID' | 'POSSESSION_INVALID';
 
 /**
@@ -201,7 +204,7 @@ export type OpeningFault = 'OPENING_INVALID' | 'POSSESSION_INVALID';
  * commitments only (mock mode asks no proof of a client).
  *
  * @param identityKey the dealer's Ed25519 public key from the roster
- * @returns undefined when it holds. Only POSSESSION_INVALID is provably the dealer's own doing: a bad signature may be
+ * @returns undefined when it is valid. Only POSSESSION_INVALID proves the dealer's fault: a bad signature may be
  *   the fault of the process that relayed it.
  */
 export function verifyOpening(
@@ -233,20 +236,20 @@ export function verifyOpening(
   return undefined;
 }
 
-/** Openings come several times, with the request to seal and with those to verify: those found good, and how good. */
+/** The valid openings and their level of validity: an opening arrives several times, with requests to seal and to verify. */
 const goodOpenings = new Variant(newGoodOpenings(), newGoodOpenings());
 
 function newGoodOpenings(): BoundedMemo<string, 'signed' | 'proven'> {
   return new BoundedMemo(1024);
 }
 
-/** Names all that a real dealer's opening is judged by: the dealer's key, the whole opening in its context, its signature. */
+/** A name for all inputs of the check of a real dealer's opening: the dealer's key, the opening in its context, its signature. */
 function openingName(terms: DkgTerms, opening: DealerOpening, identityKey: Uint8Array): string {
   const transcript = openingTranscript(sessionContext(terms), opening);
   return latin1(identityKey, transcript, opening.signature);
 }
 
-/** Whether a real dealer's opening has a sealing key and its dealer's signature: all that a sealing dealer asks of it. */
+/** Whether a real dealer's opening has a sealing key and its dealer's signature: the only conditions of a sealing dealer. */
 export function isSignedOpening(terms: DkgTerms, opening: DealerOpening, identityKey: Uint8Array): boolean {
   if (opening.clientSupplied || opening.sealingKey.length !== 32 || opening.signature.length !== 64) return false;
   const name = openingName(terms, opening, identityKey);
@@ -257,17 +260,17 @@ export function isSignedOpening(terms: DkgTerms, opening: DealerOpening, identit
   return true;
 }
 
-/** Whether a sealed share carries its dealer's signature. `identityKey` is the dealer's. */
+/** Whether a sealed share has its dealer's valid signature. `identityKey` is the dealer's. */
 export function verifySealedShare(terms: DkgTerms, share: SealedDkgShare, identityKey: Uint8Array): boolean {
   return verify(identityKey, sealedShareTranscript(sessionContext(terms), share), share.signature);
 }
 
-/** Whether a result of this attempt carries its node's signature. `identityKey` is the node's. */
+/** Whether a result of this attempt has its node's valid signature. `identityKey` is the node's. */
 export function verifyFinished(terms: DkgTerms, finished: FinishedDkg, identityKey: Uint8Array): boolean {
   return verify(identityKey, finishTranscript(sessionContext(terms), finished), finished.signature);
 }
 
-/** Whether two results say the same of the key and of the transcript; node id and signature aside. */
+/** Whether two results agree on the key and the transcript; node id and signature aside. */
 export function sameResult(a: FinishedDkg, b: FinishedDkg): boolean {
   return (
     equalBytes(a.transcriptDigest, b.transcriptDigest) &&
@@ -278,7 +281,7 @@ export function sameResult(a: FinishedDkg, b: FinishedDkg): boolean {
   );
 }
 
-/** What came out of opening a sealed share: the share (secret), or why there is none. */
+/** The outcome of opening a sealed share: the share (secret), or the fault. */
 export type OpenedShare =
   | { readonly kind: 'share'; readonly share: bigint }
   | { readonly kind: 'fault'; readonly code: 'BOX_BROKEN' | 'SHARE_INVALID' };
@@ -306,7 +309,7 @@ export function openSealedShare(input: {
   return right ? { kind: 'share', share } : { kind: 'fault', code: 'SHARE_INVALID' };
 }
 
-/** A share from its 32 bytes (big-endian for secp256k1, little-endian for ed25519); undefined when they are none. */
+/** A share from its 32 bytes (big-endian for secp256k1, little-endian for ed25519); undefined when they are not a share. */
 export function decodeShare(curve: Curve, bytes: Uint8Array): bigint | undefined {
   try {
     return groupOf(curve).decodeNonZeroScalar(bytes);
@@ -317,9 +320,9 @@ export function decodeShare(curve: Curve, bytes: Uint8Array): bigint | undefined
 }
 
 /**
- * Who is to blame for a complaint about a sealed share, from public values and the revealed key: the dealer whose signed
- * box does not open to a right share, or the recipient that complained about a good one or revealed another key.
- * Undefined when the box is not signed by the dealer: then it is evidence against no node.
+ * The culprit of a complaint about a sealed share, from public values and the revealed key: the dealer whose signed box opens
+ * to no valid share, or the recipient that complained about a valid one or revealed another key.
+ * Undefined when the box lacks the dealer's signature: then it is no evidence against any node.
  *
  * Both openings must have passed `verifyOpening`.
  */

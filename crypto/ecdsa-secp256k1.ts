@@ -1,10 +1,10 @@
-/** ECDSA over libsecp256k1 (SEC 1 §4.1), as mock-ecdsa.ts and owner-ecdsa.ts need it: the native errors end here. */
+/** ECDSA over libsecp256k1 (SEC 1 §4.1), for mock-ecdsa.ts and owner-ecdsa.ts. No native error leaves this file. */
 import secp256k1 from 'secp256k1';
 import { equalBytes } from './bytes.ts';
 
 /** Signatures are r ‖ s of 64 bytes, digests 32 bytes, public keys 33. The checks never throw. */
 export interface EcdsaChecks {
-  /** Whether a low-s signature holds. */
+  /** Whether a low-s signature is valid. */
   verify(signature: Uint8Array, digest: Uint8Array, publicKey: Uint8Array): boolean;
   /** The key that a signature recovers to (SEC 1 §4.1.6); undefined: none. */
   recover(signature: Uint8Array, recoveryId: number, digest: Uint8Array): Uint8Array | undefined;

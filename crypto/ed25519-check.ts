@@ -1,4 +1,4 @@
-/** How an Ed25519 signature (RFC 8032) of a key that is no identity is checked. */
+/** The check of an Ed25519 signature (RFC 8032) by a key that is not an identity. */
 import { Variant } from './backend.ts';
 import { ed25519Identities } from './identity-ed25519.ts';
 

@@ -1,11 +1,11 @@
 /**
- * The one error that the crypto room throws for anything a peer or a caller can cause.
+ * The only error that crypto/ throws for a fault of a peer or a caller.
  *
- * A fault of a peer is data: the callers turn `code` and `culprits` into a reason code and into blame. Native libraries
- * throw plain errors on bad input; none of those ever leaves this room.
+ * A peer's fault is data: the callers turn `code` and `culprits` into a reason code and into blame. Native libraries throw
+ * plain errors on bad input; none of those ever leaves crypto/.
  */
 
-/** What went wrong. One code, one meaning; the message carries the detail and never a secret. */
+/** The fault. One code, one meaning; the message carries the detail and never a secret. */
 export type CryptoErrorCode =
   | 'AGGREGATE_INVALID'
   | 'IDENTITY_POINT'
@@ -24,10 +24,10 @@ export type CryptoErrorCode =
   | 'SEAL_BROKEN';
 
 /**
- * A refusal by the mathematics.
+ * A value that fails a mathematical check.
  *
  * `culprits` holds the node ids whose own material is provably wrong, in ascending order; it is empty when the fault
- * cannot be laid on a node (for example when the caller handed in a wrong length).
+ * cannot be attributed to a node (for example when the caller passed a wrong length).
  */
 export class CryptoError extends Error {
   readonly code: CryptoErrorCode;

@@ -1,12 +1,12 @@
 /**
- * The 20 bytes by which EVM chains name the holder of a secp256k1 key: the end of Keccak-256 over the uncompressed point
+ * The 20 bytes that identify the holder of a secp256k1 key on EVM chains: the end of Keccak-256 over the uncompressed point
  * without its prefix (Ethereum yellow paper, appendix F).
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { Variant } from './backend.ts';
 import { uncompress } from './group-secp256k1.ts';
 
-/** The one in use; the model stands in its own. */
+/** The function in use; the model has its own. */
 export const evmAddresses = new Variant(
   (publicKey: Uint8Array): Uint8Array => keccak_256(uncompress(publicKey).subarray(1)).slice(12),
 );

@@ -1,16 +1,16 @@
 /**
- * Orders: what a gateway has admitted, authenticated to every node, so that a node signs nothing that no gateway ordered.
+ * Orders: requests that a gateway admitted, authenticated to every node, so that a node signs only what a gateway ordered.
  *
- * A gateway and a node share a key that follows from their pinned identities. An order is one MAC a node,
- * over the same digest of what is ordered (`orderDigest`). So a node can check the MAC meant for it and make no other
- * node's; the coordinator, which passes orders on, can make none. A MAC is symmetric: a node could make orders for
- * itself, which it has no use for. Orders are no evidence towards third parties.
+ * A gateway and a node share a key that follows from their pinned identities. An order has one MAC for each node, over the same
+ * digest of its terms (`orderDigest`). So a node can check its own MAC and cannot forge another node's; the coordinator, which
+ * relays orders, can forge none. A MAC is symmetric: a node could forge orders to itself, without any gain. Orders are no
+ * evidence to third parties.
  *
- * A session that needs a human's approval needs a second order, of the gateway that admitted the witness
+ * A session that needs a human's approval needs a second order, from the gateway that admitted the witness
  * (`witnessDigest`); both name the session.
  *
- * Digests are `transcriptHash` values: injective in their parts. A signature each would do the same for twenty times the
- * time.
+ * Digests are `transcriptHash` values: injective in their parts. Signatures would achieve the same at twenty times the
+ * cost.
  */
 import { concatBytes, encodeParts, equalBytes, transcriptHash, u32be, utf8 } from './bytes.ts';
 import { hkdfSha256, mac } from './hashing.ts';
@@ -18,10 +18,10 @@ import { agreedSecret } from './identity.ts';
 
 const KEY_SALT = utf8('signmesh/order-key/v1');
 
-/** What is ordered, as the request said it: nothing here was looked up or interpreted. */
+/** The terms of an order, exactly as the request stated them. */
 export interface OrderTerms {
   readonly tenant: string;
-  /** The signing session; its gateway named it. */
+  /** The signing session; its gateway chose the id. */
   readonly sessionId: string;
   /** The key: the wallet, or the session of the DKG that made it. */
   readonly keyId: string;
@@ -33,27 +33,27 @@ export interface OrderTerms {
   /** A digest for secp256k1, the message for ed25519. */
   readonly message: Uint8Array;
   readonly intentId: string;
-  /** The wallet service asks: its intents are a space of their own. */
+  /** The wallet service ordered it: its intents have a separate namespace. */
   readonly walletService: boolean;
-  /** Signs only together with an order for a witness. */
+  /** Valid only together with an order for a witness. */
   readonly needsWitness: boolean;
   /** Milliseconds since the Unix epoch; the order's expiry. */
   readonly expiresMs: number;
 }
 
-/** What a session's witness was admitted for. */
+/** The session for which a gateway admitted a witness. */
 export interface WitnessTerms {
   readonly tenant: string;
   readonly sessionId: string;
 }
 
-/** The key whose shares are to be deleted. */
+/** The key whose shares the nodes delete. */
 export interface DeletionTerms {
   readonly tenant: string;
   readonly keyId: string;
 }
 
-/** Who shares keys: what of a pinned roster they follow from. */
+/** The parties that share keys: the part of a pinned roster that determines the keys. */
 export interface OrderMembers {
   readonly clusterId: string;
   readonly gateway: Uint8Array;
@@ -68,7 +68,7 @@ export interface GatewayMacs {
 }
 
 /**
- * Keys are agreed at first use, one a node, and kept.
+ * Agrees on each node's key at first use, and caches it.
  *
  * @param secretKey of the gateways' identity
  */
@@ -85,7 +85,7 @@ export function gatewayMacs(members: OrderMembers, secretKey: Uint8Array): Gatew
   };
 }
 
-/** A node's key for orders, 32 secret bytes. `secretKey` is that of its own identity. */
+/** A node's key for orders, 32 secret bytes. `secretKey` is the one of its own identity. */
 export function nodeOrderKey(members: OrderMembers, nodeId: number, secretKey: Uint8Array): Uint8Array {
   return orderKey(members, nodeId, secretKey, members.gateway);
 }
@@ -103,7 +103,7 @@ function orderKey(
   return hkdfSha256(agreedSecret(secretKey, otherPublicKey), KEY_SALT, info, 32);
 }
 
-/** 32 bytes over everything that is ordered. */
+/** 32 bytes over all terms of the order. */
 export function orderDigest(terms: OrderTerms): Uint8Array {
   // As JSON, since one text costs a third of eleven parts; it is as injective, and the message is not text.
   const text = JSON.stringify([
@@ -121,12 +121,12 @@ export function orderDigest(terms: OrderTerms): Uint8Array {
   return transcriptHash('signmesh/order/v1', utf8(text), terms.message);
 }
 
-/** 32 bytes over the session whose witness was admitted. */
+/** 32 bytes over the session of the admitted witness. */
 export function witnessDigest({ tenant, sessionId }: WitnessTerms): Uint8Array {
   return transcriptHash('signmesh/witness-order/v1', utf8(JSON.stringify([tenant, sessionId])));
 }
 
-/** 32 bytes over the key that is to be deleted. A key's name is never used again, so that the order needs no expiry. */
+/** 32 bytes over the key to delete. A key's name is never reused, so the order needs no expiry. */
 export function deletionDigest({ tenant, keyId }: DeletionTerms): Uint8Array {
   return transcriptHash('signmesh/deletion-order/v1', utf8(tenant), utf8(keyId));
 }

@@ -1,10 +1,10 @@
 /**
  * The prime-order subgroup of edwards25519 (RFC 8032 §5.1) over the native libsodium.
  *
- * Edges of the library that this file closes: its addition accepts the identity and points of mixed order, its
+ * This file works around three limits of the library: its addition accepts the identity and points of mixed order, its
  * multiplication throws on a zero scalar, and checking that a point lies in the prime-order subgroup costs as much as
- * half a multiplication. Points found valid are therefore remembered (bounded, public data only): commitments and
- * verification shares are checked once, however many rounds they take part in.
+ * half a multiplication. So a bounded cache holds valid points (public data only): it checks commitments and
+ * verification shares once, in however many rounds they occur.
  */
 import sodium from 'sodium-native';
 import { CryptoError } from './errors.ts';
@@ -39,7 +39,7 @@ function isValidPoint(bytes: Uint8Array): boolean {
   if (bytes.length !== 32) return false;
   const key = keyOf(bytes);
   if (validPoints.get(key) !== undefined) return true;
-  // Refuses what is not canonical, not on the curve, of small order, or outside the prime-order subgroup.
+  // Refuses points that are not canonical, not on the curve, of small order, or outside the prime-order subgroup.
   if (!sodium.crypto_core_ed25519_is_valid_point(bytes)) return false;
   validPoints.set(key, true);
   return true;
@@ -81,7 +81,7 @@ function multiply(point: Uint8Array, scalar: bigint): Uint8Array {
   if (scalar === 0n) throw identity();
   const result = new Uint8Array(32);
   try {
-    // Checks for itself that the point is canonical and of prime order.
+    // libsodium checks that the point is canonical and of prime order.
     sodium.crypto_scalarmult_ed25519_noclamp(result, littleEndian32(scalar), point);
   } catch {
     throw invalidPoint();
@@ -89,7 +89,7 @@ function multiply(point: Uint8Array, scalar: bigint): Uint8Array {
   return result;
 }
 
-/** Adds without minding the identity, which libsodium encodes and accepts; the callers check their final result. */
+/** Adds without a check for the identity, which libsodium encodes and accepts; the callers check their final result. */
 function addRaw(p: Uint8Array, q: Uint8Array): Uint8Array {
   const result = new Uint8Array(32);
   try {
@@ -159,7 +159,7 @@ export const ed25519Group: Group = {
     return sum(addends);
   },
   evaluateAt(points, x) {
-    // Horner's rule from the highest coefficient down; an identity on the way is legitimate.
+    // Horner's rule from the highest coefficient down; an intermediate identity is legitimate.
     let result: Uint8Array | undefined;
     for (let k = points.length - 1; k >= 0; k--) {
       result = result === undefined ? points[k]! : addRaw(multiplySmall(result, x), points[k]!);

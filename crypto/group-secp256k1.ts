@@ -2,7 +2,7 @@
  * secp256k1 (SEC 2 §2.4.1) over the native libsecp256k1, with points as compressed SEC 1 encodings.
  *
  * Parsing a compressed point costs a square root, about a quarter of a multiplication; intermediate results therefore
- * stay uncompressed (65 bytes) inside this file and are compressed once at the end.
+ * stay uncompressed (65 bytes) inside this file, which compresses only the end result.
  */
 import { createRequire } from 'node:module';
 import secp256k1 from 'secp256k1';
@@ -58,7 +58,7 @@ function combine(points: Uint8Array[], compressed: boolean): Uint8Array {
 /**
  * base·G + scalar·P in one interleaved double multiplication, through ECDSA key recovery (SEC 1 §4.1.6): recovery
  * computes r⁻¹(s·R − m·G) for the R with abscissa r, so that R = P, s = scalar·r and m = −base·r give just this sum.
- * Needs P's abscissa below the order, which fails once in 2^128 points; the caller then takes the long way.
+ * Needs P's abscissa below the order, which fails once in 2^128 points; the caller then multiplies and adds.
  */
 function doubleMultiply(base: bigint, scalar: bigint, point: Uint8Array, compressed: boolean): Uint8Array | undefined {
   const prefix = point[0]!;
@@ -101,7 +101,7 @@ function linearCombination(base: bigint, terms: readonly Term[]): Uint8Array {
       try {
         both = doubleMultiply(pending, scalar, point, live.length === 1);
       } catch (error) {
-        // The two parts cancel each other: they add nothing, and the sum continues.
+        // The two parts cancel out: they contribute nothing, and the sum continues.
         if (!(error instanceof CryptoError) || error.code !== 'IDENTITY_POINT') throw error;
         pending = 0n;
         continue;
@@ -163,7 +163,7 @@ function assertLength(point: Uint8Array): Uint8Array {
   return point;
 }
 
-/** The one in use; the model stands in its own. */
+/** The function in use; the model has its own. */
 export const uncompressing = new Variant((publicKey: Uint8Array): Uint8Array => {
   if (!isValidPoint(publicKey)) throw invalidPoint();
   return secp256k1.publicKeyConvert(publicKey, false);

@@ -1,4 +1,4 @@
-/** The groups by the name of their curve; prime-order-group.ts says what a group is. */
+/** The groups by the name of their curve; prime-order-group.ts defines a group. */
 import { cryptography, Variant } from './backend.ts';
 import { CryptoError } from './errors.ts';
 import { ed25519Group } from './group-ed25519.ts';
@@ -11,16 +11,16 @@ export type { Curve, Group } from './prime-order-group.ts';
 /** The groups in use. The model's have the orders and lengths of the real ones. */
 export const groups = new Variant<Readonly<Record<Curve, Group>>>({ secp256k1: secp256k1Group, ed25519: ed25519Group });
 
-/** The group of a curve. Not to be kept across a choice of the cryptography (backend.ts). */
+/** The group of a curve. Do not store it: a choice of the cryptography changes it (backend.ts). */
 export function groupOf(curve: Curve): Group {
   return groups.current[curve];
 }
 
 /**
- * Whether secp256k1 arithmetic runs in its native binding or in the JavaScript fallback, which the library takes
+ * Whether secp256k1 arithmetic runs in its native binding or in the JavaScript fallback, which the library uses
  * silently where it ships no binary, and which is about ten times slower.
  *
- * Processes ask at their start. One that computes with the model must not serve: then it throws an Error.
+ * Processes call it at start. It throws an Error for a process that computes with the model, which must not serve.
  */
 export function cryptoBackend(): 'native' | 'js' {
   if (cryptography() === 'model')

@@ -12,7 +12,7 @@ import { CryptoError } from './errors.ts';
 /** Bytes of a MAC: 128 bits. */
 const MAC_BYTES = 16;
 
-/** The functions behind this file; each takes whole byte strings and returns fresh ones. */
+/** The functions that this file wraps; each takes whole byte strings and returns fresh ones. */
 export interface HashFunctions {
   /** 32 bytes, of the first `length` bytes of the input. */
   sha256(input: Uint8Array, length: number): Uint8Array;
@@ -26,7 +26,7 @@ export interface HashFunctions {
   hkdfSha256(inputKey: Uint8Array, salt: Uint8Array, info: Uint8Array, length: number): Uint8Array;
 }
 
-/** Where libsodium writes a MAC: a short array that it must take out of JavaScript's heap first costs more than the MAC. */
+/** libsodium's output buffer for MACs: moving a short array out of JavaScript's heap would cost more than the MAC. */
 const macBytes = new Uint8Array(new ArrayBuffer(MAC_BYTES));
 
 const realHashes: HashFunctions = {
@@ -80,8 +80,8 @@ export function hmacSha512(key: Uint8Array, ...parts: readonly Uint8Array[]): Ui
 }
 
 /**
- * The MAC of `input`: BLAKE2b (RFC 7693) keyed, with a digest of 16 bytes. It takes a third of what HMAC-SHA-256 over
- * node:crypto takes.
+ * The MAC of `input`: BLAKE2b (RFC 7693) keyed, with a digest of 16 bytes. It takes a third of the time of HMAC-SHA-256 over
+ * node:crypto.
  *
  * @param key secret, 32 bytes; else INVALID_BYTES
  */
@@ -118,9 +118,9 @@ function realHkdf(inputKey: Uint8Array, salt: Uint8Array, info: Uint8Array, leng
   return output;
 }
 
-/** Where short parts are put together, so that a hash makes no array but its own. */
+/** The buffer that joins short parts, so that a hash allocates only its output. */
 const joined = new Uint8Array(1024);
-/** Of what `join` gave last, so many bytes count. */
+/** The number of valid bytes in the buffer after the last `join`. */
 let joinedBytes = 0;
 
 function join(parts: readonly Uint8Array[]): Uint8Array {

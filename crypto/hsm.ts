@@ -1,8 +1,8 @@
 /**
- * What is asked of a PKCS#11 token's signatures: a proof that it has the key, and the form that chains take.
+ * Checks a PKCS#11 token's signatures: its proof that it has the key, and the form for chains.
  *
- * A token gives r ‖ s of ECDSA (PKCS #11 3.0, §2.3.6), where s may be high and the recovery id is not told; both follow from
- * digest and public key.
+ * A token gives r ‖ s of ECDSA (PKCS #11 3.0, §2.3.6), where s may be high and the recovery id is missing; this file derives
+ * both from digest and public key.
  */
 import { concatBytes, equalBytes, transcriptHash, u32be, utf8 } from './bytes.ts';
 import { ed25519Check } from './ed25519-check.ts';
@@ -11,7 +11,7 @@ import { groupOf } from './group.ts';
 import { ecdsaChecks, recoverEcdsa, verifyEcdsa } from './mock-ecdsa.ts';
 import { bigEndian32, integerAt } from './scalar.ts';
 
-/** What a token signs to prove that it has the key of an attempt: 32 bytes. */
+/** The 32 bytes that a token signs to prove that it has the key of an attempt. */
 export function hsmChallenge({ curve, context, dealerId }: HsmStatement): Uint8Array {
   return transcriptHash('signmesh/hsm-possession/v1', utf8(curve), u32be(dealerId), context);
 }
@@ -22,7 +22,7 @@ export interface HsmStatement {
   readonly dealerId: number;
 }
 
-/** Whether `proof` is a signature of the challenge as the token gave it. False for anything malformed. */
+/** Whether `proof` is a signature of the challenge in the token's form. False for anything malformed. */
 export function verifyHsmPossession(
   input: HsmStatement & { readonly proof: Uint8Array; readonly publicKey: Uint8Array },
 ): boolean {
@@ -31,7 +31,7 @@ export function verifyHsmPossession(
 
 /**
  * A token's signature in the form that leaves the cluster: ECDSA r ‖ s with low s and the recovery id behind it, 65 bytes;
- * Ed25519 64 bytes. Undefined: it is not one of `message` under `publicKey`.
+ * Ed25519 64 bytes. Undefined: it is no signature of `message` under `publicKey`.
  */
 export function hsmSignature(
   curve: Curve,
@@ -55,7 +55,7 @@ export function hsmSignature(
   return undefined;
 }
 
-/** Whether a partial is what `hsmSignature` gives. */
+/** Whether a partial has the form and content that `hsmSignature` returns. */
 export function isHsmSignature(curve: Curve, partial: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean {
   if (curve === 'ed25519') return partial.length === 64 && ed25519Check.current(publicKey, message, partial);
   if (partial.length !== 65) return false;

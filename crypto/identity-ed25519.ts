@@ -5,7 +5,7 @@
 import sodium from 'sodium-native';
 import { CryptoError } from './errors.ts';
 
-/** The arithmetic behind identities. Lengths are checked by the caller. */
+/** The arithmetic behind identities. The caller checks lengths. */
 export interface IdentityScheme {
   /** 32 bytes of a seed of 32. */
   publicKeyOf(seed: Uint8Array): Uint8Array;
@@ -32,7 +32,7 @@ export const ed25519Identities: IdentityScheme = {
     const [own, other, shared] = [new Uint8Array(32), new Uint8Array(32), new Uint8Array(32)] as const;
     try {
       sodium.crypto_sign_ed25519_sk_to_curve25519(own, secretKey);
-      // Throws for what is no point of prime order, the next line for an all-zero result (RFC 7748 §6.1).
+      // Throws unless this is a point of prime order; the next line throws for an all-zero result (RFC 7748 §6.1).
       sodium.crypto_sign_ed25519_pk_to_curve25519(other, otherPublicKey);
       sodium.crypto_scalarmult(shared, own, other);
     } catch {

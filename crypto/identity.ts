@@ -39,10 +39,10 @@ export function verify(publicKey: Uint8Array, message: Uint8Array, signature: Ui
 /**
  * A secret that only the holders of two identities can compute: X25519 (RFC 7748) between their keys, mapped to
  * Curve25519 (RFC 7748 §4.1; Thormarker 2021, "On using the same key pair for Ed25519 and an X25519 based KEM"). It is
- * the same for as long as the identities are; derive keys from it (HKDF), and never use it as one.
+ * constant while the identities are; derive keys from it (HKDF), and never use it as a key.
  *
  * @param secretKey of one identity; @param otherPublicKey of the other
- * @throws INVALID_BYTES for a wrong length, INVALID_POINT for what is no public key
+ * @throws INVALID_BYTES for a wrong length, INVALID_POINT for an invalid public key
  */
 export function agreedSecret(secretKey: Uint8Array, otherPublicKey: Uint8Array): Uint8Array {
   if (secretKey.length !== 64) throw new CryptoError('INVALID_BYTES', 'the secret key of an identity is 64 bytes');

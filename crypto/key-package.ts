@@ -19,25 +19,25 @@ export interface PublicKeyPackage {
   readonly totalNodes: number;
   /** The ids of the nodes that hold a share, ascending. */
   readonly participants: readonly number[];
-  /** The group public key, an encoded point; empty where several nodes have keys of their own. */
+  /** The group public key, an encoded point; empty if several nodes have separate keys. */
   readonly publicKey: Uint8Array;
-  /** X_i = x_i·G for every participant, in their order: of shares, or of keys of their own. */
+  /** X_i = x_i·G for every participant, in their order: of shares, or of the nodes' own keys. */
   readonly verificationShares: readonly Uint8Array[];
-  /** 32 bytes: the BIP-32 chain code that stands beside the key. */
+  /** 32 bytes: the BIP-32 chain code of the key. */
   readonly chainCode: Uint8Array;
-  /** The group polynomial in the exponent, `threshold` points; the first is the public key. None without a group key. */
+  /** The group polynomial in the exponent, `threshold` points; the first is the public key. Empty without a group key. */
   readonly groupCommitments: readonly Uint8Array[];
 }
 
-/** Who holds a key of a node's own: the node itself, its PKCS#11 token, or a remote vendor. */
+/** The holder of a node's own key: the node itself, its PKCS#11 token, or a remote vendor. */
 export type OwnKeys = 'node' | 'hsm' | 'vendor';
 
-/** The node has no secret of the key: a token or a vendor does. */
+/** Whether a token or a vendor holds the secret key, and not the node. */
 export function isHeldOutside(ownKeys: OwnKeys | undefined): boolean {
   return ownKeys === 'hsm' || ownKeys === 'vendor';
 }
 
-/** What one node keeps of a key. */
+/** The record that one node stores of a key. */
 export interface KeyPackage extends PublicKeyPackage {
   readonly nodeId: number;
   /** x_i, in [1, order). Secret. 0: the node's PKCS#11 token holds it. */
@@ -48,7 +48,7 @@ export interface KeyPackage extends PublicKeyPackage {
 export interface DkgTranscript extends Sharing {
   readonly curve: Curve;
   readonly threshold: number;
-  /** Every node makes a key of its own. */
+  /** Every node makes its own key. */
   readonly ownKeys?: OwnKeys | undefined;
   readonly commitmentsByDealer: readonly (readonly Uint8Array[])[];
 }
@@ -57,7 +57,7 @@ export interface DkgTranscript extends Sharing {
  * The public half of the key, from the commitments of all dealers.
  *
  * @throws INVALID_THRESHOLD; INVALID_COMMITMENTS (naming the dealer); IDENTITY_POINT if the dealers' keys cancel out.
- *   Own keys: INVALID_COMMITMENTS for one that two nodes have
+ *   Own keys: INVALID_COMMITMENTS if two nodes have the same one
  */
 export function publicKeyPackage(transcript: DkgTranscript): PublicKeyPackage {
   const { curve, threshold, totalNodes, ownKeys, commitmentsByDealer } = transcript;
@@ -79,7 +79,7 @@ export function publicKeyPackage(transcript: DkgTranscript): PublicKeyPackage {
   const chainCode = chainCodeOf(transcript);
   if (ownKeys) {
     const verificationShares = ownPublicKeys(participants, commitmentsByDealer);
-    // A token's key has one node, and is the whole key.
+    // A token's key has one node, which holds the whole key.
     const publicKey = isHeldOutside(ownKeys) ? verificationShares[0]! : new Uint8Array(0);
     return {
       curve,
@@ -106,7 +106,7 @@ export function publicKeyPackage(transcript: DkgTranscript): PublicKeyPackage {
   };
 }
 
-/** The one commitment of every node. A wallet that counts owners needs them to be different ones. */
+/** The single commitment of every node. They must differ, since a wallet counts owners. */
 function ownPublicKeys(
   ids: readonly number[],
   commitmentsByDealer: DkgTranscript['commitmentsByDealer'],
@@ -125,7 +125,7 @@ function ownPublicKeys(
  * Finishes the DKG at one node: sums the verified shares and checks the sum against the commitments.
  *
  * @param sharesByDealer the shares dealt to this node, in the participants' order, its own included; each already
- *   verified. Where every node makes a key of its own: that key alone, and none if its token holds it. Secret.
+ *   verified. If every node makes its own key: only that key, and none if its token holds it. Secret.
  * @throws as `publicKeyPackage`; INVALID_SHARE if the sum does not fit the commitments, or a share is missing
  */
 export function finishDkg(

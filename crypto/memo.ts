@@ -1,8 +1,8 @@
 /**
  * A small bounded memo for results of pure functions over public data (Lagrange coefficients, points already checked).
  *
- * Two generations: when the young one is full it becomes the old one and the former old one is dropped. That keeps every
- * operation O(1) and the memory bounded by `2 * generationSize` entries. It never holds a secret.
+ * Two generations: when the young one is full it becomes the old one and the former old one is dropped. So every
+ * operation is O(1) and memory is bounded by `2 * generationSize` entries. It never holds a secret.
  */
 export class BoundedMemo<Key, Value> {
   readonly #generationSize: number;
@@ -30,7 +30,7 @@ export class BoundedMemo<Key, Value> {
     this.#young.set(key, value);
   }
 
-  /** Entries held now, both generations counted. */
+  /** The number of entries in both generations. */
   get size(): number {
     return this.#young.size + this.#old.size;
   }

@@ -5,7 +5,7 @@
  * coordinator, and every node that learns k, can do so: a key that signed once this way has no threshold security left,
  * under any scheme. This is a test double with real shares, real blame and real signatures.
  *
- * Each of t nodes deals a nonce k_j; k = Σ k_j, R = k·G, r = R.x mod q. Node i answers s_i = k⁻¹(m + r·x_i), a Shamir
+ * Each of t nodes makes a nonce k_j; k = Σ k_j, R = k·G, r = R.x mod q. Node i answers s_i = k⁻¹(m + r·x_i), a Shamir
  * share of s, so that any t of the n partials give s = Σ λ_i·s_i, with nonces of any dealer. ECDSA: SEC 1 §4.1; m is the
  * digest as a big-endian integer modulo q.
  */
@@ -22,9 +22,9 @@ export const ecdsaChecks = new Variant<EcdsaChecks>(secp256k1Ecdsa);
 
 const q = groupOf('secp256k1').order;
 
-/** A nonce as the coordinator holds it. */
+/** A nonce in the coordinator. */
 export interface MockNonce {
-  /** k⁻¹ modulo q. Secret towards the outside, known to coordinator and quorum (the mock). */
+  /** k⁻¹ modulo q. Known to coordinator and quorum (the mock), secret to all others. */
   readonly kInverse: bigint;
   /** k·G, 33 bytes. */
   readonly R: Uint8Array;
@@ -32,7 +32,7 @@ export interface MockNonce {
   readonly r: bigint;
 }
 
-/** The public half of a signing round: what partials are checked against. */
+/** The public half of a signing round: the inputs for checking partials. */
 export interface MockEcdsaRound {
   readonly R: Uint8Array;
   readonly r: bigint;
@@ -79,9 +79,9 @@ export function mockEcdsaPartial(input: {
 }
 
 /**
- * Whether s_i·R = m·G + r·X_i, with no secret. False for anything malformed.
+ * Whether s_i·R = m·G + r·X_i, computed without secrets. False for anything malformed.
  *
- * Verifying (r, s_i) as a signature would not do: it accepts −s_i just as well.
+ * It does not verify (r, s_i) as a signature, which would accept −s_i as well.
  */
 export function verifyMockEcdsaPartial(
   input: MockEcdsaRound & { readonly verificationShare: Uint8Array; readonly partial: bigint },
@@ -100,7 +100,7 @@ export function verifyMockEcdsaPartial(
  * Interpolates the partials of any t distinct nodes to a signature. The caller verifies it (`verifyEcdsa`) under the
  * group key, and on failure finds the culprit with `verifyMockEcdsaPartial`.
  *
- * @returns `signature` r ‖ s, 64 bytes, low-s (BIP-62 rule 5, BIP-146), and the recovery id 0..3 that gives the key back
+ * @returns `signature` r ‖ s, 64 bytes, low-s (BIP-62 rule 5, BIP-146), and the recovery id 0..3 that recovers the key
  * @throws INVALID_NODE_ID for duplicates, INVALID_PARTIAL (naming the node) for one out of range, AGGREGATE_INVALID
  */
 export function aggregateMockEcdsa(input: {
@@ -121,7 +121,7 @@ export function aggregateMockEcdsa(input: {
     s = (s + lambdas.get(nodeId)! * partial) % q;
   }
   if (s === 0n) throw new CryptoError('AGGREGATE_INVALID', 'the partials add up to zero');
-  // Negating s stands for the nonce −k, whose point has the other parity.
+  // The negated s belongs to the nonce −k, whose point has the other parity.
   const flipped = s > q / 2n;
   const abscissa = integerAt(R, 1);
   const recoveryId = ((R[0]! & 1) ^ (flipped ? 1 : 0)) | (abscissa >= q ? 2 : 0);

@@ -1,5 +1,5 @@
 /**
- * Types for the parts of the two untyped native libraries that this room uses.
+ * Types for the parts of the two untyped native libraries that crypto/ uses.
  *
  * secp256k1 5 wraps bitcoin-core's libsecp256k1 (and falls back to a JavaScript copy of the interface); sodium-native 5
  * wraps libsodium. Both throw plain errors; only group-*.ts, ecdsa-*.ts, identity-*.ts, sealing-*.ts,

@@ -1,11 +1,11 @@
 /**
- * Which nodes of a cluster hold a share of a key. A node's id is its x-coordinate, with any set of other nodes, so that the
- * ids of a key's n nodes are any n different ones; lists that say something of each node follow the ids, ascending.
+ * The nodes of a cluster that hold a share of a key. A node's id is its x-coordinate in every set of nodes, so any n different
+ * ids can be a key's nodes. Lists with one entry for each node follow the ids, ascending.
  */
 import { CryptoError } from './errors.ts';
 import { NODES_MAX } from './polynomial.ts';
 
-/** How many nodes hold a share, and which; without `participants` the nodes 1 to `totalNodes`. */
+/** The number of nodes with a share, and their ids; without `participants` the nodes 1 to `totalNodes`. */
 export interface Sharing {
   readonly totalNodes: number;
   /** Ascending. */
@@ -35,7 +35,7 @@ export function assertParticipants(sharing: Sharing): void {
   throw new CryptoError('INVALID_NODE_ID', `the participants are not ${sharing.totalNodes} ascending node ids`);
 }
 
-/** The place of a node in the lists of a key; INVALID_NODE_ID for a node without a share. */
+/** The position of a node in the lists of a key; INVALID_NODE_ID for a node without a share. */
 export function placeOf(sharing: Sharing, nodeId: number): number {
   const place = participantsOf(sharing).indexOf(nodeId);
   if (place < 0) throw new CryptoError('INVALID_NODE_ID', `node ${nodeId} holds no share of the key`);

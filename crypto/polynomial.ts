@@ -79,7 +79,7 @@ export function polynomialFromSeed(
   });
 }
 
-/** The same sets of signers recur; the cache holds at most a hundred thousand numbers. */
+/** The cache of coefficients, since the same sets of signers recur; it holds at most a hundred thousand numbers. */
 const lagrangeMemo = new BoundedMemo<string, ReadonlyMap<number, bigint>>(512);
 
 /**

@@ -11,7 +11,7 @@ import { type Curve, groupOf } from './group.ts';
 import { sha512 } from './hashing.ts';
 import { assertNodeId } from './polynomial.ts';
 
-/** What a proof speaks of. `context` may be any bytes; both sides must build it alike. */
+/** The statement of a proof. `context` may be any bytes; both sides must build the same. */
 export interface PossessionStatement {
   readonly curve: Curve;
   readonly context: Uint8Array;
@@ -21,8 +21,8 @@ export interface PossessionStatement {
 /**
  * Proves knowledge of `secret` for the public point `secret`·G.
  *
- * The nonce is hashed from fresh randomness, the secret and the whole statement, so that a broken random source alone
- * does not reveal the secret.
+ * The nonce is hashed from fresh randomness, the secret and the whole statement, so that a broken random source
+ * by itself does not reveal the secret.
  *
  * @returns R ‖ μ: an encoded point and a 32-byte scalar (65 bytes for secp256k1, 64 for ed25519)
  */
@@ -72,7 +72,7 @@ function challenge(statement: PossessionStatement, publicKey: Uint8Array, commit
   return hashToScalar(curve, 'signmesh/possession/v1', u32be(dealerId), context, publicKey, commitment);
 }
 
-/** SHA-512 over the injectively encoded parts, reduced: 512 bits leave no noticeable bias. */
+/** SHA-512 over the injectively encoded parts, reduced: 512 bits make the bias negligible. */
 function hashToScalar(curve: Curve, tag: string, ...parts: readonly Uint8Array[]): bigint {
   return groupOf(curve).reduce(sha512(encodeParts(utf8(tag), utf8(curve), ...parts)));
 }

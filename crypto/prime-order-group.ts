@@ -1,12 +1,12 @@
 /**
- * The two prime-order groups that keys live in, behind one interface.
+ * The two prime-order groups of keys, behind one interface.
  *
  * Scalars are `bigint` in [0, order); points are compressed bytes (SEC 1 §2.3.3, 33 bytes, for secp256k1; RFC 8032
  * §5.1.2, 32 bytes, for ed25519). The identity has no encoding here: an operation whose result would be the identity
  * throws CryptoError IDENTITY_POINT, and a received identity is INVALID_POINT (RFC 9591 §3.1).
  *
- * Invariant: every point that came from outside passes `isValidPoint` before it is added to anything. Multiplications
- * check for themselves; additions do not, since sums of valid points are valid.
+ * Invariant: every received point passes `isValidPoint` before it is added to anything. Multiplications
+ * check their inputs; additions do not, since sums of valid points are valid.
  */
 import type { RandomBytes } from './bytes.ts';
 
@@ -16,7 +16,7 @@ export type Curve = 'secp256k1' | 'ed25519';
 /** A scalar and the point that it multiplies. */
 export type Term = readonly [scalar: bigint, point: Uint8Array];
 
-/** A group of prime order with its encodings. All returned arrays are fresh; no argument is kept or changed. */
+/** A group of prime order with its encodings. All returned arrays are fresh; no function stores or changes its arguments. */
 export interface Group {
   readonly curve: Curve;
   /** The prime order of the group (q for secp256k1, L for ed25519). */
@@ -38,9 +38,9 @@ export interface Group {
   /** Whether the bytes are the canonical encoding of a point of the prime-order group other than the identity. */
   isValidPoint(bytes: Uint8Array): boolean;
   /**
-   * Whether points that are used in nothing but their sum are fit for it: the sum lies in the prime-order group, and each is the
-   * canonical encoding of a point of the curve other than the identity. One check instead of one a point where that is dear: parts
-   * of small order that cancel out are in no result. True whenever each `isValidPoint`.
+   * Whether points that are used only in their sum are fit for it: the sum lies in the prime-order group, and each is the
+   * canonical encoding of a point of the curve other than the identity. Where that is expensive, it is one check instead of one
+   * per point: parts of small order that cancel out affect no result. True whenever each `isValidPoint`.
    */
   areValidAddends(points: readonly Uint8Array[]): boolean;
   /** `scalar`·G. Zero: IDENTITY_POINT. */
@@ -53,7 +53,7 @@ export interface Group {
   sum(points: readonly Uint8Array[]): Uint8Array;
   /** The inverse of a valid point. */
   negate(point: Uint8Array): Uint8Array;
-  /** `base`·G plus the sum of all terms; zero scalars add nothing. Points are checked. The fast path of verification. */
+  /** `base`·G plus the sum of all terms; ignores zero scalars and checks points. The fast path of verification. */
   linearCombination(base: bigint, terms: readonly Term[]): Uint8Array;
   /** Σ x^k · points[k]: a polynomial in the exponent at the small positive integer `x`. Points must be valid. */
   evaluateAt(points: readonly Uint8Array[], x: number): Uint8Array;

@@ -6,7 +6,7 @@
  */
 import { CryptoError } from './errors.ts';
 
-/** Where integers of 32 bytes are put together: faster than through hex, and faster than a view of one's own each time. */
+/** The buffer for integers of 32 bytes: faster than hex, and faster than a new view each time. */
 const scratch = new Uint8Array(32);
 const words = new DataView(scratch.buffer);
 
@@ -34,9 +34,9 @@ export function invert(value: bigint, order: bigint): bigint {
   return modulo(y, order);
 }
 
-/** The unsigned integer that 32 big-endian bytes from `offset` on stand for; there must be as many. */
+/** The unsigned integer of the 32 big-endian bytes from `offset` on; there must be as many. */
 export function integerAt(bytes: Uint8Array, offset: number): bigint {
-  // Copied one by one: a view of a short array costs more than its bytes, since it takes the array out of the heap.
+  // Copied one by one: a view of a short array costs more than copying, since it moves the array out of the heap.
   for (let index = 0; index < 32; index += 1) scratch[index] = bytes[offset + index]!;
   const high = (words.getBigUint64(0) << 64n) | words.getBigUint64(8);
   const low = (words.getBigUint64(16) << 64n) | words.getBigUint64(24);
@@ -51,7 +51,7 @@ export function littleEndianIntegerAt(bytes: Uint8Array, offset: number): bigint
   return (high << 128n) | low;
 }
 
-/** The unsigned integer that big-endian bytes of any length stand for. */
+/** The unsigned integer of big-endian bytes of any length. */
 export function integerFromBigEndian(bytes: Uint8Array): bigint {
   const { length } = bytes;
   if (length === 32) return integerAt(bytes, 0);
@@ -60,7 +60,7 @@ export function integerFromBigEndian(bytes: Uint8Array): bigint {
   return BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
 }
 
-/** The unsigned integer that little-endian bytes of any length stand for. */
+/** The unsigned integer of little-endian bytes of any length. */
 export function integerFromLittleEndian(bytes: Uint8Array): bigint {
   const { length } = bytes;
   if (length === 32) return littleEndianIntegerAt(bytes, 0);
@@ -71,7 +71,7 @@ export function integerFromLittleEndian(bytes: Uint8Array): bigint {
 
 /** 32 bytes, big-endian; `value` must lie in [0, 2^256). */
 export function bigEndian32(value: bigint): Uint8Array {
-  // Each word takes the lowest 64 bits of what it is given.
+  // Each call writes the lowest 64 bits of its argument.
   words.setBigUint64(0, value >> 192n);
   words.setBigUint64(8, value >> 128n);
   words.setBigUint64(16, value >> 64n);

@@ -1,4 +1,4 @@
-/** The boxes of sealing.ts over libsodium: X25519, HKDF-SHA-256 and ChaCha20-Poly1305, as said there. */
+/** The boxes of sealing.ts over libsodium: X25519, HKDF-SHA-256 and ChaCha20-Poly1305, as specified there. */
 import sodium from 'sodium-native';
 import { concatBytes, encodeParts, utf8 } from './bytes.ts';
 import { CryptoError } from './errors.ts';
@@ -8,7 +8,7 @@ const TAG_BYTES = 16;
 const FIXED_NONCE = new Uint8Array(12);
 const SALT = utf8('signmesh/seal/v1');
 
-/** What seals and opens. Lengths are checked by the caller; both throw CryptoError SEAL_BROKEN. */
+/** The sealing functions. The caller checks lengths; both throw CryptoError SEAL_BROKEN. */
 export interface SealingScheme {
   /** 32 bytes of a secret key of 32. */
   publicKeyOf(secretKey: Uint8Array): Uint8Array;
@@ -65,7 +65,7 @@ function boxKey(
 ): Uint8Array {
   const shared = new Uint8Array(32);
   try {
-    // Throws when the shared secret is all zero, which a public key of small order would force (RFC 7748 §6.1).
+    // Throws when the shared secret is all zero, which a public key of small order forces (RFC 7748 §6.1).
     sodium.crypto_scalarmult(shared, ownSecretKey, otherPublicKey);
   } catch {
     throw sealBroken();

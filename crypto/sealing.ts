@@ -1,9 +1,9 @@
 /**
  * Sealing of shares between nodes: a box that only the recipient's per-session key opens.
  *
- * Every box has an ephemeral X25519 key pair of its own (RFC 7748). The shared secret goes through HKDF-SHA-256
+ * Every box has its own ephemeral X25519 key pair (RFC 7748). The shared secret goes through HKDF-SHA-256
  * (RFC 5869) with both public keys and the associated data in `info`, and ChaCha20-Poly1305 (RFC 8439) seals. The key is
- * fresh with every box, so the nonce may be fixed. A box says nothing of its sender: the sender signs the frame that
+ * fresh with every box, so the nonce may be fixed. A box does not name its sender: the sender signs the frame that
  * carries it, and the associated data names tenant, session, attempt, sender, recipient and roster.
  *
  * A recipient that complains about a share reveals its per-session sealing key: any holder of the signed box then opens it with `open` and decides who cheated. The key also opens every other box to that recipient in that session, and no box of another session.
@@ -56,7 +56,7 @@ export function seal(input: {
 }
 
 /**
- * Opens a box with the recipient's secret key. Anything but exactly what was sealed: CryptoError SEAL_BROKEN.
+ * Opens a box with the recipient's secret key. Any changed input: CryptoError SEAL_BROKEN.
  */
 export function open(input: {
   readonly recipientSecretKey: Uint8Array;

@@ -1,11 +1,11 @@
 /**
- * What a node and the vendor of its keys prove to each other with each HTTP message: HMAC-SHA-512 under the secret that they
- * share, cut to 32 bytes, over its kind and everything that it says. Each part stands behind its length.
+ * Authenticates each HTTP message between a node and the vendor of its keys: HMAC-SHA-512 under their shared secret, truncated
+ * to 32 bytes, over the message's kind and content. Each part has its length as prefix.
  */
 import { encodeParts, toHex, utf8 } from './bytes.ts';
 import { hmacSha512 } from './hashing.ts';
 
-/** A request or a callback counts for so long after its time, or before. */
+/** A request or a callback is valid for this long after its time, or before. */
 export const vendorMacAgeMaxMs = 5 * 60_000;
 
 /** 64 hex digits. An answer's parts begin with the MAC of its request. */

@@ -1,7 +1,7 @@
 /**
  * Feldman's verifiable secret sharing (Feldman 1987; RFC 9591 Appendix C.2) and its sum over all dealers (Pedersen 1991).
  *
- * A dealer commits to its polynomial by φ_k = a_k·G. The share f(i) of node i is right when f(i)·G = Σ i^k·φ_k. The sum
+ * A dealer commits to its polynomial by φ_k = a_k·G. The share f(i) of node i is valid when f(i)·G = Σ i^k·φ_k. The sum
  * of all dealers' commitments is the group polynomial in the exponent: its constant term is the group key, its value at
  * i is node i's verification share.
  */
@@ -26,7 +26,7 @@ export function shareFor(curve: Curve, polynomial: Polynomial, recipientId: numb
 
 /**
  * Whether `share` is the dealer's polynomial at `recipientId`, given its commitments. False also for a share of zero or
- * outside the group order, and for commitments that are not valid points: it never throws on what a dealer sent.
+ * outside the group order, and for commitments that are not valid points: it never throws on a dealer's input.
  */
 export function verifyShare(
   curve: Curve,

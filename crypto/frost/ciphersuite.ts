@@ -18,13 +18,13 @@ export type FrostSuite = 'FROST-ED25519-SHA512-v1' | 'FROST-secp256k1-SHA256-TR-
 /** The above and the plain secp256k1 suite of the RFC. */
 export type AnyFrostSuite = FrostSuite | 'FROST-secp256k1-SHA256-v1';
 
-/** A ciphersuite: RFC 9591 §6 names the hashes H1 to H5. */
+/** A ciphersuite; RFC 9591 §6 names the hashes H1 to H5. */
 export interface Ciphersuite {
   readonly suite: AnyFrostSuite;
   readonly curve: Curve;
-  /** The group in use, of the cryptography that is chosen. */
+  /** The group of the cryptography in use. */
   readonly group: Group;
-  /** Whether keys and R are x-only with an even y, as BIP-340 has it. */
+  /** Whether keys and R are x-only with an even y, as in BIP-340. */
   readonly xOnly: boolean;
   /** H1: binding factors. */
   bindingHash(...parts: readonly Uint8Array[]): bigint;
@@ -80,7 +80,7 @@ function secp256k1Suite(suite: Exclude<AnyFrostSuite, 'FROST-ED25519-SHA512-v1'>
   };
 }
 
-/** How the inputs of the three hashes of `hashToField` end. */
+/** The endings of the inputs of the three hashes of `hashToField`. */
 interface Domain {
   readonly first: Uint8Array;
   readonly second: Uint8Array;
@@ -115,7 +115,7 @@ const suites: Readonly<Record<AnyFrostSuite, Ciphersuite>> = {
   'FROST-secp256k1-SHA256-TR-v1': secp256k1Suite('FROST-secp256k1-SHA256-TR-v1'),
 };
 
-/** The ciphersuite of a name. */
+/** The ciphersuite with this name. */
 export function ciphersuite(suite: AnyFrostSuite): Ciphersuite {
   return suites[suite];
 }

@@ -1,5 +1,5 @@
 /**
- * What every party of a FROST signing round computes alike from public values: binding factors, group commitment and
+ * The values that every party of a FROST signing round computes from public values: binding factors, group commitment and
  * challenge (RFC 9591 §4.3 to §4.6). The coordinator computes it once and uses it for aggregation and blame.
  *
  * Invariant: the signer set is sorted by node id, has no duplicates, every binding commitment is a valid point other than
@@ -18,7 +18,7 @@ export interface FrostCommitment {
   readonly binding: Uint8Array;
 }
 
-/** The public inputs of a round. `groupPublicKey` is the (derived) key that the signature shall verify under. */
+/** The public inputs of a round. `groupPublicKey` is the (derived) key that the signature must verify under. */
 export interface FrostRound {
   readonly suite: AnyFrostSuite;
   readonly groupPublicKey: Uint8Array;
@@ -54,12 +54,12 @@ export function frostContext(round: FrostRound): FrostContext {
   return contextOf(round, undefined);
 }
 
-/** Whether a round has the form of one, with distinct signers; of its points only the lengths. Throws as `frostContext`. */
+/** Checks the form of a round and that its signers are distinct; of its points only the lengths. Throws as `frostContext`. */
 export function assertFrostRound(round: FrostRound): void {
   sortedCommitments(ciphersuite(round.suite).group, round.commitments);
 }
 
-/** As `frostContext`, at a signer: its own term of R is one base multiplication, since it knows the nonces. */
+/** As `frostContext`, for a signer: its own term of R is one base multiplication, since it knows the nonces. */
 export function contextOf(
   round: FrostRound,
   own: { readonly nodeId: number; readonly hiding: bigint; readonly binding: bigint } | undefined,
@@ -72,7 +72,7 @@ export function contextOf(
   const bindingFactors = bindingFactorsOf(suite, publicKey, round.message, commitments);
 
   const others = commitments.filter(({ nodeId }) => nodeId !== own?.nodeId);
-  // Hiding commitments are only added; multiplying checks the binding ones by itself.
+  // Hiding commitments are only added; multiplication checks the binding ones.
   if (!group.areValidAddends(others.map(({ hiding }) => hiding))) {
     throw invalidCommitment(others.find(({ hiding }) => !group.isValidPoint(hiding))!.nodeId);
   }
@@ -100,7 +100,7 @@ export function contextOf(
   };
 }
 
-/** c·λ_i, with the sign that BIP-340's even group key asks for: what multiplies the key share of one signer. */
+/** c·λ_i, with the sign that BIP-340's even group key requires: the factor of one signer's key share. */
 export function shareFactor(context: FrostContext, nodeId: number): bigint {
   const { curve, group } = ciphersuite(context.suite);
   const factor = (context.challenge * lagrangeCoefficient(curve, context.nodeIds, nodeId)) % group.order;
@@ -121,7 +121,7 @@ export function isValidFrostCommitment(suite: AnyFrostSuite, commitment: Omit<Fr
 }
 
 /**
- * The check for a batch that one node dealt ahead: true when each is valid. Where one check of a sum stands for all
+ * Checks a batch of nonces that one node made ahead: true when each is valid. Where one check of the sum covers all
  * (`areValidAddends`), a dealer may craft invalid ones that pass together; signers refuse them, and
  * `isValidFrostCommitment` finds them.
  */
@@ -141,7 +141,7 @@ function sortedCommitments(group: Group, commitments: readonly FrostCommitment[]
     if (sorted[index + 1]?.nodeId === nodeId) {
       throw new CryptoError('INVALID_NODE_ID', `node id ${nodeId} appears twice`);
     }
-    // The lengths must be right before the list is hashed: the RFC's encoding has no length prefixes.
+    // Lengths must be checked before the list is hashed: the RFC's encoding has no length prefixes.
     if (hiding.length !== group.pointBytes || binding.length !== group.pointBytes) throw invalidCommitment(nodeId);
   }
   return sorted;
@@ -169,7 +169,7 @@ function bindingFactorsOf(
   return factors;
 }
 
-/** BIP-340 takes the group key for the point with an even y. */
+/** BIP-340 interprets the group key as the point with an even y. */
 function evenY(suite: Ciphersuite, publicKey: Uint8Array): Uint8Array {
   return suite.xOnly && publicKey[0] === 3 ? suite.group.negate(publicKey) : publicKey;
 }

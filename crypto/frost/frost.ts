@@ -1,9 +1,9 @@
 /**
  * FROST: two-round threshold Schnorr signatures (RFC 9591; Komlo and Goldberg 2020).
  *
- * Round one deals nonce commitments, ahead of need; round two answers with one partial signature a signer; the
- * coordinator adds them up. The caller guarantees what no function here can: that a pair of nonces signs at most once.
- * It must forget the nonces before it sends the partial.
+ * In round one the nodes make nonce commitments ahead; in round two each signer answers with one partial signature; the
+ * coordinator adds them up. No function here can guarantee that a pair of nonces signs at most once: the caller must, and must
+ * delete the nonces before it sends the partial.
  */
 import { Variant } from '../backend.ts';
 import { concatBytes, equalBytes, type RandomBytes, takeRandom } from '../bytes.ts';
@@ -28,12 +28,12 @@ export interface FrostNonces {
   readonly binding: bigint;
 }
 
-/** A round, and optionally its context where the caller has computed it already. */
+/** A round, optionally with its context if the caller has already computed it. */
 export interface FrostRoundWithContext extends FrostRound {
   readonly context?: FrostContext | undefined;
 }
 
-/** The public commitments of nonces that are still held, so that signing need not compute them a second time. */
+/** The public commitments of unused nonces, so that signing need not compute them again. */
 const commitmentsOfNonces = new Variant(knownCommitments(), knownCommitments());
 
 function knownCommitments(): WeakMap<FrostNonces, Omit<FrostCommitment, 'nodeId'>> {
@@ -41,10 +41,10 @@ function knownCommitments(): WeakMap<FrostNonces, Omit<FrostCommitment, 'nodeId'
 }
 
 /**
- * Deals one pair of nonces: RFC 9591 §4.1 nonce_generate, H3(32 random bytes ‖ secret).
+ * Makes one pair of nonces: RFC 9591 §4.1 nonce_generate, H3(32 random bytes ‖ secret).
  *
- * The RFC hashes the signer's key share in as a hedge against a bad random source. Nonces here are dealt before it is
- * known which key they will sign for, so bytes derived from a long-lived secret of the node take the share's place.
+ * The RFC also hashes the signer's key share, as a hedge against a bad random source. Nodes make nonces here before they know
+ * the key, so bytes derived from a long-lived secret of the node replace the share.
  *
  * @param hedges 32 secret bytes for each nonce of the pair; different for every nonce, so that a random source that
  *   repeats itself repeats no nonce
@@ -72,7 +72,7 @@ export function dealFrostNonce(input: {
  * One signer's partial signature z_i = d_i + ρ_i·e_i + λ_i·c·x_i, RFC 9591 §5.2.
  *
  * Refuses a round that does not hold this signer's own commitments, as the RFC demands (INVALID_NONCE): otherwise a
- * coordinator could have nonces used under a list that was never announced.
+ * coordinator could make a signer use nonces under a list that was never announced.
  *
  * @throws as `frostContext`; INVALID_NODE_ID if the node is not in the set; INVALID_SCALAR for a share out of range
  */
@@ -80,7 +80,7 @@ export function frostPartial(input: SignerRound): bigint {
   return frostPartialWithPoint(input).partial;
 }
 
-/** What one signer signs with. */
+/** The inputs of one signer. */
 export interface SignerRound extends FrostRound {
   readonly nodeId: number;
   readonly signingShare: bigint;
@@ -114,7 +114,7 @@ export function frostPartialWithPoint(input: SignerRound): {
 }
 
 /**
- * Whether z_i·G = ±(D_i + ρ_i·E_i) + λ_i·c·X_i, RFC 9591 §5.4: who is to blame when an aggregate does not verify.
+ * Whether z_i·G = ±(D_i + ρ_i·E_i) + λ_i·c·X_i, RFC 9591 §5.4: finds the culprit when an aggregate does not verify.
  * False for a partial out of range. A malformed round throws as `frostContext` does.
  */
 export function verifyFrostPartial(
@@ -133,7 +133,7 @@ export function verifyFrostPartial(
   const factor = shareFactor(context, nodeId);
   const negated = (scalar: bigint) => (group.order - scalar) % group.order;
   try {
-    // Solved for D_i, so that one comparison of encodings is left. With an odd R, D_i and E_i enter negated.
+    // Solved for D_i, so that one comparison of encodings remains. With an odd R, D_i and E_i enter negated.
     const expected = context.negateNonces
       ? group.linearCombination(negated(partial), [
           [factor, verificationShare],
@@ -168,8 +168,8 @@ export function frostAggregate(
 }
 
 /**
- * The same with R as a signer said it, for a caller that spares itself the computation. If the signature verifies, R was
- * right: nothing else gives a valid one. If not, R or a partial was wrong, and the caller computes R itself.
+ * The same with R as a signer claims it, for a caller that avoids the computation. If the signature verifies, R was right: no
+ * other R gives a valid one. If not, R or a partial was wrong, and the caller computes R itself.
  *
  * @param nodeIds all signers of the round
  * @throws INVALID_PARTIAL as `frostAggregate`; INVALID_POINT for an R of the wrong length
@@ -197,7 +197,7 @@ export function frostAggregateAt(input: {
 
 /**
  * Whether `signature` signs `message` under `publicKey` (an encoded point; for BIP-340 an x-only key of 32 bytes too).
- * Ed25519: RFC 8032 §5.1.7. BIP-340: the point is taken with an even y. False for anything malformed.
+ * Ed25519: RFC 8032 §5.1.7. BIP-340: uses the point with an even y. False for anything malformed.
  */
 export function verifySchnorr(
   suite: AnyFrostSuite,

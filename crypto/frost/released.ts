@@ -1,6 +1,6 @@
 /**
- * Whether a released signature verifies, for the checkers of a simulation. With
- * the real cryptography a library that shares no code with this one answers (@noble/curves); with the model, the model.
+ * Verifies a released signature, for the checkers of a simulation. For the real cryptography it uses a library that shares no
+ * code with this one (@noble/curves); for the model, the model.
  */
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
@@ -8,7 +8,7 @@ import { cryptography } from '../backend.ts';
 import { verifyEcdsa } from '../mock-ecdsa.ts';
 import { verifySchnorr } from './frost.ts';
 
-/** What kinds of signature are given out: low-s ECDSA (r ‖ s), BIP-340, and Ed25519; 64 bytes each. */
+/** The kinds of released signatures: low-s ECDSA (r ‖ s), BIP-340, and Ed25519; 64 bytes each. */
 export type ReleasedKind = 'ecdsa' | 'bip340' | 'ed25519';
 
 /**

@@ -11,22 +11,22 @@
  *   ECDSA's recovery id need it; an abscissa is always below the order.
  * - ed25519: 32 bytes, little-endian, with the otherwise free bit 254 set, which no scalar has.
  *
- * The generator is an arbitrary element and not one, so that code that takes a scalar for a point fails.
+ * The generator is an arbitrary element other than 1, so that code that confuses a scalar with a point fails.
  */
 import { CryptoError } from '../errors.ts';
 import { assertScalar, scalarCodec } from '../group-scalars.ts';
 import type { Curve, Group } from '../prime-order-group.ts';
 import { bigEndian32, integerAt, littleEndian32, littleEndianIntegerAt } from '../scalar.ts';
 
-/** How elements of [1, order) are written. `read` gives undefined for what is no element. */
+/** The encoding of elements of [1, order). `read` returns undefined for bytes that are no element. */
 interface Encoding {
   read(bytes: Uint8Array): bigint | undefined;
-  /** Whether `read` finds an element, mostly from the first bytes alone. */
+  /** Whether `read` finds an element, mostly from only the first bytes. */
   holds(bytes: Uint8Array): boolean;
   write(element: bigint): Uint8Array;
 }
 
-/** A model group, and its elements as integers for those who compute with several of them. */
+/** A model group, and its elements as integers for code that computes with several of them. */
 export interface ModelGroup extends Group {
   /** The element in [1, order) of an encoded point; INVALID_POINT. */
   elementOf(point: Uint8Array): bigint;
@@ -150,7 +150,7 @@ function modelGroup(curve: Curve, order: bigint, generator: bigint): ModelGroup 
   };
 }
 
-/** The first 32 bytes of π's fraction, and of e's: nothing up the sleeve, and nothing depends on them. */
+/** The first 32 bytes of the fractions of π and e: nothing-up-my-sleeve numbers, and any others would do. */
 const pi = 0x243f6a8885a308d313198a2e03707344a4093822299f31d0082efa98ec4e6c89n;
 const e = 0xb7e151628aed2a6abf7158809cf4f3c762e7160f38b4da56a784d9045190cfefn;
 

@@ -1,9 +1,9 @@
 /**
  * NOT CRYPTOGRAPHY: hashes that distribute well and resist no attack. Four 32-bit lanes in the manner of MurmurHash3 (Austin
- * Appleby, public domain, its x86_128 variant), spread over as many words as are asked for.
+ * Appleby, public domain, its x86_128 variant), expanded to the requested number of words.
  *
- * What a simulation needs of a hash is that different inputs give different outputs, spread evenly over the scalars.
- * 128 bits of state do that; a transcript costs a third of what SHA-256 takes.
+ * A simulation needs a hash that gives different outputs for different inputs, spread evenly over the scalars.
+ * 128 bits of state do that; a transcript takes a third of the time of SHA-256.
  */
 import type { HashFunctions } from '../hashing.ts';
 
@@ -17,7 +17,7 @@ function wordAt(bytes: Uint8Array, at: number): number {
   return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
 }
 
-/** MurmurHash3's finalizer: every bit of the input moves every bit of the output. */
+/** MurmurHash3's finalizer: every bit of the input affects every bit of the output. */
 function stir(value: number): number {
   let h = value;
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
@@ -29,7 +29,7 @@ function stir(value: number): number {
 const spread = new Int32Array(8160 / 4 + 4);
 const spreadBytes = new Uint8Array(spread.buffer);
 
-/** Another length of the output gives an unrelated one. */
+/** Another output length gives an unrelated output. */
 function scatter(input: Uint8Array, size: number, length: number): Uint8Array {
   let a = length;
   let b = 0;
@@ -70,7 +70,7 @@ function scatter(input: Uint8Array, size: number, length: number): Uint8Array {
   return spreadBytes.slice(0, length);
 }
 
-/** Where keys and inputs are put together. Grows to the longest ever seen. */
+/** The buffer for keys and inputs. It grows to the longest input so far. */
 let scratch = new Uint8Array(1024);
 
 /** Writes the parts from the start of the scratch buffer, each but the last with its length in front; returns how many bytes. */

@@ -11,7 +11,7 @@ export const modelIdentities: IdentityScheme = {
   // A public key has 32 bytes, so the two parts need no lengths.
   sign: (secretKey, message) => sha512(secretKey.slice(32), message),
   verify: (publicKey, message, signature) => equalBytes(sha512(publicKey, message), signature),
-  // The same from both sides, and another for every pair; it follows from the roster.
+  // The same for both parties, and different for every pair; it follows from the roster.
   agree(secretKey, otherPublicKey) {
     const pair = [latin1(secretKey.slice(32)), latin1(otherPublicKey)].sort();
     return transcriptHash('signmesh/model/agreement', utf8(pair.join('')));

@@ -1,6 +1,6 @@
 /**
- * NOT CRYPTOGRAPHY: boxes under a key that follows from public values. The recipient's secret is needed only to find its
- * public key; a box, a key or associated data that was changed fails as with the real boxes, whose lengths these have.
+ * NOT CRYPTOGRAPHY: boxes under a key that follows from public values. The recipient's secret serves only to find its
+ * public key; a changed box, key or associated data fails as with real boxes, which have the same lengths.
  */
 import { concatBytes, equalBytes, transcriptHash } from '../bytes.ts';
 import { sha512 } from '../hashing.ts';

@@ -1,6 +1,6 @@
 /**
- * NOT CRYPTOGRAPHY: how signatures are verified in the model groups (group.ts). ECDSA's r is the "abscissa" of the
- * nonce's element. Written without division where it can be, since an inverse costs more than all the rest.
+ * NOT CRYPTOGRAPHY: verification of signatures in the model groups (group.ts). ECDSA's r is the "abscissa" of the
+ * nonce's element. It avoids division, since an inverse costs more than all other steps.
  */
 import { concatBytes } from '../bytes.ts';
 import type { EcdsaChecks } from '../ecdsa-secp256k1.ts';
@@ -11,7 +11,7 @@ export function modelEcdsa(group: ModelGroup): EcdsaChecks {
   const { order, generatorElement } = group;
   const scalarOf = (digest: Uint8Array) => integerFromBigEndian(digest) % order;
 
-  /** The nonce's element that r and the recovery id name, and s; undefined when they name none. */
+  /** The nonce's element that r and the recovery id name, and s; undefined when there is none. */
   function parse(signature: Uint8Array, recoveryId: number): { R: bigint; r: bigint; s: bigint } | undefined {
     const r = integerAt(signature, 0);
     const s = integerAt(signature, 32);
@@ -49,7 +49,7 @@ export function modelEcdsa(group: ModelGroup): EcdsaChecks {
     sign(secret, digest) {
       const key = integerFromBigEndian(secret);
       const m = scalarOf(digest);
-      // Follows from key and digest, as RFC 6979's does.
+      // Derived from key and digest, as in RFC 6979.
       const k = modulo(key * m + m + 1n, order - 1n) + 1n;
       const R = (k * generatorElement) % order;
       const r = R > order >> 1n ? order - R : R;
@@ -62,7 +62,7 @@ export function modelEcdsa(group: ModelGroup): EcdsaChecks {
   };
 }
 
-/** Whether R ‖ z is a Schnorr signature in the model of ed25519: z·G = R + c·A, as RFC 8032 §5.1.7 has it. */
+/** Whether R ‖ z is a Schnorr signature in the model of ed25519: z·G = R + c·A, as in RFC 8032 §5.1.7. */
 export function modelEd25519Check(
   group: ModelGroup,
   challenge: (R: Uint8Array, publicKey: Uint8Array, message: Uint8Array) => bigint,
