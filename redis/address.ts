@@ -1,6 +1,6 @@
 /**
  * REDIS_URL: one Redis, as a URL; or a Redis Cluster, as a list of some of its nodes with commas between them. The first is
- * a URL; scheme, user and password of it are those of all nodes. The client asks these for the others.
+ * a URL; its scheme, user and password apply to all nodes. The client asks these nodes for the others.
  */
 
 export interface RedisNode {
@@ -9,7 +9,7 @@ export interface RedisNode {
 }
 
 export interface RedisAddress {
-  /** One: a Redis by itself. Several: nodes of a Redis Cluster. */
+  /** One: a single Redis. Several: nodes of a Redis Cluster. */
   readonly nodes: readonly [RedisNode, ...RedisNode[]];
   readonly isTls: boolean;
   readonly username: string | undefined;
@@ -19,7 +19,7 @@ export interface RedisAddress {
 
 const portDefault = 6379;
 
-/** undefined: it is no such address. */
+/** undefined: the text is no such address. */
 export function redisAddress(text: string): RedisAddress | undefined {
   const [first, ...others] = text.split(',').map((part) => part.trim());
   const urls = [first!, ...others].map(urlOf(schemeOf(first!)));

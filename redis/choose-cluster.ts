@@ -1,7 +1,7 @@
 /**
- * Where a new key is made: in the least loaded cluster that fits. A cluster fits when it has the nodes that the key asks for.
- * Of those that fit, the ones that can make the key now come first; among them the one with the least load, then with the
- * fewest keys, then with the lowest number.
+ * Chooses the cluster for a new key: the least loaded one that fits. A cluster fits when it has enough nodes for the key. Of
+ * those, clusters that can make the key now come first; among them the one with the least load, then with the fewest keys, then
+ * with the lowest number.
  */
 
 export interface Candidate {
@@ -10,7 +10,7 @@ export interface Candidate {
   readonly isUp: boolean;
   readonly nodesTotal: number;
   readonly nodesReady: number;
-  /** Nodes of a key that asks for no number. */
+  /** The nodes of a key that requests no number. */
   readonly keyNodes: number;
   /** Calls a second. */
   readonly load: number;
@@ -21,7 +21,7 @@ export interface Candidate {
 /** Loads that differ by less than this factor count as equal: they change by the second, and the number of keys does not. */
 const loadStep = 2;
 
-/** `nodes`: of the new key; 0: as many as the cluster makes by default. undefined: no cluster has so many. */
+/** `nodes`: of the new key; 0: the cluster's default. undefined: no cluster has enough. */
 export function chooseCluster(candidates: readonly Candidate[], nodes: number): number | undefined {
   const fitting = candidates.filter(({ nodesTotal }) => nodesTotal >= nodes);
   const rank = (one: Candidate) => [readiness(one, nodes), loadLevel(one.load), one.placed, one.number];

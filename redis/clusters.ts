@@ -1,15 +1,15 @@
 /**
  * Clusters that share one Redis: a cluster is one coordinator and its nodes. Sessions and keys belong to one cluster, whose
- * number their records name; the guards of intents, events and wallets belong to all.
+ * number their records name; all clusters share the guards of intents, the events and the wallets.
  *
- * What a cluster has for itself (its fence, its sessions that end) has the cluster's number in its name. Cluster 1 has names
- * without a number: those that a Redis of one cluster has.
+ * Keys that belong to one cluster (its fence, its sessions that end) have its number in their names. Cluster 1 has names
+ * without a number, as in a Redis with only one cluster.
  */
 import { tenantPrefix } from './event-log.ts';
 
-/** The number of the cluster that a data directory of one cluster holds. */
+/** The number of the cluster in a data directory with one cluster. */
 export const firstCluster = 1;
-/** A name that each cluster has for itself: "fence", and "fence:2" for cluster 2. */
+/** A name that is separate for each cluster: "fence", and "fence:2" for cluster 2. */
 export function ofCluster(name: string, cluster: number): string {
   return cluster === firstCluster ? name : `${name}:${cluster}`;
 }
@@ -19,34 +19,34 @@ export function sessionRecordKey(tenant: string, sessionId: string): string {
   return `${tenantPrefix(tenant)}session:${sessionId}`;
 }
 
-/** Text: the public side of a key, behind its MAC. */
+/** Text: the MAC of a key's public record, then the record. */
 export function keyRecordKey(tenant: string, keyId: string): string {
   return `${tenantPrefix(tenant)}key:${keyId}`;
 }
 
-/** What a cluster says of itself. */
+/** The announcement of a cluster. */
 export interface ClusterState {
   /** ws://host:port of its coordinator. */
   readonly url: string;
   readonly nodesTotal: number;
   readonly nodesReady: number;
-  /** Of a key that asks for neither. */
+  /** The default threshold of a key. */
   readonly threshold: number;
   readonly keyNodes: number;
-  /** Calls a second, lately. */
+  /** Calls a second, recently. */
   readonly load: number;
 }
 
 export interface ClusterEntry extends ClusterState {
   readonly number: number;
   readonly clusterId: string;
-  /** Since it announced itself last. */
+  /** Milliseconds since its last announcement. */
   readonly silentMs: number;
   /** Keys that gateways have placed there so far. */
   readonly placed: number;
 }
 
-/** What a session's record says. Believe none of it: its MAC is its cluster's to check. Numbers of the contract's enums. */
+/** The unverified content of a session's record: only its own cluster can check its MAC. Numbers of the contract's enums. */
 export interface SessionFacts {
   readonly epoch: number;
   readonly state: number;
@@ -57,13 +57,13 @@ export interface SessionFacts {
   readonly correlationId: string;
 }
 
-/** What gateways read of clusters. All reject when the store does not answer. */
+/** The gateways' view of clusters. All methods reject when the store does not answer. */
 export interface ClusterRegistry {
   list(): Promise<readonly ClusterEntry[]>;
-  /** Counts a key that was placed there; resolves to how many there are now. */
+  /** Counts a key that was placed there; resolves to the new count. */
   placed(number: number): Promise<number>;
-  /** The cluster of the session or key of this id; undefined: there is neither. */
+  /** The cluster of the session or key of this id; undefined: neither exists. */
   locate(tenant: string, id: string): Promise<number | undefined>;
-  /** undefined: there is none. */
+  /** undefined: no such session. */
   session(tenant: string, sessionId: string): Promise<SessionFacts | undefined>;
 }

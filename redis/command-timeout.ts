@@ -1,23 +1,23 @@
 /**
- * When a command of the Redis client counts as unanswered. The client's own timer cannot tell a Redis that is late from a process
- * that was: timers run before sockets are read, so after a pause of this process (no CPU, a long collection) they
- * fail commands whose answers have arrived. Here a timer that is late itself waits as long again as it was late, at most its time.
+ * The timeout of commands of the Redis client. The client's own timer cannot distinguish a late Redis from a paused process:
+ * timers run before sockets are read, so after a pause of this process (no CPU, a long collection) they fail commands whose
+ * answers have arrived. Here a late timer waits again for the time that it was late, at most its own duration.
  */
 import { Command } from 'ioredis';
 
-/** A timer that is later than this tells of a pause of the process. */
+/** A timer that is later than this indicates a pause of the process. */
 const pauseMinMs = 20;
-/** A process that pauses repeatedly does not wait for ever. */
+/** Limits the extensions, so that repeated pauses do not delay the timeout forever. */
 const pausesMax = 4;
 
-/** What the client reads and clears when the command is settled. Both are hidden by its types; the version is exact. */
+/** The fields that the client reads and clears when the command settles. Its types hide both; the version is exact. */
 interface Timed {
   _commandTimeoutTimer?: NodeJS.Timeout;
   readonly isSettled: boolean;
   reject(error: Error): void;
 }
 
-/** For every command of this process from now on. */
+/** Applies to every command of this process from now on. */
 export function timeOutByAnswers(): void {
   Command.prototype.setTimeout = function (this: unknown, timeoutMs: number): void {
     const command = this as Timed;

@@ -1,9 +1,9 @@
 /**
- * Connections to what REDIS_URL names: one Redis, or a Redis Cluster (address.ts). Those who use a connection need not know
+ * Connections to REDIS_URL: one Redis, or a Redis Cluster (address.ts). The users of a connection need not know
  * which: a client of a Redis Cluster has the same commands and events, and sends each command to the master of its slot.
  *
  * An answer of a Redis Cluster that sends the command elsewhere (MOVED, ASK) or asks to try again (TRYAGAIN) has changed
- * nothing; the client follows it some times. It never repeats by itself a command whose answer was lost, unless the
+ * nothing; the client follows it a few times. It never repeats a command whose answer was lost, unless the
  * connection is patient: patient users repeat safely.
  */
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
@@ -28,18 +28,18 @@ export interface ConnectOptions
   readonly replicas?: number | undefined;
 }
 
-/** After an answer that sends the command on, a client tries again so often, with such a pause where one is needed. */
+/** How often a client follows redirections, and the pause between attempts where one is needed. */
 const impatientRedirections = 6;
 const patientRedirections = 64;
 const retryDelayMs = 100;
-/** A master that stands still sends no client elsewhere: that another took its slots is read from the others. */
+/** The interval of reading the slots: a master that hangs redirects no client, so the other nodes report its replacement. */
 const slotsRefreshMs = 5_000;
 
-/** The client's own words. */
+/** The client's error text. */
 const closedText = 'Connection is closed.';
 const noClusterText = "Cluster isn't ready and enableOfflineQueue options is false";
 
-/** Begins to connect, unless told to be lazy. Throws a RangeError for no address. */
+/** Begins to connect, unless told to be lazy. Throws a RangeError for an invalid address. */
 export function connectRedis(url: string, { isPatient, replicas = 0, ...options }: ConnectOptions): Redis {
   const address = redisAddress(url);
   if (address === undefined) throw new RangeError('this is no address of a Redis');
@@ -67,33 +67,33 @@ export function connectRedis(url: string, { isPatient, replicas = 0, ...options 
       redisOptions: ofNodes,
       lazyConnect,
       ...(retryStrategy && { clusterRetryStrategy: (times: number) => retryStrategy(times) ?? null }),
-      // A pipeline whose commands go to several slots is not sent on when one of them is moved.
+      // The client does not redirect a pipeline with commands for several slots when one of them moves.
       enableAutoPipelining: false,
       maxRedirections: isPatient ? patientRedirections : impatientRedirections,
       retryDelayOnTryAgain: retryDelayMs,
       retryDelayOnFailover: repeatMs,
       retryDelayOnClusterDown: repeatMs,
       slotsRefreshInterval: slotsRefreshMs,
-      // Names stay names: certificates hold them.
+      // Keeps host names unresolved, since certificates contain them.
       dnsLookup: (host, done) => done(null, host),
     },
   );
   if (options.enableOfflineQueue === false) failWithoutCluster(cluster);
-  // The client sends ASKING itself and leaves its failure to no handler; the command that follows fails as well.
+  // The client sends ASKING itself without a handler for its failure; the command that follows fails as well.
   cluster.on('+node', (node: Redis) => {
     const asking = node.asking.bind(node);
     node.asking = (() => asking().catch(() => 'OK')) as typeof node.asking;
   });
-  // One node's trouble; the cluster says its own.
+  // Trouble of a single node; the cluster reports its own.
   cluster.on('node error', () => undefined);
   if (replicas > 0) cluster.on('+node', (node: Redis) => waitForReplicas(node, replicas));
-  // It has every command and event that is used of a Redis, but for `duplicate` (subscriber.ts).
+  // It has every Redis command and event in use, except `duplicate` (subscriber.ts).
   return cluster as unknown as Redis;
 }
 
 /**
- * Commands fail at once while no node is known. The client's own option would fail too much: whatever comes while the
- * connection to one node is being opened.
+ * Makes commands fail at once while no node is known. The client's own option would also fail commands that arrive while the
+ * connection to one node opens.
  */
 function failWithoutCluster(cluster: Cluster): void {
   const send = cluster.sendCommand.bind(cluster);
@@ -104,14 +104,14 @@ function failWithoutCluster(cluster: Cluster): void {
   };
 }
 
-/** What a watch needs of a connection (actors/live/redis-watch.ts). */
+/** The parts of a connection that a watch needs (actors/live/redis-watch.ts). */
 export interface WatchedConnection {
   readonly status: string;
   set(key: string, value: string, unit: 'PX', milliseconds: number): Promise<unknown>;
   on(event: 'connect' | 'ready' | 'close' | 'error', listener: (error?: Error) => void): unknown;
 }
 
-/** Of a Redis Cluster a write goes to every master, each under a name of its own slots. */
+/** In a Redis Cluster a write goes to every master, each with a key in its own slots. */
 export function watchedConnection(redis: Redis): WatchedConnection {
   if (!redis.isCluster) return redis;
   const cluster = redis as unknown as Cluster;
@@ -123,14 +123,14 @@ export function watchedConnection(redis: Redis): WatchedConnection {
     set: (key, value, unit, milliseconds) =>
       Promise.all(probeNames(cluster, key).map((name) => redis.set(name, value, unit, milliseconds))).catch(
         (error: Error) => {
-          // The client says no more of a master that cannot be reached.
+          // The client gives no other error for a master that is unreachable.
           throw error.message === closedText ? new Error('CLUSTERDOWN a master cannot be reached') : error;
         },
       ),
   };
 }
 
-/** One name for each master that has slots. */
+/** One key name for each master that has slots. */
 function probeNames(cluster: Cluster, key: string): string[] {
   const names = new Map<string, string>();
   const owners = new Set(cluster.slots.map((nodes) => nodes?.[0]));
@@ -155,7 +155,7 @@ export function onNewMaster(redis: Redis, key: string, listener: () => void): vo
   });
 }
 
-/** Each master of a Redis Cluster, or the one Redis: for commands that look through all keys. */
+/** Each master of a Redis Cluster, or the one Redis: for commands that scan all keys. */
 export function mastersOf(redis: Redis): readonly Redis[] {
   return redis.isCluster ? (redis as unknown as Cluster).nodes('master') : [redis];
 }

@@ -1,18 +1,17 @@
 /**
- * The event log of a tenant: one stream, two writers (the gateway's tenant store, the coordinator's session store). What
- * both must agree on is here: the keys, the arguments of an event, and the one way to append it (append-event.lua), which
- * the script of a change that has an event includes. So change, event and sequence are one step, and the sequence has no
- * gaps, with either writer.
+ * The event log of a tenant: one stream, two writers (the gateway's tenant store, the coordinator's session store). This file
+ * defines the common part: the keys, the arguments of an event, and the one way to append it (append-event.lua), which the
+ * script of every change with an event includes. So change, event and sequence are one step, and the sequence has no gaps.
  *
- * What is kept: the last 1,000,000 events of a tenant, 1 GiB of them, and those of the last 30 days before its newest one,
- * whichever is least; trimmed by the way, a bounded number at a time. Time is counted from the events themselves: clocks differ.
+ * Retention: the last 1,000,000 events of a tenant, 1 GiB of them, and the last 30 days before its newest event, whichever is
+ * least. Each append trims a bounded number. Ages are relative to event times, since clocks differ.
  *
- * Readers of events (the relay of webhooks, streams to clients) are woken through a channel of the tenant. That is for
- * speed alone: a message may be lost, the event is in the log. So a writer also registers the tenant as having events to
+ * A channel of the tenant wakes readers of events (the relay of webhooks, streams to clients). It only saves time: a message
+ * may be lost, the event is in the log. So a writer also registers the tenant as having events to
  * relay (due-work.ts, kind "webhooks"), before it writes.
  */
 
-/** What all Redis keys of a tenant begin with; ends in a colon. Its hash tag puts them in one slot. */
+/** The prefix of all Redis keys of a tenant; ends in a colon. Its hash tag puts them in one slot. */
 export function tenantPrefix(tenant: string): string {
   return `sm:{t:${tenant}}:`;
 }
@@ -23,13 +22,13 @@ export interface LoggedEvent {
   readonly id: string;
   /** e.g. "transaction_intent.approved". */
   readonly type: string;
-  /** As it is logged it is never earlier than that of the event before. */
+  /** The log never stores a time earlier than the previous event's. */
   readonly atMs: number;
   readonly resource: { readonly type: string; readonly id: string; readonly version: number };
   readonly correlationId: string;
   /** Provider kind, or null. */
   readonly provider: string | null;
-  /** The provider connection that it is about, or null. Not shown: tokens limited to connections see only theirs. */
+  /** The provider connection of the event, or null. Not in views: tokens limited to connections see only theirs. */
   readonly connectionId: string | null;
   /** The resource as the API shows it. Never a secret. */
   readonly object: object;

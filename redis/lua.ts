@@ -1,7 +1,7 @@
 /**
  * Redis scripts: Lua in `.lua` files, called with named keys and named arguments.
  *
- * A script begins with a comment that says what it does and returns. Directives follow, one a line:
+ * A script begins with a comment that describes its effect and result. Directives follow, one a line:
  *
  *   -- @include redis/append-event.lua       puts another file before this one, once
  *   -- @shape event = id, type, atMs         a table of arguments; scripts that include this file may use it
@@ -10,16 +10,16 @@
  *   -- @args fence, change: json, session: session, event: event?
  *   -- @args fence, events: event[]          a list of tables, which stands last
  *
- * From `@keys` and `@args` the loader makes the script's first lines: each name becomes a local variable, bound to its
- * place in KEYS or ARGV. So no number of a place is written by hand, and a name costs Redis nothing. A shape becomes a
- * table, `json` is decoded. A key with `?` may be left out: then it is nil. Arguments with `?` stand last and may be left
+ * From `@keys` and `@args` the loader generates the script's first lines: each name becomes a local variable, bound to its
+ * place in KEYS or ARGV. So no script contains a literal position, and a name costs Redis nothing. A shape becomes a
+ * table, `json` is decoded. A key with `?` is optional: then it is nil. Arguments with `?` come last and may be left
  * out likewise. All keys of a call lie in one slot; so do those that a script builds from a key or a prefix (slots.ts).
  *
- * In a Redis Cluster a call names one more key, which never exists. So Redis refuses it as a whole while its slot is under way
+ * In a Redis Cluster a call names one more key, which never exists. So Redis refuses the whole call while its slot is migrating
  * to another node: records that have not arrived yet would look absent to the script.
  *
- * What Redis stores as JSON (records, events) is handed in as text, also within a `json` argument: encoded again by Lua,
- * numbers and empty lists would not be what they were.
+ * Records and events, which Redis stores as JSON, are passed as text, also within a `json` argument: encoding by Lua would
+ * change numbers and empty lists.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
@@ -34,10 +34,10 @@ export interface LuaCall {
   readonly args: object;
 }
 
-/** A script before it is read: `path` from the root of the package. */
+/** A script before it is loaded: `path` from the root of the package. */
 export interface LuaScript<Call extends LuaCall, Reply> {
   readonly path: string;
-  /** Types alone. */
+  /** Only for types. */
   readonly call?: Call;
   readonly reply?: Reply;
 }
@@ -64,7 +64,7 @@ interface Read {
 
 /**
  * The script as a command of `redis`, which is sent by its hash, and with its text only if Redis does not know it.
- * Throws what is wrong with the file. A call throws when a key or an argument is missing. `replies`: texts of a reply are
+ * Throws for a faulty file. A call throws when a key or an argument is missing. `replies`: texts of a reply are
  * strings, or Buffers where they are bytes.
  */
 export function luaCommand<Call extends LuaCall, Reply>(
@@ -91,7 +91,7 @@ export function luaCommand<Call extends LuaCall, Reply>(
   };
 }
 
-/** On the path of every write: plain loops, nothing made but the text of `json`. */
+/** Runs for every write: plain loops, and no allocation except the text of `json`. */
 function pushArguments(
   words: LuaValue[],
   path: string,
@@ -122,7 +122,7 @@ function pushFields(words: LuaValue[], path: string, name: string, fields: reado
   }
 }
 
-/** Half a surrogate pair is no text for Redis, and Lua's JSON refuses it: as UTF-8 it becomes U+FFFD, here too. */
+/** Replaces half of a surrogate pair by U+FFFD: Redis does so in UTF-8, and Lua's JSON refuses half a pair. */
 function jsonText(value: unknown): string {
   const text = JSON.stringify(value);
   return text.includes('\\ud') ? text.replace(/(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g, '$1\\ufffd') : text;
@@ -130,7 +130,7 @@ function jsonText(value: unknown): string {
 
 const cache = new Map<string, Read>();
 
-/** The script's text with its first lines and what it includes. */
+/** The script's text with its generated first lines and included files. */
 export function readScript(path: string): Read {
   const known = cache.get(path);
   if (known) return known;
@@ -193,8 +193,8 @@ function readWithIncludes(
 }
 
 /**
- * Beside the sources, or beside the build, which has a copy at the same path: this file may lie in either, or in a bundle
- * of the build. So the file is looked for upwards from here.
+ * Finds the file beside the sources, or beside the build, which has a copy at the same path: this file may be in either, or in
+ * a bundle of the build. So it searches upwards from here.
  */
 function locate(path: string): URL {
   for (let directory = new URL('.', import.meta.url); ; directory = new URL('..', directory)) {
@@ -233,7 +233,7 @@ function words(list: string): string[] {
   return list.split(',').map((word) => word.trim());
 }
 
-/** Without type and mark. */
+/** The name without type and mark. */
 function bare(word: string): string {
   return /^\w+/.exec(word)?.[0] ?? word;
 }

@@ -1,6 +1,6 @@
 /**
- * The registry of clusters in Redis: each coordinator announces its cluster every second; gateways read who is alive, and
- * count the keys that they place. And what the records of sessions and keys say of their cluster.
+ * The registry of clusters in Redis: each coordinator announces its cluster every second; gateways read which clusters are
+ * alive, and count the keys that they place. It also reads the cluster from the records of sessions and keys.
  */
 import type { Redis } from 'ioredis';
 import {
@@ -34,7 +34,7 @@ const listScript = luaScript<List, readonly (readonly string[])[]>('redis/list-c
 /** Both in one slot. */
 export const clusterKeys = { clustersKey: 'sm:{clusters}', placedKey: 'sm:{clusters}:placed' };
 
-/** After so long without a word a cluster is not alive, and its number is free. */
+/** After this time without an announcement a cluster is not alive, and its number is free. */
 export const clusterSilentMs = 10_000;
 
 export class RedisClusters implements ClusterRegistry {
@@ -48,14 +48,14 @@ export class RedisClusters implements ClusterRegistry {
     this.#list = luaCommand(redis, listScript);
   }
 
-  /** Returns the id of another cluster that has this number and lives; undefined: it is ours. */
+  /** Returns the id of a living cluster with this number; undefined: the number is ours. */
   async announce(number: number, clusterId: string, state: ClusterState): Promise<string | undefined> {
     const { clustersKey } = clusterKeys;
     const about = { number, clusterId, silentMs: clusterSilentMs, entry: JSON.stringify(state) };
     return (await this.#announce({ clustersKey }, about))[1];
   }
 
-  /** It has stopped in order. */
+  /** Announces an orderly stop. */
   async withdraw(number: number): Promise<void> {
     await this.#redis.hdel(clusterKeys.clustersKey, String(number));
   }
@@ -73,7 +73,7 @@ export class RedisClusters implements ClusterRegistry {
     return this.#redis.hincrby(clusterKeys.placedKey, String(number), 1);
   }
 
-  /** The record of a session, else of a key. */
+  /** From the record of a session, else of a key. */
   async locate(tenant: string, id: string): Promise<number | undefined> {
     const [held, key] = await Promise.all([
       this.#redis.hmget(sessionRecordKey(tenant, id), 'state', 'cluster'),

@@ -16,9 +16,9 @@ import { type LuaCommand, luaCommand, luaScript } from './lua.ts';
 
 interface Keys {
   readonly [name: string]: string;
-  /** Sorted set: tenants by the time from which on something may be due. */
+  /** Sorted set: tenants by the earliest time at which work may be due. */
   readonly tenantsKey: string;
-  /** Hash: when a tenant of the set was registered last, in ms of Redis's clock. */
+  /** Hash: the last registration of each tenant of the set, in ms of Redis's clock. */
   readonly registeredKey: string;
 }
 
@@ -49,13 +49,13 @@ const claimScript = luaScript<Claim, readonly [claimedAtMs: string, tenants: rea
 const settleScript = luaScript<Settle, number>('redis/due-settle.lua');
 
 export interface RedisDueWorkOptions {
-  /** Makes of what Redis answers, or does not, what callers expect. */
+  /** Converts Redis's answers and failures to the callers' form. */
   readonly asking?: <T>(reply: Promise<T>) => Promise<T>;
-  /** Time that only passes, ms. */
+  /** Monotonic time, ms. */
   readonly elapsedMs?: () => number;
 }
 
-/** Tenants that are remembered to be registered; beyond that they are registered once too often. */
+/** The most cached registrations; a tenant beyond them is registered once more than needed. */
 const rememberedMax = 10_000;
 
 interface Registration {
@@ -64,7 +64,7 @@ interface Registration {
   readonly sentMs: number;
 }
 
-/** For tests and tools: where a kind's tenants stand. */
+/** For tests and tools: the Redis keys of a kind. */
 export function dueKeys(kind: DueKind): Keys {
   return { tenantsKey: `sm:{due:${kind}}`, registeredKey: `sm:{due:${kind}}:registered` };
 }
@@ -103,7 +103,7 @@ export class RedisDueWork implements DueWork {
     return result;
   }
 
-  /** A new master may lack what the one before it has acknowledged: what this process has registered lately is due now. */
+  /** A new master may lack acknowledged writes of its predecessor: registers this process's recent tenants again, due now. */
   async #registerLost(): Promise<void> {
     const lately = [...this.#registrations].filter(([, { sentMs }]) => this.#elapsedMs() - sentMs < unsettledMs);
     await Promise.all(lately.map(([tenant]) => this.#send(tenant, 0)));
@@ -113,7 +113,7 @@ export class RedisDueWork implements DueWork {
   async #send(tenant: string, atMs: number): Promise<Registration> {
     const registration = { atMs, sentMs: this.#elapsedMs() };
     await this.#asking(this.#register(this.#keys, { tenant, atMs }));
-    // The oldest goes: it holds the least longer.
+    // Drops the oldest, which expires first.
     this.#registrations.delete(tenant);
     if (this.#registrations.size >= rememberedMax) {
       this.#registrations.delete(this.#registrations.keys().next().value!);
@@ -137,7 +137,7 @@ export class RedisDueWork implements DueWork {
         await this.#asking(this.#settle(this.#keys, { ...held, nextAtMs: recheckAtMs }));
         throw error;
       }
-      // What is due still has its turn after the others that are due.
+      // Remaining due entries wait until the other due tenants have had their turn.
       const next = nextAtMs === undefined ? '' : Math.max(nextAtMs, nowMs);
       await this.#asking(this.#settle(this.#keys, { ...held, nextAtMs: next }));
     };

@@ -1,15 +1,15 @@
 /**
- * Waits for replicas: a command has its answer only when so many replicas have what it changed (WAIT). A command that they
- * do not have in time fails with ReplicasLate; its change stands at the master, so its fate is unknown to the caller.
+ * Waits for replicas: a command has its answer only when enough replicas have its change (WAIT). A command that they do not
+ * have in time fails with ReplicasLate; the master keeps its change, so the caller does not know its fate.
  *
- * One WAIT for all answers of a turn of the event loop: it counts everything that the connection has sent before it.
+ * One WAIT for all answers of one turn of the event loop: it covers all earlier commands of the connection.
  */
 import { Command, type Redis } from 'ioredis';
 
-/** Below the timeout of commands, so that the reason is told. */
+/** Below the timeout of commands, so that the caller gets this reason. */
 const withinMs = 500;
 
-/** Commands that change nothing, and those of the connection itself. */
+/** Read-only commands, and commands about the connection itself. */
 const withoutChange: ReadonlySet<string> = new Set([
   ...['get', 'mget', 'hget', 'hmget', 'hgetall', 'hvals', 'hkeys', 'hexists', 'exists', 'pttl', 'scan', 'type'],
   ...['zrange', 'zrangebyscore', 'zcard', 'zscore', 'zcount', 'smembers', 'xrange', 'lrange'],
@@ -50,8 +50,8 @@ export function waitForReplicas(redis: Redis, needed: number): void {
   const acknowledged = (): Promise<void> => {
     next ??= new Promise((resolve) => setImmediate(resolve)).then(async () => {
       next = undefined;
-      // A master that has become a replica refuses, and a connection that is lost says nothing: no replica is known to have it.
-      // Sent past the client's own pipelines, which wait for the answers that wait for this one.
+      // A master that became a replica refuses, and a lost connection gives no answer: no replica is known to have the change.
+      // Bypasses the client's pipelines, which wait for answers that wait for this one.
       const wait = new Command('wait', [String(needed), String(withinMs)]);
       const found = Number(await Promise.resolve(send(wait)).catch(() => 0));
       if (found < needed) throw new ReplicasLate(found, needed);

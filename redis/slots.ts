@@ -4,7 +4,7 @@
  *
  * Every key of ours whose scripts touch others has a tag. The tags:
  *
- * | Tag | What has it |
+ * | Tag | Keys |
  * |---|---|
  * | `{t:<tenant>}` | everything of a tenant: sessions, keys, records, balances, events, its due entries, webhooks, limits |
  * | `{due:<kind>}` | the registry of due work of a kind |
@@ -12,13 +12,13 @@
  * | `{chain:<network>}` | a simulated chain |
  * | `{sm-hooks}`, `{sm-recon}` | the queues of BullMQ |
  *
- * What stands alone (tokens by hash, addresses, fence counters, probes, heartbeats) has no tag: no script touches it
+ * Independent keys (tokens by hash, addresses, fence counters, probes, heartbeats) have no tag: no script touches them
  * together with another key.
  */
 
 export const slotsTotal = 16_384;
 
-/** What decides the slot. An empty tag is none. */
+/** The part of a key that determines the slot. An empty tag is none. */
 export function tagOf(key: string): string {
   const open = key.indexOf('{');
   const close = open < 0 ? -1 : key.indexOf('}', open + 1);
@@ -40,9 +40,8 @@ const keyless: ReadonlySet<string> = new Set(['FLUSHDB', 'KEYS', 'PING', 'PUBLIS
 const keysAlone: ReadonlySet<string> = new Set(['DEL', 'EXISTS', 'MGET', 'UNLINK']);
 
 /**
- * The tag that all keys of a command have, of those that the in-memory Redis knows; undefined: it names none. Throws a
- * RangeError when they are of several tags, or of another than `expected`: a Redis Cluster refuses that where their slots
- * differ.
+ * The common tag of all keys of a command that the in-memory Redis supports; undefined: it names none. Throws a RangeError for
+ * keys of several tags, or of another tag than `expected`: a Redis Cluster refuses keys of different slots.
  */
 export function oneTag(command: string, args: readonly string[], expected?: string): string | undefined {
   const name = command.toUpperCase();
@@ -61,9 +60,9 @@ export function oneTag(command: string, args: readonly string[], expected?: stri
 }
 
 /**
- * A key that never exists, in the slot of this one. Redis refuses a command with keys of a slot that is under way to
- * another node as a whole (TRYAGAIN) when it names one that exists and one that does not, or does not find all of them
- * where the slot goes: so a script that names this key never runs over half of a slot.
+ * A key that never exists, in the slot of this one. While a slot migrates to another node, Redis refuses a whole command
+ * (TRYAGAIN) whose keys exist only in part, or are not all at the destination: so a script that names this key never runs over
+ * half of a slot.
  */
 export function absentKey(key: string): string {
   return `{${tagOf(key)}}:absent`;

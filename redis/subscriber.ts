@@ -1,11 +1,11 @@
 /**
- * A connection that subscribes, opened again whenever it ends. Of a Redis Cluster it is one to any node: a node hands what
- * is published to all others.
+ * A connection that subscribes, reopened whenever it ends. In a Redis Cluster it connects to any node: a node forwards
+ * published messages to all others.
  */
 import type { Cluster, Redis } from 'ioredis';
 
 export interface Subscriber {
-  /** Of this moment; undefined: none is open. */
+  /** The current connection; undefined: none is open. */
   readonly connection: Redis | undefined;
   close(): void;
 }
@@ -35,7 +35,7 @@ export function openSubscriber(redis: Redis, prepare: (connection: Redis) => voi
       timer = setTimeout(open, reopenMs);
       return;
     }
-    // A node that is lost is not tried again: another takes its place.
+    // A lost node is not tried again: another replaces it.
     current = prepared(
       node.duplicate({ ...options, retryStrategy: () => null, lazyConnect: false, enableReadyCheck: true }),
     );

@@ -1,8 +1,8 @@
 /**
- * Making changes: the small pieces that every module puts its `Change` together from.
+ * Builders for the parts of a `Change`, for every module.
  *
- * A record type is declared for its own record, a `Put` for any record. The cast between the two stands here alone: the
- * functions check that type and records belong together, which a `Put` by itself cannot say.
+ * A record type is declared for its own record, a `Put` for any record. Only this file casts between the two: the functions
+ * check that type and records match, which a `Put` cannot express.
  */
 import type { Change, Put, RecordType, Versioned } from './contract.ts';
 
@@ -13,19 +13,19 @@ export function create<T extends Versioned>(type: RecordType<T>, after: T, ttlMs
   return { type: anyType(type), before: undefined, after, ...(ttlMs === undefined ? {} : { ttlMs }) };
 }
 
-/** A record as it was read and as it shall be, one version higher. */
+/** A record before and after a change, one version higher. */
 export function update<T extends Versioned>(type: RecordType<T>, before: T, after: T, ttlMs?: number): Put {
   return { type: anyType(type), before, after, ...(ttlMs === undefined ? {} : { ttlMs }) };
 }
 
-/** A record, as it was read, leaves the store. */
+/** Removes a record, as it was read, from the store. */
 export function remove<T extends Versioned>(type: RecordType<T>, before: T): Removal {
   return { type: anyType(type), before };
 }
 
 /**
- * All of these changes as one. Throws when two of them allocate, release, or show a wallet: one change can hold only one
- * of each, and to drop the other would lose a number, or show old balances.
+ * Merges changes into one. Throws when two of them allocate, release, or show a wallet: one change can hold only one of each,
+ * and dropping the other would lose a number, or show old balances.
  */
 export function merge(...changes: readonly Change[]): Change {
   const allocate = atMostOne(
@@ -59,7 +59,7 @@ function atMostOne<T>(items: readonly T[], what: string): T | undefined {
   return items[0];
 }
 
-/** Sound as long as the type only ever gets records of its own kind, which the callers above guarantee. */
+/** Sound as long as the type only gets records of its own kind, which the callers above guarantee. */
 function anyType<T extends Versioned>(type: RecordType<T>): RecordType<Versioned> {
   return type as unknown as RecordType<Versioned>;
 }

@@ -1,9 +1,9 @@
 /**
- * A `Change` as the argument that commit.lua takes. Pure. Documents are encoded once, as JSON; which indices a
- * record joins and leaves is the difference between its two versions, computed here.
+ * A `Change` as the argument that commit.lua takes. Pure. It encodes documents once, as JSON; the indices that a
+ * record joins and leaves are the difference between its two versions, computed here.
  *
- * A change that makes no sense (a version that does not follow, one record twice, something beyond a limit) is our own
- * bug and throws before anything is sent.
+ * An invalid change (a version that does not follow, one record twice, a value beyond a limit) is a bug of signmesh and throws
+ * before anything is sent.
  */
 import { closedKeyName } from '../proto/closed-keys.ts';
 import { eventArguments } from '../redis/event-log.ts';
@@ -11,13 +11,13 @@ import type { Change, Guard, LedgerEntry, Put } from './contract.ts';
 import { packObject } from './event-text.ts';
 import { timeToken } from './query-arguments.ts';
 
-/** Of one record or event as JSON. */
+/** The limit of one record or event as JSON. */
 const documentBytesMax = 1 << 20;
 const putsMax = 1_000;
 const eventsMax = 1_000;
 const ttlMsMax = 10 * 366 * 24 * 3_600_000;
 
-/** An answer can be asked for again this long after it was given. */
+/** An answer can be repeated for this long. */
 export const answerTtlMs = 24 * 3_600_000;
 
 /** `change` of commit.lua. Parts that are empty are left out. */
@@ -64,7 +64,7 @@ export function changeArgument(change: Change): object {
   return { ...Object.fromEntries(filled), balancesOf, allocate, release };
 }
 
-/** `versions`: what the records of the change must be at. */
+/** `versions`: the expected versions of the change's records. */
 function guardsArgument(guards: readonly Guard[], versions: { id: string; version: string | undefined }[]) {
   const parts = {
     versions,
@@ -100,7 +100,7 @@ function availableRange({ walletId, asset, min, max }: Guard & { kind: 'availabl
   return { walletId, asset, min: String(min), max: max?.toString() };
 }
 
-/** Each wallet and asset once, with the sum of its entries: what counts is where the whole change leaves a balance. */
+/** Each wallet and asset once, with the sum of its entries: the store checks the balance after the whole change. */
 function ledgerSums(ledger: readonly LedgerEntry[]): object[] {
   const sums = new Map<string, LedgerEntry>();
   for (const entry of ledger) {
@@ -119,7 +119,7 @@ function ledgerSums(ledger: readonly LedgerEntry[]): object[] {
   }));
 }
 
-/** How long the record stays, and what has to be taken out of which indices after that. */
+/** The lifetime of the record, and the index entries to remove after it. */
 function lifetime({ after, ttlMs }: Put, standsIn: ReadonlySet<string>): object {
   return ttlMs === undefined ? {} : { ttlMs: checkedTtl(ttlMs), sweep: JSON.stringify([after.id, ...standsIn]) };
 }

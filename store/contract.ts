@@ -1,33 +1,33 @@
 /**
- * The tenant store: everything that the wallet control plane remembers, and the one way to change it.
+ * The tenant store: all state of the wallet control plane, and the one way to change it.
  *
- * A handler reads, decides, and hands back a `Change` as data. The store performs it in one atomic step, or refuses it
- * and nothing has happened: records under compare-and-set, their indices, balances, events with their sequence, due
- * times, and the answer that an idempotency key gets. So a change and its event are never one without the other, and
+ * A handler reads, decides, and returns a `Change` as data. The store performs it in one atomic step, or refuses it
+ * without any effect: records under compare-and-set, their indices, balances, events with their sequence, due
+ * times, and the answer for an idempotency key. So a change never exists without its event, and
  * two gateways cannot both win. All keys of a tenant carry its hash tag (see layout.ts).
  */
 
 import type { DueHandler } from '../redis/due-work.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 
-/** What every record has. `version` starts at 1 and rises by one with every change. */
+/** The fields of every record. `version` starts at 1 and rises by one with every change. */
 export interface Versioned {
   readonly id: string;
   readonly version: number;
 }
 
-/** A kind of record: where it is listed, and which word of it guards may compare. */
+/** A kind of record: its indices, and the status word that guards may compare. */
 export interface RecordType<T extends Versioned> {
   /** e.g. "wallet": names the kind in events and errors. */
   readonly name: string;
   /** The word that a `status` guard compares; empty when the kind has none. */
   readonly status: (record: T) => string;
   /**
-   * Names of the indices that list the record, e.g. ["wallets", "wallets:status:active"]. An index keeps ids in the order
-   * of their making (ids are UUIDv7). The store adds and removes what differs between two versions.
+   * Names of the indices that list the record, e.g. ["wallets", "wallets:status:active"]. An index orders ids by
+   * creation time (ids are UUIDv7). The store adds and removes the difference between two versions.
    */
   readonly indices: (record: T) => readonly string[];
-  /** Whether it is stored packed (event-text.ts): of long records that hardly change any more. No by default. */
+  /** Whether the store packs it (event-text.ts): for long records that rarely change. No by default. */
   readonly isPacked?: (record: T) => boolean;
 }
 
@@ -41,16 +41,16 @@ export interface Put {
   readonly ttlMs?: number;
 }
 
-/** Something that must hold for the change to happen. */
+/** A precondition of the change. */
 export type Guard =
   | { readonly kind: 'status'; readonly id: string; readonly status: string }
   /** Version 0: no such record exists. */
   | { readonly kind: 'version'; readonly id: string; readonly version: number }
-  /** No record stands in this index. */
+  /** No record is in this index. */
   | { readonly kind: 'emptyIndex'; readonly index: string }
   /**
-   * The index holds from `min` to `max` ids, from a time on if given: `count` still answers within this range. `max`
-   * undefined: any number from `min` on. Records in it must never expire.
+   * The index holds `min` to `max` ids, from a time on if given; `count` stays within this range. `max` undefined: no upper
+   * limit. Records in it must never expire.
    */
   | {
       readonly kind: 'count';
@@ -67,7 +67,7 @@ export type Guard =
       readonly min: bigint;
       readonly max: bigint | undefined;
     }
-  /** The name is not claimed yet; the change claims it (for `ttlMs`, or for ever). */
+  /** The name is not claimed yet; the change claims it (for `ttlMs`, or permanently). */
   | { readonly kind: 'claim'; readonly name: string; readonly ttlMs?: number };
 
 /**
@@ -95,7 +95,7 @@ export interface Release {
   readonly number: number;
 }
 
-/** The coordinator writes into the same log, events of the same shape. */
+/** The coordinator writes events of the same shape into the same log. */
 export type NewEvent = LoggedEvent;
 
 /** Work that falls due at a time, e.g. {member: "intent/txi_…", atMs}; atMs undefined: no more. */
@@ -109,8 +109,8 @@ export interface Change {
   readonly guards?: readonly Guard[];
   readonly ledger?: readonly LedgerEntry[];
   /**
-   * The id of a wallet that the events of this change show, and its answer if it has one: what they say of its balances is
-   * what this change leaves, whatever else is committed at the same time. Both hold the wallet as its view has it.
+   * The id of the wallet that the events of this change show, and its answer if it has one: they show the balances after this
+   * change, whatever else is committed at the same time. Both contain the wallet in the form of its view.
    */
   readonly balancesOf?: string;
   readonly allocate?: Allocation;
@@ -119,16 +119,16 @@ export interface Change {
   readonly removals?: readonly { readonly type: RecordType<Versioned>; readonly before: Versioned }[];
   readonly events?: readonly NewEvent[];
   readonly due?: readonly DueEntry[];
-  /** A client asks for something new: it is refused when the tenant has reached its storage quota (`RedisTenantStore`). */
+  /** A client creates a resource: refused when the tenant has reached its storage quota (`RedisTenantStore`). */
   readonly counted?: boolean;
-  /** Keys of wallets that sign nothing from this change on, for good: the coordinator enforces that. */
+  /** Keys of wallets that this change closes permanently: the coordinator signs nothing with them. */
   readonly closesKeys?: readonly string[];
 }
 
-/** The answer to an idempotent request, stored with its effect. `body` is sealed already: it may hold a secret. */
+/** The answer to an idempotent request, stored with its effect. `body` is already sealed: it may hold a secret. */
 export interface IdempotencyMark {
   readonly keyHash: string;
-  /** Who runs the request; another owner has taken over when it differs. */
+  /** The owner of the request's lease; if it differs, another owner has taken over. */
   readonly owner: string;
   /** Sealed answer. */
   readonly answer: string;
@@ -148,19 +148,19 @@ export type CommitOutcome =
 
 export type CommitRefusal =
   /**
-   * What was read holds no more: a record is not at the expected version, exists already, or is gone; a count or a balance
-   * left its range. Read again and decide again. `id`: the record, the index of the count, or the wallet of the balance.
+   * A value that was read has changed: a record is not at the expected version, exists already, or is gone; a count or a
+   * balance left its range. Read and decide again. `id`: the record, the index of the count, or the wallet of the balance.
    */
   | { readonly kind: 'conflict'; readonly id: string }
   | { readonly kind: 'status'; readonly id: string; readonly status: string }
   | { readonly kind: 'notEmpty'; readonly index: string }
   | { readonly kind: 'claimed'; readonly name: string }
   | { readonly kind: 'insufficient'; readonly walletId: string; readonly asset: string }
-  /** The tenant stores as much as it may: it stored so many bytes. */
+  /** The tenant has reached its quota; `bytes`: the bytes that it stored. */
   | { readonly kind: 'full'; readonly bytes: number }
   /**
-   * The idempotency key has another owner by now: this request took too long. Or it has its answer already, perhaps from
-   * this very commit, whose reply was lost. `beginIdempotent` says which.
+   * The idempotency key has another owner: this request took too long. Or it already has its answer, perhaps from this very
+   * commit, whose reply was lost. `beginIdempotent` tells which.
    */
   | { readonly kind: 'overtaken' };
 
@@ -173,22 +173,22 @@ export interface Balance {
 export type Balances = ReadonlyMap<string, Balance>;
 
 export interface ListQuery {
-  /** Records that stand in all of these indices. At least one. */
+  /** Records that are in all of these indices. At least one. */
   readonly indices: readonly string[];
   /** And in at least one of these, if given. */
   readonly anyOf?: readonly string[];
   readonly order: 'newest' | 'oldest';
   /** 1 to 100. */
   readonly limit: number;
-  /** The id after which to go on, of an earlier page. */
+  /** The last id of the previous page. */
   readonly afterId?: string;
   /**
-   * Only ids of this time range, milliseconds: UUIDv7 ids carry the time of their making. The first millisecond of the
-   * range, and the first one behind it.
+   * Only ids of this time range, milliseconds: UUIDv7 ids contain their creation time. The first millisecond of the
+   * range, and the first one after it.
    */
   readonly createdAfterMs?: number;
   readonly createdBeforeMs?: number;
-  /** Also the balances: of the listed ids themselves. */
+  /** Also the balances, by listed id. */
   readonly withBalances?: boolean;
 }
 
@@ -196,13 +196,13 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** By item id; empty unless asked for. */
   readonly balances: ReadonlyMap<string, Balances>;
-  /** A page may be shorter than its limit and still have more: filters that match little are worked through in portions. */
+  /** A page may be shorter than its limit and still have more: a page scans a bounded number of ids. */
   readonly hasMore: boolean;
   readonly nextId: string | undefined;
 }
 
 export interface StoredEvent extends NewEvent {
-  /** Rises by one per tenant, from 1, without holes. */
+  /** Rises by one per tenant, from 1, without gaps. */
   readonly sequence: number;
 }
 
@@ -216,7 +216,7 @@ export interface EventQuery {
   readonly resourceId?: string;
   /** Only events about these provider connections. */
   readonly connectionIds?: readonly string[];
-  /** The first millisecond, and the first one behind the last. */
+  /** The first millisecond of the range, and the first one after it. */
   readonly createdAfterMs?: number;
   readonly createdBeforeMs?: number;
 }
@@ -224,19 +224,19 @@ export interface EventQuery {
 export interface EventPage {
   readonly events: readonly StoredEvent[];
   readonly hasMore: boolean;
-  /** Where the next page begins, also when this one is empty. */
+  /** The start of the next page, also when this one is empty. */
   readonly nextAfterSequence: number;
-  /** The oldest sequence that is kept; 1 while nothing was dropped. */
+  /** The oldest stored sequence; 1 while nothing was dropped. */
   readonly floorSequence: number;
   readonly lastSequence: number;
 }
 
 export type IdempotencyStart =
-  /** This request runs now. `seed` and `startedMs` are those of the first attempt, by any gateway: ids made from them repeat. */
+  /** This request runs now. `seed` and `startedMs` are from the first attempt, by any gateway: ids derived from them repeat. */
   | { readonly kind: 'run'; readonly owner: string; readonly seed: Uint8Array; readonly startedMs: number }
-  /** `balances`: those of the wallet that the answer shows, as its change has left them. */
+  /** `balances`: of the wallet in the answer, after its change. */
   | { readonly kind: 'answered'; readonly answer: string; readonly balances: Balances | undefined }
-  /** Another request with this key runs now; `leaseEndsMs` is when it may be taken over. */
+  /** Another request with this key runs now; from `leaseEndsMs` on another may take it over. */
   | { readonly kind: 'running'; readonly leaseEndsMs: number }
   | { readonly kind: 'otherBody' };
 
@@ -259,15 +259,15 @@ export interface TenantStore {
     id: string,
   ): Promise<{ readonly record: T; readonly balances: Balances } | undefined>;
   list<T extends Versioned>(tenant: string, type: RecordType<T>, query: ListQuery): Promise<Page<T>>;
-  /** How many records stand in an index, from a time on if given. */
+  /** The number of records in an index, from a time on if given. */
   count(tenant: string, index: string, createdAfterMs?: number): Promise<number>;
   commit(tenant: string, change: Change, mark?: IdempotencyMark): Promise<CommitOutcome>;
   events(tenant: string, query: EventQuery): Promise<EventPage>;
 
   beginIdempotent(tenant: string, keyHash: string, bodyHash: string, nowMs: number): Promise<IdempotencyStart>;
   /**
-   * An answer without a change, or (undefined) none: then the key is free again. False when another owner has it, or when
-   * another answer stands: that one stays.
+   * Stores an answer without a change, or (undefined) frees the key. False when another owner has the key, or when it has
+   * another answer, which stays.
    */
   settleIdempotent(tenant: string, keyHash: string, owner: string, answer: string | undefined): Promise<boolean>;
 
@@ -286,7 +286,7 @@ export interface DueTaken {
 /** Redis did not answer in time. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
-  /** It refused the command, or the command was never sent: it changed nothing. Otherwise its fate is unknown. */
+  /** Redis refused the command, or never got it: it changed nothing. Otherwise its fate is unknown. */
   readonly changedNothing: boolean;
 
   constructor(message: string, options: ErrorOptions & { readonly changedNothing?: boolean } = {}) {
@@ -295,9 +295,9 @@ export class StoreUnavailable extends Error {
   }
 }
 
-/** Which wallet an address belongs to, over all tenants: how a transfer between two wallets of ours finds its receiver. */
+/** Maps addresses to wallets, over all tenants: a transfer between two wallets of ours finds its receiver here. */
 export interface AddressBook {
-  /** Before the wallet is committed; the first owner keeps it. */
+  /** Call it before the wallet is committed; the first owner keeps the address. */
   register(network: string, address: string, owner: AddressOwner): Promise<void>;
   ownerOf(network: string, address: string): Promise<AddressOwner | undefined>;
 }

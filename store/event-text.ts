@@ -1,20 +1,20 @@
 /**
- * The object of an event as it is stored. Seven events show a transfer as it goes, each whole, and one is much like another: so
- * the larger ones are deflated (RFC 1951) over a dictionary of what such objects hold, and take a quarter of their JSON. Clients
- * see the same bytes as before. Answers that are kept under idempotency keys show the same objects, and are packed likewise, and so
- * are records that hardly change any more (`isPacked` of their type).
+ * The stored form of an event's object. Seven events show a transfer's progress, each with the whole transfer, and they are
+ * similar: so the store deflates (RFC 1951) larger objects over a dictionary of typical content, to a quarter of their JSON.
+ * Clients get the original bytes. It also packs answers stored under idempotency keys, which show the same objects, and records
+ * that rarely change (`isPacked` of their type).
  *
- * A policy receipt is a JWT: in its base64 nothing repeats, in the JSON below it nearly everything does. So it is opened before, and closed
- * afterwards; one that would not come back byte for byte stays closed.
+ * A policy receipt is a JWT: its base64 contains no repetition, the JSON inside is highly repetitive. So packing decodes it
+ * first, and unpacking encodes it again; a receipt that would not come back byte for byte stays encoded.
  *
  * A packed object begins with the number of its dictionary ("2"); JSON of an object begins with a brace. A dictionary never
- * changes once something was packed over it: a better one gets the next number, and this one stays.
+ * changes once it is in use: a better one gets the next number, and the old one stays.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
-/** Smaller objects gain too little for the time it takes: those of signing sessions, of which there are most, stay plain. */
+/** Smaller objects gain too little for the time: those of signing sessions, which are the most frequent, stay plain. */
 const packedFromChars = 1_200;
-/** Of an object: 1 MiB as JSON, as the store bounds it, and room. */
+/** The limit of an unpacked object: 1 MiB as JSON, the store's limit, with some margin. */
 const objectBytesMax = 4 * 1024 * 1024;
 
 const id = '01a20000-0000-7000-8000-000000000000';
@@ -27,7 +27,7 @@ const receipt = [
   `{"iss":"signmesh","iat":1795384894,"jti":"dec_${id}","sub":"txi_${id}","purpose":"transaction_intent","tenant":"tn_sandbox","decision":"allow","policy":{"name":"default","id":"pol_00000000-0000-7b9c-9242-7ecf9e07bb35","version":1},"matched_rules":["clear"],"risk_score":0,"transaction":{"wallet_id":"wal_${id}","kind":"transfer","asset":"ETH","amount":"0.00001","network":"eip155:11155111","to":"${address}"}}`,
 ];
 
-/** What comes most often stands last: it is nearest, and costs least to name. */
+/** The most frequent text comes last: it is nearest, so references to it are shortest. */
 const shown = (shownReceipt: string): string =>
   [
     `{"id":"wal_${id}","name":"","provider":"sandbox","provider_connection_id":"pcn_${id}","provider_wallet_id":"wal_${id}","status":"active","environment":"sandbox","network":"eip155:11155111","addresses":[{"network":"eip155:11155111","address":"${address}"}],"public_key":"03","key_scheme":"mock_ecdsa","key_exposed":true,"assets":[{"symbol":"ETH","balance":"10","available":"10","pending":"0","network":"eip155:11155111","decimals":18,"contract":null},{"symbol":"USDC","balance":"10000","available":"10000","pending":"0","network":"eip155:11155111","decimals":6,"contract":"0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"}],"approval_mode":"unspecified","signing_api":"allowed","policy":null,"external_id":null,"metadata":{},"version":1,"created_at":"${at}","updated_at":"${at}","archived_at":null,"archive_reason":null}`,
@@ -35,7 +35,7 @@ const shown = (shownReceipt: string): string =>
     `{"id":"txi_${id}","kind":"transfer","status":"created","policy_receipt":"${shownReceipt}","risk_score":0,"provider_tx_id":null,"sub_status":null,"wallet_id":"wal_${id}","provider":"self_hosted","provider_connection_id":"pcn_${id}","network":"eip155:11155111","asset":"ETH","amount":"0.00001","from_address":"${address}","destination":{"address":"${address}"},"token":null,"origin":null,"fee":{"asset":"ETH","reserved":"0.000063","paid":"0.000042"},"policy":{"name":"default","id":"pol_00000000-0000-7b9c-9242-7ecf9e07bb35","version":1},"decision_id":"dec_${id}","screening_id":"scr_${id}","initiator":"tok_sandbox","approvals":[],"approvals_required":0,"approvers":[],"provider_status":"CONFIRMED","provider_error":null,"provider_details":{"raw_transaction":"0x02f87383aa36a708843b9aca0084b2d05e0082520894008609184e72a00080c001a0a0","signing_session_ids":["sig_${id}"],"receipt":{"status":"success","contract_address":null,"logs":[]}},"gap_transaction":null,"cancellation":null,"metadata":{},"status_history":[{"status":"created","sub_status":null,"at":"${at}"},{"status":"screening","sub_status":null,"at":"${at}"},{"status":"approved","sub_status":null,"at":"${at}"},{"status":"signing","sub_status":null,"at":"${at}"},{"status":"broadcasting","sub_status":null,"at":"${at}"},{"status":"confirming","sub_status":null,"at":"${at}"},{"status":"completed","sub_status":null,"at":"${at}"}],"version":1,"created_at":"${at}","updated_at":"${at}","expires_at":"${at}"}`,
   ].join('');
 
-/** As records hold them: decisions, then intents. */
+/** Records contain first decisions, then intents. */
 const records = [
   `{"id":"dec_${id}","version":1,"txId":"txi_${id}","connectionId":"pcn_${id}","by":"tok_sandbox","subject":{"type":"address","address":"${address}","network":"eip155:11155111","name":null},"details":null,"transaction":{"walletId":"wal_${id}","asset":"ETH","amount":"0.00001","network":"eip155:11155111","to":"${address}"},"screening":{"id":"scr_${id}","reportId":"rep_${id}","decision":"clear","riskScore":0,"matches":[],"listVersions":{"test_sanctions":1,"test_watch":1}},"risk":{"txId":"txi_${id}","score":0,"level":"low","action":"allow","factors":[],"rulesVersion":1},"decision":{"id":"dec_${id}","decision":"allow","matchedRules":["clear"],"trace":[{"rule":"blocked","effect":"deny","matched":false,"result":"false"},{"rule":"review","effect":"require_approval","matched":false,"result":"false"},{"rule":"clear","effect":"allow","matched":true,"result":"true"}],"reason":"allowed by rule clear","policy":{"name":"default","id":"pol_00000000-0000-7b9c-9242-7ecf9e07bb35","version":1},"mode":"enforce"},"createdAtMs":1795410352919}`,
   `"feeReserve":{"asset":"ETH","units":"63000000000000"},"decisionId":"dec_${id}","policyReceipt":"","riskScore":0,"correlationId":"req_${id}","version":4,"status":"completed","subStatus":null,"approvalsRequired":0,"feePaid":{"asset":"ETH","units":"42000000000000"},"providerTxId":"0x","providerStatus":"CONFIRMED","providerError":null,"submission":{"hash":"0x","signingSessionIds":["sig_${id}"],"rawTransaction":"0x02f87383aa36a7","receipt":{"status":"success","contractAddress":null,"logs":[]}},"attempts":0,"statusHistory":[{"status":"created","subStatus":null,"atMs":1795410352919},{"status":"screening","subStatus":null,"atMs":1795410352919}],"createdAtMs":1795410352919,"updatedAtMs":1795410354007,"expiresAtMs":1795496752919}`,
@@ -47,7 +47,7 @@ const dictionaries: Readonly<Record<string, Buffer>> = {
 };
 const mark = '2';
 
-/** A window of 8 KiB holds the dictionary and most objects; so little memory costs less to set up. */
+/** A window of 8 KiB holds the dictionary and most objects; a small memory is cheaper to set up. */
 const options = { level: 3, windowBits: 13, memLevel: 6, dictionary: dictionaries[mark] };
 
 export function packObject(json: string): string {
@@ -55,7 +55,7 @@ export function packObject(json: string): string {
   return mark + deflateRawSync(openReceipt(json), options).toString('base64');
 }
 
-/** The JSON. Throws for what `packObject` did not make. */
+/** The JSON. Throws unless `packObject` made the input. */
 export function unpackObject(stored: string): string {
   const dictionary = dictionaries[stored[0] ?? ''];
   if (dictionary === undefined) return stored;
@@ -64,10 +64,10 @@ export function unpackObject(stored: string): string {
   return stored.startsWith('1') ? text : closeReceipt(text);
 }
 
-/** In views, and in records. */
+/** The field's name in views, and in records. */
 const receiptFields = ['"policy_receipt":"', '"policyReceipt":"'];
 
-/** Control characters stand for what is taken out: JSON has none of its own. */
+/** Control characters mark the replaced parts: JSON contains none unescaped. */
 function openReceipt(json: string): string {
   for (const field of receiptFields) {
     const from = json.indexOf(field) + field.length;

@@ -1,6 +1,6 @@
 /**
- * How the tenant store lies in Redis: every key, in one place. All keys of a tenant carry its hash tag, so that one
- * script may touch them and Redis Cluster can hold them. Beside them stand, under the same tag, the coordinator's
+ * The layout of the tenant store in Redis: every key, in one place. All keys of a tenant carry its hash tag, so that one
+ * script may touch them and Redis Cluster can hold them. The same tag also holds the coordinator's
  * `session: intent: key: fence` and more (coordinator/store/layout.ts), `tok` and `rl:`.
  *
  * | Under `sm:{t:<tenant>}:` | Kind | What |
@@ -20,8 +20,8 @@
  * | `closed:<key>` | string | the key of an archived wallet signs nothing any more (proto/closed-keys.ts) |
  * | `hk`, `hk:…`, `hko:…`, `hkr:…` | | the outboxes of webhooks (../deliveries/keys.ts) |
  *
- * The scripts get a tenant's prefix as their only key, which gives them their slot, and put the names together
- * themselves: what they touch depends on what they find. Which tenants have something due stands outside of them, in the
+ * The scripts get a tenant's prefix as their only key, which determines their slot, and build the names
+ * themselves: the keys depend on the data. The list of tenants with due work is separate, in the
  * registry of due work (redis/due-work.ts).
  */
 import { tenantPrefix } from '../redis/event-log.ts';
@@ -37,5 +37,5 @@ export const storeKeys = {
   address: (network: string, address: string) => `sm:addr:${network}:${address}`,
 };
 
-/** What stands behind the asset in the name of the field that holds what is reserved; commit.lua has it too. */
+/** The suffix of the field for an asset's reserved amount; commit.lua has it too. */
 export const reservedSuffix = '|r';

@@ -10,7 +10,7 @@ const indicesMax = 200;
 const typesMax = 100;
 
 /**
- * `createdAfterMs` is the first millisecond of the range and `createdBeforeMs` the first one behind it. `scannedMax`: ids
+ * `createdAfterMs` is the first millisecond of the range and `createdBeforeMs` the first one after it. `scannedMax`: ids
  * to scan, at most.
  */
 export function listArguments(query: ListQuery, scannedMax = listedIdsMax) {
@@ -19,7 +19,7 @@ export function listArguments(query: ListQuery, scannedMax = listedIdsMax) {
   if (indices.length === 0) throw new RangeError('a listing names at least one index');
   if (anyOf?.length === 0) throw new RangeError('a listing with alternatives names at least one');
   if (indices.length + (anyOf?.length ?? 0) > indicesMax) throw new RangeError('a listing names too many indices');
-  // One alternative is none, and is walked if it is the smallest.
+  // A single alternative is another required index, and the one scanned if it is the smallest.
   const all = new Set(anyOf?.length === 1 ? [...indices, ...anyOf] : indices);
   const any = anyOf === undefined || anyOf.length === 1 ? [] : anyOf;
   return {
@@ -35,14 +35,14 @@ export function listArguments(query: ListQuery, scannedMax = listedIdsMax) {
   };
 }
 
-/** What UUIDv7s of this millisecond begin with. */
+/** The common prefix of UUIDv7s of this millisecond. */
 export function timeToken(timeMs: number): string {
   const bounded = Math.min(Math.max(0, Math.floor(timeMs)), 2 ** 48 - 1);
   const hex = bounded.toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8)}`;
 }
 
-/** The id to go on after lies before the range begins, in the order of the listing: then the range begins where it does. */
+/** Whether the id to continue after is before the range, in the listing's order: then the page starts at the range's start. */
 function isOutside({ order, createdAfterMs, createdBeforeMs }: ListQuery, afterId: string): boolean {
   const time = afterId.slice(afterId.indexOf('_') + 1);
   if (order === 'newest') return createdBeforeMs !== undefined && time >= timeToken(createdBeforeMs);

@@ -1,13 +1,13 @@
 /**
- * Which wallet an address belongs to, over all tenants. An entry is written before its wallet is committed and stays for
- * ever: an address without a wallet is harmless, a wallet that cannot be found would lose a transfer.
+ * Maps addresses to wallets, over all tenants. The gateway writes an entry before it commits the wallet, and it stays
+ * forever: an address without a wallet is harmless, a wallet without an entry would lose a transfer.
  */
 import type { Redis } from 'ioredis';
 import { asking } from './asking-redis.ts';
 import type { AddressBook, AddressOwner } from './contract.ts';
 import { storeKeys } from './layout.ts';
 
-/** Addresses are compared as they are: hand them in in one spelling (networks have their canonical form). */
+/** Compares addresses exactly: pass them in one spelling (networks have their canonical form). */
 export class RedisAddressBook implements AddressBook {
   readonly #redis: Redis;
 

@@ -1,9 +1,9 @@
 /**
  * The tenant store on Redis. A change is one script and one round trip (commit.lua), so is a page of a listing; one record
- * is one HMGET. Nothing is kept in this process but which tenants it has registered as having due work.
+ * is one HMGET. This process caches only its registrations of tenants with due work.
  *
- * When an idempotent commit is sent again although its first reply was only lost, it is refused as `overtaken`: the key
- * has its answer, and `beginIdempotent` gives it.
+ * An idempotent commit that is sent again after a lost reply is refused as `overtaken`: the key has its answer, and
+ * `beginIdempotent` returns it.
  */
 import type { Redis } from 'ioredis';
 import type { Clock, Ports, RandomBytes } from '../actors/contract.ts';
@@ -31,7 +31,7 @@ import { eventQueryArguments, listArguments, timeToken } from './query-arguments
 import { balancesOf, commitOutcome, documentOf, eventPage, idempotencyStart } from './replies.ts';
 import { type TenantScripts, tenantScripts } from './scripts.ts';
 
-/** Who runs an idempotent request has this long before another may take it over. */
+/** The owner of an idempotent request has this long before another may take it over. */
 const leaseMs = 15_000;
 const readManyMax = 1_000;
 const takeDueMax = 1_000;
@@ -48,7 +48,7 @@ export class RedisTenantStore implements TenantStore {
 
   /**
    * Defines its scripts as commands of `redis`, a connection that fails at once while Redis is unreachable.
-   * `tenantBytesMax`: what a tenant may store before changes that are `counted` are refused; undefined: no bound.
+   * `tenantBytesMax`: the tenant's quota, beyond which `counted` changes are refused; undefined: no limit.
    */
   constructor(
     redis: Redis,
@@ -65,7 +65,7 @@ export class RedisTenantStore implements TenantStore {
     this.#webhooks = new RedisDueWork(redis, 'webhooks', due);
   }
 
-  /** A record of another kind is none: an id from a caller may name anything. */
+  /** Ignores a record of another kind: a caller's id may name anything. */
   async read<T extends Versioned>(tenant: string, { name }: RecordType<T>, id: string): Promise<T | undefined> {
     const [kind, json] = await asking(this.#redis.hmget(storeKeys.record(tenant, id), 'k', 'd'));
     return kind !== name || typeof json !== 'string' ? undefined : documentOf<T>(json);
@@ -105,7 +105,7 @@ export class RedisTenantStore implements TenantStore {
     };
   }
 
-  /** Records that have expired count until a listing or a later change takes them out. */
+  /** Expired records count until a listing or a later change removes them. */
   async count(tenant: string, index: string, createdAfterMs?: number): Promise<number> {
     const indexKey = storeKeys.index(tenant, index);
     if (createdAfterMs === undefined) return asking(this.#redis.zcard(indexKey));
@@ -119,7 +119,7 @@ export class RedisTenantStore implements TenantStore {
     return commitOutcome(await this.#registered(tenant, change, () => asking(this.#scripts.commit(of(tenant), args))));
   }
 
-  /** Registers what the change makes due: work, and events for webhooks. */
+  /** Registers the due work of the change, and its events for webhooks. */
   #registered<T>(tenant: string, { due = [], events = [] }: Change, write: () => Promise<T>): Promise<T> {
     const times = due.flatMap(({ atMs }) => atMs ?? []);
     const withWork = times.length === 0 ? write : () => this.#work.registered(tenant, Math.min(...times), write);
@@ -137,7 +137,7 @@ export class RedisTenantStore implements TenantStore {
     return idempotencyStart(await asking(this.#scripts.begin(keys, args)));
   }
 
-  /** Also false when an answer stands already: that of this owner's commit, whose reply may have been lost. */
+  /** Also false when the key has an answer: the one of this owner's commit, whose reply may have been lost. */
   async settleIdempotent(tenant: string, keyHash: string, owner: string, answer: string | undefined): Promise<boolean> {
     const keys = { markKey: storeKeys.idempotency(tenant, keyHash) };
     const answered = answer === undefined ? 0 : 1;
@@ -145,7 +145,7 @@ export class RedisTenantStore implements TenantStore {
     return (await asking(this.#scripts.settle(keys, args))) === 1;
   }
 
-  /** What is stored was put back to an earlier state. */
+  /** Redis was restored to an earlier state. */
   restored(): void {
     this.#work.clear();
     this.#webhooks.clear();

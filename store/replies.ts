@@ -1,4 +1,4 @@
-/** What Redis answers, as the contract's values. Pure. */
+/** Redis's replies as the contract's values. Pure. */
 
 import type { Balance, Balances, CommitOutcome, EventPage, IdempotencyStart, StoredEvent } from './contract.ts';
 import { unpackObject } from './event-text.ts';
@@ -41,7 +41,7 @@ export function balancesOf(fields: readonly string[]): Balances {
   return balances;
 }
 
-/** From what a script wrote beside an event or an answer; undefined for nothing. */
+/** From the balances that a script stored with an event or an answer; undefined for none. */
 function shownBalances(json: string | undefined): Balances | undefined {
   return json === undefined || json === '' ? undefined : balancesOf(JSON.parse(json) as string[]);
 }
@@ -85,7 +85,7 @@ export function eventPage([more, done, floorSequence, lastSequence, entries]: Ev
   };
 }
 
-/** The fields stand in the order in which `append_event` writes them. */
+/** The fields have the order in which `append_event` writes them. */
 export function eventOf([entryId, fields]: StreamEntry): StoredEvent {
   const value = (place: number): string => fields[2 * place + 1]!;
   const object = documentOf<object>(value(10));

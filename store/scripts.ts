@@ -1,4 +1,4 @@
-/** The scripts of the tenant store: what each is called with, and what it answers. */
+/** The scripts of the tenant store: their arguments and replies. */
 import type { Redis } from 'ioredis';
 import { luaCommand, luaScript } from '../redis/lua.ts';
 import type { eventQueryArguments, listArguments } from './query-arguments.ts';

@@ -3,7 +3,7 @@ import { formatAmount } from '../networks/amounts.ts';
 import type { NetworkId } from '../networks/networks.ts';
 import type { Balance, Balances } from './contract.ts';
 
-/** What an asset is, whatever is held of it. */
+/** An asset, without any amount. */
 export interface ShownAsset {
   readonly symbol: string;
   readonly network: NetworkId;
@@ -14,23 +14,23 @@ export interface ShownAsset {
 
 export interface AssetView {
   readonly symbol: string;
-  /** What the wallet owns: available and pending. */
+  /** The wallet's whole balance: available and pending. */
   readonly balance: string;
-  /** What a new transfer may take. */
+  /** The amount that a new transfer may use. */
   readonly available: string;
-  /** Set aside for transfers that are under way. */
+  /** Reserved for transfers in progress. */
   readonly pending: string;
   readonly network: NetworkId;
   readonly decimals: number;
   readonly contract: string | null;
 }
 
-/** Assets that hold nothing are shown with zeros. */
+/** Shows assets without a balance as zeros. */
 export function assetViews(assets: readonly ShownAsset[], balances: Balances): readonly AssetView[] {
   return assets.map((asset) => assetView(asset, balances.get(asset.symbol)));
 }
 
-/** The same wallet, as it is shown, with these balances. */
+/** The same view of a wallet with these balances. */
 export function withBalances<V extends { readonly assets: readonly AssetView[] }>(view: V, balances: Balances): V {
   return { ...view, assets: assetViews(view.assets, balances) };
 }

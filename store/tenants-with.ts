@@ -1,9 +1,9 @@
-/** Which tenants have records in an index. Nothing lists the tenants: they are found by their keys. */
+/** The tenants with records in an index. No list of tenants exists: this finds them by their keys. */
 import type { Redis } from 'ioredis';
 import { mastersOf } from '../redis/connect.ts';
 import { storeKeys } from './layout.ts';
 
-/** Sorted. Scans the whole database: for commands alone. */
+/** Sorted. Scans the whole database: only for commands. */
 export async function tenantsWith(redis: Redis, ...indices: readonly string[]): Promise<readonly string[]> {
   const tenants = new Set<string>();
   for (const index of indices) {

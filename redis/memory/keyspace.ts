@@ -1,7 +1,7 @@
 /**
- * What an in-memory Redis holds, and the commands of Redis that the ports use, one method for each, with the answers that
- * Redis gives: null for nothing, numbers, texts, lists. Pure but for the clock, which is handed in; synchronous, so that a
- * script is one step.
+ * The data of an in-memory Redis, and the Redis commands that the ports use, one method for each, with the answers of Redis:
+ * null for nothing, numbers, texts, lists. Pure except for the clock, which the caller supplies; synchronous, so that a script
+ * is one step.
  *
  * Texts are strings of bytes, one character a byte. Commands, and forms of them, that no port uses throw UnknownCommand.
  */
@@ -13,7 +13,7 @@ export class UnknownCommand extends Error {
   override readonly name = 'UnknownCommand';
 }
 
-/** As Redis words it. */
+/** An error with Redis's wording. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
@@ -40,7 +40,7 @@ type Of<K extends Kind> = Extract<Value, { kind: K }>;
 
 interface Slot {
   readonly value: Value;
-  /** Unix ms; undefined: for ever. */
+  /** Unix ms; undefined: never. */
   expiresMs: number | undefined;
 }
 
@@ -69,7 +69,7 @@ const makers: { readonly [K in Kind]: () => Of<K> } = {
   stream: () => ({ kind: 'stream', stream: { entries: [], lastSequence: 0 } }),
 };
 
-/** Entries never change: they are shared. */
+/** Entries are immutable, so copies share them. */
 function valueToStore(value: Value): StoredValue {
   switch (value.kind) {
     case 'string':
@@ -106,7 +106,7 @@ function valueFromStore(value: StoredValue): Value {
 export class Keyspace {
   readonly #slots = new Map<string, Slot>();
   readonly #clock: Clock;
-  /** Hears what is published. */
+  /** Receives published messages. */
   readonly #publish: (channel: string, message: string) => number;
 
   constructor(clock: Clock, publish: (channel: string, message: string) => number = () => 0) {
@@ -134,7 +134,7 @@ export class Keyspace {
     this.#slots.clear();
   }
 
-  /** All that it holds, as plain values that can be cloned and stored. `only`: of these keys. */
+  /** The whole content, as plain values that can be cloned and stored. `only`: of these keys. */
   snapshot(only: (key: string) => boolean = () => true): KeyspaceSnapshot {
     return this.keys()
       .filter(only)
@@ -144,7 +144,7 @@ export class Keyspace {
       });
   }
 
-  /** It holds this and nothing else. */
+  /** Replaces the whole content. */
   restore(snapshot: KeyspaceSnapshot): void {
     this.#slots.clear();
     for (const { key, value, expiresMs } of snapshot) this.#slots.set(key, { value: valueFromStore(value), expiresMs });
@@ -154,7 +154,7 @@ export class Keyspace {
     return [...this.#slots.keys()].filter((key) => this.#live(key) !== undefined);
   }
 
-  /** The value of this kind; undefined: there is none. Throws WRONGTYPE for one of another kind. */
+  /** The value of this kind; undefined: no such key. Throws WRONGTYPE for one of another kind. */
   find<K extends Kind>(key: string, kind: K): Of<K> | undefined {
     const slot = this.#live(key);
     if (slot === undefined) return undefined;
@@ -182,7 +182,7 @@ export class Keyspace {
     this.#slots.set(key, { value: { kind: 'string', text }, expiresMs });
   }
 
-  /** Redis keeps no empty collection. */
+  /** Removes an empty collection, as Redis does. */
   dropIfEmpty(key: string): void {
     const value = this.#slots.get(key)?.value;
     const isEmpty =
@@ -202,7 +202,7 @@ export class Keyspace {
     return existed;
   }
 
-  /** False when there is no such key. `expiresMs` undefined: for ever. */
+  /** False when there is no such key. `expiresMs` undefined: never. */
   expire(key: string, expiresMs: number | undefined): boolean {
     const slot = this.#live(key);
     if (slot === undefined) return false;
@@ -210,7 +210,7 @@ export class Keyspace {
     return true;
   }
 
-  /** undefined: no such key; Infinity: for ever. */
+  /** undefined: no such key; Infinity: never. */
   expiryOf(key: string): number | undefined {
     const slot = this.#live(key);
     return slot === undefined ? undefined : (slot.expiresMs ?? Number.POSITIVE_INFINITY);
@@ -271,12 +271,12 @@ function increased(standing: string | undefined, by: string): string {
   return String(sum);
 }
 
-/** As Redis 7.0 writes a score; later versions write fractions, which no port has, in their shortest form. */
+/** Formats a score as Redis 7.0; later versions write fractions, which no port uses, in their shortest form. */
 function scoreText(score: number): string {
   return Number.isSafeInteger(score) ? String(score) : general(score, 17);
 }
 
-/** The entries between two places, which count from the end when they are negative. */
+/** The entries between two positions; negative ones count from the end. */
 function slice<T>(items: readonly T[], from: number, to: number): T[] {
   const first = from < 0 ? Math.max(0, items.length + from) : from;
   const last = to < 0 ? items.length + to : to;
@@ -313,7 +313,7 @@ function rangeOptions(words: readonly string[]): RangeOptions {
   return { scores, reverse, by, offset, count };
 }
 
-/** Places of the first entry within a bound and of the first beyond it. */
+/** The positions of the first entry within a bound and of the first beyond it. */
 function span(set: SortedSet | undefined, low: string, high: string, by: 'score' | 'lex'): readonly [number, number] {
   if (by === 'score') {
     const [from, fromOpen] = scoreBound(low);
@@ -354,7 +354,7 @@ function range(set: SortedSet | undefined, low: string, high: string, options: R
   }
   const [from, to] = reverse ? span(set, high, low, by) : span(set, low, high, by);
   if (set === undefined || from >= to) return [];
-  // Only what is asked for is copied: a set may be large.
+  // Copies only the requested range: a set may be large.
   const length = to - from;
   const taken = count < 0 ? length - offset : Math.min(count, length - offset);
   if (taken <= 0 || offset < 0) return [];
@@ -505,7 +505,7 @@ const commands: Readonly<Record<string, Command>> = {
     const isLower = option === 'LT';
     if (/^(NX|XX|GT|CH|INCR)$/.test(option))
       throw new UnknownCommand(`the in-memory Redis has no option ${option} of ZADD`);
-    // All scores are read before anything changes.
+    // Reads all scores before any change.
     const entries = pairs(isLower ? words.slice(1) : words).map(([score, member]) => ({ score: float(score), member }));
     const { set } = space.make(key!, 'zset');
     let added = 0;

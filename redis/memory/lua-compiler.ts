@@ -1,9 +1,9 @@
 /**
  * Redis scripts in JavaScript: the Lua 5.1 of our `.lua` files, compiled from the very text that Redis runs, so that the
- * in-memory Redis makes no decision of its own. It covers what these files use, and throws a LuaUnsupported for the rest.
+ * in-memory Redis reimplements no logic. It covers the features that these files use, and throws LuaUnsupported for others.
  *
  * Values: nil is undefined; strings are strings of bytes (one character a byte); a table is a LuaTable. A function of a
- * script returns the array of its results. What Lua would refuse (arithmetic on nil, a comparison of a number with a
+ * script returns the array of its results. Operations that Lua refuses (arithmetic on nil, a comparison of a number with a
  * string) throws a LuaError.
  */
 import { type Expression, type Node, parse, type Statement } from 'luaparse';
@@ -13,12 +13,12 @@ export class LuaUnsupported extends Error {
   override readonly name = 'LuaUnsupported';
 }
 
-/** A script that runs: `call` performs a command of Redis. Answers the value that the script returns. */
+/** A compiled script: `call` performs a Redis command. Returns the script's value. */
 export type Compiled = (keys: readonly string[], args: readonly string[], call: RedisCall) => unknown;
 /** Arguments and answer in Lua's values. */
 export type RedisCall = (command: string, args: readonly unknown[]) => unknown;
 
-/** Functions of the library by their names in Lua; `many`: they answer an array of results. */
+/** Functions of the library by their names in Lua; `many`: they return an array of results. */
 const functions: Readonly<Record<string, { readonly js: keyof LuaLibrary; readonly many?: true }>> = {
   tonumber: { js: 'tonumber' },
   tostring: { js: 'tostring' },
@@ -64,7 +64,7 @@ export function compileLua(source: string): Compiled {
 
 class Compiler {
   #names = 0;
-  /** Temporaries of the functions that are being written, the innermost last. */
+  /** Temporaries of the functions being compiled, the innermost last. */
   readonly #temporaries: string[][] = [];
   /** Lua's names to JavaScript's, the innermost block last. */
   readonly #scopes: Map<string, string>[] = [];
@@ -133,7 +133,7 @@ class Compiler {
       case 'WhileStatement':
         return `while(${this.#condition(node.condition)}){${this.#block(node.body)}}`;
       case 'RepeatStatement': {
-        // The condition sees the block's own locals.
+        // The condition can use the block's locals.
         this.#scopes.push(new Map());
         const body = node.body.map((statement) => this.#statement(statement)).join('');
         const end = `if(${this.#condition(node.condition)})break;`;
@@ -166,7 +166,7 @@ class Compiler {
     const values = this.#spread(init, variables.length);
     if (variables.length === 1)
       return `${this.#assign(variables[0]!, typeof values === 'string' ? `${values}[0]` : values[0]!)};`;
-    // All values are there before the first is assigned.
+    // Lua evaluates all values before the first assignment.
     const held = this.#temporary();
     const all = typeof values === 'string' ? values : `[${values.join(',')}]`;
     return `${held}=${all};${variables.map((variable, index) => `${this.#assign(variable, `${held}[${index}]`)};`).join('')}`;
@@ -192,7 +192,7 @@ class Compiler {
     return `[${this.#list(init)}]`;
   }
 
-  /** Values of a call, a return or a table: the last expression gives all that it has. */
+  /** Values of a call, a return or a table: the last expression gives all its values. */
   #list(expressions: readonly Expression[]): string {
     return expressions
       .map((each, index) =>
@@ -232,7 +232,7 @@ class Compiler {
       }
       const known = functions[nameOf(action!) ?? ''];
       if (known !== undefined) return { code: `$.pcall(()=>$.${known.js}(${this.#list(rest)}))`, many: true };
-      // A function of the script answers a list of results.
+      // A function of the script returns a list of results.
       return { code: `$.pcallMany(()=>(${this.#single(action!)})(${this.#list(rest)}))`, many: true };
     }
     const known = name === undefined ? undefined : functions[name];
@@ -245,7 +245,7 @@ class Compiler {
       case 'Identifier':
         return this.#resolve(node.name, node);
       case 'StringLiteral':
-        // Without its quotes the parser keeps the text raw: our scripts hold printable ASCII alone.
+        // Without its quotes the parser keeps the text raw: our scripts contain only printable ASCII.
         return JSON.stringify(stringOf(node));
       case 'NumericLiteral':
         return String(node.value);
@@ -376,14 +376,14 @@ class Compiler {
   }
 }
 
-/** "string.sub"; undefined: it is no plain name. */
+/** "string.sub"; undefined: no plain name. */
 function nameOf(node: Expression): string | undefined {
   if (node.type === 'Identifier') return node.name;
   if (node.type !== 'MemberExpression' || node.base.type !== 'Identifier') return undefined;
   return `${node.base.name}.${node.identifier.name}`;
 }
 
-/** The parser gives the value as null where its encoding is unknown, and the text as it was written. */
+/** The parser gives the value as null where its encoding is unknown, and the raw text. */
 function stringOf({ value, raw }: { readonly value: string | null; readonly raw: string }): string {
   if (value !== null) return value;
   const inner = raw.slice(1, -1);

@@ -8,14 +8,14 @@ export class LuaError extends Error {
 
 export type LuaKey = string | number | boolean;
 
-/** A table: a list from 1 on, and fields. */
+/** A table: a list from index 1, and fields. */
 export class LuaTable {
   readonly items: unknown[];
   fields: Map<LuaKey, unknown> | undefined;
 
   constructor(items: unknown[] = []) {
     this.items = items;
-    // A hole ends a list, as the border of Lua's own does for what our scripts make.
+    // A hole ends a list, like Lua's border for the tables of our scripts.
     while (this.items.length > 0 && this.items[this.items.length - 1] === undefined) this.items.pop();
   }
 
@@ -65,13 +65,13 @@ function text(value: unknown): string {
   throw new LuaError(`a string is expected, not a ${typeOf(value)}`);
 }
 
-/** As `%.14g`. */
+/** Formats as `%.14g`. */
 export function numberText(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 1e14) return Object.is(value, -0) ? '-0' : String(value);
   return general(value, 14);
 }
 
-/** C's `%.<digits>g`. */
+/** Formats as C's `%.<digits>g`. */
 export function general(value: number, digits: number): string {
   if (Number.isNaN(value)) return 'nan';
   if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf';
@@ -95,7 +95,7 @@ function tonumber(value: unknown, base?: unknown): number | undefined {
   return Number(trimmed);
 }
 
-/** Digits alone, as scripts have them. */
+/** Digits only, as scripts use. */
 function inBase(digits: string, base: number): number | undefined {
   const known = '0123456789abcdefghijklmnopqrstuvwxyz'.slice(0, base);
   if (digits === '' || [...digits].some((digit) => !known.includes(digit))) return undefined;
@@ -114,7 +114,7 @@ function comparable(a: unknown, b: unknown): void {
   throw new LuaError(`attempt to compare ${typeOf(a)} with ${typeOf(b)}`);
 }
 
-/** Lua's patterns, as far as regular expressions have the like. */
+/** Lua's patterns, as far as regular expressions can express them. */
 const patterns = new Map<string, RegExp>();
 const classes: Readonly<Record<string, string>> = {
   d: '0-9',
@@ -264,7 +264,7 @@ function toJson(value: unknown): unknown {
   return Object.fromEntries([...value.fields].map(([key, each]) => [String(key), toJson(each)]));
 }
 
-/** What compiled scripts call. */
+/** The functions for compiled scripts. */
 export const library = {
   list: (items: readonly unknown[]) => new LuaTable([...items]),
   withFields: (made: LuaTable, fields: readonly (readonly [LuaKey, unknown])[]) => {

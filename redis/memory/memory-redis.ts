@@ -1,11 +1,11 @@
 /**
- * Redis in memory, for the simulated world and what is served from it: as much of ioredis's client as the ports use. Every
+ * Redis in memory, for the simulated world: the part of ioredis's client that the ports use. Every
  * client of one `MemoryRedis` sees the same keys. Scripts are the `.lua` files themselves, compiled (lua-compiler.ts), so
- * that no decision is written twice. test/redis/memory/ holds commands, scripts and stores to a real Redis.
+ * that no logic exists twice. test/redis/memory/ compares commands, scripts and stores with a real Redis.
  *
- * It refuses what a Redis Cluster refuses: a script or a command that touches keys of several hash tags (../slots.ts).
+ * It refuses, like a Redis Cluster, a script or a command that touches keys of several hash tags (../slots.ts).
  *
- * It knows no connections and no faults: a world gives each process a client, and passes its calls through `link`, which
+ * It models no connections and no faults: a world gives each process a client, and passes its calls through `link`, which
  * may hold, lose or refuse a command or its answer.
  */
 import { EventEmitter } from 'node:events';
@@ -18,11 +18,11 @@ import { fromBytes, general, LuaTable, toBytes } from './lua-library.ts';
 
 export interface RedisLink {
   /**
-   * Takes a command, or the script of that path, to Redis and its answer back. `perform` answers at once; called once,
-   * later, or never.
+   * Carries a command, or the script of that path, to Redis and its answer back. `perform` runs it synchronously; the link
+   * calls it once, now or later, or never.
    */
   command<T>(perform: () => T, name: string): Promise<T>;
-  /** Takes what was published to a subscriber, later or never. Without it, at once. */
+  /** Delivers a published message to a subscriber, later or never. Without it, at once. */
   push?(deliver: () => void): void;
 }
 
@@ -41,14 +41,14 @@ export class MemoryRedis {
     });
   }
 
-  /** A client of a process. What ioredis has and this has not is undefined there. */
+  /** A client of a process. Features of ioredis that this class lacks are undefined there. */
   client(link: RedisLink = atOnce): Redis {
     return new MemoryClient(this.space, link, this.#listeners) as unknown as Redis;
   }
 }
 
 class MemoryClient extends EventEmitter {
-  /** As ioredis says it. */
+  /** As in ioredis. */
   readonly status = 'ready';
   readonly #space: Keyspace;
   readonly #link: RedisLink;
@@ -78,7 +78,7 @@ class MemoryClient extends EventEmitter {
     const run = (words: readonly string[]) => {
       const keys = words.slice(0, numberOfKeys);
       const tag = oneTag('MGET', keys);
-      // At the first call: most processes need few of the scripts that they know.
+      // Compiles at the first call: most processes use few of their registered scripts.
       return compiled(lua)(keys, words.slice(numberOfKeys), (command, args) => {
         const texts = args.map(argumentText);
         if (tag !== undefined) oneTag(command, texts, tag);
@@ -125,7 +125,7 @@ class MemoryClient extends EventEmitter {
     for (const name of [...this.#subscribed.keys()]) this.#unhear(name);
   }
 
-  /** A second subscription to the same adds nothing. */
+  /** A second subscription to the same channel has no effect. */
   #hear(name: string, listener: (channel: string, message: string) => void): void {
     if (this.#subscribed.has(name)) return;
     this.#subscribed.set(name, listener);
@@ -146,7 +146,7 @@ class MemoryClient extends EventEmitter {
   #define(name: string, perform: (words: readonly string[]) => unknown): void {
     Object.defineProperty(this, name, {
       configurable: true,
-      // A call counts when it reaches Redis, so its words are read before.
+      // A call takes effect when it reaches Redis, so its arguments are copied now.
       value: (...words: readonly (Word | readonly Word[] | Readonly<Record<string, Word>>)[]) => {
         const texts = words.flatMap(wordTexts);
         return this.#link.command(() => perform(texts), name);
@@ -180,14 +180,14 @@ function wordTexts(word: Word | readonly Word[] | Readonly<Record<string, Word>>
   return Object.entries(word).flatMap(([field, value]) => [toBytes(field), ...wordTexts(value)]);
 }
 
-/** As Redis writes a number of a script into a command. */
+/** A script's number as Redis writes it into a command. */
 function argumentText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : general(value, 17);
   throw new Error('Lua redis lib command arguments must be strings or integers');
 }
 
-/** What a client gets. `made`: of each text. */
+/** The client's form of a reply. `made`: converts each text. */
 function fromReply(reply: Reply, made: (text: string) => unknown): unknown {
   if (typeof reply === 'string') return made(reply);
   if (reply === null || typeof reply === 'number') return reply;
@@ -195,7 +195,7 @@ function fromReply(reply: Reply, made: (text: string) => unknown): unknown {
   return (reply as { readonly status: string }).status;
 }
 
-/** What a script gets of a command. */
+/** The script's form of a command's reply. */
 function toLua(reply: Reply): unknown {
   if (reply === null) return false;
   if (typeof reply === 'string' || typeof reply === 'number') return reply;
@@ -205,7 +205,7 @@ function toLua(reply: Reply): unknown {
   return status;
 }
 
-/** What a client gets of a script's answer: numbers lose their fraction, a list ends at its first nil. */
+/** The client's form of a script's result: numbers lose their fraction, a list ends at its first nil. */
 function fromLua(value: unknown, made: (text: string) => unknown): unknown {
   if (value === undefined || value === false) return null;
   if (value === true) return 1;

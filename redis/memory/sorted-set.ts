@@ -46,12 +46,14 @@ export class SortedSet {
     return known === undefined ? undefined : this.#place(known, member);
   }
 
-  /** Of the first entry that is not below this one. */
+  /** The position of the first entry that is not below this one. */
   #place(score: number, member: string): number {
     return this.firstFrom((entry) => entry.score > score || (entry.score === score && entry.member >= member));
   }
 
-  /** Of the first entry for which `holds`, which is false up to it and true from there; the size when there is none. */
+  /**
+   * The position of the first entry for which `holds`, which is false up to it and true from there; the size if there is none.
+   */
   firstFrom(holds: (entry: Scored) => boolean): number {
     let [low, high] = [0, this.#order.length];
     while (low < high) {

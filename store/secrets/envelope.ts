@@ -1,19 +1,19 @@
 /**
- * Secrets at rest: an envelope holds a text under a data key of its own (AES-256-GCM), and that data key wrapped under a
- * key of the key ring (AES-256-GCM too). The associated data names what the secret is for, its tenant and its record, so
+ * Secrets at rest: an envelope holds a text under its own data key (AES-256-GCM), and that data key wrapped under a
+ * key of the key ring (AES-256-GCM too). The associated data names the secret's purpose, tenant and record, so
  * that an envelope which was moved to another record does not open.
  *
  * Text form: `e1.<key id>.<wrapped data key>.<ciphertext>`, the last two in base64url, each with its own IV and tag (see
- * ../../crypto/at-rest.ts). Rotation wraps the data key anew and leaves the ciphertext as it is.
+ * ../../crypto/at-rest.ts). Rotation wraps the data key again and leaves the ciphertext unchanged.
  *
- * One key of the ring wraps no more than 2^32 data keys (NIST SP 800-38D §8.3); every sealed answer of an idempotent
+ * One key of the ring may wrap no more than 2^32 data keys (NIST SP 800-38D §8.3); every sealed answer of an idempotent
  * request is one. At a thousand a second that is 49 days: rotate more often than that.
  */
 import { decryptRecord, encryptRecord } from '../../crypto/at-rest.ts';
 import { encodeParts, type RandomBytes, utf8 } from '../../crypto/bytes.ts';
 import type { KeyRing, WrappingKey } from './key-ring.ts';
 
-/** What a secret belongs to. An envelope opens for exactly the same words. */
+/** The owner of a secret. An envelope opens only for exactly the same values. */
 export interface SealAbout {
   /** e.g. "credentials". */
   readonly purpose: string;
@@ -23,7 +23,7 @@ export interface SealAbout {
   readonly id: string;
 }
 
-/** An envelope does not open: its key is gone, it was moved or changed, or it is none. Names no content. */
+/** An envelope does not open: its key is gone, it was moved or changed, or it is malformed. Contains no content. */
 export class EnvelopeBroken extends Error {
   override readonly name = 'EnvelopeBroken';
 }
@@ -56,7 +56,7 @@ export function open(ring: KeyRing, about: SealAbout, envelope: string): string 
   }
 }
 
-/** The same secret under the ring's current key; the very same text when it is already. Throws EnvelopeBroken. */
+/** The same secret under the ring's current key; the identical text if it already is. Throws EnvelopeBroken. */
 export function rewrap(envelope: string, ring: KeyRing): string {
   const { keyId, wrapped, ciphertext } = read(envelope);
   const current = ring.current();

@@ -1,7 +1,7 @@
 /**
  * The key ring in a directory of the data directory, one file a key: `1.key`, `2.key` and so on, 64 hex digits each. The
- * highest number is current. All gateways of an installation see the same directory. A key is never shown: errors name
- * files and ids alone.
+ * highest number is current. All gateways of an installation see the same directory. No key leaves it: errors contain only
+ * files and ids.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,13 +11,13 @@ import type { KeyRing, WrappingKey } from './key-ring.ts';
 /** The name of a key's file. */
 const keyFilePattern = /^([1-9]\d{0,8})\.key$/;
 
-/** How long a gateway may use its current key before it checks for a newer one. */
+/** The interval at which a gateway checks for a newer current key. */
 const recheckMs = 10_000;
-/** An id that is not there is looked for on the disk this often at most. */
+/** The shortest interval between searches on the disk for an unknown id. */
 const missRecheckMs = 250;
 
 /**
- * Reads the directory at once. Throws an Error that names what is missing or damaged, never a key. Later it only looks for
+ * Reads the directory at once. Throws an Error that names what is missing or damaged, never a key. Later it only checks for
  * newer keys, and never throws.
  */
 export function fileKeyRing(directory: string, { clock, random }: Pick<Ports, 'clock' | 'random'>): KeyRing {
@@ -39,7 +39,7 @@ export function fileKeyRing(directory: string, { clock, random }: Pick<Ports, 'c
     },
     find(id) {
       const known = ring.keys.get(id);
-      // Another process may have made a key since.
+      // Another process may have made a key meanwhile.
       if (known !== undefined || clock.nowMs() - readAtMs < missRecheckMs) return known;
       reread();
       return ring.keys.get(id);

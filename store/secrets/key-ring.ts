@@ -1,6 +1,6 @@
 /**
- * The port to the keys that wrap the keys of secrets: one is current and wraps what is new, older ones stay to open what
- * is old.
+ * The port to the keys that wrap the keys of secrets: the current one wraps new keys, older ones stay to open
+ * old ones.
  */
 import type { RandomBytes } from '../../actors/contract.ts';
 
@@ -12,9 +12,9 @@ export interface WrappingKey {
 }
 
 export interface KeyRing {
-  /** Keys of single secrets, and what wraps them, are drawn from it. */
+  /** The source of data keys and of the nonces that wrap them. */
   readonly random: RandomBytes;
   current(): WrappingKey;
-  /** undefined: no such key (any more). */
+  /** undefined: no such key. */
   find(id: string): WrappingKey | undefined;
 }
