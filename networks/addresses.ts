@@ -1,9 +1,9 @@
 /**
- * Addresses: checked as their network's own tools check them, in the one form that is stored and compared, and made from
+ * Addresses: the checks of their network's own tools, the canonical form for storing and comparing, and derivation from
  * public keys.
  *
  * EVM: the last 20 bytes of Keccak-256 over the uncompressed point without its prefix; mixed case is EIP-55's checksum.
- * Bitcoin testnet: P2WPKH and P2WSH (BIP-173), P2TR (BIP-350), P2PKH and P2SH (Base58Check). Ours are P2WPKH, BIP-141:
+ * Bitcoin testnet: P2WPKH and P2WSH (BIP-173), P2TR (BIP-350), P2PKH and P2SH (Base58Check). Our wallets' are P2WPKH, BIP-141:
  * witness version 0, RIPEMD-160 of SHA-256 of the compressed point. Solana: base58 of 32 bytes.
  */
 import { ripemd160 } from '@noble/hashes/legacy.js';
@@ -16,7 +16,7 @@ import { type NetworkFamily, type NetworkId, networkOf, networks } from './netwo
 
 export type AddressProblem = 'invalid_format' | 'invalid_checksum' | 'wrong_network';
 
-/** Longer than any address; decoding base 58 costs the square of the length. */
+/** Longer than any address; decoding base 58 takes time quadratic in the length. */
 const lengthMax = 100;
 
 /** The fault of an address that a transfer on `network` names as its destination; undefined: none. */
@@ -24,7 +24,7 @@ export function addressProblem(network: NetworkId, text: string): AddressProblem
   const { family } = networkOf(network);
   const problem = problemIn(family, text);
   if (problem !== 'invalid_format') return problem;
-  // A good address of another network is the likelier mistake than a string that happens to look like one.
+  // A valid address of another network is a likelier mistake than a string that resembles one by chance.
   const elsewhere = networks
     .filter((other) => other.family !== family)
     .map((other) => problemIn(other.family, text))
@@ -32,7 +32,7 @@ export function addressProblem(network: NetworkId, text: string): AddressProblem
   return elsewhere ? 'wrong_network' : problem;
 }
 
-/** The form in which the address is stored and compared: EIP-55, lower-case bech32. Throws Error for a bad address. */
+/** The canonical form for storing and comparing: EIP-55, lower-case bech32. Throws Error for an invalid address. */
 export function canonicalAddress(network: NetworkId, text: string): string {
   const { family } = networkOf(network);
   if (problemIn(family, text) !== undefined) throw new Error(`not an address of ${network}`);
@@ -63,7 +63,7 @@ export function evmAddress(publicKey: Uint8Array): string {
   return withChecksum(evmAccount(publicKey).slice(2));
 }
 
-/** The same without the checksum, in lower case: how a chain names its accounts. */
+/** The same without the checksum, in lower case: the form in which a chain names its accounts. */
 export function evmAccount(publicKey: Uint8Array): string {
   return `0x${toHex(evmAddressOf(publicKey))}`;
 }

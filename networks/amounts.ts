@@ -6,7 +6,7 @@ export type AmountProblem = 'invalid_format' | 'must_be_positive' | 'too_many_de
 const integerDigitsMax = 30;
 const pattern = /^(\d+)(?:\.(\d+))?$/;
 
-/** A decimal above zero in the smallest units of an asset with so many decimals, or what is wrong with it. */
+/** A decimal above zero in the smallest units of an asset with these decimals, or its fault. */
 export function parseAmount(text: string, decimals: number): bigint | AmountProblem {
   const match = pattern.exec(text);
   if (match === null) return 'invalid_format';

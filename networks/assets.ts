@@ -10,7 +10,7 @@ export interface Asset {
   readonly contract: string | null;
 }
 
-/** A tenant's own token: a contract on an EVM network, beside the assets of the registry. */
+/** A tenant's own token: a contract on an EVM network, not in the registry of assets. */
 export interface TokenTerms {
   readonly symbol: string;
   readonly name: string;
@@ -18,7 +18,7 @@ export interface TokenTerms {
   readonly decimals: number;
   /** EIP-55; null until it is deployed. */
   readonly contract: string | null;
-  /** The most that may ever be in circulation: smallest units, a decimal integer. */
+  /** The highest permitted circulation: smallest units, a decimal integer. */
   readonly supplyCap: string;
 }
 

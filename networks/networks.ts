@@ -1,5 +1,5 @@
 /**
- * The networks that wallets can live on, by CAIP-2 id (https://chainagnostic.org/CAIPs/caip-2). Test networks all: their
+ * The networks of wallets, by CAIP-2 id (https://chainagnostic.org/CAIPs/caip-2). All are test networks: their
  * chains are simulated here, and M0 must never guard real funds.
  */
 export type NetworkId =

@@ -1,6 +1,6 @@
 /**
  * Examples of answers, made from their schemas: every field with the first of its own examples, the first value of an
- * enum, or the least value that its schema takes. Every operation gets one; so do the events that webhooks carry.
+ * enum, or the smallest value of its schema. Every operation gets one, and so do the events of webhooks.
  */
 import type { JsonSchema } from '../api/schema-text.ts';
 import type { Json, JsonObject } from './parts.ts';
@@ -8,7 +8,7 @@ import type { Json, JsonObject } from './parts.ts';
 type Schema = JsonSchema;
 type Named = Readonly<Record<string, Json>>;
 
-/** Fields whose schemas say little: what such a field holds. */
+/** Example values for fields whose schemas are too general. */
 const byName: readonly (readonly [RegExp, string])[] = [
   [/(^|_)id$/, '01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e'],
   [/_(at|since|until)$|^(at|as_of|until|from|to|timestamp)$/, '2026-11-21T09:30:00.000Z'],
@@ -45,7 +45,7 @@ function mapped(of: Named, change: (value: Json) => Json): JsonObject {
   return Object.fromEntries(Object.entries(of).map(([name, value]) => [name, change(value)]));
 }
 
-/** `within`: schemas that it is part of, by name: one that holds itself ends. */
+/** `within`: enclosing schemas, by name, which stops recursion. */
 function sampleOf(schema: Schema, named: Named, field: string, within: readonly string[]): Json {
   const { $ref, allOf, anyOf, examples, type } = schema;
   if ($ref !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * An example for every operation with a body: the document shows it, the page at /v1/docs sends it. Each is accepted by a
- * sandbox as it stands, but for the ids of the caller's own resources: those below are placeholders. A test sends them all
+ * An example for every operation with a body: the document shows it, the page at /v1/docs sends it. A sandbox accepts each
+ * unchanged, except for the ids of the caller's own resources: those below are placeholders. A test sends them all
  * (test/api/examples.test.ts).
  */
 import type { JsonObject } from './parts.ts';
@@ -34,7 +34,7 @@ const strategy = {
 const reserve = { type: 'wallet', asset: 'USDC', wallet_id: exampleIds.wallet };
 const transfer = { asset: 'ETH', amount: '0.01', destination: { address: receiver } };
 
-/** By operation; a body each. */
+/** One body for each operation. */
 export const bodyExamples: Readonly<Record<string, JsonObject>> = {
   createProviderConnection: { provider: 'self_hosted', name: 'our own nodes', credentials: {} },
   connectProvider: { type: 'sandbox', name: 'a mock custodian', credentials: { api_key: 'any text' } },

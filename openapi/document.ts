@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 document, made from the routes and from the signing API's descriptors, so that it cannot say anything
- * else than the code does.
+ * The OpenAPI 3.1 document, made from the routes and from the signing API's descriptors, so that it cannot
+ * contradict the code.
  */
 
 import { plannedOfTag, previewOfTag } from '../api/modules.ts';
@@ -29,7 +29,7 @@ import { eventWebhooks } from './webhooks.ts';
 
 export const openapiPath = '/v1/openapi.json';
 
-/** Plain JSON. `version`: this package's. `publicToken`: a token that is no secret, for the document to offer. */
+/** Plain JSON. `version`: this package's. `publicToken`: a token that is not secret, which the document offers. */
 export function openapiDocument(routes: readonly Route[], version: string, publicToken?: string): JsonObject {
   const schemas = new NamedSchemas();
   schemas.add('Error', errorSchema);
@@ -116,7 +116,7 @@ function parametersIn(
 ): Json[] {
   const { properties = {}, required = [] } = schema ?? {};
   return Object.entries(properties).map(([name, property]) => {
-    // Examples of parameters would be filled in on the page, and narrow every list that a reader only wants to see.
+    // The page would fill in examples of parameters, and so filter every list.
     const { description, examples: _, ...rest } = property;
     return {
       name,
@@ -166,7 +166,7 @@ function errorStatuses(route: Route): number[] {
     ...(scope === undefined ? [] : [401, 403, 429]),
     ...(params === undefined ? [] : [404]),
     ...(method === 'GET' ? [] : [413, 415]),
-    // A change may meet another one.
+    // A change may conflict with another one.
     ...(method === 'GET' ? [] : [409]),
     ...errors,
   ];

@@ -1,5 +1,5 @@
 /**
- * Events in the document, typed: one schema for each family of types, discriminated by `type`. GET /v1/events, the stream
+ * Typed events in the document: one schema for each family of types, discriminated by `type`. GET /v1/events, the stream
  * and webhooks carry the same.
  */
 import Type, { type TSchema } from 'typebox';
@@ -18,7 +18,7 @@ import { TokenFacts, TokenOrder } from '../modules/tokens/public.ts';
 import { Plan, Strategy } from '../modules/treasury/public.ts';
 import { Vault, VaultKey, VaultSignatureSummary } from '../modules/vaults/public.ts';
 
-/** What the coordinator writes of a session (coordinator/session/events.ts): more fields may come. */
+/** The coordinator's object of a session (coordinator/session/events.ts); later versions may add fields. */
 function session(own: Readonly<Record<string, TSchema>>, title: string) {
   const fields = {
     session_id: Type.String(),
@@ -87,7 +87,7 @@ const WalletCorrection = Closed(
 
 interface Family {
   readonly title: string;
-  /** The type of the resource that the events are about. */
+  /** The type of the events' resource. */
   readonly resource: string;
   readonly has: (type: string) => boolean;
   readonly object: TSchema;
@@ -155,7 +155,7 @@ const families: readonly Family[] = [
   { title: 'WebhookEvent', resource: 'webhook', has: under('webhook.'), object: WebhookSettings },
 ];
 
-/** The family of a type: the first that has it. Throws for a type that no family has: then one is missing above. */
+/** The first family with this type. Throws for a type without a family: add one above. */
 function familyOf(type: string): Family {
   const family = families.find(({ has }) => has(type));
   if (family === undefined) throw new Error(`no schema for events of type ${type}`);

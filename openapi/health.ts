@@ -1,4 +1,4 @@
-/** The body of GET /v1/health (gateway/serve/health.ts), as the document has it. */
+/** The body of GET /v1/health (gateway/serve/health.ts), for the document. */
 import type { JsonObject } from './parts.ts';
 
 const fields = {

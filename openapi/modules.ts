@@ -11,19 +11,19 @@ const meanings: Readonly<Record<Maturity, string>> = {
   PLANNED: 'may change or go; in production it asks for a `preview:` scope, in a sandbox access is by request',
 };
 
-/** What the labels mean, for the document's description. */
+/** The meaning of the labels, for the document's description. */
 export const maturityText =
   'Each tag and operation has a maturity label, `x-maturity`: ' +
   `${Object.entries(meanings)
     .map(([label, meaning]) => `${label} (${meaning})`)
     .join(', ')}.`;
 
-/** Of a tag that is no module of the contract (there are such in tests alone): LIVE. */
+/** LIVE for a tag that is no module of the contract (only tests have such tags). */
 export function maturityOf(tag: string): Maturity {
   return moduleOfTag(tag)?.maturity ?? 'LIVE';
 }
 
-/** The document's tags: those in use, and the modules that are announced and not served yet. */
+/** The document's tags: those in use, and the announced modules that are not served yet. */
 export function documentTags(used: ReadonlySet<string>): readonly JsonObject[] {
   const others = [...used].filter((tag) => moduleOfTag(tag) === undefined).map((name) => ({ name }));
   const known = modules

@@ -1,4 +1,4 @@
-/** What all operations of the OpenAPI document share: errors, headers, the security scheme, and named schemas. */
+/** The common parts of all operations of the OpenAPI document: errors, headers, the security scheme, and named schemas. */
 import { type ErrorKind, errorKinds } from '../api/errors/kinds.ts';
 import { ErrorBody } from '../api/schema-kit.ts';
 
@@ -8,11 +8,11 @@ export type JsonObject = { readonly [key: string]: Json };
 
 const namePattern = /^[A-Z][A-Za-z0-9]*$/;
 
-/** Schemas with a title in PascalCase stand once, under that name; everything else stays where it is used. */
+/** Lists schemas with a title in PascalCase once, under that name; all others stay inline. */
 export class NamedSchemas {
   readonly #named = new Map<string, JsonObject>();
 
-  /** The schema as the document has it: a reference where it has a name. `name`: for an object that has no title. */
+  /** The schema in the document's form: a reference if it has a name. `name`: for an object without a title. */
   refer(schema: object, name?: string): Json {
     const plain = JSON.parse(JSON.stringify(schema)) as JsonObject;
     const isStructured = plain.type === 'object' || plain.anyOf !== undefined;
@@ -34,18 +34,18 @@ export class NamedSchemas {
   #hoist(part: Json): Json {
     if (Array.isArray(part)) return part.map((item) => this.#hoist(item));
     if (!isObject(part)) return part;
-    // The document has more to say of it, under that name.
+    // The document describes it in more detail under that name.
     if (typeof part['x-documented-as'] === 'string') return ref('schemas', part['x-documented-as']);
     const inner = Object.fromEntries(Object.entries(meant(part)).map(([key, value]) => [key, this.#hoist(value)]));
     const { title } = inner;
-    // `title` may also be the name of a property; a schema's is a word of ours.
+    // `title` may also be the name of a property; a schema's is a string.
     if (typeof title !== 'string' || !namePattern.test(title)) return inner;
     this.add(title, inner);
     return ref('schemas', title);
   }
 }
 
-/** Text that stands for a number or for true and false (WholeNumberText, BooleanText) becomes what it stands for. */
+/** Replaces text that encodes a number or a boolean (WholeNumberText, BooleanText) by the encoded type. */
 function meant(part: JsonObject): JsonObject {
   const { 'x-whole-number': range, 'x-boolean': isBoolean, ...rest } = part;
   const described = rest.description === undefined ? {} : { description: rest.description };
@@ -64,7 +64,7 @@ export function ref(kind: 'schemas' | 'responses' | 'headers' | 'parameters', na
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-/** Errors by status: which component describes it, and the kind whose code it shows. */
+/** Errors by status: the component that describes it, and the kind of its example code. */
 const errors: Readonly<Record<number, { readonly name: string; readonly kind: ErrorKind; readonly text: string }>> = {
   400: { name: 'InvalidRequest', kind: 'invalidRequest', text: 'Missing or malformed parameters' },
   401: { name: 'AuthenticationFailed', kind: 'authenticationFailed', text: 'Missing, expired or invalid token' },
@@ -158,7 +158,7 @@ export function sharedResponses(): JsonObject {
 
 export const errorSchema = JSON.parse(JSON.stringify(ErrorBody)) as JsonObject;
 
-/** `token`: a public one, to be shown. */
+/** `token`: a public one, which the document shows. */
 export function securitySchemes(token: string | undefined): JsonObject {
   const words =
     'An access token of one tenant: `svc_sk_live_…` in production, `svc_sk_test_…` in a sandbox. Each operation names ' +
@@ -174,6 +174,6 @@ export const idempotencyKeyParameter: JsonObject = {
   description:
     'Repeats with the same key and body get the first answer again, for 24 hours, and have no second effect. Another ' +
     'body under the same key is 409.',
-  // Without an example: the page would send it with every request.
+  // Without an example, since the page would send it with every request.
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
 };

@@ -1,6 +1,6 @@
 /**
- * The signing API in the OpenAPI document: the five calls, with schemas made from the protobuf descriptors as ProtoJSON
- * has them. Requests take any field, and the transport requires none: the receipt reports missing fields.
+ * The signing API in the OpenAPI document: the five calls, with schemas made from the protobuf descriptors in ProtoJSON form.
+ * Requests accept any field, and the transport requires none: the receipt reports missing fields.
  */
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { signingMethods } from '../api/signing-methods.ts';
@@ -65,7 +65,7 @@ function addMessage(schemas: NamedSchemas, message: DescMessage, side: Side): vo
   schemas.add(message.name, {
     type: 'object',
     properties,
-    // Answers have every field; of requests, fields that are not known are ignored.
+    // Answers have every field; the API ignores unknown fields of requests.
     ...(side === 'response' ? { required: message.fields.map(({ name }) => name), additionalProperties: false } : {}),
   });
 }

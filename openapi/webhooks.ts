@@ -1,4 +1,4 @@
-/** What we send: the deliveries to webhooks, as OpenAPI 3.1 describes them. */
+/** The deliveries that the service sends to webhooks, in OpenAPI 3.1. */
 import { Event } from './event-schemas.ts';
 import type { Json, JsonObject, NamedSchemas } from './parts.ts';
 
@@ -7,7 +7,7 @@ function header(name: string, description: string, pattern?: string): Json {
   return { name, in: 'header', required: true, description, schema };
 }
 
-/** One webhook: its body is any event that the receiver asked for. Schemas are added to `schemas`. */
+/** One webhook: its body is any event that the receiver subscribed to. Schemas are added to `schemas`. */
 export function eventWebhooks(schemas: NamedSchemas): JsonObject {
   return {
     event: {

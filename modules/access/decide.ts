@@ -1,4 +1,4 @@
-/** What a tenant's request and an operator's decision make of a module's access: the table of record.ts. Pure. */
+/** The effect of a tenant's request and of an operator's decision on a module's access: the table of record.ts. Pure. */
 import { eventOf, type Reporter } from '../../api/event.ts';
 import type { PlannedModule } from '../../api/modules.ts';
 import { create, update } from '../../store/changes.ts';
@@ -6,7 +6,7 @@ import type { Change } from '../../store/contract.ts';
 import { type AccessRecord, type AccessRequest, accessType, requestFor } from './record.ts';
 import { accessRequestView } from './view.ts';
 
-/** One that is pending already has no change. */
+/** A pending request stays unchanged. */
 export function ask(
   record: AccessRecord,
   module: PlannedModule,
@@ -35,7 +35,7 @@ export function ask(
   return { request, change: accessChange(record, reporter, [requested, { type: 'granted', request }]) };
 }
 
-/** undefined: there is nothing to decide, since the module has that status, or nothing to deny. */
+/** undefined: no decision, since the module already has that status, or no request to deny. */
 export function decide(
   record: AccessRecord,
   module: PlannedModule,
@@ -57,7 +57,7 @@ export function decide(
   return { request, change: accessChange(record, reporter, [{ type: status, request }]) };
 }
 
-/** The change that puts `request` in the place of the module's earlier one, with an event for each of `happened`. */
+/** The change that replaces the module's earlier request by `request`, with an event for each of `happened`. */
 function accessChange(
   before: AccessRecord,
   reporter: Reporter,

@@ -1,4 +1,4 @@
-/** Whether a tenant of a sandbox may use a module whose access is by request. */
+/** Whether a tenant of a sandbox may use a module that requires an access request. */
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { PlannedModule } from '../../api/modules.ts';
 import type { TenantStore } from '../../store/contract.ts';

@@ -1,4 +1,4 @@
-/** How the operator decides who may use a module: for the command line, past the doors. */
+/** The operator's decisions about access to modules: for the command line, without the API. */
 import type { Ports } from '../../actors/contract.ts';
 import type { PlannedModule } from '../../api/modules.ts';
 import { newId } from '../../proto/ids.ts';
@@ -10,14 +10,14 @@ export interface Decision {
   readonly tenant: string;
   readonly module: PlannedModule;
   readonly status: 'granted' | 'denied';
-  /** Words for the tenant. */
+  /** A text for the tenant. */
   readonly note: string | null;
 }
 
-/** How often a decision is made again because the tenant asked at the same time. */
+/** The most retries of a decision after a concurrent request of the tenant. */
 const conflictRetriesMax = 10;
 
-/** The module's request as it stands then; undefined: there is nothing to deny. Rejects with StoreUnavailable. */
+/** The module's request after the decision; undefined: no request to deny. Rejects with StoreUnavailable. */
 export async function decideAccess(
   store: TenantStore,
   { tenant, module, status, note }: Decision,

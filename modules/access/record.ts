@@ -1,6 +1,6 @@
 /**
  * A tenant's requests for access to modules: one small record, so that a module has one request at a time and one read
- * tells every gateway what is granted. Another request replaces the one that was decided.
+ * tells every gateway the granted modules. A new request replaces a decided one.
  *
  * | Status | By whom | To |
  * |---|---|---|
@@ -17,9 +17,9 @@ export type AccessStatus = 'pending' | 'granted' | 'denied';
 export interface AccessRequest extends Versioned {
   readonly module: PlannedModule;
   readonly status: AccessStatus;
-  /** The tenant's words. */
+  /** The tenant's text. */
   readonly reason: string | null;
-  /** The operator's words. */
+  /** The operator's text. */
   readonly note: string | null;
   readonly createdAtMs: number;
   readonly decidedAtMs: number | null;

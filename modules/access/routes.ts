@@ -1,4 +1,4 @@
-/** GET /v1/modules, and how a tenant of a sandbox asks for a module that is PLANNED. */
+/** GET /v1/modules, and the route by which a tenant of a sandbox requests a PLANNED module. */
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { type Module, modules, plannedModules, previewOfTag } from '../../api/modules.ts';
 import { type RequestContext, type Route, route } from '../../api/route.ts';

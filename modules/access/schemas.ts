@@ -1,4 +1,4 @@
-/** What the routes of modules take and give. */
+/** The requests and answers of the routes of modules. */
 import Type from 'typebox';
 import { modules, plannedModules } from '../../api/modules.ts';
 import { Closed, Id, Lines, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';

@@ -1,7 +1,7 @@
 /**
- * The step of a balances job on one wallet. The two sides are never read at one moment, and each learns of the other late.
- * So what either has booked within the lag, and the other has not, is set aside before they are compared; and a difference
- * counts only if neither side has changed while it was found. A wallet that keeps changing is reported as unsettled.
+ * The step of a balances job on one wallet. The job cannot read both sides at one moment, and each learns of the other late. So
+ * before comparing, it sets aside what only one side has booked within the lag; and a difference counts only if neither side
+ * changed meanwhile. It reports a wallet that keeps changing as unsettled.
  */
 import { assetOf } from '../../networks/assets.ts';
 import { effectOf, type Movement } from '../../providers/port/statement.ts';
@@ -14,7 +14,7 @@ import type { OwnPage, WalletSources, Window } from './sources.ts';
 import type { StepTerms } from './wallet-steps.ts';
 
 const triesMax = 5;
-/** Between the booking of a movement and its settlement, at most, for one that is looked for by its settlement. */
+/** The longest time from booking to settlement of a movement that the step finds by its settlement. */
 const settlesWithinMs = 3_600_000;
 
 export interface BalanceStep {
@@ -48,7 +48,7 @@ export async function balanceStep(
   return { findings: [], assets: 0, isUnsettled: true };
 }
 
-/** What to add to the provider's balances, by asset, for each side to have booked the same. */
+/** The units to add to the provider's balances, by asset, so that both sides have booked the same. */
 async function settlingUnits(
   sources: WalletSources,
   { nowMs, lagMs }: StepTerms,

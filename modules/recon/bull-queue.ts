@@ -1,4 +1,4 @@
-/** The queue of reconciliation jobs by BullMQ. A task whose worker has died is taken up by another when its lock ends. */
+/** The queue of reconciliation jobs by BullMQ. When a worker dies, another takes over its task after the lock ends. */
 import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Log } from '../../actors/live/ports.ts';
@@ -8,21 +8,21 @@ import type { ReconConsumer, ReconQueue, ReconTask } from './queue.ts';
 export interface ReconConsumerOptions {
   /** Jobs that one worker runs at a time, of all tenants. */
   readonly concurrency: number;
-  /** A job whose worker has not been heard of for so long may be run by another. */
+  /** Another worker may run a job whose worker is silent for this long. */
   readonly lockMs: number;
   readonly stalledEveryMs: number;
 }
 
 const consumerDefaults: ReconConsumerOptions = { concurrency: 8, lockMs: 10_000, stalledEveryMs: 5_000 };
 
-/** Shared by all keys of the queue, which must lie in one slot. */
+/** Shared by all keys of the queue, which must be in one slot. */
 const prefix = '{sm-recon}';
 const queueName = 'recon';
 /** BullMQ keeps a stream of its events; no code reads it. */
 const eventsKept = 1_000;
 
 export interface BullReconOptions {
-  /** To consume, a connection whose commands wait while Redis is unreachable. */
+  /** Consuming requires a connection whose commands wait while Redis is unreachable. */
   readonly redis: Redis;
   readonly log: Log;
   readonly consumer?: Partial<ReconConsumerOptions>;
@@ -45,7 +45,7 @@ export class BullReconQueue implements ReconQueue {
     const { concurrency, lockMs, stalledEveryMs } = { ...consumerDefaults, ...consumer };
     const worker = new Worker<ReconTask>(queueName, async (job) => work(job.data), {
       ...{ connection, prefix, concurrency, lockDuration: lockMs, stalledInterval: stalledEveryMs },
-      // However often its workers die, a job is not given up for that.
+      // The queue never fails a job because its workers die.
       maxStalledCount: 1_000_000,
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },

@@ -1,9 +1,9 @@
 /**
- * Compares one movement of ours with what the provider shows of it, and one balance with another. Pure: what is found
- * depends on the two sides, the time and the job's terms alone.
+ * Compares one movement of ours with the provider's, and one balance with another. Pure: the findings depend only on the two
+ * sides, the time and the job's terms.
  *
  * A difference counts only when it is older than the lag: the provider may book late, and we learn of it late. One subject
- * gives one finding at most; where several things differ, it is the first of: missing, duplicate, status, amount.
+ * gives one finding at most; of several differences it names the first of: missing, duplicate, status, amount.
  */
 import type { WalletRecord } from '../../custody/wallets/public.ts';
 import { formatAmount, parseAmount } from '../../networks/amounts.ts';
@@ -32,7 +32,7 @@ export type ComparedWallet = Pick<WalletRecord, 'id' | 'connectionId' | 'provide
 
 type Verdict = Pick<Finding, 'type' | 'severity' | 'explanation'>;
 
-/** `theirs`: every movement that has the key. At least one side is there. */
+/** `theirs`: every movement with the key. At least one side exists. */
 export function compareMovements(
   wallet: ComparedWallet,
   own: OwnMovement | undefined,
@@ -102,7 +102,7 @@ function verdictOf(own: OwnMovement | undefined, theirs: readonly Movement[], te
 function agrees({ state, isFinal }: OwnMovement, { state: theirs }: Movement): boolean {
   if (state === 'completed') return theirs === 'completed';
   if (state === 'failed' || state === 'none') return theirs === 'failed';
-  // Ours is on its way: theirs may be, and may not have ended for longer than the lag.
+  // While ours is pending, theirs may be too, or have ended at most the lag ago.
   return !isFinal && theirs === 'pending';
 }
 
@@ -120,7 +120,7 @@ function amountVerdict(own: OwnMovement, theirs: Movement, { tolerance }: Terms)
   };
 }
 
-/** `actual`: what the provider owns, `expected`: what our ledger says. undefined: they agree. */
+/** `actual`: the provider's balance, `expected`: our ledger's. undefined: they agree. */
 export function compareBalances(
   wallet: ComparedWallet,
   asset: string,
@@ -146,14 +146,14 @@ export function compareBalances(
   };
 }
 
-/** A difference is tolerated within the absolute amount, or within its part of what is expected. */
+/** Tolerates a difference within the absolute amount, or within its share of the expected amount. */
 export function isWithin(asset: string, expected: bigint, actual: bigint, { absolute, bps }: Tolerance): boolean {
   const off = magnitude(actual - expected);
   if (off === 0n) return true;
   return off <= unitsOf(asset, absolute) || 10_000n * off <= BigInt(bps) * magnitude(expected);
 }
 
-/** An amount finer than the asset is counted down. */
+/** Rounds down an amount finer than the asset's unit. */
 function unitsOf(asset: string, amount: string): bigint {
   const { decimals } = assetOf(asset)!;
   const [integer, fraction = ''] = amount.split('.');
@@ -161,7 +161,7 @@ function unitsOf(asset: string, amount: string): bigint {
   return typeof units === 'bigint' ? units : 0n;
 }
 
-/** What the provider has moved beyond what we have booked, by asset. */
+/** The provider's booked units minus ours, by asset. */
 function difference(own: OwnMovement | undefined, theirs: readonly Movement[]): readonly NewBalance[] {
   const sums = new Map<string, bigint>();
   const add = (sign: bigint) => (entry: NewBalance) =>

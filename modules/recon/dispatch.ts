@@ -12,7 +12,7 @@ export function jobDispatcher(store: TenantStore, queue: ReconQueue) {
       await store.commit(tenant, { due: [{ member, atMs: undefined }] });
       return;
     }
-    // Its lease in the due work brings it back, unless its run says when.
+    // Its lease in the due work makes it due again, unless its run sets another time.
     await queue.add({ tenant, jobId });
   };
 }

@@ -1,6 +1,6 @@
 /**
- * /v1/sandbox/provider-connections/:id/drift: lets a provider of a sandbox say something else than it did, so that there is
- * something to find. Mounted in a sandbox alone; it changes what the caller's own tenant is told and nothing else.
+ * /v1/sandbox/provider-connections/:id/drift: makes a sandbox's provider report something other than it did, so that
+ * reconciliation has something to find. Only a sandbox mounts it; it changes only the reports to the caller's own tenant.
  */
 import Type, { type Static } from 'typebox';
 import { ServiceError } from '../../api/errors/service-error.ts';
@@ -53,9 +53,9 @@ const statementPage = 500;
 
 export interface DriftDeps {
   readonly drifts: Drifts;
-  /** What the providers say without drift. */
+  /** The providers' statements without drift. */
   readonly statements: StatementsByKind;
-  /** Elsewhere providers say what they did: there are no such routes. */
+  /** Other environments have no such routes, since their providers report correctly. */
   readonly isSandbox: boolean;
 }
 
@@ -170,7 +170,7 @@ function invalid(field: string, issue: string): ServiceError {
   return new ServiceError('invalidRequest', `the request is not valid: ${field}`, { details: [{ field, issue }] });
 }
 
-/** Throws ServiceError 404 for a transfer that the wallet does not have, 409 when the provider shows nothing to change. */
+/** Throws ServiceError 404 if the wallet has no such transfer, 409 if the provider shows no movement to change. */
 async function targetOf(
   context: RequestContext,
   provider: ProviderStatements,

@@ -1,7 +1,7 @@
 /**
- * A difference between our ledger and a provider's books, as the store keeps it. One subject (a movement, or the balance
+ * A difference between our ledger and a provider's books, as stored. One subject (a movement, or the balance
  * of an asset of a wallet) has one open exception at most: a later job that meets it again changes that one. It is resolved
- * once, and stays resolved until what the two sides say changes.
+ * once, and stays resolved until one of the two sides changes.
  */
 import { createHash } from 'node:crypto';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
@@ -20,21 +20,21 @@ export type Severity = (typeof severities)[number];
 export const resolutions = ['matched', 'adjusted', 'written_off', 'false_positive'] as const;
 export type Resolution = (typeof resolutions)[number];
 
-/** What one side says. */
+/** The statement of one side. */
 export interface Side {
   readonly status: string | null;
   readonly asset: string;
   /** Decimal. */
   readonly amount: string;
   readonly fee: { readonly asset: string; readonly amount: string } | null;
-  /** Movements that say so: more than one only in duplicates. */
+  /** The number of such movements: more than one only for duplicates. */
   readonly count: number;
 }
 
 export interface InternalSource {
   readonly kind: 'transaction_intent' | 'deposit' | 'exchange' | 'wallet_balance';
   readonly id: string;
-  /** Of the record as it was compared; 0 for what has no version. */
+  /** Version of the compared record; 0 for records without one. */
   readonly version: number;
   readonly status: string | null;
   readonly atMs: number;
@@ -49,13 +49,13 @@ export interface ExternalSource {
   readonly atMs: number;
 }
 
-/** In smallest units, by asset: what `adjusted` adds to the available balance. */
+/** In smallest units, by asset: the amount that `adjusted` adds to the available balance. */
 export interface Correction {
   readonly asset: string;
   readonly units: string;
 }
 
-/** What a comparison finds. */
+/** The result of a comparison. */
 export interface Finding {
   readonly subject: 'movement' | 'balance';
   readonly type: ExceptionType;
@@ -64,18 +64,18 @@ export interface Finding {
   readonly connectionId: string;
   readonly provider: ProviderKind;
   readonly asset: string;
-  /** Tells the subject from all others of the tenant. */
+  /** Identifies the subject within the tenant. */
   readonly fingerprint: string;
   readonly explanation: string;
-  /** null: there is nothing on that side. */
+  /** null: that side has nothing. */
   readonly expected: Side | null;
   readonly actual: Side | null;
-  /** Signed decimal in `asset`: what the provider's side adds to the wallet beyond ours. */
+  /** Signed decimal in `asset`: the provider's effect on the wallet minus ours. */
   readonly delta: string;
   readonly internal: InternalSource | null;
   readonly external: ExternalSource | null;
   readonly corrections: readonly Correction[];
-  /** Whether our side is final: only then may the ledger be corrected. */
+  /** Whether our side is final: only then may an adjustment correct the ledger. */
   readonly isFinal: boolean;
 }
 
@@ -83,14 +83,14 @@ export interface ExceptionRecord extends Versioned, Finding {
   readonly status: 'open' | 'resolved';
   readonly firstJobId: string;
   readonly lastJobId: string;
-  /** Jobs that have met it. */
+  /** Jobs that have found it. */
   readonly timesSeen: number;
   readonly resolution: {
     readonly resolution: Resolution;
     readonly note: string | null;
     readonly by: string;
     readonly atMs: number;
-    /** What was added to the ledger; empty unless it was adjusted. */
+    /** The amounts added to the ledger; empty without an adjustment. */
     readonly corrections: readonly Correction[];
   } | null;
   readonly createdAtMs: number;
@@ -126,7 +126,7 @@ export function fingerprintOf(...words: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(words)).digest('hex').slice(0, 32);
 }
 
-/** What the two sides say: while it is the same, a resolved exception stays resolved. */
+/** Whether the two sides are unchanged: then a resolved exception stays resolved. */
 export function saysTheSame(one: Finding, other: Finding): boolean {
   return factsOf(one) === factsOf(other);
 }

@@ -1,6 +1,7 @@
 /**
- * From what a job finds to exceptions: a new one, a new version of the open one, or nothing when it was resolved and says
- * nothing new. Two jobs that meet the same subject at once cannot both open an exception: a guard counts those it has.
+ * Turns a job's findings into exceptions: a new one, a new version of the open one, or nothing if it was resolved and both
+ * sides are unchanged. Of two jobs that find the same subject at once only one opens an exception: a guard counts the existing
+ * ones.
  */
 import type { Reporter } from '../../api/event.ts';
 import { create, update } from '../../store/changes.ts';
@@ -19,7 +20,7 @@ export interface Noted {
   readonly opened: number;
 }
 
-/** Reads what is known of each finding. Each fingerprint stands among the findings once. */
+/** Reads the known exceptions of each finding. Each fingerprint occurs once in the findings. */
 export async function noteFindings(
   store: TenantStore,
   tenant: string,

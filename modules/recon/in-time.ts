@@ -1,10 +1,10 @@
-/** A provider that never answers counts as unavailable: its job is tried again, and keeps no place of its worker for ever. */
+/** A provider that never answers counts as unavailable: its job is tried again, and does not block its worker. */
 import type { Timers } from '../../actors/contract.ts';
 import { withinLimit } from '../../actors/waiting.ts';
 import { ProviderUnavailable } from '../../providers/port/port.ts';
 import type { ProviderStatements } from '../../providers/port/statement.ts';
 
-/** Of one question; a job that is silent for longer than a minute is dispatched again. */
+/** For one request; a job that is silent for longer than a minute is dispatched again. */
 export const statementWithinMs = 15_000;
 
 export function inTime(statements: ProviderStatements, timers: Timers): ProviderStatements {

@@ -1,7 +1,7 @@
 /**
- * A reconciliation job as the store keeps it. A run reads both sides page by page; after each it writes how far it has
- * come and the exceptions that it found in one change. So a run that is cut off anywhere is continued by any worker, and
- * neither repeats nor loses an exception.
+ * A reconciliation job as stored. A run reads both sides page by page; after each page it writes its progress and the
+ * exceptions found, in one change. So after an interruption anywhere any worker can continue the run, without repeating or
+ * losing an exception.
  */
 import type { RecordType, Versioned } from '../../store/contract.ts';
 
@@ -14,36 +14,36 @@ export type JobStatus = (typeof jobStatuses)[number];
 export const ownPhases = ['transfers', 'deposits', 'exchanges'] as const;
 export type OwnPhase = (typeof ownPhases)[number];
 
-/** Which side of a wallet is read: our records, the provider's movements; of a balances job: both at once. */
+/** The side of a wallet that the job reads: our records, the provider's movements; of a balances job: both at once. */
 export type Phase = OwnPhase | 'statement' | 'balances';
 
 export interface Checkpoint {
-  /** The last wallet that is done; null: none is. */
+  /** The last finished wallet; null: none. */
   readonly afterWallet: string | null;
-  /** The wallet under way; null: the next one begins. */
+  /** The wallet in progress; null: the next one begins. */
   readonly wallet: string | null;
   readonly phase: Phase;
-  /** Where the phase continues; null: at its beginning. */
+  /** The position where the phase continues; null: at its beginning. */
   readonly after: string | null;
 }
 
 export interface JobProgress {
   readonly walletsTotal: number;
   readonly walletsDone: number;
-  /** Rows of ours, and of the providers, that were compared. */
+  /** Compared rows of ours, and of the providers. */
   readonly rowsInternal: number;
   readonly rowsExternal: number;
-  /** Wallets whose balances kept changing while they were compared: no exception was made of them. */
+  /** Wallets whose balances kept changing during the comparison: the job opens no exception for them. */
   readonly walletsUnsettled: number;
   readonly exceptionsFound: number;
-  /** Of those found, new ones; the others were known. */
+  /** New ones among those found; the others were known. */
   readonly exceptionsNew: number;
 }
 
 export interface Tolerance {
-  /** Decimal, in the asset compared. */
+  /** Decimal, in the compared asset. */
   readonly absolute: string;
-  /** Hundredths of a percent of what is expected. */
+  /** Hundredths of a percent of the expected amount. */
   readonly bps: number;
 }
 
@@ -53,15 +53,15 @@ export interface JobRecord extends Versioned {
   readonly connectionId: string | null;
   readonly walletId: string | null;
   readonly asset: string | null;
-  /** Of a transactions job; null for balances. */
+  /** For a transactions job; null for balances. */
   readonly fromMs: number | null;
   readonly toMs: number | null;
   readonly tolerance: Tolerance;
-  /** How long the provider, or we, may be behind before a difference counts. */
+  /** The delay of the provider, or of our side, before a difference counts. */
   readonly lagMs: number;
   readonly progress: JobProgress;
   readonly checkpoint: Checkpoint;
-  /** Runs in a row that failed without coming further. */
+  /** Consecutive failed runs without progress. */
   readonly attempts: number;
   readonly error: { readonly code: string; readonly message: string } | null;
   readonly createdBy: string;
@@ -90,7 +90,7 @@ export const runningJobsIndex = 'recon:jobs:running';
 export const runningJobsMax = 2;
 /** Jobs of one tenant that wait or run. */
 export const openJobsMax = 100;
-/** A job is kept this long after its end; exceptions stay. */
+/** The store keeps a job for this long after its end; exceptions stay. */
 export const jobKeptMs = 30 * 24 * 3_600_000;
 
 export function jobsOfConnection(connectionId: string): string {

@@ -1,4 +1,4 @@
-/** New jobs, cancelled jobs, and who may see which. */
+/** Creates and cancels jobs, and checks who may see them. */
 import type { Static } from 'typebox';
 import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
 import { actorOf } from '../../api/principal.ts';
@@ -61,7 +61,7 @@ export async function createJob(context: RequestContext, body: Body, wake: Wake)
   };
 }
 
-/** What the guard of a new job allows. Throws ServiceError 409 when the tenant has as many as it may. */
+/** What the guard of a new job allows. Throws ServiceError 409 when the tenant has its maximum. */
 async function roomFor({ store, tenant }: RequestContext): Promise<number> {
   if ((await store.count(tenant, openJobsIndex)) >= openJobsMax) {
     throw new ServiceError('conflict', `${openJobsMax} reconciliation jobs wait or run: cancel one, or wait`);
@@ -69,7 +69,7 @@ async function roomFor({ store, tenant }: RequestContext): Promise<number> {
   return openJobsMax - 1;
 }
 
-/** Throws ServiceError 404 for what the token does not see, 400 where it must name one of its connections. */
+/** Throws ServiceError 404 for a resource that the token does not see, 400 if it must name one of its connections. */
 async function scopeOf(context: RequestContext, { scope = {} }: Body) {
   const { wallet_id: walletId = null, provider_connection_id: named = null } = scope;
   if (walletId !== null) {
@@ -130,7 +130,7 @@ export async function findJob({ store, tenant, principal }: RequestContext, id: 
   return job;
 }
 
-/** Its run ends at its next change: that one finds another version. */
+/** Its run ends at its next change, which finds another version. */
 export async function cancelJob(context: RequestContext, id: string): Promise<Answer> {
   const { nowMs } = context;
   const before = await findJob(context, id);

@@ -31,10 +31,10 @@ export interface OwnMovement {
   readonly fee: NewBalance;
   readonly status: string;
   readonly state: OwnState;
-  /** Nothing of it will change any more. */
+  /** It will not change any more. */
   readonly isFinal: boolean;
   readonly createdAtMs: number;
-  /** When it came to what it says now. */
+  /** The time of its latest change. */
   readonly changedAtMs: number;
 }
 
@@ -51,7 +51,7 @@ export function intentMovement(intent: IntentRecord, joinsBy: ProviderStatements
   };
 }
 
-/** The empty transaction that took the number of a transfer that failed: the wallet paid its fee and sent nothing. */
+/** The empty transaction that used the number of a failed transfer: the wallet paid its fee and sent nothing. */
 export function fillerMovement(intent: IntentRecord): OwnMovement {
   const movement = intentMovement(intent, 'tx_id');
   return { ...movement, key: intent.filler?.id ?? null, asset: movement.fee.asset, units: 0n, state: 'completed' };
@@ -86,7 +86,7 @@ export function exchangeMovements({ id, version, orderId, effect, createdAtMs }:
   });
 }
 
-/** What our ledger has booked, or will have booked when all goes as it stands, by asset. */
+/** The amounts that our ledger has booked, or will book if the transfer succeeds, by asset. */
 export function ownEffect({ state, direction, asset, units, fee }: OwnMovement): readonly NewBalance[] {
   const paid = { asset: fee.asset, units: -fee.units };
   if (state !== 'completed' && state !== 'pending') return [paid];

@@ -1,4 +1,4 @@
-/** What others use of reconciliation. */
+/** The exports of reconciliation. */
 export { jobDispatcher } from './dispatch.ts';
 export { driftRoutes } from './drift-routes.ts';
 export { jobDuePrefix } from './job-record.ts';

@@ -1,7 +1,6 @@
 /**
- * Resolving an exception, once. `adjusted` also corrects our ledger by what the two sides differ in. The intent or deposit
- * behind it stays as it is: what happened to it is history. What the ledger has of a difference already, from an earlier
- * correction, is not corrected again.
+ * Resolves an exception, once. `adjusted` also corrects our ledger by the difference of the two sides. The intent or deposit
+ * behind it does not change: it is history. A correction omits the part that an earlier correction already made.
  */
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { actorOf } from '../../api/principal.ts';
@@ -78,7 +77,7 @@ interface Adjustment {
   readonly change: Change;
 }
 
-/** Throws ServiceError 409 when the ledger cannot be corrected now. */
+/** Throws ServiceError 409 if the ledger cannot be corrected now. */
 async function correctionOf(
   context: RequestContext,
   exception: ExceptionRecord,
@@ -106,7 +105,7 @@ async function correctionOf(
     { guards },
   );
   if (internal?.kind !== 'transaction_intent') return { corrections, change };
-  // What the correction was computed from must still be so.
+  // The inputs of the correction must be unchanged.
   const intent = await context.store.read(context.tenant, intentType, internal.id);
   if (intent?.version !== internal.version) {
     throw refusal('changed_since', 'our transfer has changed since: run a job again');
@@ -120,7 +119,7 @@ interface Guarded {
   readonly guards: readonly Guard[];
 }
 
-/** Computed from the ledger as it was: a movement that was adjusted since is in it. Throws ServiceError 409. */
+/** Computed from the earlier ledger state, so it includes movements that were adjusted since. Throws ServiceError 409. */
 function ofBalance({ asset, walletId, expected, corrections }: ExceptionRecord, { balances }: WalletRead): Guarded {
   const { available, reserved } = balances.get(asset) ?? { available: 0n, reserved: 0n };
   if (formatAmount(available + reserved, assetOf(asset)!.decimals) !== expected!.amount) {
@@ -129,7 +128,7 @@ function ofBalance({ asset, walletId, expected, corrections }: ExceptionRecord, 
   return { corrections, guards: [{ kind: 'available', walletId, asset, min: available, max: available }] };
 }
 
-/** Less what earlier exceptions of the movement have corrected. Throws ServiceError 409. */
+/** Minus the corrections of the movement's earlier exceptions. Throws ServiceError 409. */
 async function ofMovement({ store, tenant }: RequestContext, exception: ExceptionRecord): Promise<Guarded> {
   const { walletId, fingerprint, internal, external } = exception;
   const adjusted = async (subject: string): Promise<readonly ExceptionRecord[]> => {

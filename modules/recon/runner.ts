@@ -1,7 +1,7 @@
 /**
- * Runs one job from where its checkpoint says. What it finds and how far it has come are written in one change, under the
- * job's version: of two workers that run the same job one wins each change, and the other leaves it. So a run may be cut
- * off anywhere. A job that was cancelled meanwhile has another version, and its run ends at the next change.
+ * Runs one job from its checkpoint. One change writes findings and progress, under the job's version: if two workers run the
+ * same job, one wins each change, and the other stops. So a run may stop at any point. A cancelled job has another version, so
+ * its run ends at the next change.
  */
 import type { Ports } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
@@ -40,21 +40,21 @@ export interface RunnerDeps extends Ports {
   readonly log: Log;
 }
 
-/** A batch is written when it has so many rows or findings, or is so old. */
+/** A batch is written when it has this many rows or findings, or reaches this age. */
 const batchRows = 1_000;
 const batchFindings = 100;
 const batchMs = 500;
-/** A job says how far it is no more often. */
+/** The shortest time between two progress reports of a job. */
 const progressEveryMs = 1_000;
-/** A run that says nothing for so long is dispatched again. */
+/** A run that is silent for this long is dispatched again. */
 const silentMs = 60_000;
-/** When a job that found no place looks again. */
+/** The retry time of a job that found no free slot. */
 const placeAgainMs = 1_000;
 const retryMs = 2_000;
 const attemptsMax = 5;
 const conflictsMax = 20;
 
-/** What a batch has gathered since the last change. */
+/** The results of a batch since the last change. */
 interface Batch {
   readonly findings: Map<string, Finding>;
   rowsInternal: number;
@@ -64,7 +64,7 @@ interface Batch {
   beganMs: number;
 }
 
-/** The job was changed by another: cancelled, or run by another worker. */
+/** Another process changed the job: a cancellation, or a run by another worker. */
 class Overtaken extends Error {}
 
 export class JobRunner {
@@ -74,7 +74,7 @@ export class JobRunner {
     this.#deps = deps;
   }
 
-  /** Resolves when the job is over, or when this worker has nothing more to do with it. Throws StoreUnavailable. */
+  /** Resolves when the job is over, or when this worker stops running it. Throws StoreUnavailable. */
   async run(tenant: string, jobId: string, isStopping: () => boolean = () => false): Promise<void> {
     const job = await this.#deps.store.read(tenant, jobType, jobId);
     if (job === undefined || isOver(job.status)) return;
@@ -90,7 +90,7 @@ export class JobRunner {
     }
   }
 
-  /** undefined: another has it, or the tenant runs as many as it may. */
+  /** undefined: another worker has it, or the tenant runs its maximum. */
   async #claim(tenant: string, job: JobRecord): Promise<JobRecord | undefined> {
     const { store, clock } = this.#deps;
     const nowMs = clock.nowMs();
@@ -104,7 +104,7 @@ export class JobRunner {
       due: [{ member: `${jobDuePrefix}${job.id}`, atMs: nowMs + silentMs }],
     });
     if (outcome.committed) return after;
-    // Cancelled, taken, or without a place: the next look finds out which.
+    // Cancelled, taken, or without a slot: the next run finds out which.
     const due = [{ member: `${jobDuePrefix}${job.id}`, atMs: nowMs + placeAgainMs }];
     await store.commit(tenant, { guards: [{ kind: 'version', id: job.id, version: job.version }], due });
     return undefined;
@@ -114,7 +114,7 @@ export class JobRunner {
 class Run {
   readonly #deps: RunnerDeps;
   readonly #tenant: string;
-  /** As it was written last. */
+  /** As last written. */
   #job: JobRecord;
   #checkpoint: Checkpoint;
   #batch: Batch;
@@ -136,12 +136,12 @@ class Run {
       const { rowsInternal, rowsExternal, findings, beganMs } = this.#batch;
       const isOld = this.#deps.timers.elapsedMs() - beganMs >= batchMs;
       if (isOld || rowsInternal + rowsExternal >= batchRows || findings.size >= batchFindings) await this.#write();
-      // What was gathered is read again by the worker that continues.
+      // The next worker reads the unwritten rows again.
       if (isStopping()) return;
     }
   }
 
-  /** The provider does not answer: what was gathered counts, and the job continues later, or fails in the end. */
+  /** The provider does not answer: writes the batch; the job continues later, or finally fails. */
   async interrupted(error: ProviderUnavailable): Promise<void> {
     const attempts = this.#job.attempts + 1;
     const { log, clock } = this.#deps;
@@ -180,7 +180,7 @@ class Run {
     return false;
   }
 
-  /** The wallet under way, or the next one; undefined: there is none. */
+  /** The wallet in progress, or the next one; undefined: none is left. */
   async #current(): Promise<WalletSources | undefined> {
     const { wallet: id, afterWallet } = this.#checkpoint;
     if (id !== null && this.#sources?.wallet.id === id) return this.#sources;
@@ -229,7 +229,7 @@ class Run {
     this.#checkpoint = { ...firstPlace(this.#job.kind), afterWallet: walletId };
   }
 
-  /** Writes the batch and the checkpoint. `end`: the job is over with this. Throws Overtaken. */
+  /** Writes the batch and the checkpoint. `end`: the job ends with it. Throws Overtaken. */
   async #write(end?: 'completed' | 'failed', patch: Partial<JobRecord> = {}, dueAtMs?: number): Promise<void> {
     const { store } = this.#deps;
     for (let attempt = 0; attempt < conflictsMax; attempt += 1) {
@@ -259,7 +259,7 @@ class Run {
       }
       const stored = await store.read(this.#tenant, jobType, before.id);
       if (stored?.version !== before.version) throw new Overtaken();
-      // Another job has opened one of these exceptions just now: it is known then.
+      // Another job has just opened one of these exceptions: the retry finds it.
     }
     throw new Error(`the exceptions of ${this.#job.id} keep changing`);
   }

@@ -1,13 +1,13 @@
-/** What the reconciliation routes take and give. */
+/** The requests and answers of the reconciliation routes. */
 import Type from 'typebox';
 import { Closed, DecimalText, Id, Line, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
 import { exceptionTypes, resolutions, severities } from './exception-record.ts';
 import { jobKinds, jobStatuses } from './job-record.ts';
 
-/** Of an asset symbol, known or not. */
+/** For an asset symbol, known or not. */
 const AssetSymbol = Type.String({ minLength: 1, maxLength: 20, description: 'asset symbol', examples: ['ETH'] });
 
-/** Differences younger than this do not count, unless the job says otherwise. */
+/** Differences younger than this do not count, unless the job sets another lag. */
 export const lagDefaultS = 120;
 /** Both sides keep their movements this long. */
 export const windowMaxMs = 30 * 24 * 3_600_000;

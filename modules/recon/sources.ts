@@ -20,7 +20,7 @@ import {
   type OwnMovement,
 } from './own-side.ts';
 
-/** Rows of a page, of either side. */
+/** Rows of a page, for either side. */
 export const pageRows = 100;
 
 export interface OwnPage {
@@ -33,14 +33,14 @@ export interface Window {
   readonly toMs: number;
 }
 
-/** Of one wallet. Throws StoreUnavailable and ProviderUnavailable. */
+/** Reads one wallet. Throws StoreUnavailable and ProviderUnavailable. */
 export class WalletSources {
   readonly #store: TenantStore;
   readonly #statements: ProviderStatements;
   readonly #metaNow: () => CallMeta;
   readonly wallet: WalletRecord;
 
-  /** `metaNow`: a wallet of many rows takes long. */
+  /** `metaNow`: fresh call metadata, since a wallet with many rows takes long. */
   constructor(store: TenantStore, statements: ProviderStatements, metaNow: () => CallMeta, wallet: WalletRecord) {
     this.#store = store;
     this.#statements = statements;
@@ -48,7 +48,7 @@ export class WalletSources {
     this.wallet = wallet;
   }
 
-  /** Intents that were made in the window. */
+  /** Intents that were created in the window. */
   async transfers({ fromMs, toMs }: Window, after: string | null): Promise<OwnPage> {
     const page = await this.#store.list(this.#meta.tenant, intentType, {
       ...{ indices: [ofWalletIndex(this.wallet.id)], order: 'oldest', limit: pageRows },
@@ -58,7 +58,7 @@ export class WalletSources {
     return { movements: page.items.map((intent) => this.#ofIntent(intent)), next: nextOf(page) };
   }
 
-  /** Deposits that were credited in the window. Their index is in the order of their ids, which says nothing of time. */
+  /** Deposits credited in the window. Their index is in the order of their ids, which is not the order of time. */
   async deposits({ fromMs, toMs }: Window, after: string | null): Promise<OwnPage> {
     const page = await this.#store.list(this.#meta.tenant, depositType, {
       ...{ indices: [depositsIndex(this.wallet.id)], order: 'oldest', limit: pageRows },
@@ -83,7 +83,7 @@ export class WalletSources {
     return this.#statements.page(this.#meta, this.wallet, query);
   }
 
-  /** What the provider shows under each key. */
+  /** The provider's movements with each key. */
   theirs(direction: Direction, keys: readonly string[]): Promise<readonly (readonly Movement[])[]> {
     return keys.length === 0 ? Promise.resolve([]) : this.#statements.find(this.#meta, this.wallet, direction, keys);
   }

@@ -35,7 +35,7 @@ export function jobView(job: JobRecord) {
   };
 }
 
-/** Wallets are counted when a job begins; one made meanwhile is read too. */
+/** Wallets are counted when a job begins; the job also reads wallets created meanwhile. */
 function percentOf({ status, progress: { walletsDone, walletsTotal } }: JobRecord): number {
   if (status === 'completed') return 100;
   return walletsTotal === 0 ? 0 : Math.min(99, Math.floor((100 * walletsDone) / walletsTotal));

@@ -1,7 +1,7 @@
 /**
  * One step of a transactions job on one wallet: a page of one side, joined with the other side by keys. Our transfers,
  * deposits and exchanges of the window are looked up at the provider; then the provider's movements of the window are looked up with us.
- * A row is found on the other side whatever its time there, so the edges of the window make no exceptions. Memory holds
+ * The lookup ignores times, so the edges of the window cause no exceptions. Memory holds
  * one page of either side.
  */
 import { assetOf } from '../../networks/assets.ts';
@@ -22,7 +22,7 @@ export interface Step {
   readonly findings: readonly Finding[];
   readonly rowsInternal: number;
   readonly rowsExternal: number;
-  /** undefined: the wallet is done. */
+  /** undefined: the wallet is finished. */
   readonly next: { readonly phase: Phase; readonly after: string | null } | undefined;
 }
 
@@ -81,7 +81,7 @@ async function theirFindings(
   movements: readonly Movement[],
   terms: StepTerms,
 ): Promise<Finding[]> {
-  // A deposit that is on its way is not ours to have credited.
+  // We cannot have credited a pending deposit yet.
   const meant = movements.filter(
     (movement) =>
       movement.direction === direction &&
@@ -90,7 +90,7 @@ async function theirFindings(
   );
   const keys = [...new Set(meant.map(({ key }) => key))];
   const own = await sources.own(direction, keys);
-  // What we have made within the window was compared from our side.
+  // Our side has already compared our records within the window.
   const open = keys.flatMap((key, index) => (isWithin(own[index], terms.window) ? [] : [{ key, own: own[index] }]));
   const theirs = await sources.theirs(
     direction,
@@ -103,7 +103,7 @@ function isWithin(own: OwnMovement | undefined, { fromMs, toMs }: Window): boole
   return own !== undefined && own.createdAtMs >= fromMs && own.createdAtMs < toMs;
 }
 
-/** A tenant's own tokens stand in no book of a provider, and are left out. */
+/** Omits a tenant's own tokens, which no provider has in its books. */
 function isMeant(asset: string, terms: StepTerms): boolean {
   return assetOf(asset) !== undefined && (terms.asset === null || terms.asset === asset);
 }

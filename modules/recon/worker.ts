@@ -1,10 +1,10 @@
-/** What runs reconciliation jobs in a worker process. Any number of them run over one store and one queue. */
+/** The runner of reconciliation jobs in a worker process. Any number of them run over one store and one queue. */
 import { withinLimit } from '../../actors/waiting.ts';
 import type { ReconQueue } from './queue.ts';
 import { JobRunner, type RunnerDeps } from './runner.ts';
 
 export interface ReconWorker {
-  /** Takes on nothing more and lets runs write what they have; another worker continues them. */
+  /** Takes no new tasks and lets runs write their results; another worker continues them. */
   stop(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Votes on orders, and calling them off. A vote counts once; the initiator has none, nor has a caller that the policy does
- * not name. With the last vote the order's intent is made, in the same change.
+ * Votes on orders, and their cancellation. A vote counts once; the initiator has none, and neither has a caller that the policy
+ * does not name. The last vote also creates the order's intent, in the same change.
  */
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { actorOf } from '../../api/principal.ts';
@@ -66,7 +66,7 @@ export async function approveOrder(
   };
 }
 
-/** Until its signing begins. Its intent is called off with it. */
+/** Possible until its signing begins. Also cancels its intent. */
 export async function cancelOrder(
   context: RequestContext,
   params: Params,
@@ -83,7 +83,7 @@ export async function cancelOrder(
   const answer = { status: 200, body: orderView(lastOrder(move)), change: orderChange(context, move) };
   if (order.status === 'pending_approval') return answer;
   const intent = await store.read(tenant, intentType, order.draft.id);
-  // Over already: the order follows it in a moment.
+  // The intent is already over: the order follows in a moment.
   if (intent?.status !== 'approved') throw wrongState(order, 'not being signed');
   const cancelled = changeOf(context, cancelIntent(intent, by, reason ?? null, nowMs));
   return { ...answer, change: merge(answer.change, cancelled) };

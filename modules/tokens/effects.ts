@@ -1,4 +1,4 @@
-/** The changes that moves of tokens and orders are written with: the record, its events, and when a job handles it. */
+/** The changes that write steps of tokens and orders: the record, its events, and the time of its next job. */
 import { eventOf, type Reporter } from '../../api/event.ts';
 import { create, update } from '../../store/changes.ts';
 import type { Change, DueEntry, NewEvent } from '../../store/contract.ts';
@@ -44,7 +44,7 @@ export function orderMember(id: string): string {
   return `${orderOrigin}/${id}`;
 }
 
-/** Approved, it waits for its intent, which makes it due. */
+/** Approved, it waits for its intent, whose end makes it due. */
 function dueOf({ id, status, expiresAtMs }: OrderRecord): DueEntry[] {
   if (status === 'pending_approval') return [{ member: orderMember(id), atMs: expiresAtMs }];
   return status === 'reserve_check' || isFinal(status) ? [{ member: orderMember(id), atMs: undefined }] : [];

@@ -1,4 +1,4 @@
-/** Finding tokens and orders for a caller. What does not exist, or not for its token, is 404: all alike. */
+/** Finding tokens and orders for a caller. An id that is unknown, or invisible to its token, gives the same 404. */
 import type { RequestContext } from '../../api/route.ts';
 import { mayUseConnection, noSuch } from '../../api/visibility.ts';
 import type { Balances } from '../../store/contract.ts';

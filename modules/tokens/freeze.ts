@@ -1,6 +1,6 @@
 /**
- * Freezing a token: nothing of it is minted, redeemed or transferred until it is unfrozen. What a chain has already
- * continues. Orders that are about to be signed are rejected, approved transfers wait.
+ * Freezes a token: until it is unfrozen, nothing is minted, redeemed or transferred. Transactions already on a chain continue.
+ * Orders about to be signed are rejected, approved transfers wait.
  */
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { Answer, RequestContext } from '../../api/route.ts';
@@ -11,7 +11,7 @@ import { findToken } from './find.ts';
 import type { TokenRecord } from './record.ts';
 import { tokenView } from './view.ts';
 
-/** Freezing what is frozen changes nothing, and so does unfreezing what is active. */
+/** Freezing a frozen token changes nothing, and neither does unfreezing an active one. */
 export async function setTokenFrozen(
   context: RequestContext,
   id: string,

@@ -27,7 +27,7 @@ export interface TokenDeps {
   readonly driver: IntentQueue;
 }
 
-/** The most that an account of the chain can hold has as many digits. */
+/** The digits of the largest amount that an account of the chain can hold. */
 const unitDigitsMax = 42;
 
 /** Throws ServiceError, ProviderRejected, ProviderUnavailable. */
@@ -117,7 +117,7 @@ function termsOf({ symbol, name, network, decimals, supply_cap: cap }: Static<ty
   return { symbol, name, network, decimals, contract: null, supplyCap: units.toString() };
 }
 
-/** Throws ServiceError 409. Of two at the same time one is refused by the store, and reads again. */
+/** Throws ServiceError 409. Of two concurrent requests the store refuses one, which reads again. */
 async function assertSymbolFree({ store, tenant }: RequestContext, symbol: string): Promise<void> {
   const taken = assetOf(symbol) ?? (await store.read(tenant, tokenAssetType, tokenAssetId(symbol)));
   if (taken === undefined) return;

@@ -1,7 +1,7 @@
 /**
- * Every way of an order from one version to the next, as pure functions. Each answers with the record as it was and every
- * status that it passes; all of them are written in one change, one version above the last. The table in states.ts allows
- * each step, or the function throws: callers have checked before.
+ * Every transition of an order from one version to the next, as pure functions. Each returns the earlier record and every
+ * status on the way; one change writes all of them, as the next version. If the table in states.ts does not allow a step, the
+ * function throws: callers check before.
  */
 import { approversOf, type Verdict, type Vote } from '../../custody/intents/public.ts';
 import type { Failure, OrderRecord, ReserveCheck } from './record.ts';
@@ -10,7 +10,7 @@ import { mayFollow, type OrderStatus } from './states.ts';
 export interface OrderMove {
   /** undefined: the order is new. */
   readonly before: OrderRecord | undefined;
-  /** At least one; the last is what is stored. */
+  /** At least one; the last one is stored. */
   readonly passed: readonly OrderRecord[];
 }
 
@@ -34,7 +34,7 @@ export function lastOrder({ passed }: OrderMove): OrderRecord {
   return passed[passed.length - 1]!;
 }
 
-/** created → what compliance, risk and policy say of its transaction. */
+/** created → the decision of compliance, risk and policy on its transaction. */
 export function openOrder(draft: OrderDraft, verdict: Verdict, nowMs: number): OrderMove {
   const pending = verdict.kind === 'pendingApproval' ? verdict : undefined;
   const created: OrderRecord = {
@@ -83,7 +83,7 @@ export function beginOrder(record: OrderRecord, reserveCheck: ReserveCheck, nowM
   return { before: record, passed: [enter(next(record, { reserveCheck }, nowMs), 'processing', null, nowMs)] };
 }
 
-/** Nothing of it was signed, and nothing will be. `check`: what was found, where the reserve is the reason. */
+/** Nothing was signed, and nothing will be. `check`: the findings, if the reserve is the reason. */
 export function rejectOrder(
   record: OrderRecord,
   subStatus: string,

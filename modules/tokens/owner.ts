@@ -1,7 +1,7 @@
 /**
- * What tokens decide at the moment when the signing of an order's intent begins: cap and reserve are checked, and what the
- * check has read holds in the commit that begins it, which also sets the reserve aside until the order is over. So no two
- * orders lean on the same part of cap or reserve, and a refused order has signed nothing.
+ * The decision of tokens when the signing of an order's intent begins: it checks cap and reserve, and the commit that begins
+ * signing guards the checked values and reserves the backing until the order ends. So no two orders use the same part of cap or
+ * reserve, and a refused order has signed nothing.
  */
 import type { IntentOwner, SigningLeave } from '../../custody/intents/public.ts';
 import { merge } from '../../store/changes.ts';
@@ -45,7 +45,7 @@ export function orderOwner(store: TenantStore): IntentOwner {
   };
 }
 
-/** The mint's part of the cap. Nothing else may have been taken since: the reserve was checked against what is left. */
+/** The mint's part of the cap. No other order may have used the cap since: the reserve check used the remaining amount. */
 function taking({ tokenId: walletId, asset, units }: OrderRecord, left: bigint) {
   return {
     guards: [{ kind: 'available', walletId, asset, min: left, max: undefined } as const],

@@ -1,7 +1,7 @@
 /**
- * Placing an order: its transaction is evaluated at once, under the id that its intent will have. Allowed, the order waits
- * in `reserve_check` with its intent beside it, made in the same change; the check itself comes when the intent's signing
- * begins (owner.ts).
+ * Places an order: evaluates its transaction at once, under the id of its future intent. If allowed, the order waits in
+ * `reserve_check` with its intent, created in the same change; the check itself happens when the intent's signing begins
+ * (owner.ts).
  */
 import type { Static } from 'typebox';
 import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
@@ -127,7 +127,7 @@ async function place(
     body: orderView(order),
     headers: { location: `/v1/tokens/${token.id}/orders/${id}` },
     change: merge(evaluation.change, opening?.change ?? {}, orderChange(context, move), {
-      // A token that was frozen since takes no orders.
+      // A token that was frozen meanwhile accepts no orders.
       guards: [{ kind: 'version', id: token.id, version: token.version }],
     }),
     onRefusal: refuseIntent,

@@ -1,7 +1,7 @@
 /**
- * Tokens and their orders as the store keeps them. What may still be minted stands in the ledger, under the token's id
- * and symbol: `available` is neither in circulation nor on its way there, `reserved` is being minted. Both begin as the
- * cap and nothing, so the ledger itself keeps the supply between zero and the cap.
+ * Tokens and their orders as stored. The ledger holds the mintable amount, under the token's id and symbol: `available` is
+ * neither in circulation nor being minted, `reserved` is being minted. They begin as the cap and 0, so the ledger itself keeps
+ * the supply between zero and the cap.
  */
 import type { MetadataValue } from '../../api/metadata.ts';
 import type { IntentDraft, Vote } from '../../custody/intents/public.ts';
@@ -16,12 +16,12 @@ export type TokenStatus = (typeof tokenStatuses)[number];
 export interface TokenRecord extends Versioned, TokenTerms {
   readonly status: TokenStatus;
   readonly issuerWalletId: string;
-  /** Of the issuer's wallet. */
+  /** The connection of the issuer's wallet. */
   readonly connectionId: string;
   readonly provider: ProviderKind;
   /** The transaction that deploys its contract. */
   readonly intentId: string;
-  /** Why it was never deployed. */
+  /** The reason why it was never deployed. */
   readonly error: Failure | null;
   readonly freezeReason: string | null;
   readonly metadata: MetadataValue;
@@ -41,12 +41,12 @@ export const tokenType: RecordType<TokenRecord> = {
   indices: ({ connectionId, status }) => ['tokens', `tokens:status:${status}`, `tokens:connection:${connectionId}`],
 };
 
-/** What backs a token: one unit of the reserve asset for each unit of the token. */
+/** The backing of a token: one unit of the reserve asset for each unit of the token. */
 export type Reserve =
   | { readonly type: 'wallet'; readonly walletId: string; readonly asset: string; readonly decimals: number }
   | {
       readonly type: 'attestation';
-      /** What the attestor calls it. */
+      /** The attestor's reference. */
       readonly reference: string;
       readonly asset: string;
       readonly decimals: number;
@@ -55,7 +55,7 @@ export type Reserve =
       readonly expiresAtMs: number;
     };
 
-/** What the check of the reserve has found, in smallest units of the reserve asset. */
+/** The result of the reserve check, in smallest units of the reserve asset. */
 export interface ReserveCheck {
   readonly requiredUnits: string;
   readonly heldUnits: string;
@@ -68,7 +68,7 @@ export type OrderKind = (typeof orderKinds)[number];
 export interface OrderRecord extends Versioned {
   readonly kind: OrderKind;
   readonly tokenId: string;
-  /** Of the token's issuer. */
+  /** The connection of the token's issuer. */
   readonly connectionId: string;
   readonly provider: ProviderKind;
   readonly status: OrderStatus;
@@ -80,7 +80,7 @@ export interface OrderRecord extends Versioned {
   readonly units: string;
   readonly reserve: Reserve;
   readonly reserveCheck: ReserveCheck | null;
-  /** Its transaction as it was decided, made an intent when the order is approved: one order, one intent id. */
+  /** Its transaction as decided; it becomes an intent when the order is approved: one order, one intent id. */
   readonly draft: IntentDraft;
   readonly initiator: string;
   readonly approvals: readonly Vote[];
@@ -96,7 +96,7 @@ export interface OrderRecord extends Versioned {
   }[];
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
-  /** Past it an order that awaits approval is rejected. */
+  /** After it an order that awaits approval is rejected. */
   readonly expiresAtMs: number;
 }
 
@@ -115,7 +115,7 @@ export function openOrdersIndex(tokenId: string): string {
   return `token_orders:open:${tokenId}`;
 }
 
-/** What is left to mint, what is being minted, and what is in circulation: smallest units. */
+/** The amounts left to mint, being minted, and in circulation: smallest units. */
 export interface Supply {
   readonly left: bigint;
   readonly minting: bigint;
@@ -131,7 +131,7 @@ export function supplyOf({ id, symbol, status, supplyCap }: TokenRecord, balance
   return { left, minting, circulating };
 }
 
-/** The intent of a token or an order: the same UUID under another prefix. */
+/** The intent id of a token or an order: the same UUID under another prefix. */
 export function intentIdOf(id: string): string {
   return `txi_${id.slice(id.indexOf('_') + 1)}`;
 }

@@ -1,7 +1,7 @@
 /**
- * The token that a reserve backs, and what its wallet sets aside while orders of that token are processed. A reserve backs one
- * token at a time: another one takes it over when nothing of the first is in circulation or being minted. From the commit that
- * begins the signing until the order is over, nothing that the order's check has counted can leave the wallet.
+ * The token that a reserve backs, and the amount that its wallet reserves while orders of that token are processed. A reserve
+ * backs one token at a time: another token may take it over when nothing of the first is in circulation or being minted. From
+ * the commit that begins signing until the order is over, the amount counted by the order's check cannot leave the wallet.
  */
 import { createHash } from 'node:crypto';
 import { create, update } from '../../store/changes.ts';
@@ -13,7 +13,7 @@ export interface ReserveHold extends Versioned {
   readonly tokenId: string;
   /** Its orders that are `processing` and name this reserve. */
   readonly processing: number;
-  /** Set aside for them in the wallet, smallest units of the asset; 0 of an attestation. */
+  /** The amount reserved for them in the wallet, smallest units of the asset; 0 for an attestation. */
   readonly heldUnits: string;
 }
 
@@ -21,11 +21,11 @@ const reserveHoldType: RecordType<ReserveHold> = { name: 'token_reserve', status
 
 export interface FoundHold {
   readonly record: ReserveHold | undefined;
-  /** Set aside for this token. */
+  /** The amount reserved for this token. */
   readonly heldUnits: bigint;
   /** Another token that the reserve backs. */
   readonly takenBy: TokenRecord | undefined;
-  /** Keeps a takeover true until the commit. */
+  /** Guards that no order invalidates a takeover before the commit. */
   readonly guards: NonNullable<Change['guards']>;
 }
 
@@ -46,7 +46,7 @@ export async function findHold(
   return { ...free, guards: [{ kind: 'available', walletId, asset, min: BigInt(supplyCap), max: undefined }] };
 }
 
-/** One more order is processed, for which the reserve must hold so much. */
+/** Adds one processed order, for which the reserve must hold this amount. */
 export function holding(found: FoundHold, { tokenId, reserve }: OrderRecord, requiredUnits: bigint): Change {
   const { record, heldUnits, guards } = found;
   const isWallet = reserve.type === 'wallet';
@@ -56,7 +56,7 @@ export function holding(found: FoundHold, { tokenId, reserve }: OrderRecord, req
   return { guards, ...writing(record, after, reserve, units - heldUnits) };
 }
 
-/** One of them is over. With the last one everything that was set aside is available again. */
+/** Removes one finished order. With the last one the whole reserved amount is available again. */
 export async function releasing(
   store: TenantStore,
   tenant: string,

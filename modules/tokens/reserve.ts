@@ -1,7 +1,7 @@
 /**
- * Reserves: what a caller names, and whether it covers an order at the moment when its signing begins. A mint needs as
- * much as all that is in circulation, being minted, and of this order together; a redemption needs its own amount, which
- * is to be paid out. One unit of the reserve asset backs one unit of the token, whatever decimals both have.
+ * Reserves: parses a caller's reserve, and checks whether it covers an order when its signing begins. A mint needs the sum of
+ * all units in circulation, being minted, and of this order; a redemption needs its own amount, which will be paid out. One
+ * unit of the reserve asset backs one unit of the token, whatever decimals both have.
  */
 import type { Static } from 'typebox';
 import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
@@ -58,7 +58,7 @@ export async function readReserve(context: RequestContext, token: string, refere
 }
 
 export type Checked =
-  /** `change` keeps it true: guards until the commit, and what it sets aside until the order is over. */
+  /** `change` keeps it true: guards until the commit, and the reserved amount until the order is over. */
   | { readonly kind: 'covered'; readonly check: ReserveCheck; readonly change: Change }
   | {
       readonly kind: 'refused';

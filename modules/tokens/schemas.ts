@@ -1,4 +1,4 @@
-/** What the routes of token operations take and give. docs/tokens.md shows the same. */
+/** The requests and answers of the routes of token operations. docs/tokens.md shows the same. */
 import Type from 'typebox';
 import { Metadata } from '../../api/metadata.ts';
 import { createdQuery } from '../../api/pages.ts';
@@ -35,7 +35,7 @@ const Failure = Nullable(Closed({ code: Type.String(), message: Type.String() })
 const Decimal = (description: string) => Type.String({ description, examples: ['1250.5'] });
 const Policy = Type.Optional(Name);
 
-/** As events show it: its supply changes beside it. */
+/** The form of events, without the supply, which changes separately. */
 export const tokenFields = {
   id: Id('tkn'),
   status: OneOf(tokenStatuses, {

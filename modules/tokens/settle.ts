@@ -1,7 +1,6 @@
 /**
- * Jobs that follow intents to their end: a token is deployed or failed, an order completed or failed. They fall due in the
- * commit that ends the intent, and each ends in one commit under compare-and-set, so that they may be repeated, and be
- * cut off anywhere.
+ * Jobs at the end of an intent: a token is deployed or failed, an order completed or failed. The commit that ends the intent
+ * makes them due, and each ends in one commit under compare-and-set, so they may be repeated and interrupted anywhere.
  */
 import type { Ports } from '../../actors/contract.ts';
 import type { Reporter } from '../../api/event.ts';
@@ -31,7 +30,7 @@ interface JobDeps extends Pick<Ports, 'clock' | 'random'> {
 
 type Job = (tenant: string, member: string) => Promise<void>;
 
-/** By the prefix of their members, for the driver of intents. */
+/** The jobs by the prefix of their members, for the driver of intents. */
 export function tokenJobs(deps: JobDeps): readonly (readonly [string, Job])[] {
   return [
     [`${tokenOrigin}/`, (tenant, member) => settle(deps, tenant, member, deployment)],
@@ -39,12 +38,12 @@ export function tokenJobs(deps: JobDeps): readonly (readonly [string, Job])[] {
   ];
 }
 
-/** How often a change is decided again because what it was decided on has changed. */
+/** The most retries of a change after a conflict. */
 const conflictRetriesMax = 20;
 
 type Decide = (store: TenantStore, tenant: string, id: string, reporter: Reporter) => Promise<Change>;
 
-/** Throws StoreUnavailable: then the lease brings the job back. */
+/** Throws StoreUnavailable: then the lease makes the job due again. */
 async function settle(
   { store, clock, random }: JobDeps,
   tenant: string,
@@ -116,7 +115,7 @@ const orderEnd: Decide = async (store, tenant, id, reporter) => {
     : merge(failed, released);
 };
 
-/** What is minted is in circulation; what is burnt may be minted again. */
+/** Minted units are in circulation; burnt units may be minted again. */
 function completedEntry({ kind, tokenId: walletId, asset, units }: OrderRecord): LedgerEntry {
   const moved = BigInt(units);
   return kind === 'mint'

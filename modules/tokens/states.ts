@@ -1,5 +1,5 @@
 /**
- * The states of a token order and their transitions, in one table. docs/tokens.md shows it. A state without followers is
+ * The states of a token order and their transitions, in one table. docs/tokens.md shows it. A state without successors is
  * final.
  */
 export const orderStatuses = [

@@ -11,7 +11,7 @@ export function tokenView(token: TokenRecord, balances: Balances) {
   return { ...tokenFacts(token), supply: text(circulating), minting: text(minting), available_to_mint: text(left) };
 }
 
-/** Without the supply, which changes beside the record: as events show it. */
+/** Without the supply, which changes separately: the form in events. */
 export function tokenFacts(token: TokenRecord) {
   const { id, symbol, name, network, decimals, supplyCap, contract } = token;
   return {

@@ -1,4 +1,4 @@
-/** Who asked for something that is done later, in the background: as much of a principal as is stored. */
+/** The initiator of work that runs later in the background: the stored part of a principal. */
 import type { Principal } from '../../api/principal.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 
@@ -13,7 +13,7 @@ export function actorFrom({ tenant, environment, tokenId, actorId }: Principal):
   return { tenant, environment, tokenId, actorId };
 }
 
-/** Strategies belong to a whole tenant, so their actors see all of it; scopes were checked when they asked. */
+/** Strategies belong to a whole tenant, so their actors see all of it; their requests already checked scopes. */
 export function principalFrom(actor: Actor): Principal {
   return { ...actor, scopes: new Set(), providerConnectionIds: undefined };
 }

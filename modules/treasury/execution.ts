@@ -1,18 +1,18 @@
 /**
- * Carries out a plan, one trade after the other, as due work of any gateway:
+ * Carries out a plan, one trade after another, as due work of any gateway:
  *
  *     planned → paying      a transfer from the strategy's wallet to the venue account
- *     paying → exchanging   it is completed: the money is at the venue
+ *     paying → exchanging   the transfer is completed: the money is at the venue
  *     exchanging → returning  the venue has exchanged all, a part or nothing; one or two transfers return the result
- *     exchanging → failed     what was to be sold has left the venue account meanwhile
+ *     exchanging → failed     the amount to sell has left the venue account meanwhile
  *     returning → completed, failed
  *
- * A venue that is silent beyond the strategy's deadline makes the trade overdue: the plan continues without it and ends as failed.
- * The trade itself is still asked for, less often, so that what the venue did after all is booked and brought back.
+ * A venue that is silent beyond the strategy's deadline makes the trade overdue: the plan continues without it and ends as
+ * failed. The gateway still asks for the trade, less often, to book and bring back what the venue did after all.
  *
  * Every step is one change under compare-and-set of the plan: with the transfer that it opens, whose id follows from plan,
- * trade and leg, or with the exchange in the venue account's balances. So a step that is cut off happened or did not, and of
- * two gateways one wins. Transfers are ordinary intents: compliance, risk and the tenant's policies decide on each, and one
+ * trade and leg, or with the exchange in the venue account's balances. So an interrupted step happened or did not, and of
+ * two gateways only one wins. Transfers are ordinary intents: compliance, risk and the tenant's policies decide on each, and one
  * that waits for approvals is waited for.
  */
 
@@ -53,9 +53,9 @@ export interface ExecutionDeps {
   readonly accounts: VenueAccountDeps;
 }
 
-/** How often transfers under way, and a venue that does not answer, are looked at. */
+/** The interval of polling pending transfers, and a venue that does not answer. */
 const lookEveryMs = 500;
-/** How often a venue is asked for an overdue trade, and for how long: shorter than it remembers orders. */
+/** The interval and duration of polling a venue for an overdue trade: shorter than the venue stores orders. */
 const overdueEveryMs = 60_000;
 const overdueMaxMs = 28 * 24 * 3_600_000;
 
@@ -74,7 +74,7 @@ export async function executePlan(deps: ExecutionDeps, tenant: string, member: s
   }
 }
 
-/** What a step came to: there is more to do, or nothing for now. */
+/** The result of a step: more to do, or nothing for now. */
 type Again = 'more' | 'wait';
 
 class PlanStep {
@@ -111,7 +111,7 @@ class PlanStep {
     const context = this.#context('pay');
     const venue = await this.#venueWallet(asset);
     const bought = await this.#venueWallet(trade.buy.asset);
-    // What comes to a wallet that cannot pay stays there.
+    // Funds in a wallet that cannot pay stay there.
     const unfit = [venue, bought].find(({ status }) => status !== 'active');
     if (unfit !== undefined) return this.#move({ status: 'failed', reason: `venue_account_${unfit.status}` });
     try {
@@ -180,7 +180,7 @@ class PlanStep {
     });
   }
 
-  /** In the venue's own books, once our ledger has it: an exchange that the ledger refused never happened. */
+  /** Books the exchange at the venue after our ledger has it: an exchange that the ledger refused never happened. */
   async #settle({ sell, buy, soldUnits, boughtUnits }: TradeRecord): Promise<void> {
     const from = await this.#venueWallet(sell.asset);
     const to = await this.#venueWallet(buy.asset);
@@ -193,7 +193,7 @@ class PlanStep {
     });
   }
 
-  /** First what was bought, then what was not sold. */
+  /** Brings back first the bought amount, then the unsold rest. */
   async #bringBack(trade: TradeRecord): Promise<Again> {
     const left = BigInt(trade.sell.units) - BigInt(trade.soldUnits!);
     const legs = [
@@ -215,7 +215,7 @@ class PlanStep {
       const venue = await this.#venueWallet(next.asset);
       const wallet = await this.#deps.intents.store.read(this.#tenant, walletType, next.walletId);
       const to = wallet?.addresses.find((each) => each.network === network)?.address;
-      // An archived wallet could never pay it out again: it stays in the venue account.
+      // An archived wallet could never pay it out again, so it stays in the venue account.
       if (to === undefined || wallet?.status === 'archived') {
         return this.#move({
           status: 'failed',
@@ -249,7 +249,7 @@ class PlanStep {
     return 'more';
   }
 
-  /** Opens a transfer together with the plan's next version. One that is refused outright fails the trade. */
+  /** Opens a transfer together with the plan's next version. An immediate refusal fails the trade. */
   async #open(context: RequestContext, leg: Leg, trade: TradeRecord, patch: Partial<TradeRecord>): Promise<Again> {
     const { intents, driver } = this.#deps;
     const strategy = await this.#strategy();
@@ -283,7 +283,7 @@ class PlanStep {
     }
   }
 
-  /** A provider or a store that does not answer is asked again; anything else will not get better. */
+  /** Retries when a provider or a store does not answer; any other error is final. */
   #refused(trade: TradeRecord, error: ServiceError): Promise<Again> {
     if (error.kind === 'internalError') throw error;
     if (error.kind === 'unavailable') return this.#wait(trade, 'provider_unavailable');
@@ -296,7 +296,7 @@ class PlanStep {
     return (await this.#commit(patch, and)) === 'committed' ? 'more' : 'wait';
   }
 
-  /** Until the deadline the plan waits; then it continues without the trade, which is asked for until the venue has forgotten it. */
+  /** Until the deadline the plan waits; then it continues without the trade, and polls it until the venue drops it. */
   async #waitForVenue(trade: TradeRecord): Promise<Again> {
     const { venueDeadlineMs, overdue = false } = trade;
     const nowMs = this.#deps.intents.clock.nowMs();
@@ -313,7 +313,7 @@ class PlanStep {
     return this.#wait(trade, 'venue_silent', overdueEveryMs);
   }
 
-  /** Says once what is waited for. */
+  /** Records the reason for waiting, once. */
   async #wait(trade: TradeRecord, reason: string, againInMs = lookEveryMs): Promise<Again> {
     if (trade.reason !== reason) await this.#commit({ reason }, {}, againInMs);
     else {
@@ -371,7 +371,7 @@ class PlanStep {
     return { tenant: this.#tenant, nowMs, correlationId: this.#plan.id, traceparent: '' };
   }
 
-  /** The ids that a step makes follow from the plan's version, the trade and the step: a repeated step makes the same. */
+  /** The ids of a step derive from the plan's version, the trade and the step, so a repeated step makes the same ids. */
   #context(step: string): RequestContext {
     const { intents } = this.#deps;
     const { id, version, executor, asker, createdAtMs } = this.#plan;
@@ -396,7 +396,7 @@ function isOver({ status }: TradeRecord): boolean {
   return status === 'completed' || status === 'failed';
 }
 
-/** Its plan ends without it, and the venue is still asked. */
+/** The plan ends without this trade, but the gateway still polls the venue. */
 function isAwaited(trade: TradeRecord): boolean {
   return trade.overdue === true && !isOver(trade);
 }

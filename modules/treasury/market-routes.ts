@@ -1,4 +1,4 @@
-/** A sandbox's market: what the assets are worth and how the venue behaves, for the caller's own tenant. */
+/** A sandbox's market: the prices of the assets and the behaviour of the venue, for the caller's own tenant. */
 
 import type { Static } from 'typebox';
 import { type RequestContext, type Route, route } from '../../api/route.ts';

@@ -1,8 +1,8 @@
 /**
- * A plan as the store keeps it, and the tables of its states and of its trades'. docs/wallet-api.md shows both.
+ * A plan as stored, and the tables of its states and of its trades'. docs/wallet-api.md shows both.
  *
  * A trade moves both balances through transfers under the tenant's policies: one pays the venue account, which exchanges,
- * and one or two bring back what was bought and what was left. Whole numbers of any size are decimal strings.
+ * and one or two bring back the bought amount and the rest. Whole numbers of any size are decimal strings.
  */
 import type { VenueRefusal } from '../../providers/market/public.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
@@ -46,16 +46,16 @@ export interface TradeRecord {
   readonly cost: string;
   readonly bound: TradeBound;
   readonly status: TradeStatus;
-  /** Why it failed, or what it waits for; null: nothing to say. */
+  /** The reason why it failed or waits; null: none. */
   readonly reason: string | null;
   /** The transfers, in their order: to the venue account, then back from it. */
   readonly intentIds: readonly string[];
-  /** What the venue did. */
+  /** The units that the venue sold. */
   readonly soldUnits: string | null;
   readonly boughtUnits: string | null;
-  /** Why the venue exchanged nothing. */
+  /** The reason why the venue exchanged nothing. */
   readonly refusal: VenueRefusal | null;
-  /** Once the venue has not answered: how long the plan waits for it. */
+  /** The time that the plan waits for a venue that does not answer. */
   readonly venueDeadlineMs?: number;
   /** The venue was silent beyond it: the plan ends without this trade. */
   readonly overdue?: boolean;
@@ -75,20 +75,20 @@ export interface PlanRecord extends Versioned {
   readonly origin: 'request' | 'trigger' | 'proposal';
   readonly rationale: string | null;
   readonly asker: Actor;
-  /** Who had it executed. */
+  /** The actor who started its execution. */
   readonly executor: Actor | null;
   readonly prices: readonly PlanPrice[];
-  /** What the wallets could spend when the plan was made: it is stale when that has changed. */
+  /** The spendable balances when the plan was made; the plan is stale when they change. */
   readonly holdings: readonly { readonly walletId: string; readonly asset: string; readonly units: string }[];
   readonly positions: readonly PlanPosition[];
   readonly totalValue: string;
   readonly trades: readonly TradeRecord[];
   readonly skipped: readonly Skipped[];
-  /** Why there is no trade at all, e.g. "cooldown"; null otherwise. */
+  /** The reason for a plan without trades, e.g. "cooldown"; null otherwise. */
   readonly withheld: 'cooldown' | null;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
-  /** From then on it is stale. */
+  /** After this time it is stale. */
   readonly expiresAtMs: number;
 }
 
@@ -113,10 +113,10 @@ export const planType: RecordType<PlanRecord> = {
   ],
 };
 
-/** What the members of the due work of plans begin with; the plan's id follows. The end of a transfer makes its plan due. */
+/** The prefix of plans in the due work; the plan's id follows. The end of a transfer makes its plan due. */
 export const planPrefix = 'treasury-plan/';
 
-/** A plan's next version. Throws when the table of states does not allow it: that is our bug. */
+/** A plan's next version. Throws when the table of states does not allow it: that is a bug of signmesh. */
 export function nextPlan(before: PlanRecord, patch: Partial<PlanRecord>, nowMs: number): PlanRecord {
   const status = patch.status ?? before.status;
   if (status !== before.status && !planTransitions[before.status].includes(status)) {

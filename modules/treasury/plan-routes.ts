@@ -1,6 +1,6 @@
 /**
- * The routes of plans. Of a plan nothing changes but its status and its trades'. The strategy's autonomy says which callers may
- * execute it; a stale plan is not executed.
+ * The routes of plans. In a plan only its status and its trades' statuses change. The strategy's autonomy determines which
+ * callers may execute it; stale plans cannot be executed.
  */
 import Type, { type Static } from 'typebox';
 import { ServiceError } from '../../api/errors/service-error.ts';
@@ -35,7 +35,7 @@ const shared = { tag: 'AI treasury' } as const;
 const params = Closed({ id: PathId('id of the plan') });
 
 export interface PlanDeps extends PlanningDeps {
-  /** Something of this tenant is due now. Returns at once. */
+  /** Signals that work of this tenant is due now. Returns at once. */
   readonly wake: (tenant: string) => void;
 }
 
@@ -80,7 +80,7 @@ const rebalance = (deps: PlanDeps) =>
     },
   });
 
-/** A plan that is made, and what it becomes at once. */
+/** A new plan, and its immediate next state. */
 export function newPlan(
   deps: Pick<PlanDeps, 'wake'>,
   context: RequestContext,
@@ -269,7 +269,7 @@ function refusal(message: string, field: string, issue: string): ServiceError {
   return new ServiceError('conflict', message, { details: [{ field, issue, message }] });
 }
 
-/** The strategy executes this plan and no other. */
+/** The strategy executes only this plan. */
 function occupied(strategy: StrategyRecord, plan: PlanRecord, nowMs: number) {
   return update(strategyType, strategy, {
     ...strategy,
@@ -282,7 +282,7 @@ function occupied(strategy: StrategyRecord, plan: PlanRecord, nowMs: number) {
 
 type Proposed = NonNullable<Static<typeof RebalanceBody>['proposal']>['trades'];
 
-/** Throws ServiceError 400 for what cannot be read, 422 with every trade that the constraints do not allow. */
+/** Throws ServiceError 400 for malformed input, 422 with every trade that violates the constraints. */
 function proposedTrades(input: PlanInput, proposed: Proposed): PlannedTrades {
   const trades = proposed.map(({ sell, buy, amount }, index) => {
     for (const [side, asset] of Object.entries({ sell, buy })) {

@@ -1,10 +1,10 @@
 /**
  * The trades that bring a treasury back to its targets. Pure: the same input gives the same plan.
  *
- * Trades begin when at least one asset lies outside its band. Then the assets that are worth too much are sold for those that
- * are worth too little, the largest drift first, none beyond its target; assets inside their bands take part only as the other
- * side of a trade of one outside. So a trade never lets a drift grow, and there are fewer trades than pairs of holdings.
- * Each trade names the constraint that set its size, and what was left out is named with its reason.
+ * Trades begin when at least one asset is outside its band. Then the planner sells overweight assets for underweight ones, the
+ * largest drift first, none beyond its target; assets inside their bands are only the other side of a trade of an asset
+ * outside. So a trade never increases a drift, and there are fewer trades than pairs of holdings. Each trade names the
+ * constraint that set its size, and each omission its reason.
  */
 import {
   absolute,
@@ -30,7 +30,7 @@ export const tradeBounds = [
   'network_fee',
   'max_trade',
 ] as const;
-/** What set the size of a trade. */
+/** The constraint that set the size of a trade. */
 export type TradeBound = (typeof tradeBounds)[number];
 
 export const skipReasons = [
@@ -43,7 +43,7 @@ export const skipReasons = [
   'costs',
   'max_trades',
 ] as const;
-/** Why an asset outside its band, or a part of its drift, is not traded. */
+/** The reason why the plan omits an asset outside its band, or a part of its drift. */
 export type SkipReason = (typeof skipReasons)[number];
 
 export interface Constraints {
@@ -58,12 +58,14 @@ export interface Constraints {
   readonly maxCostBps: number;
 }
 
-/** What a trade costs, as the venue and the wallets' networks say. */
+/** What a trade costs, from the venue and the wallets' networks. */
 export interface Costs {
   readonly venueFeeBps: number;
-  /** What the venue's price is expected to be worse than the quote. */
+  /** The expected difference between the venue's price and the quote. */
   readonly slippageBps: number;
-  /** The most that a transfer of the asset out of the wallet costs, in the network's own coin; undefined: its provider takes none. */
+  /**
+   * The highest cost of a transfer of the asset out of the wallet, in the network's coin; undefined: its provider allows none.
+   */
   networkFee(asset: string, walletId: string): NetworkFee | undefined;
 }
 
@@ -74,12 +76,12 @@ export interface NetworkFee {
 
 export interface PlanInput {
   readonly targets: readonly Target[];
-  /** What the strategy's wallets can spend, in the order of the strategy's wallets; also of coins that pay fees alone. */
+  /** The spendable balances of the strategy's wallets, in their order; also of coins that only pay fees. */
   readonly holdings: readonly Holding[];
   readonly priced: ReadonlyMap<string, PricedAsset>;
   readonly constraints: Constraints;
   readonly costs: Costs;
-  /** Which wallet receives an asset; undefined: none of the strategy's wallets can hold it. */
+  /** The wallet that receives an asset; undefined: none of the strategy's wallets can hold it. */
   walletFor(asset: string): string | undefined;
 }
 
@@ -87,9 +89,9 @@ export interface Trade {
   readonly sell: { readonly asset: string; readonly walletId: string; readonly units: bigint };
   /** `units`: after the venue's fee and the expected slippage. */
   readonly buy: { readonly asset: string; readonly walletId: string; readonly units: bigint };
-  /** Of what is sold, at the plan's prices. */
+  /** Value of the sold amount, at the plan's prices. */
   readonly value: bigint;
-  /** Of the venue's fee, the expected slippage, and the network's fee where its coin has a price. */
+  /** The venue's fee, the expected slippage, and the network's fee if its coin has a price. */
   readonly cost: bigint;
   readonly bound: TradeBound;
 }
@@ -113,17 +115,17 @@ export interface ProposedTrade {
   readonly units: bigint;
 }
 
-/** Why a proposed trade is not in the plan. `index`: its place in the proposal. */
+/** The reason why the plan omits a proposed trade. `index`: its position in the proposal. */
 export interface Objection {
   readonly index: number;
   readonly constraint: TradeBound | SkipReason | 'wrong_side';
-  /** The most that could be sold in its place; zero: nothing. */
+  /** The largest permitted amount to sell instead; zero: nothing. */
   readonly unitsMax: bigint;
 }
 
 /**
- * The plan that a proposal asks for, under the same constraints as the planner's own, trade by trade in the proposal's order;
- * what does not hold to them is objected to and left out. Throws RangeError when an asset of the targets has no price.
+ * The plan for a proposal, under the same constraints as the planner's own, trade by trade in the proposal's order; it omits
+ * trades that violate them, with an objection. Throws RangeError when an asset of the targets has no price.
  */
 export function planProposal(
   input: PlanInput,
@@ -145,13 +147,13 @@ export function planTrades(input: PlanInput): PlannedTrades {
   return { before, ...new Planning(input, before).run() };
 }
 
-/** How much of a side is left to trade. */
+/** The amount of a side that is left to trade. */
 interface Side {
   readonly position: Position;
   value: bigint;
 }
 
-/** A trade at the size that its constraints allow, or why there is none. */
+/** A trade at the size that its constraints allow, or the reason for none. */
 type Sized =
   | { readonly trade: Trade; readonly fee: NetworkFee }
   | { readonly skip: SkipReason; readonly asset: string };
@@ -274,7 +276,7 @@ class Planning {
     };
   }
 
-  /** The floor is over all wallets. */
+  /** The floor applies to the sum of all wallets. */
   #floorLimit(asset: string): (readonly [TradeBound, bigint])[] {
     const { cashFloor } = this.#input.constraints;
     if (cashFloor?.asset !== asset) return [];
@@ -297,7 +299,7 @@ class Planning {
 
   #spend(walletId: string, asset: string, units: bigint): void {
     const index = this.#left.findIndex((held) => held.walletId === walletId && held.asset === asset);
-    // Of an asset that the strategy does not list, e.g. a network's coin that pays fees alone, nothing is planned.
+    // Plans nothing for an unlisted asset, e.g. a network's coin that only pays fees.
     if (index === -1) return;
     const held = this.#left[index]!;
     this.#left[index] = { ...held, units: held.units - units };

@@ -1,4 +1,4 @@
-/** GET /v1/treasury/positions: what each strategy's wallets hold, and how far that lies from its targets. */
+/** GET /v1/treasury/positions: the holdings of each strategy's wallets, and their distance from its targets. */
 import Type from 'typebox';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { listBody, readPage } from '../../api/pages.ts';

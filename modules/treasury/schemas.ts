@@ -1,4 +1,4 @@
-/** What the routes of the treasury take and give. docs/wallet-api.md shows the same. */
+/** The requests and answers of the routes of the treasury. docs/wallet-api.md shows the same. */
 
 import Type from 'typebox';
 import { Closed, DecimalText, Id, Lines, Name, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';

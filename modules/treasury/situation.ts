@@ -1,4 +1,4 @@
-/** From a strategy and the world as it is to a plan: what its wallets can spend, what that is worth, and the trades. */
+/** Computes a plan from a strategy and the present state: the spendable balances, their value, and the trades. */
 
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { RequestContext } from '../../api/route.ts';
@@ -22,15 +22,15 @@ export interface PlanningDeps {
   readonly adapters: ReadonlyMap<ProviderKind, ProviderAdapter>;
 }
 
-/** What a strategy's wallets can spend, and what that is worth. */
+/** The spendable balances of a strategy's wallets, and their value. */
 export interface Situation {
   readonly wallets: readonly WalletRecord[];
-  /** Also of coins that pay fees alone. */
+  /** Also coins that only pay fees. */
   readonly holdings: readonly Holding[];
   readonly quotes: readonly PriceQuote[];
 }
 
-/** Throws ServiceError 409 when a price is missing or too old: nothing is valued on a guess. */
+/** Throws ServiceError 409 when a price is missing or too old: no value rests on a guess. */
 export async function situationOf(
   { prices }: Pick<PlanningDeps, 'prices'>,
   context: RequestContext,
@@ -53,8 +53,8 @@ export async function situationOf(
 }
 
 /**
- * What a plan is made from, with the wallets' providers' own quotes for transfers out. Throws ServiceError 503 while a provider
- * gives none.
+ * The inputs of a plan, with the providers' quotes for transfers out of the wallets. Throws ServiceError 503 while a provider
+ * gives no quote.
  */
 export async function planInputOf(
   deps: Pick<PlanningDeps, 'venue' | 'adapters'>,
@@ -96,8 +96,8 @@ export async function planInputOf(
 }
 
 /**
- * The most that a transfer of all of it costs; undefined: the provider refuses one. Its destination is the wallet's own address,
- * because planning makes no venue account.
+ * The highest cost of a transfer of the whole balance; undefined: the provider refuses one. Its destination is the wallet's own
+ * address, because planning creates no venue account.
  */
 async function feeOf(
   deps: Pick<PlanningDeps, 'adapters'>,
@@ -154,7 +154,7 @@ function noPrice(asset: string, issue: string, message: string): ServiceError {
   return new ServiceError('conflict', message, { details: [{ field: `prices.${asset}`, issue, message }] });
 }
 
-/** Of a strategy as it is now. */
+/** The positions of a strategy's present version. */
 export function positionsNow(terms: StrategyTerms, { holdings, quotes }: Situation): Positions {
   return positionsOf(terms.targets, holdings, pricesOf(quotes), cashFloorOf(terms));
 }
@@ -203,7 +203,7 @@ export function planPosition(position: Positions['positions'][number]): PlanPosi
 }
 
 function tradeFrom({ sell, buy, value, cost, bound }: Trade, { constraints }: StrategyTerms): TradeRecord {
-  // The price may move against the trade as far as a plan stays good.
+  // The price may move against the trade by the plan's tolerance.
   const unitsMin = (buy.units * (bpsAll - BigInt(constraints.priceToleranceBps))) / bpsAll;
   return {
     sell: { ...sell, units: String(sell.units) },
@@ -226,7 +226,7 @@ export interface Staleness {
   readonly message: string;
 }
 
-/** What has moved since the plan was made; empty: it is as good as new. */
+/** The changes that make the plan stale; empty: it is not stale. */
 export async function stalenessOf(
   { prices }: Pick<PlanningDeps, 'prices'>,
   context: RequestContext,

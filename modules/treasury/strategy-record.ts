@@ -1,5 +1,5 @@
 /**
- * A strategy as the store keeps it: its terms in every version, the newest last, and what it is doing. Versions never
+ * A strategy as stored: its terms in every version, the newest last, and its activity. Versions never
  * change; whole numbers of any size are decimal strings.
  */
 
@@ -9,7 +9,7 @@ import type { Actor } from './actor.ts';
 export const autonomyLevels = ['advisory', 'human_approval', 'within_policy'] as const;
 /**
  * `advisory`: plans are never executed. `human_approval`: another person than the one who asked for a plan executes it.
- * `within_policy`: any caller with the scope executes it; each transfer still needs what the policies ask.
+ * `within_policy`: any caller with the scope executes it; each transfer still needs the policies' approval.
  */
 export type Autonomy = (typeof autonomyLevels)[number];
 
@@ -19,10 +19,10 @@ export type TriggerKind = (typeof triggerKinds)[number];
 export interface StrategyTerms {
   readonly strategyVersion: number;
   readonly name: string;
-  /** In this order they pay; the first on an asset's network receives it. */
+  /** The order in which they pay; the first on an asset's network receives it. */
   readonly walletIds: readonly string[];
   readonly targets: readonly { readonly asset: string; readonly weightBps: number; readonly bandBps: number }[];
-  /** `interval`: a plan every so often; `drift`: looked at every so often, and a plan when an asset is outside its band. */
+  /** `interval`: a plan in each interval; `drift`: a check in each interval, and a plan when an asset is outside its band. */
   readonly trigger: { readonly kind: TriggerKind; readonly everyS: number };
   readonly constraints: {
     /** 10⁻⁸ US dollars. */
@@ -36,7 +36,7 @@ export interface StrategyTerms {
     readonly cooldownS: number;
     /** A plan is stale when a price has moved by more. */
     readonly priceToleranceBps: number;
-    /** Prices that are older are not planned with. */
+    /** The planner does not use older prices. */
     readonly priceAgeMaxS: number;
     /** A plan is stale this long after it was made. */
     readonly planTtlS: number;
@@ -44,9 +44,9 @@ export interface StrategyTerms {
     readonly venueDeadlineS?: number;
   };
   readonly autonomy: Autonomy;
-  /** Name of a policy that its transfers are decided by too, or null. */
+  /** Name of a policy that also decides its transfers, or null. */
   readonly policy: string | null;
-  /** Who made this version; its own plans are asked for in this name. */
+  /** The author of this version; its own plans run in this name. */
   readonly author: Actor;
   readonly createdAtMs: number;
 }
@@ -55,7 +55,7 @@ export interface StrategyRecord extends Versioned {
   readonly status: 'active' | 'archived';
   /** At least one, in order. */
   readonly versions: readonly StrategyTerms[];
-  /** The plan that is being executed: one at a time. */
+  /** The plan in execution: one at a time. */
   readonly executingPlanId: string | null;
   readonly lastExecutedAtMs: number | null;
   readonly createdAtMs: number;
@@ -68,7 +68,7 @@ export const strategyType: RecordType<StrategyRecord> = {
   indices: ({ status }) => ['treasury:strategies', `treasury:strategies:status:${status}`],
 };
 
-/** Versions of one strategy, at most: a strategy is read whole. */
+/** Versions of one strategy, at most: a read loads the whole strategy. */
 export const versionsMax = 100;
 
 const venueDeadlineDefaultS = 600;
@@ -81,5 +81,5 @@ export function termsOf({ versions }: StrategyRecord): StrategyTerms {
   return versions.at(-1)!;
 }
 
-/** What the members of the due work of triggers begin with; the strategy's id follows. */
+/** The prefix of triggers in the due work; the strategy's id follows. */
 export const triggerPrefix = 'treasury-trigger/';

@@ -1,4 +1,4 @@
-/** The routes of strategies, and how a body becomes the terms of a version. */
+/** The routes of strategies, and the conversion of a body to the terms of a version. */
 
 import type { Static } from 'typebox';
 import Type from 'typebox';
@@ -206,7 +206,7 @@ export function strategyEvent(context: RequestContext, happening: string, strate
   });
 }
 
-/** When its trigger is looked at next; an archived or a manual one has none. */
+/** The time of its trigger's next check; an archived or a manual strategy has none. */
 export function triggerDue(strategy: StrategyRecord, nowMs: number): DueEntry {
   const { trigger } = termsOf(strategy);
   const isOff = strategy.status === 'archived' || trigger.kind === 'manual';
@@ -230,7 +230,7 @@ function changed(
 
 const usdOne = 10n ** 8n;
 
-/** Throws ServiceError 400 with every fault of the targets, 404 for a wallet that is not there. */
+/** Throws ServiceError 400 with every fault of the targets, 404 for an unknown wallet. */
 async function termsFrom(
   { policyExists }: StrategyDeps,
   context: RequestContext,
@@ -238,7 +238,7 @@ async function termsFrom(
   strategyVersion: number,
 ): Promise<StrategyTerms> {
   const { constraints = {}, trigger = { kind: 'manual' } } = body;
-  // Plans of this autonomy are executed without a second person: giving it is an approval of all of them.
+  // Plans of this autonomy run without a second person, so setting it approves all of them.
   if (body.autonomy === 'within_policy' && !context.principal.scopes.has('intents:approve')) {
     throw new ServiceError('insufficientScope', 'autonomy within_policy needs the scope intents:approve', {
       details: [{ field: 'autonomy', issue: 'insufficient_scope', message: 'needs the scope intents:approve' }],

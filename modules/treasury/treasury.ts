@@ -1,6 +1,6 @@
 /**
  * The AI treasury: strategies, positions, plans and their execution. "AI" names the proposer of trades: the planner here
- * computes them, and a model's come in as a `proposal`, held to the same constraints. No model is called.
+ * computes them, and a model sends its trades as a `proposal`, under the same constraints. This module calls no model.
  */
 
 import type { Route } from '../../api/route.ts';
@@ -18,7 +18,7 @@ import type { VenueAccountDeps } from './venue-account.ts';
 
 export interface TreasuryDeps extends StrategyDeps, Pick<PlanDeps, 'wake' | 'adapters' | 'venue'> {
   readonly market: SimulatedPrices;
-  /** In a sandbox alone prices can be set. */
+  /** Only a sandbox can set prices. */
   readonly isSandbox: boolean;
 }
 

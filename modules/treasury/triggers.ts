@@ -1,4 +1,4 @@
-/** Plans that come by themselves: the due work of strategies whose trigger is `interval` or `drift`. */
+/** Automatic plans: the due work of strategies whose trigger is `interval` or `drift`. */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
@@ -20,8 +20,8 @@ export interface TriggerDeps extends PlanningDeps, Pick<PlanDeps, 'wake'> {
 }
 
 /**
- * One look at a strategy. A plan is made when there is a trade to make; it goes as far as the strategy's autonomy allows, in the
- * name of the version's author. Throws StoreUnavailable: then it is due again.
+ * One check of a strategy. It makes a plan if there is a trade to make, and takes it as far as the strategy's autonomy allows,
+ * in the name of the version's author. Throws StoreUnavailable: then it is due again.
  */
 export async function lookAtStrategy(deps: TriggerDeps, tenant: string, member: string): Promise<void> {
   const { store, clock, log } = deps;
@@ -54,7 +54,7 @@ export async function lookAtStrategy(deps: TriggerDeps, tenant: string, member: 
     situation = await situationOf(deps, context, terms);
     planned = planTrades(await planInputOf(deps, context, terms, situation));
   } catch (error) {
-    // Without prices, or without a provider's quotes, there is no plan this time.
+    // Without prices, or without a provider's quotes, this check makes no plan.
     if (!(error instanceof ServiceError) || (error.kind !== 'conflict' && error.kind !== 'unavailable')) throw error;
     await store.commit(tenant, next);
     return;

@@ -1,5 +1,5 @@
 /**
- * What a treasury is worth and how far it lies from its targets. Whole numbers throughout: a price is a count of 10⁻⁸ US
+ * The value of a treasury and its distance from its targets. Whole numbers throughout: a price is a count of 10⁻⁸ US
  * dollars for one whole unit of an asset, a value is a count of 10⁻⁸ US dollars, a weight is in basis points (10,000 are
  * all). Pure.
  */
@@ -12,11 +12,11 @@ export interface Target {
   readonly asset: string;
   /** Its share of the total value; those of a strategy sum up to 10,000. */
   readonly weightBps: number;
-  /** How far the share may lie from the target before the asset is traded. */
+  /** The distance of the share from the target at which trading begins. */
   readonly bandBps: number;
 }
 
-/** What one wallet can spend of one asset. */
+/** The spendable balance of one asset in one wallet. */
 export interface Holding {
   readonly walletId: string;
   readonly asset: string;
@@ -35,12 +35,12 @@ export interface Position {
   readonly asset: string;
   readonly units: bigint;
   readonly value: bigint;
-  /** Its share now, rounded down. */
+  /** Its present share, rounded down. */
   readonly weightBps: number;
   readonly target: Target;
-  /** What it should be worth. */
+  /** Its value at the target share. */
   readonly targetValue: bigint;
-  /** Above zero: too much of it. Basis points of the total value, rounded towards zero. */
+  /** Above zero: overweight. Basis points of the total value, rounded towards zero. */
   readonly driftBps: number;
   readonly inBand: boolean;
 }
@@ -51,25 +51,25 @@ export interface Positions {
   readonly positions: readonly Position[];
 }
 
-/** Of an amount of smallest units, rounded down. */
+/** The value of an amount of smallest units, rounded down. */
 export function worthOf(units: bigint, { price, decimals }: PricedAsset): bigint {
   return (units * price) / 10n ** BigInt(decimals);
 }
 
-/** The smallest units that are worth so much, rounded down. */
+/** The smallest units with this value, rounded down. */
 export function unitsWorth(value: bigint, { price, decimals }: PricedAsset): bigint {
   return (value * 10n ** BigInt(decimals)) / price;
 }
 
-/** An amount of one asset that is never sold: where the target would be worth less, it is raised to this. */
+/** An amount of one asset that is never sold: it raises a target that is worth less. */
 export interface CashFloor {
   readonly asset: string;
   readonly units: bigint;
 }
 
 /**
- * Every target's position. Where the cash floor is worth more than its asset's share, the floor is that asset's target, and
- * the others share what is left by their weights. Holdings of assets without a target do not count.
+ * Every target's position. If the cash floor is worth more than its asset's share, the floor is that asset's target, and the
+ * others share the rest by their weights. Holdings of assets without a target do not count.
  * Throws RangeError when an asset of the targets has no price.
  */
 export function positionsOf(

@@ -1,8 +1,8 @@
 /**
- * The tenant's account at the venue: one wallet for each network, of a connection of its own, made when a plan needs it. It
- * is a wallet like any other (its transfers pass the tenant's policies, and what it holds is seen in the lists), of the
- * sandbox's custodian, which the simulated venue is. A record that only this module writes names the wallets: a wallet that a
- * caller makes is never taken for the venue's.
+ * The tenant's account at the venue: one wallet for each network, of a separate connection, created when a plan needs it. It is
+ * an ordinary wallet (the tenant's policies decide its transfers, and lists show its balances) of the sandbox's custodian,
+ * which also is the simulated venue. A record that only this module writes names the wallets: so a caller's wallet never counts
+ * as the venue's.
  */
 
 import type { RequestContext } from '../../api/route.ts';
@@ -35,10 +35,10 @@ export interface VenueAccountDeps {
   readonly addressBook: Pick<AddressBook, 'register'>;
 }
 
-/** How often it is looked again because another process makes the account at the same time. */
+/** The most attempts while another process creates the account at the same time. */
 const attemptsMax = 5;
 
-/** The venue's wallet on a network; made if there is none. Throws StoreUnavailable, ProviderUnavailable. */
+/** The venue's wallet on a network; created if there is none. Throws StoreUnavailable, ProviderUnavailable. */
 export async function venueWallet(
   deps: VenueAccountDeps,
   context: RequestContext,
@@ -63,7 +63,7 @@ export async function venueWalletIds({ store, tenant }: Pick<RequestContext, 'st
   return Object.values((await store.read(tenant, accountsType, accountsId))?.wallets ?? {});
 }
 
-/** undefined: another process was faster. */
+/** undefined: another process created it first. */
 async function makeWallet(
   { adapters, addressBook }: VenueAccountDeps,
   context: RequestContext,

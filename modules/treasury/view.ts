@@ -64,7 +64,7 @@ export function priceView({ asset, price, asOfMs }: Pick<PriceQuote, 'asset' | '
   return { asset, price_usd: usdText(price), as_of: timeText(asOfMs) };
 }
 
-/** `stale`: of a plan that was read by itself. */
+/** `stale`: only for a single plan, not for lists. */
 export function planView(plan: PlanRecord, stale: readonly Staleness[] = []): object {
   return {
     id: plan.id,
@@ -108,7 +108,7 @@ function tradeView({ sell, buy, soldUnits, boughtUnits, ...trade }: TradeRecord)
   };
 }
 
-/** As intents and approvals name who acted. */
+/** The actor's name as in intents and approvals. */
 function actorText(actor: Actor): string {
   return actorOf(principalFrom(actor));
 }

@@ -1,7 +1,7 @@
 /**
- * The end of a vault, for good: one change archives it and closes its keys, which sign nothing from then on. What is left is
- * to make every node forget its shares. The change leaves a job for each key, which is repeated until all nodes have confirmed
- * that their stores have no byte of the share any more; then the key is `deleted`.
+ * The permanent end of a vault: one change archives it and closes its keys, which sign nothing from then on. Then every node
+ * must delete its shares. The change adds a job for each key, which repeats until all nodes have confirmed that their stores
+ * hold no byte of the share; then the key is `deleted`.
  */
 import type { Reporter } from '../../api/event.ts';
 import type { Answer, RequestContext } from '../../api/route.ts';
@@ -14,7 +14,7 @@ import { keysOf, readVault } from './read.ts';
 import { type VaultKeyRecord, type VaultRecord, vaultKeyType, vaultType } from './record.ts';
 import { vaultView } from './view.ts';
 
-/** What the members of such jobs begin with; the key's id follows. */
+/** The prefix of such jobs; the key's id follows. */
 export const deleteKeyPrefix = 'delete-vault-key/';
 
 function deleteKeyDue(keyId: string, atMs: number | undefined): DueEntry {
@@ -22,11 +22,11 @@ function deleteKeyDue(keyId: string, atMs: number | undefined): DueEntry {
 }
 
 export interface ArchiveDeps {
-  /** There is background work of this tenant that is due now. Returns at once. */
+  /** Signals that background work of this tenant is due now. Returns at once. */
   readonly wake: (tenant: string) => void;
 }
 
-/** Idempotent: the first reason stands. */
+/** Idempotent: the first reason stays. */
 export async function archiveVault(
   { wake }: ArchiveDeps,
   context: RequestContext,
@@ -60,8 +60,8 @@ export async function archiveVault(
 }
 
 /**
- * Does a job that was taken from the store. Throws ProviderUnavailable or StoreUnavailable when it must be tried again; it is
- * due again by itself.
+ * Runs a job from the store. Throws ProviderUnavailable or StoreUnavailable when it must be tried again; the store makes it due
+ * again.
  */
 export async function deleteKey(
   {
@@ -75,7 +75,7 @@ export async function deleteKey(
   const keyId = member.slice(deleteKeyPrefix.length);
   const due = [deleteKeyDue(keyId, undefined)];
   const key = await store.read(meta.tenant, vaultKeyType, keyId);
-  // Only what was archived is ever deleted, whatever stands in the queue.
+  // Deletes only archived keys, whatever the queue contains.
   if (key?.status !== 'closing') {
     await store.commit(meta.tenant, { due });
     return;

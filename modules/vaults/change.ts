@@ -24,7 +24,7 @@ export function keyEvent(reporter: Reporter, happening: 'created' | 'deleted', k
   });
 }
 
-/** `object`: as `VaultSignatureSummary` has it. */
+/** `object`: in the form of `VaultSignatureSummary`. */
 export function signatureEvent(
   reporter: Reporter,
   happening: 'completed' | 'pending' | 'denied',

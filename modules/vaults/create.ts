@@ -1,6 +1,6 @@
 /**
- * New vaults and further keys. The cluster makes the key first, in a DKG that is named by the key's id; then vault, key and
- * events are one change. A repeat under the same idempotency key finds the key that was made before.
+ * New vaults and further keys. The cluster makes the key first, in a DKG named by the key's id; then vault, key and
+ * events are one change. A repeat with the same idempotency key finds the existing key.
  */
 import type { Static } from 'typebox';
 import { ServiceError } from '../../api/errors/service-error.ts';
@@ -24,7 +24,7 @@ export interface CreateDeps {
   readonly policyExists: (context: RequestContext, name: string) => Promise<boolean>;
 }
 
-/** Throws ServiceError: 400, 422 and 503 as the cluster says. */
+/** Throws ServiceError: 400, 422 and 503 from the cluster. */
 export async function createVault(
   deps: CreateDeps,
   context: RequestContext,
@@ -65,7 +65,7 @@ export async function createVault(
   };
 }
 
-/** Throws ServiceError: 404, 409 when the vault is archived or full, 422 and 503 as the cluster says. */
+/** Throws ServiceError: 404, 409 when the vault is archived or full, 422 and 503 from the cluster. */
 export async function createKey(
   deps: CreateDeps,
   context: RequestContext,
@@ -125,7 +125,7 @@ async function makeKey(
   };
 }
 
-/** What is asked for, or the defaults: a token's or a vendor's key has one node. Throws ServiceError 400. */
+/** The requested sharing, or the defaults: a token's or a vendor's key has one node. Throws ServiceError 400. */
 function sharingOf(
   body: Static<typeof CreateVaultBody>,
   usual: Sharing = defaultSharing(nodesMax),

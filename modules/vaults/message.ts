@@ -1,8 +1,8 @@
 /**
- * What a key signs of a message: a digest as it stands, a raw message hashed as the scheme asks. Pure.
+ * The bytes that a key signs for a message: a digest unchanged, a raw message hashed as the scheme requires. Pure.
  *
- * ECDSA and BIP-340 sign 32 bytes: of a raw message its SHA-256. Ed25519 (RFC 8032) hashes by itself, so that it signs the raw
- * message; it signs a digest as a message of these bytes.
+ * ECDSA and BIP-340 sign 32 bytes: for a raw message its SHA-256. Ed25519 (RFC 8032) includes hashing, so it signs the raw
+ * message; it signs a digest as a message with these bytes.
  */
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { sha256 } from '../../crypto/hashing.ts';

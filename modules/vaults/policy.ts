@@ -1,10 +1,10 @@
 /**
- * What the policies decide about a message. A message moves no money that they could see: it has no asset, no amount and no
- * destination. Compliance and risk have nothing to look at either: `clear`, and a score of 0. What rules see of it stands in
- * docs/vaults.md.
+ * The decision of the policies about a message. A message moves no money that they could evaluate: it has no asset, amount or
+ * destination. Compliance and risk have no input either: `clear`, and a score of 0. docs/vaults.md lists the fields that rules
+ * can read.
  *
- * A policy that asks for one approval, of any approver, makes the signing session wait for a human. One that asks for more, or
- * names approvers, denies: votes are for transaction intents.
+ * A policy that requires one approval, by any approver, makes the signing session wait for a human. A policy that requires
+ * more, or names approvers, denies: votes exist only for transaction intents.
  */
 import { createHash } from 'node:crypto';
 import { actorOf } from '../../api/principal.ts';
@@ -29,7 +29,7 @@ export interface PolicyDeps {
 }
 
 export interface MessageFacts {
-  /** vsg_…, of the signature that is asked for. */
+  /** vsg_…, of the requested signature. */
   readonly id: string;
   readonly vault: VaultRecord;
   readonly key: VaultKeyRecord;
@@ -47,7 +47,7 @@ export interface MessageDecision {
   readonly change: Change;
 }
 
-/** Throws ServiceError for a policy that does not exist any more. */
+/** Throws ServiceError for a policy that no longer exists. */
 export async function decideMessage(
   { evaluators, receipts }: PolicyDeps,
   context: RequestContext,
@@ -70,7 +70,7 @@ function outcomeOf({ decision, approvals, reason }: PolicyDecision): Pick<Messag
   return { outcome: 'deny', reason: `${reason}: a message takes no votes` };
 }
 
-/** What of a message stands where a transfer has its fields. */
+/** The message's values for the fields of a transfer. */
 export function transactionFacts(context: RequestContext, asked: MessageFacts): TransactionFacts {
   const { id, vault, key, message, messageType, derivationPath } = asked;
   return {
@@ -79,7 +79,7 @@ export function transactionFacts(context: RequestContext, asked: MessageFacts): 
     walletId: vault.id,
     walletName: vault.name,
     provider: 'self_hosted',
-    // A message is for no network: rules see an empty text.
+    // A message has no network: rules get an empty text.
     network: '' as NetworkId,
     asset: '',
     amount: '0',

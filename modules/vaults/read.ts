@@ -1,4 +1,4 @@
-/** Reading vaults and keys as a caller may see them. They belong to no provider connection. */
+/** Reading vaults and keys with the caller's permissions. They belong to no provider connection. */
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { RequestContext } from '../../api/route.ts';
 import { noSuch, seesWholeTenant } from '../../api/visibility.ts';

@@ -26,7 +26,7 @@ export const approvalModes = ['unspecified', 'direct_allowed', 'human_required']
 export const vaultStatuses = ['active', 'archived'] as const;
 export const keyStatuses = ['active', 'closing', 'deleted'] as const;
 
-/** What a vault has at most. */
+/** The most keys of a vault. */
 export const keysMax = 50;
 
 export interface VaultRecord extends Versioned {
@@ -37,7 +37,7 @@ export interface VaultRecord extends Versioned {
   readonly threshold: number;
   readonly totalNodes: number;
   readonly approvalMode: (typeof approvalModes)[number];
-  /** Name of a policy, or null: the tenant's default alone. */
+  /** Name of a policy, or null: only the tenant's default. */
   readonly policy: string | null;
   readonly metadata: MetadataValue;
   readonly primaryKeyId: string;
@@ -55,11 +55,11 @@ export interface VaultKeyRecord extends Versioned {
   readonly curve: Curve;
   readonly keystoreType: KeystoreName;
   readonly scheme: KeyScheme;
-  /** Compressed point, lowercase hex; empty where every node has a key of its own. */
+  /** Compressed point, lowercase hex; empty if every node has its own key. */
   readonly publicKey: string;
   /** 32 bytes, lowercase hex. */
   readonly chainCode: string;
-  /** Where every node has a key of its own: these keys, by participant, compressed, lowercase hex. */
+  /** If every node has its own key: these keys, by participant, compressed, lowercase hex. */
   readonly ownerKeys: readonly string[];
   /** The nodes that hold a share, ascending. */
   readonly participants: readonly number[];
@@ -68,13 +68,13 @@ export interface VaultKeyRecord extends Versioned {
 }
 
 /**
- * That a message shall be signed, and what the policies decided about it. Committed before the cluster is asked, under the id of
- * the signature, and never changed: a repeat signs under this decision, whatever the policies say by then.
+ * An order to sign a message, with the policies' decision about it. Committed before the request to the cluster, under the id
+ * of the signature, and never changed: a repeat signs under this decision, whatever the policies decide later.
  */
 export interface SignatureOrder extends Versioned {
   /** Whether a human must approve. A message that a policy denies has no order. */
   readonly needsHuman: boolean;
-  /** dec_…, and what it said. */
+  /** dec_…, and its outcome. */
   readonly decisionId: string;
   readonly reason: string;
   /** A compact JWS of purpose `vault_signature`. */
@@ -82,7 +82,7 @@ export interface SignatureOrder extends Versioned {
   readonly createdAtMs: number;
 }
 
-/** As long as a request is repeated under its idempotency key, and an hour more. */
+/** The lifetime of an idempotency key, plus an hour. */
 export const signatureOrderTtlMs = answerTtlMs + 3_600_000;
 
 export const signatureOrderType: RecordType<SignatureOrder> = {

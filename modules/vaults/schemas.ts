@@ -1,4 +1,4 @@
-/** What the routes of vaults take and give. docs/vaults.md shows the same. */
+/** The requests and answers of the routes of vaults. docs/vaults.md shows the same. */
 import Type from 'typebox';
 import { Metadata } from '../../api/metadata.ts';
 import {
@@ -32,7 +32,7 @@ const ApprovalMode = OneOf(approvalModes, {
 });
 const hex = (description: string) => Type.String({ pattern: '^[0-9a-f]*$', description });
 
-/** Characters of the padded base64 of so many bytes. */
+/** Length of the padded base64 of this many bytes. */
 const base64Chars = (bytes: number) => 4 * Math.ceil(bytes / 3);
 const Base64 = (bytesMax: number, description: string) =>
   Type.String({ pattern: '^[A-Za-z0-9+/]+={0,2}$', maxLength: base64Chars(bytesMax), description });
@@ -178,7 +178,7 @@ const summary = {
   created_at: Timestamp,
 } as const;
 
-/** What an event shows of a signature. */
+/** The fields of a signature in an event. */
 export const VaultSignatureSummary = Closed(summary, { title: 'VaultSignatureSummary' });
 
 export const VaultSignature = Closed(

@@ -1,7 +1,7 @@
 /**
  * Signing a message with a key of a vault: the policies decide, the decision is committed as an order, and only then the cluster
  * signs, in a session of the signing API whose transaction intent is the signature's id. That id follows from the request's
- * idempotency key, so that a repeat finds the same order, session and signature, whatever crashed or changed in between.
+ * idempotency key, so that a repeat finds the same order, session and signature, whatever crashed or changed meanwhile.
  */
 
 import { createHash } from 'node:crypto';
@@ -28,10 +28,10 @@ export interface SignDeps extends PolicyDeps {
   readonly cluster: Pick<VaultCluster, 'sign'>;
 }
 
-/** How often a message is decided because what the decision rests on has changed. */
+/** The most decisions about a message while its inputs keep changing. */
 const attemptsMax = 5;
 
-/** Throws ServiceError: 400, 404, 409 when the vault is archived, 422 and 503 as the cluster says. */
+/** Throws ServiceError: 400, 404, 409 when the vault is archived, 422 and 503 from the cluster. */
 export async function signMessage(
   deps: SignDeps,
   context: RequestContext,
@@ -73,22 +73,22 @@ export async function signMessage(
   return {
     status: 200,
     body: answerOf(summary, order, made),
-    // A signature that was made is told, whatever has happened to the vault meanwhile.
+    // Returns a finished signature, whatever has happened to the vault meanwhile.
     change: { events: [signatureEvent(context, happening, asked.id, summary)] },
   };
 }
 
 type Decided = Omit<SignatureOrder, 'id' | 'version' | 'needsHuman'>;
 
-/** A message that is denied: nothing is committed yet. */
+/** A denial: nothing is committed yet. */
 interface Denial {
   readonly denied: Decided;
   readonly change: Change;
 }
 
 /**
- * Decides, and commits that the cluster signs; decides anew while what the decision rests on changes. Throws ServiceError 409
- * when it keeps changing, or when the vault has been archived meanwhile.
+ * Decides and commits the order for the cluster; decides again while the inputs change. Throws ServiceError 409 if they keep
+ * changing, or if the vault was archived meanwhile.
  */
 async function orderSignature(
   deps: SignDeps,
@@ -107,7 +107,7 @@ async function orderSignature(
     const result = await store.commit(tenant, merge(guarded, { puts: [put] }));
     if (result.committed) return order;
     if (result.refusal.kind !== 'conflict') throw vaultArchived();
-    // Another gateway may have taken the request over and ordered it.
+    // Another gateway may have taken over the request and committed the order.
     const ordered = await store.read(tenant, signatureOrderType, asked.id);
     if (ordered !== undefined) return ordered;
   }
@@ -125,7 +125,7 @@ function answerOf(summary: object, { receipt }: Decided, made: MessageSignature 
   };
 }
 
-/** What an event says of it, too: neither the signature nor a token. */
+/** Also the form in events: without the signature and tokens. */
 function summaryOf(
   { id, vault, key, message, messageType, derivationPath }: MessageFacts,
   { decisionId, reason, createdAtMs }: Decided,
@@ -149,9 +149,9 @@ function summaryOf(
 }
 
 /**
- * The key at a path, as any holder of the xpub derives it, `publicKey` undefined: the nodes share none. The path in its only
- * spelling, so that rules on it hold: the key itself is empty, and nothing is hardened, which would derive nothing and name the
- * same child. Throws ServiceError 400.
+ * The key at a path, as any holder of the xpub derives it; `publicKey` undefined: the nodes share none. The path has one
+ * spelling, so that rules on it hold: empty for the key itself, and no hardened components, which would change no derivation
+ * but name the same child. Throws ServiceError 400.
  */
 function derivedKey(
   { curve, scheme, publicKey, chainCode }: VaultKeyRecord,

@@ -37,7 +37,7 @@ export function vaultKeyView(key: VaultKeyRecord): object {
     keystore_type: key.keystoreType,
     curve: key.curve,
     key_scheme: key.scheme,
-    // Its first signature gives it away, so it counts as exposed from its making.
+    // Its first signature discloses it, so it counts as exposed from its creation.
     key_exposed: key.scheme === 'mock_ecdsa',
     ...(key.publicKey === '' ? ownersView(key) : sharedKeyView(key)),
     participants: key.participants,
@@ -46,12 +46,12 @@ export function vaultKeyView(key: VaultKeyRecord): object {
   };
 }
 
-/** Of one key that the nodes share. */
+/** For one key that the nodes share. */
 function sharedKeyView(key: VaultKeyRecord) {
   const publicKey = Buffer.from(key.publicKey, 'hex');
   const chainCode = Buffer.from(key.chainCode, 'hex');
   const { derives } = schemeFacts(key.scheme);
-  // Their transactions take ECDSA and Ed25519: a BIP-340 key has an address on none of them.
+  // Their transactions use ECDSA and Ed25519, so a BIP-340 key has no address on any of them.
   const served = networks.filter(({ curve }) => curve === key.curve && key.scheme !== 'frost_bip340');
   return {
     public_key: key.publicKey,
@@ -63,7 +63,7 @@ function sharedKeyView(key: VaultKeyRecord) {
   };
 }
 
-/** Every node has a key of its own: there is no key of all, but the owners of a multisig wallet. */
+/** Every node has its own key: there is no common key, only the owners of a multisig wallet. */
 function ownersView({ ownerKeys, participants }: VaultKeyRecord) {
   const owners = ownerKeys.map((key, index) => ({
     node_id: participants[index]!,
