@@ -10,9 +10,9 @@ import type { CustodianRecords } from './simulated/custodian-records.ts';
 import type { Sleep } from './simulated/latency.ts';
 
 export interface AdapterDeps {
-  /** The adapter of our own signer cluster. */
+  /** The adapter of this service's own signer cluster. */
   readonly selfHosted: ProviderAdapter;
-  /** Where a simulated custodian keeps what it was given. */
+  /** The store of a simulated custodian's records. */
   readonly records: (kind: ProviderKind) => CustodianRecords;
   /** The books that it writes. */
   readonly books: BooksOf;

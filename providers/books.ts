@@ -7,7 +7,7 @@ import { sandboxWords } from './sandbox/public.ts';
 import { CustodianBook } from './simulated/custodian-book.ts';
 import type { CustodianBooks } from './simulated/custodian-books.ts';
 
-/** Where the custodian of a kind keeps its books. */
+/** Returns the books of the custodian of a kind. */
 export type BooksOf = (kind: ProviderKind) => CustodianBooks;
 export type CustodianKind = Exclude<ProviderKind, 'self_hosted'>;
 

@@ -1,7 +1,7 @@
 /**
- * Money that comes to a wallet from outside of its holder's own books: its simulated chain, or its simulated custodian.
- * No account of the chain pays for it, so it is put there; a custodian sees it on the network and books a deposit. Once
- * for each transfer.
+ * Money that arrives at a wallet from outside of its holder's books: its simulated chain, or its simulated custodian. No
+ * account of the chain pays, so the chain creates it; a custodian sees it on the network and books a deposit. Each transfer
+ * arrives once.
  */
 import type { NetworkId } from '../networks/networks.ts';
 import { StoreUnavailable } from '../store/contract.ts';
@@ -12,7 +12,7 @@ import { type HeldWallet, ProviderUnavailable } from './port/port.ts';
 import type { CustodianBook } from './simulated/custodian-book.ts';
 
 export interface Arrival {
-  /** Names it: the intent that brings it. */
+  /** Its id: the id of the intent that sends it. */
   readonly transferId: string;
   /** Its transaction's id on the network. */
   readonly txId: string;
@@ -23,7 +23,7 @@ export interface Arrival {
   readonly asset: string;
   /** Smallest units. */
   readonly units: bigint;
-  /** Whose wallet it comes to. */
+  /** The tenant of the receiving wallet. */
   readonly tenant: string;
   readonly receiver: HeldWallet & { readonly provider: ProviderKind };
   readonly nowMs: number;

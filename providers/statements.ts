@@ -1,4 +1,4 @@
-/** The statements of every provider, by kind: what reconciliation reads. They need no keys and no credentials. */
+/** The statements of every provider, by kind: the input of reconciliation. They need no keys and no credentials. */
 import { type BooksOf, custodianBooks } from './books.ts';
 import { type Chains, chainStatements } from './chains/public.ts';
 import type { ProviderKind } from './port/kinds.ts';

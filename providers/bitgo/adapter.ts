@@ -1,4 +1,4 @@
-/** BitGo (simulated, see custodian.ts) behind the provider port: its words become ours here. */
+/** BitGo (simulated, see custodian.ts) behind the provider port: translates its terms into ours. */
 import { networkIds, networkOf } from '../../networks/networks.ts';
 import { type ProviderAdapter, type ProviderInfo, ProviderRejected, ProviderUnavailable } from '../port/port.ts';
 import type { BookWords, CustodianBook } from '../simulated/custodian-book.ts';
@@ -45,7 +45,7 @@ const info: ProviderInfo = {
   networks: networkIds,
 };
 
-/** Our asset symbols as BitGo names coins of test networks. */
+/** Our asset symbols, with BitGo's names for coins of test networks. */
 const coins: Readonly<Record<string, string>> = { ETH: 'hteth', USDC: 'hteth:usdc', BTC: 'tbtc', SOL: 'tsol' };
 
 const stages: Readonly<Record<TransferState, Stage>> = {
@@ -125,7 +125,7 @@ function orderOf({ id, standing }: BitgoTransfer): OrderStanding {
   };
 }
 
-/** The field of our request at fault, and our word for it, by the name of BitGo's error. */
+/** The faulty field of our request, and our reason, by the name of BitGo's error. */
 const reasons: Readonly<Record<string, { readonly field: string; readonly issue: string }>> = {
   Unauthenticated: { field: 'credentials.api_key', issue: 'invalid_credentials' },
   InsufficientBalance: { field: 'amount', issue: 'insufficient_funds' },

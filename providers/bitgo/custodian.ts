@@ -1,6 +1,6 @@
 /**
  * A simulated system in the manner of BitGo: coins, wallets, transfers with their states, errors with a name and a request
- * id, amounts in base units (https://developers.bitgo.com). Nothing here talks to the real one, and its keys are simulated.
+ * id, amounts in base units (https://developers.bitgo.com). It never calls the real one, and its keys are simulated.
  */
 import { toHex } from '../../crypto/bytes.ts';
 import type { NetworkId } from '../../networks/networks.ts';
@@ -14,7 +14,7 @@ import { type Standing, standing, type Timeline, timelineFor } from '../simulate
 
 export type TransferState = 'initialized' | 'pendingApproval' | 'signed' | 'unconfirmed' | 'confirmed' | 'failed';
 
-/** What this system answers when it does not do what it was asked: `name` and `error` of the body. */
+/** The error answer of this system: `name` and `error` of the body. */
 export class BitgoError extends Error {
   /** HTTP. */
   readonly status: number;
@@ -37,14 +37,14 @@ export interface BitgoWallet {
 }
 
 export interface SendRequest {
-  /** Chosen by the caller: the same one is the same transfer. */
+  /** Chosen by the caller: the same id names the same transfer. */
   readonly sequenceId: string;
   readonly coin: string;
   readonly walletId: string;
   readonly address: string;
   /** Base units, a decimal integer. */
   readonly amount: string;
-  /** The same amount as people write it: what test amounts are compared with. */
+  /** The same amount in decimal form, for comparison with test amounts. */
   readonly decimalAmount: string;
 }
 
@@ -68,12 +68,12 @@ const usual: Timeline<TransferState> = [
   { status: 'confirmed', fromMs: 4_000 },
 ];
 
-/** How a transfer gets on. */
+/** The timeline of a transfer. */
 export function bitgoTimeline(outcome: TestOutcome | undefined): Timeline<TransferState> {
   return timelineFor(usual, { queued: 'pendingApproval', confirming: 'unconfirmed', failed: 'failed' }, outcome);
 }
 
-/** Finished transfers are forgotten after this long. */
+/** Finished transfers expire after this time. */
 const ttlMs = 31 * 24 * 3_600_000;
 
 export class SimulatedBitgo {
@@ -94,7 +94,7 @@ export class SimulatedBitgo {
     if (trigger === 'rejected') throw new BitgoError(401, 'Unauthenticated', 'the access token is not valid');
   }
 
-  /** The same `label` in a coin is the same wallet. */
+  /** The same `label` in a coin names the same wallet. */
   async generateWallet(tenant: string, coin: string, label: string, network: NetworkId): Promise<BitgoWallet> {
     await this.#sleep(latencyMs('generateWallet', label));
     const { publicKey, address } = simulatedWallet('bitgo', label, network);
@@ -103,7 +103,7 @@ export class SimulatedBitgo {
     return (await this.#records.putOnce(tenant, 'wallet', label, fresh)).value;
   }
 
-  /** Builds a transaction and throws it away. */
+  /** Builds a transaction and discards it. */
   async buildTransaction(environment: ClusterEnvironment, { sequenceId, decimalAmount }: SendRequest): Promise<void> {
     await this.#sleep(latencyMs('buildTransaction', sequenceId));
     switch (testOutcome(environment, decimalAmount)) {

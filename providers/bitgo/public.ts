@@ -1,3 +1,3 @@
-/** What is used of the adapter to BitGo. */
+/** The exports of the adapter to BitGo. */
 export { bitgoAdapter, bitgoWords } from './adapter.ts';
 export { SimulatedBitgo } from './custodian.ts';

@@ -1,9 +1,9 @@
 /**
  * Bitcoin transactions that spend P2WPKH outputs of one key: builds and parses them; the caller signs. Pure.
  *
- * Each input has its own digest (BIP-143, SIGHASH_ALL) and its own witness: DER signature ‖ 0x01, public key. The order
- * of inputs is that of the coins, outputs are the payment and then the change, so the same coins and payment are always
- * the same transaction.
+ * Each input has its own digest (BIP-143, SIGHASH_ALL) and its own witness: DER signature ‖ 0x01, public key. Inputs are in the
+ * order of the coins, outputs are the payment and then the change, so the same coins and payment always give the same
+ * transaction.
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { Address, OutScript, TEST_NETWORK, Transaction } from '@scure/btc-signer';
@@ -12,9 +12,9 @@ import { verifyEcdsa } from '../../crypto/mock-ecdsa.ts';
 import { bitcoinTestnetAddress, publicKeyHash } from '../../networks/addresses.ts';
 import { ChainRejected } from './chain.ts';
 
-/** Satoshi a virtual byte, the same for ever. */
+/** Satoshi a virtual byte, constant. */
 export const feeRate = 2n;
-/** An output below it costs more to spend than it is worth; no node relays one. */
+/** An output below this costs more to spend than its value, so no node relays it. */
 export const dustSats = 294n;
 export const inputsMax = 16;
 /** Virtual bytes: version, lock time, counts, marker and flag; a P2WPKH input with the longest signature. */
@@ -26,7 +26,7 @@ const testnet = Address(TEST_NETWORK);
 
 /** An unspent output. */
 export interface Coin {
-  /** As explorers write it: the hash in reverse byte order, hex. */
+  /** In the form of explorers: the hash in reverse byte order, hex. */
   readonly txid: string;
   readonly index: number;
   readonly sats: bigint;
@@ -37,7 +37,7 @@ export interface BitcoinPayment {
   readonly sats: bigint;
 }
 
-/** The fee without the change output, and with it: what coin selection has to cover beside the payment. */
+/** The fee without the change output, and with it: the amount that coin selection has to cover in addition to the payment. */
 export function paymentFee(
   to: string,
   from: string,
@@ -47,7 +47,7 @@ export function paymentFee(
   return { plain, change: plain + feeRate * outputVbytes(from) };
 }
 
-/** The most that a payment to this address can cost, change too small to keep included. */
+/** The highest cost of a payment to this address, with change that is too small to keep. */
 export function largestFee(to: string, from: string): bigint {
   return paymentFee(to, from, inputsMax).change + dustSats;
 }
@@ -60,11 +60,11 @@ export function outputVbytes(address: string): bigint {
 export interface UnsignedBitcoin {
   readonly transaction: Transaction;
   readonly publicKey: Uint8Array;
-  /** One a coin: 32 bytes. */
+  /** One per coin: 32 bytes. */
   readonly digests: readonly Uint8Array[];
 }
 
-/** Spends all `coins` of the key, the rest going back to it. They must cover payment and fee. */
+/** Spends all `coins` of the key, and returns the rest to it. They must cover payment and fee. */
 export function unsignedBitcoin(
   publicKey: Uint8Array,
   coins: readonly Coin[],
@@ -84,7 +84,7 @@ export function unsignedBitcoin(
   return { transaction, publicKey, digests };
 }
 
-/** `signatures`: r ‖ s, 64 bytes with low s, one a digest. */
+/** `signatures`: r ‖ s, 64 bytes with low s, one per digest. */
 export function signedBitcoin(unsigned: UnsignedBitcoin, signatures: readonly Uint8Array[]): Uint8Array {
   const { transaction, publicKey } = unsigned;
   signatures.forEach((signature, index) => {
@@ -104,7 +104,7 @@ export interface DecodedBitcoin {
   readonly transaction: Transaction;
 }
 
-/** Reads a raw transaction; its signatures are not looked at yet. Throws ChainRejected. */
+/** Reads a raw transaction; does not check its signatures. Throws ChainRejected. */
 export function decodeBitcoin(raw: Uint8Array): DecodedBitcoin {
   try {
     const transaction = Transaction.fromRaw(raw, { allowUnknownOutputs: true, disableScriptCheck: true });
@@ -145,7 +145,7 @@ export function witnessesSign(
 }
 
 function digestOf(transaction: Transaction, index: number, publicKey: Uint8Array, sats: bigint): Uint8Array {
-  // BIP-143: the script code of P2WPKH is that of the P2PKH output of the same key.
+  // BIP-143: the script code of P2WPKH is the one of the same key's P2PKH output.
   const scriptCode = concatBytes(fromHex('76a914'), publicKeyHash(publicKey), fromHex('88ac'));
   return transaction.preimageWitnessV0(index, scriptCode, sighashAll, sats);
 }

@@ -2,11 +2,11 @@
  * The simulated Bitcoin testnet: unspent outputs of P2WPKH addresses. One confirmation is final; change may be spent at
  * once.
  *
- * It also holds outputs for payments, so that two payments never choose the same one: `hold` takes them for a payment id
- * in one step and answers the same again, until they are spent or released.
+ * It also holds outputs for payments, so that two payments never choose the same one: `hold` reserves them for a payment id
+ * in one step and returns the same again, until they are spent or released.
  *
- * Real Bitcoin mines no transaction that fails. One that is told to fail is mined all the same and pays its fee, and its
- * outputs go back to the sender.
+ * Real Bitcoin mines no failing transaction. This chain still mines one that is told to fail: it pays its fee, and its outputs
+ * return to the sender.
  */
 import { toHex, utf8 } from '../../crypto/bytes.ts';
 import { sha256 } from '../../crypto/hashing.ts';
@@ -23,14 +23,14 @@ import { type Chain, ChainRejected, type ChainTransaction, type FundedBy, type S
 import type { BitcoinLedger, Holding } from './ledger.ts';
 import { SimulatedChain } from './simulated-chain.ts';
 
-/** Nodes relay nothing cheaper, satoshi a virtual byte. */
+/** The lowest fee rate that nodes relay, satoshi a virtual byte. */
 const relayRateMin = 1n;
-/** The faucet pays in parts, so that several payments can be under way at once. */
+/** The faucet pays in parts, so that several payments can be in progress at once. */
 const faucetCoins = 10n;
-/** From here on the faucet pays in several coins. */
+/** From this amount on the faucet pays in several coins. */
 const splitSats = 1_000_000n;
 
-/** A payment without requests releases its outputs. */
+/** A payment without requests for this long releases its outputs. */
 const heldMs = 24 * 3_600_000;
 
 export class BitcoinChain extends SimulatedChain<BitcoinLedger> implements Chain {
@@ -69,8 +69,8 @@ export class BitcoinChain extends SimulatedChain<BitcoinLedger> implements Chain
   }
 
   /**
-   * Takes outputs of `address` for a payment, largest first, and holds them for a day. The same payment id gets the same
-   * outputs, for a day more.
+   * Reserves outputs of `address` for a payment, largest first, for a day. The same payment id gets the same outputs, for
+   * another day.
    */
   async hold(paymentId: string, address: string, payment: BitcoinPayment, nowMs: number): Promise<Holding> {
     const sats = payment.sats + paymentFee(payment.to, address, 0).plain;
@@ -80,21 +80,21 @@ export class BitcoinChain extends SimulatedChain<BitcoinLedger> implements Chain
   }
 
   /**
-   * What the address could spend at once if no payment held anything of it: the sum of its `inputsMax` largest outputs,
-   * and whether there are more of them.
+   * The amount that the address could spend at once without reserved outputs: the sum of its `inputsMax` largest outputs, and
+   * whether it has more of them.
    */
   async spendable(address: string): Promise<{ readonly sats: bigint; readonly hasMore: boolean }> {
     const coins = [...(await this.ledger.largest(address, inputsMax))].sort((a, b) => (a < b ? 1 : a > b ? -1 : 0));
     return { sats: coins.slice(0, inputsMax).reduce((sum, sats) => sum + sats, 0n), hasMore: coins.length > inputsMax };
   }
 
-  /** Gives up the payment: what it holds and did not spend is free, and it holds nothing again. May be repeated. */
+  /** Abandons the payment: frees its unspent outputs for good, so it holds none later. May be repeated. */
   release(paymentId: string): Promise<void> {
     return this.ledger.release(paymentId);
   }
 
   async fund(key: string, address: string, asset: string, units: bigint, by?: FundedBy): Promise<void> {
-    // What is small stays one coin: a coin must be worth more than it costs to spend.
+    // A small amount stays one coin: a coin must be worth more than its cost of spending.
     const count = units < splitSats ? 1n : faucetCoins;
     const part = units / count;
     const coins = [units - part * (count - 1n), ...Array(Number(count) - 1).fill(part)] as bigint[];

@@ -1,5 +1,5 @@
 /**
- * Blocks as a pure function of time: block n stands from `genesisMs + n · blockMs` on. What is taken at a time t is in
+ * Blocks as a pure function of time: block n exists from `genesisMs + n · blockMs` on. A transaction accepted at time t is in
  * the next block after t.
  */
 
@@ -7,7 +7,7 @@ export const blockMsDefault = 1_000;
 /** 2025-01-01T00:00:00Z: block 0 of every chain. */
 const genesisMs = 1_735_689_600_000;
 
-/** When the block comes that takes in what arrives now. */
+/** The time of the block that includes a transaction arriving now. */
 export function nextBlockMs(nowMs: number, blockMs: number): number {
   return genesisMs + (headAt(nowMs, blockMs) + 1) * blockMs;
 }
@@ -19,7 +19,7 @@ export interface Depth {
   readonly confirmedAtMs: number;
 }
 
-/** How deep a block is that comes, or came, at `minedAtMs`. Its own block is the first confirmation. */
+/** The depth of the block at `minedAtMs`, past or future. Its own block is the first confirmation. */
 export function depthOf(minedAtMs: number, nowMs: number, blockMs: number, confirmationsNeeded: number): Depth {
   const block = headAt(minedAtMs, blockMs);
   const confirmations = nowMs < minedAtMs ? 0 : headAt(nowMs, blockMs) - block + 1;

@@ -3,8 +3,8 @@
  * builds and parses them; the caller signs. Pure.
  *
  * The envelope is 0x02 ‖ rlp([chain_id, nonce, max_priority_fee_per_gas, max_fee_per_gas, gas_limit, destination, amount,
- * data, access_list, signature_y_parity, signature_r, signature_s]); what is signed is the Keccak-256 of the same without
- * the signature (EIP-2718, EIP-1559). High s is refused (EIP-2).
+ * data, access_list, signature_y_parity, signature_r, signature_s]); the signed digest is the Keccak-256 of the same without
+ * the signature (EIP-2718, EIP-1559). The chain refuses a high s (EIP-2).
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { RLP } from 'micro-eth-signer/core/rlp.js';
@@ -23,19 +23,19 @@ import {
   type TokenConstructor,
 } from './token-contract.ts';
 
-/** Wei a unit of gas, the same for ever: 1 gwei is burned, 1 gwei is the tip. */
+/** Wei a unit of gas, constant: 1 gwei is burned, 1 gwei is the tip. */
 export const baseFeePerGas = 1_000_000_000n;
 export const priorityFeePerGas = 1_000_000_000n;
-/** Twice the base fee and the tip, as wallets commonly set it. */
+/** Twice the base fee and the tip, the common setting of wallets. */
 export const maxFeePerGas = 2n * baseFeePerGas + priorityFeePerGas;
-/** What each uses, and its limit. */
+/** The gas of each action, also its limit. */
 export const coinGas = 21_000n;
 export const tokenGas = 65_000n;
 export const deployGas = 1_200_000n;
 
 const halfOrder = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
-/** What a transaction does. Addresses: 0x and 40 hex digits; of any case when it is built, lower case when it is parsed. */
+/** The effect of a transaction. Addresses: 0x and 40 hex digits; of any case when it is built, lower case when it is parsed. */
 export type EvmAction =
   | { readonly kind: 'coin'; readonly to: string; readonly units: bigint }
   | { readonly kind: 'call'; readonly contract: string; readonly call: TokenCall }
@@ -50,13 +50,13 @@ export interface EvmOrder {
 export interface UnsignedEvm {
   /** The first nine fields. */
   readonly fields: readonly Field[];
-  /** What is to be signed: 32 bytes. */
+  /** The digest to sign: 32 bytes. */
   readonly digest: Uint8Array;
 }
 
 type Field = Uint8Array | bigint | Field[];
 
-/** The same order is always the same transaction: fees and gas are fixed. */
+/** The same order always gives the same transaction: fees and gas are fixed. */
 export function unsignedEvm({ network, nonce, action }: EvmOrder): UnsignedEvm {
   const { target, value, data } = partsOf(action);
   const fields: readonly Field[] = [
@@ -113,9 +113,9 @@ export interface DecodedEvm {
   /** The contract that it deploys or calls, lower case. */
   readonly contract: string | undefined;
   readonly nonce: number;
-  /** What the sender must hold of the coin: value and the largest possible fee. */
+  /** The amount of the coin that the sender must have: value and the largest possible fee. */
   readonly coinNeeded: bigint;
-  /** What the gas costs in the end. */
+  /** The final cost of the gas. */
   readonly fee: bigint;
 }
 
@@ -156,7 +156,7 @@ export function decodeEvm(network: NetworkId, raw: Uint8Array): DecodedEvm {
   };
 }
 
-/** Whether there is such a contract, the chain knows. */
+/** Only the chain knows whether such a contract exists. */
 function actionOf(target: Uint8Array, value: bigint, data: Uint8Array): EvmAction {
   const unsupported = (message: string) => new ChainRejected('unsupported_transaction', message);
   if (target.length === 0) {
@@ -197,7 +197,7 @@ function parse(raw: Uint8Array): readonly Field[] {
   try {
     fields = raw[0] === 2 ? RLP.decode(raw.subarray(1)) : undefined;
   } catch {
-    // Falls through: whatever is not RLP is no transaction.
+    // Falls through: bytes that are not RLP are no transaction.
   }
   if (!Array.isArray(fields) || fields.length !== 12) {
     throw new ChainRejected('invalid_transaction', 'not a signed EIP-1559 transaction');

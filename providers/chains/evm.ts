@@ -2,13 +2,13 @@
  * The simulated EVM chain: accounts with a nonce, a coin and tokens, and the token contract (token-contract.ts), which
  * anyone may deploy. Two confirmations make a transaction final.
  *
- * As an Ethereum node's pool does: a nonce below the account's is refused; one above it waits, queued, until the gap is
- * filled; what is next is taken into the next block, and whatever waited for it with it. A token transfer that is not
- * covered is mined and reverts: nonce and fee are gone. A transaction that waits cannot be replaced.
+ * Like an Ethereum node's pool, it refuses a nonce below the account's; queues one above it until the gap is filled; and takes
+ * the next one into the next block, with those that waited for it. A token transfer without cover is mined and reverts: it uses
+ * its nonce and fee. A waiting transaction cannot be replaced.
  *
- * No transaction waits for ever, and none holds up those behind it. One whose coin is gone when its turn comes is mined
- * without effect: it takes its nonce and what is left of its fee. One whose turn has not come within `queuedMaxMs` is
- * dropped at the next read: its nonce is not used, and another may take it.
+ * No transaction waits forever, and none blocks those behind it. If an account cannot pay when its transaction's turn comes,
+ * the transaction is mined without effect: it takes its nonce and the remaining coin as its fee. The next read drops a
+ * transaction that waited longer than `queuedMaxMs`: its nonce stays unused, and another may take it.
  */
 
 import { assetsOn } from '../../networks/assets.ts';
@@ -18,10 +18,10 @@ import { type EvmLedger, type NewEvmTransaction, queuedAheadMax, type TokenContr
 import { SimulatedChain } from './simulated-chain.ts';
 import { type TokenLog, transferLog, zeroAddress } from './token-contract.ts';
 
-/** What an Ethereum node answers of a transaction, as far as this chain has it. */
+/** An Ethereum node's receipt of a transaction, with the fields that this chain has. */
 export interface EvmReceipt {
   readonly status: 'success' | 'reverted';
-  /** Of a deployment. */
+  /** Only for a deployment. */
   readonly contractAddress: string | null;
   readonly logs: readonly TokenLog[];
 }
@@ -51,19 +51,19 @@ export class EvmChain extends SimulatedChain<EvmLedger> implements Chain {
     return this.shown(this.asOf(taken, nowMs));
   }
 
-  /** One that waits is looked after: its turn may have come, or its time may be over. */
+  /** Advances a waiting transaction: its turn may have come, or its time may be over. */
   override async transaction(id: string, nowMs: number): Promise<ChainTransaction | undefined> {
     const known = await super.transaction(id, nowMs);
     if (known?.state !== 'queued') return known && this.shown(known);
     return this.shown(this.asOf(await this.ledger.advance(id, known.from, nowMs, this.nextBlockMs(nowMs)), nowMs));
   }
 
-  /** undefined: no contract was deployed there. */
+  /** undefined: no contract at this address. */
   token(contract: string): Promise<TokenContract | undefined> {
     return this.ledger.token(contract.toLowerCase());
   }
 
-  /** Of a transaction of this chain; undefined while it is not final. */
+  /** The receipt of a transaction of this chain; undefined until it is final. */
   receiptOf({ from, to, asset, units, effect, succeeded, state }: ChainTransaction): EvmReceipt | undefined {
     if (state !== 'confirmed') return undefined;
     const contract = this.#keyOf(asset);
@@ -79,7 +79,7 @@ export class EvmChain extends SimulatedChain<EvmLedger> implements Chain {
     };
   }
 
-  /** The account's next nonce: how many of its transactions were mined. */
+  /** The account's next nonce: the number of its mined transactions. */
   nonce(address: string): Promise<number> {
     return this.ledger.nonce(address.toLowerCase());
   }
@@ -125,7 +125,7 @@ export class EvmChain extends SimulatedChain<EvmLedger> implements Chain {
     return { ...transaction, asset: this.#symbolOf(transaction.asset) };
   }
 
-  /** Of the ledger: the coin's symbol, or a contract in lower case. */
+  /** The ledger's key: the coin's symbol, or a contract in lower case. */
   #keyOf(asset: string): string {
     return (
       assetsOn(this.network)
@@ -134,7 +134,7 @@ export class EvmChain extends SimulatedChain<EvmLedger> implements Chain {
     );
   }
 
-  /** The reverse; a contract that is not in the registry stays what it is. */
+  /** The reverse; a contract outside of the registry stays unchanged. */
   #symbolOf(key: string): string {
     return assetsOn(this.network).find(({ contract }) => contract?.toLowerCase() === key)?.symbol ?? key;
   }

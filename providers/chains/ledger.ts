@@ -1,9 +1,9 @@
 /**
- * The port to what the simulated chains store, one ledger a chain. A ledger knows neither signatures nor encodings: the
- * chain has checked a transaction before it hands it over. Every method is one atomic step over the state of its chain,
- * and may be repeated: the same transaction or faucet key changes nothing twice. All throw ChainUnavailable.
+ * The port to the state of the simulated chains, one ledger per chain. A ledger knows neither signatures nor encodings: the
+ * chain checks a transaction before it passes it on. Every method is one atomic step over the state of its chain,
+ * and may be repeated: the same transaction or faucet key takes effect once. All throw ChainUnavailable.
  *
- * Amounts are smallest units. Transactions that were mined are kept for `retentionMs` (chain.ts), everything else for ever.
+ * Amounts are smallest units. Mined transactions stay for `retentionMs` (chain.ts), all other data forever.
  */
 
 import type { NetworkId } from '../../networks/networks.ts';
@@ -12,14 +12,14 @@ import type { Coin } from './bitcoin-transaction.ts';
 import type { FundedBy } from './chain.ts';
 import type { EvmEffect, TokenConstructor } from './token-contract.ts';
 
-/** A transaction as it is stored: its block follows from `minedAtMs` and the time. */
+/** A stored transaction: its block follows from `minedAtMs` and the time. */
 export interface LedgerTransaction {
   readonly id: string;
   readonly from: string;
   readonly to: string;
   readonly asset: string;
   readonly units: bigint;
-  /** Of the EVM chain's. */
+  /** Only on the EVM chain. */
   readonly effect?: EvmEffect;
   readonly feeUnits: bigint;
   readonly failed: boolean;
@@ -31,7 +31,7 @@ export interface LedgerTransaction {
   readonly minedAtMs: number | undefined;
 }
 
-/** What a chain hands over to be mined in the block that comes at `minedAtMs`. */
+/** A transaction for the block at `minedAtMs`. */
 export interface NewTransaction {
   readonly id: string;
   readonly from: string;
@@ -44,11 +44,11 @@ export interface NewTransaction {
   readonly minedAtMs: number;
 }
 
-/** What a mined transaction did to one address. One that pays its own sender is two movements. */
+/** The effect of a mined transaction on one address. A payment to its own sender has two movements. */
 export interface LedgerMovement {
   readonly direction: Direction;
   readonly transaction: LedgerTransaction;
-  /** What it brought to the address, or was to take from it, without the fee. */
+  /** The amount that it adds to the address, or would take from it, without the fee. */
   readonly units: bigint;
 }
 
@@ -62,7 +62,7 @@ export interface Ledger {
 }
 
 export interface AccountLedger extends Ledger {
-  /** Adds units to an account, once a `key`. `by`: it is a movement of the account. */
+  /** Adds units to an account, once per `key`. `by`: as a movement of the account. */
   fund(key: string, address: string, asset: string, units: bigint, by?: FundedBy): Promise<void>;
 }
 
@@ -75,10 +75,10 @@ export interface NewEvmTransaction extends NewTransaction {
   readonly effect: EvmEffect;
   /** With `deploy`. */
   readonly token?: TokenConstructor;
-  /** It is refused where no contract was deployed at `asset`. */
+  /** The ledger refuses it unless a contract exists at `asset`. */
   readonly needsContract: boolean;
   readonly nonce: number;
-  /** What its account must hold of the native asset. */
+  /** The amount of the native asset that its account must have. */
   readonly coinNeeded: bigint;
   readonly nowMs: number;
 }
@@ -92,20 +92,20 @@ export interface TokenContract extends TokenConstructor {
 
 export type EvmRefusal = 'no_contract' | 'nonce_too_low' | 'nonce_too_high' | 'nonce_used' | 'insufficient_funds';
 
-/** Accounts with a nonce: see evm.ts for what waits, is mined, and is dropped. */
+/** Accounts with a nonce: evm.ts defines when transactions wait, are mined, or are dropped. */
 export interface EvmLedger extends AccountLedger {
   /** `contract`: lower case. */
   token(contract: string): Promise<TokenContract | undefined>;
   /** Accepts the transaction, then mines the next ones of its account. */
   submit(transaction: NewEvmTransaction): Promise<LedgerTransaction | EvmRefusal>;
-  /** Mines what is next of a waiting transaction's account; drops the transaction if it has waited too long. */
+  /** Mines the next transactions of a waiting transaction's account; drops the transaction if it has waited too long. */
   advance(id: string, from: string, nowMs: number, minedAtMs: number): Promise<LedgerTransaction>;
-  /** How many transactions of the account were mined. */
+  /** The number of the account's mined transactions. */
   nonce(address: string): Promise<number>;
 }
 
 export interface NewSolanaTransaction extends NewTransaction {
-  /** Hex: what makes two transactions the same. */
+  /** Hex: two transactions with the same hash are the same. */
   readonly messageHash: string;
 }
 
@@ -120,16 +120,16 @@ export interface Output {
 }
 
 export interface NewBitcoinTransaction extends NewTransaction {
-  /** "<txid>:<index>" of what it spends. */
+  /** "<txid>:<index>" of its inputs. */
   readonly outpoints: readonly string[];
   readonly outputs: readonly Output[];
 }
 
 export type Holding =
   | { readonly kind: 'held'; readonly coins: readonly Coin[] }
-  /** Other payments hold too much of the address: ask again when they are through. */
+  /** Other payments hold too much of the address: ask again when they are complete. */
   | { readonly kind: 'wait' }
-  /** `release` has given the payment up: it holds nothing any more. */
+  /** `release` has abandoned the payment: it holds nothing. */
   | { readonly kind: 'released' }
   | { readonly kind: 'insufficient' }
   /** The largest `inputsMax` outputs are not enough. */
@@ -146,22 +146,22 @@ export interface HoldRequest {
   readonly untilMs: number;
 }
 
-/** Unspent outputs of addresses, and which payment holds them. */
+/** Unspent outputs of addresses, and the payments that hold them. */
 export interface BitcoinLedger extends Ledger {
-  /** Unspent outputs, in the order of the outpoints; undefined where there is none. */
+  /** Unspent outputs, in the order of the outpoints; undefined where none exists. */
   outputs(outpoints: readonly string[]): Promise<readonly (Output | undefined)[]>;
   /** undefined: an input is spent. */
   submit(transaction: NewBitcoinTransaction): Promise<LedgerTransaction | undefined>;
   /**
-   * Takes the largest free outputs until they cover what is needed. The same payment gets the same outputs again. What
-   * another payment has held past its time is free.
+   * Reserves the largest free outputs until they cover the need. The same payment gets the same outputs again. Expired
+   * reservations of other payments are free.
    */
   hold(request: HoldRequest): Promise<Holding>;
-  /** Sats of the `count` + 1 largest free outputs, and of all that are held. */
+  /** Sats of the `count` + 1 largest outputs, free and held. */
   largest(address: string, count: number): Promise<readonly bigint[]>;
-  /** Frees what the payment holds and did not spend. */
+  /** Frees the unspent outputs of the payment. */
   release(paymentId: string): Promise<void>;
-  /** Makes the outputs of a faucet transaction, once a `key`. */
+  /** Makes the outputs of a faucet transaction, once per `key`. */
   fund(
     key: string,
     txid: string,

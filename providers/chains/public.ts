@@ -1,4 +1,4 @@
-/** What other modules use of the simulated chains: the chains, their transactions, and the port to their ledgers. */
+/** The exports of the simulated chains: the chains, their transactions, and the port to their ledgers. */
 export type { BitcoinChain } from './bitcoin.ts';
 export { dustSats, inputsMax, largestFee, paymentFee, signedBitcoin, unsignedBitcoin } from './bitcoin-transaction.ts';
 export { type Chain, ChainRejected, type ChainTransaction, ChainUnavailable, type SubmitOptions } from './chain.ts';

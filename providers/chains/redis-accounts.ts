@@ -1,4 +1,4 @@
-/** The ledger of a chain with accounts, in Redis: what EVM and Solana share, the faucet. */
+/** The ledger of a chain with accounts, in Redis: the faucet, which EVM and Solana share. */
 import { type FundedBy, retentionMs } from './chain.ts';
 import type { AccountLedger } from './ledger.ts';
 import { toDigits } from './lua-units.ts';

@@ -1,10 +1,10 @@
 /**
- * The ledger of the simulated Bitcoin chain in Redis. Its keys beside those of redis-chain.ts:
+ * The ledger of the simulated Bitcoin chain in Redis. Its keys, in addition to those of redis-chain.ts:
  *
  *   utxo:<txid>:<index>   "<sats>:<address>", an unspent output
  *   free:<address>        sorted set, the address's unspent outputs that no payment holds, by sats
  *   held:<address>        hash, those that a payment holds: output → "<sats>:<until ms>:<payment id>"
- *   lock:<payment id>     what the payment holds, "<address>|<txid>:<index>:<sats>,…"; kept a while after it is spent; empty once it is released
+ *   lock:<payment id>     its outputs, "<address>|<txid>:<index>:<sats>,…"; stays a while after spending; empty once released
  *   acct:<address>        its balance
  */
 import type { Coin } from './bitcoin-transaction.ts';

@@ -5,7 +5,7 @@
  *   tx:<id>          hash, a transaction
  *   acct:<address>   hash, an account: amounts by symbol of the coin, EVM: also by contract, lower case, and `nonce` and
  *                    `q:<nonce>`, the waiting hashes
- *   token:<address>  hash, EVM: a contract, its owner and arguments, and what it may still mint
+ *   token:<address>  hash, EVM: a contract, its owner and arguments, and its remaining mintable units
  *   fund:<key>       the faucet has served this key
  *   at:<address>     sorted set, the index by address: `in:<id>` and `out:<id>` of mined transactions, by their block's time
  *
@@ -21,7 +21,7 @@ import type { Ledger, LedgerMovement, LedgerTransaction } from './ledger.ts';
 import { type ChainScript, type MovementsOf, type MovementsReply, movementsOf } from './scripts.ts';
 import type { EvmEffect } from './token-contract.ts';
 
-/** What the ledgers of all chains share. */
+/** The common part of the ledgers of all chains. */
 export class RedisChain implements Ledger {
   readonly network: NetworkId;
   readonly nativeAsset: string;
@@ -38,7 +38,7 @@ export class RedisChain implements Ledger {
     this.#movementsOf = this.script(movementsOf);
   }
 
-  /** The script as a call with its arguments. */
+  /** The script as a function of its arguments. */
   protected script<Args extends object, Reply>(script: ChainScript<Args, Reply>): (args: Args) => Promise<Reply> {
     const command = luaCommand(this.#redis, script);
     return (args) => this.#answer(() => command({ prefixKey: this.#prefix }, args));

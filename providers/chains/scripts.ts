@@ -1,9 +1,9 @@
-/** The scripts of the chains' ledgers: what each is called with, and what it answers. Amounts: lua-units.ts. */
+/** The scripts of the chains' ledgers: their arguments and replies. Amounts: lua-units.ts. */
 import type { LuaFields, LuaScript } from '../../redis/lua.ts';
 import { luaScript } from '../../redis/lua.ts';
 import type { EvmRefusal } from './ledger.ts';
 
-/** Of every script of a chain: its only key is the prefix of the chain's. */
+/** For every script of a chain: its only key is the chain's prefix. */
 export interface OfChain<Args extends object> {
   readonly keys: { readonly prefixKey: string };
   readonly args: Readonly<Args>;

@@ -1,4 +1,4 @@
-/** What the simulated chains share: a ledger, blocks by the time, and how a stored transaction stands now. */
+/** The common part of the simulated chains: a ledger, blocks by time, and the present state of a stored transaction. */
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
 import type { Direction, StatementQuery } from '../port/statement.ts';
 import { blockMsDefault, depthOf, nextBlockMs } from './block-time.ts';
@@ -43,12 +43,12 @@ export abstract class SimulatedChain<L extends Ledger> {
     return { direction, units, transaction: this.shown(this.asOf(transaction, nowMs)) };
   }
 
-  /** A transaction of the ledger in the words of the registry. */
+  /** A transaction of the ledger in the registry's terms. */
   protected shown(transaction: ChainTransaction): ChainTransaction {
     return transaction;
   }
 
-  /** As the ledger names the account of an address. */
+  /** The ledger's name for the account of an address. */
   protected accountOf(address: string): string {
     return address;
   }

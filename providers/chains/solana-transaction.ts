@@ -2,12 +2,12 @@
  * Solana's legacy transactions with one SystemProgram transfer: builds and parses them; the caller signs. Pure.
  *
  * Wire: compact array of signatures ‖ message; message: header (signers, read-only signers, read-only others) ‖ account
- * keys ‖ recent blockhash ‖ instructions. What is signed is the message itself. The transfer is instruction 2 of the
+ * keys ‖ recent blockhash ‖ instructions. The signature covers the message itself. The transfer is instruction 2 of the
  * system program: u32 2 ‖ u64 lamports, little-endian.
  *
- * The blockhash makes a message unlike every other one. Here it is a hash of what the transfer is for, as a durable nonce
- * would be: so the same transfer is always the same message, and two transfers are never the same. The simulated chain
- * takes any blockhash as recent.
+ * The blockhash makes each message unique. Here it is a hash of the transfer's purpose, like a durable nonce:
+ * the same transfer always gives the same message, and two transfers never do. The simulated chain
+ * accepts any blockhash as recent.
  */
 import { base58 } from '@scure/base';
 import { concatBytes, utf8 } from '../../crypto/bytes.ts';
@@ -15,7 +15,7 @@ import { sha256 } from '../../crypto/hashing.ts';
 import { verify } from '../../crypto/identity.ts';
 import { ChainRejected } from './chain.ts';
 
-/** Lamports a signature, the same for ever. */
+/** Lamports a signature, constant. */
 export const signatureFee = 5_000n;
 
 const systemProgram = new Uint8Array(32);
@@ -27,7 +27,7 @@ export interface SolanaTransfer {
   readonly from: string;
   readonly to: string;
   readonly lamports: bigint;
-  /** What the transfer is for; one purpose, one message. */
+  /** The purpose of the transfer; one purpose, one message. */
   readonly purpose: string;
 }
 

@@ -1,8 +1,8 @@
 /**
  * The simulated Solana chain: accounts of lamports, and transfers of the system program. One confirmation is final.
  *
- * A message is processed once: under another signature too it is the first transaction again. A transfer that is not
- * covered is refused, as a node's preflight does. Rent is left out: an account may hold as little as one lamport.
+ * A message is processed once: with another signature it still counts as the first transaction. A transfer that is not
+ * covered is refused, like by a node's preflight. Rent is not modelled: an account may hold as little as one lamport.
  */
 import { toHex } from '../../crypto/bytes.ts';
 import { sha256 } from '../../crypto/hashing.ts';

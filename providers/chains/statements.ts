@@ -1,6 +1,6 @@
 /**
- * The statements of wallets whose keys our own cluster holds: what their chain says of their address. A chain knows no ids
- * of ours; transfers are found by the ids of their transactions. Only what was mined is on it.
+ * The statements of wallets whose keys our own cluster holds: their chain's record of their address. A chain knows no ids
+ * of ours; transfers are found by the ids of their transactions. It only contains mined transactions.
  */
 import { networkOf } from '../../networks/networks.ts';
 import { type HeldWallet, ProviderUnavailable } from '../port/port.ts';
@@ -34,7 +34,7 @@ export function chainStatements(chains: Chains): ProviderStatements {
   };
 }
 
-/** A transaction that fills a gap brings its own sender nothing. */
+/** A transaction that fills a gap pays its own sender zero. */
 function isShown({ direction, units }: Movement): boolean {
   return direction === 'out' || units > 0n;
 }
@@ -43,7 +43,7 @@ function movementOf({ direction, units, transaction }: ChainMovement): Movement 
   const { id, network, effect, feeUnits, state, succeeded, from, to } = transaction;
   const minedAtMs = transaction.minedAtMs!;
   const { nativeAsset } = networkOf(network);
-  // A contract is deployed with none of the native asset: on the chain the transaction moves nothing of the new token.
+  // A deployment sends none of the native asset, and the transaction moves no units of the new token.
   const asset = effect === 'deploy' ? nativeAsset : transaction.asset;
   return {
     ...{ id, key: id, direction, reference: null, txId: id, asset, units },

@@ -3,7 +3,7 @@
  * other libraries encode and decode it. Pure.
  *
  * The chain runs no bytecode. It knows the contract by its creation code, which on any other chain deploys a contract
- * that refuses every call; behind it stand the constructor's arguments (string name, string symbol, uint8 decimals,
+ * that refuses every call; the constructor's arguments follow it (string name, string symbol, uint8 decimals,
  * uint256 cap), ABI-encoded: https://docs.soliditylang.org/en/latest/abi-spec.html. Its functions do what their names
  * say: transfer(address,uint256), mint(address,uint256), burn(uint256); each success logs
  * Transfer(address indexed,address indexed,uint256), from or to the zero address for mint and burn (ERC-20).
@@ -29,10 +29,10 @@ export type TokenCall =
     };
 
 /**
- * What a transaction of the EVM chain does beside paying its fee, where `asset` is the coin or a contract in lower case:
+ * The effect of a transaction of the EVM chain, besides paying its fee; `asset` is the coin or a contract in lower case:
  *
  *   move     `units` of the asset go from `from` to `to`; reverts when `from` holds less
- *   deploy   the contract comes to lie at `asset`, and `from` owns it
+ *   deploy   the contract is created at `asset`, and `from` owns it
  *   mint     the contract makes `units` for `to`; reverts when `from` is not its owner, or above its cap
  *   burn     the contract destroys `units` of `from`; reverts when `from` holds less
  */
@@ -65,7 +65,7 @@ export function creationData({ name, symbol, decimals, cap }: TokenConstructor):
   return concatBytes(creationCode, ...head, ...texts);
 }
 
-/** undefined: the data deploys another contract, or its arguments are not encoded as the ABI says. */
+/** undefined: the data deploys another contract, or its arguments are not valid ABI. */
 export function parseCreation(data: Uint8Array): TokenConstructor | undefined {
   if (toHex(data.subarray(0, creationCode.length)) !== toHex(creationCode)) return undefined;
   const args = data.subarray(creationCode.length);
@@ -83,7 +83,7 @@ export function callData(call: TokenCall): Uint8Array {
   return concatBytes(fromHex(selectors[call.kind]), ...args, word(call.units));
 }
 
-/** undefined: another function, or arguments that are not encoded as the ABI says. */
+/** undefined: another function, or arguments that are not valid ABI. */
 export function parseCall(data: Uint8Array): TokenCall | undefined {
   const hex = toHex(data);
   const kind = (['transfer', 'mint', 'burn'] as const).find((each) => hex.startsWith(selectors[each]));
@@ -94,13 +94,13 @@ export function parseCall(data: Uint8Array): TokenCall | undefined {
   return { kind, to: `0x${args.slice(24, 64)}`, units: BigInt(`0x${args.slice(64)}`) };
 }
 
-/** Where a contract comes to lie: Keccak-256 of rlp([sender, nonce]), the last 20 bytes. Lower case. */
+/** The address of a new contract: Keccak-256 of rlp([sender, nonce]), the last 20 bytes. Lower case. */
 export function contractAddress(sender: string, nonce: bigint): string {
   const encoded = RLP.encode([fromHex(sender.slice(2)), nonce]);
   return `0x${toHex(keccak_256(encoded).subarray(12))}`;
 }
 
-/** What the contract logs of a movement. Accounts in lower case. */
+/** The contract's log of a movement. Accounts in lower case. */
 export function transferLog(contract: string, from: string, to: string, units: bigint): TokenLog {
   const topic = (account: string) => `0x${account.slice(2).padStart(64, '0')}`;
   return { address: contract, topics: [transferTopic, topic(from), topic(to)], data: `0x${toHex(word(units))}` };

@@ -1,4 +1,4 @@
-/** Copper (simulated, see custodian.ts) behind the provider port: its words become ours here. */
+/** Copper (simulated, see custodian.ts) behind the provider port: translates its terms into ours. */
 import { networkIds } from '../../networks/networks.ts';
 import { type ProviderAdapter, type ProviderInfo, ProviderRejected, ProviderUnavailable } from '../port/port.ts';
 import type { BookWords, CustodianBook } from '../simulated/custodian-book.ts';
@@ -39,7 +39,7 @@ const info: ProviderInfo = {
   networks: networkIds,
 };
 
-/** Our asset symbols as Copper names currencies, each with the main currency of its chain. */
+/** Our asset symbols, with Copper's currency names and the main currency of the chain. */
 const currencies: Readonly<Record<string, readonly [base: string, main: string]>> = {
   ETH: ['ETH', 'ETH'],
   USDC: ['USDC', 'ETH'],
@@ -123,7 +123,7 @@ function orderOf({ orderId, standing }: CopperOrder): OrderStanding {
   };
 }
 
-/** The field of our request at fault, and our word for it, by Copper's own code. */
+/** The faulty field of our request, and our reason, by Copper's code. */
 const reasons: Readonly<Record<string, { readonly field: string; readonly issue: string }>> = {
   unauthorized: { field: 'credentials.api_key', issue: 'invalid_credentials' },
   'insufficient-balance': { field: 'amount', issue: 'insufficient_funds' },

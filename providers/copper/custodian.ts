@@ -1,6 +1,6 @@
 /**
  * A simulated system in the manner of Copper: portfolios, deposit targets, orders with their statuses, errors as a code in
- * kebab-case (https://developer.copper.co/enums/OrderStatus). Nothing here talks to the real one, and its keys are simulated.
+ * kebab-case (https://developer.copper.co/enums/OrderStatus). It never calls the real one, and its keys are simulated.
  */
 import { toHex } from '../../crypto/bytes.ts';
 import type { NetworkId } from '../../networks/networks.ts';
@@ -23,7 +23,7 @@ export type OrderStatus =
   | 'executed'
   | 'error';
 
-/** What this system answers when it does not do what it was asked: `error` and `message` of the body. */
+/** The error answer of this system: `error` and `message` of the body. */
 export class CopperError extends Error {
   /** HTTP. */
   readonly status: number;
@@ -38,7 +38,7 @@ export class CopperError extends Error {
 }
 
 export interface DepositTarget {
-  /** The portfolio that was made for it. */
+  /** The portfolio created for it. */
   readonly portfolioId: string;
   readonly address: string;
   readonly publicKey: string;
@@ -60,7 +60,7 @@ export interface CopperOrder {
 }
 
 interface StoredOrder extends WithdrawRequest {
-  /** Missing in orders of before: theirs is a number that counts the tenant's. */
+  /** Missing in older orders, whose id counts the tenant's orders. */
   readonly orderId?: string;
   readonly environment: ClusterEnvironment;
   readonly createdAt: number;
@@ -77,14 +77,14 @@ const usual: Timeline<OrderStatus> = [
   { status: 'executed', fromMs: 5_000 },
 ];
 
-/** How an order gets on. */
+/** The timeline of an order. */
 export function copperTimeline(outcome: TestOutcome | undefined): Timeline<OrderStatus> {
   return timelineFor(usual, { queued: 'queued', confirming: 'processing', failed: 'error' }, outcome);
 }
 
-/** Finished orders are forgotten after this long. */
+/** Finished orders expire after this time. */
 const ttlMs = 31 * 24 * 3_600_000;
-/** Order ids are numbers, no two alike: a wallet that two tenants pay knows their transfers by them. */
+/** Order ids are numbers, all different: a wallet that two tenants pay distinguishes their transfers by them. */
 const orderIdBase = 7_000_000;
 const orderIdBytes = 6;
 
@@ -106,7 +106,7 @@ export class SimulatedCopper {
     if (trigger === 'rejected') throw new CopperError(401, 'unauthorized', 'the signature of the request is not valid');
   }
 
-  /** The same `externalId` is the same portfolio. */
+  /** The same `externalId` names the same portfolio. */
   async createPortfolio(tenant: string, externalId: string, name: string, network: NetworkId): Promise<DepositTarget> {
     await this.#sleep(latencyMs('createPortfolio', externalId));
     const { publicKey, address } = simulatedWallet('copper', externalId, network);

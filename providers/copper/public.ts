@@ -1,3 +1,3 @@
-/** What is used of the adapter to Copper. */
+/** The exports of the adapter to Copper. */
 export { copperAdapter, copperWords } from './adapter.ts';
 export { SimulatedCopper } from './custodian.ts';

@@ -1,4 +1,4 @@
-/** Fireblocks (simulated, see custodian.ts) behind the provider port: its words become ours here. */
+/** Fireblocks (simulated, see custodian.ts) behind the provider port: translates its terms into ours. */
 import { networkIds, networkOf } from '../../networks/networks.ts';
 import {
   type ProviderAdapter,
@@ -46,7 +46,7 @@ const info: ProviderInfo = {
   networks: networkIds,
 };
 
-/** Our asset symbols as Fireblocks names assets of test networks. */
+/** Our asset symbols, with Fireblocks' names for assets of test networks. */
 const assetIds: Readonly<Record<string, string>> = {
   ETH: 'ETH_TEST5',
   USDC: 'USDC_ETH_TEST5_0GER',
@@ -135,7 +135,7 @@ function orderOf({ id, standing, subStatus }: FireblocksTransaction): OrderStand
   };
 }
 
-/** The field of our request at fault, and our word for it, by Fireblocks' own code. */
+/** The faulty field of our request, and our reason, by Fireblocks' code. */
 const reasons: Readonly<Record<string, { readonly field: string; readonly issue: string }>> = {
   '-7': { field: 'credentials.api_key', issue: 'invalid_credentials' },
   INSUFFICIENT_FUNDS: { field: 'amount', issue: 'insufficient_funds' },

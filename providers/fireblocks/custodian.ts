@@ -1,6 +1,7 @@
 /**
- * A simulated system in the manner of Fireblocks: vault accounts, asset ids, transaction statuses and sub-statuses as its
- * public documentation names them (https://developers.fireblocks.com/reference/primary-transaction-statuses). Nothing here talks to the real one, and its keys are simulated.
+ * A simulated system in the manner of Fireblocks: vault accounts, asset ids, transaction statuses and sub-statuses from its
+ * public documentation (https://developers.fireblocks.com/reference/primary-transaction-statuses). It never calls the real one,
+ * and its keys are simulated.
  */
 
 import { toHex } from '../../crypto/bytes.ts';
@@ -23,12 +24,12 @@ export type FireblocksStatus =
   | 'COMPLETED'
   | 'FAILED';
 
-/** What this system answers when it does not do what it was asked. */
+/** The error answer of this system. */
 export class FireblocksError extends Error {
   override readonly name = 'FireblocksError';
   /** HTTP. */
   readonly status: number;
-  /** A number for calls that are wrong, a sub-status for transactions that are refused. */
+  /** A number for wrong calls, a sub-status for refused transactions. */
   readonly code: string;
 
   constructor(status: number, code: string, message: string) {
@@ -84,12 +85,12 @@ const subStatuses: Partial<Record<FireblocksStatus, string>> = {
   FAILED: 'SMART_CONTRACT_EXECUTION_FAILED',
 };
 
-/** How a transaction gets on. */
+/** The timeline of a transaction. */
 export function fireblocksTimeline(outcome: TestOutcome | undefined): Timeline<FireblocksStatus> {
   return timelineFor(usual, { queued: 'QUEUED', confirming: 'CONFIRMING', failed: 'FAILED' }, outcome);
 }
 
-/** Finished transactions are forgotten after this long. */
+/** Finished transactions expire after this time. */
 const ttlMs = 31 * 24 * 3_600_000;
 
 export class SimulatedFireblocks {
@@ -126,7 +127,7 @@ export class SimulatedFireblocks {
     return { id: String(stored.number), assetId: stored.value.assetId, address: stored.value.address, publicKey };
   }
 
-  /** What `POST /transactions/estimate_fee` refuses would be refused as a transaction too. */
+  /** A draft that `POST /transactions/estimate_fee` refuses would also fail as a transaction. */
   async estimateFee(environment: ClusterEnvironment, request: TransactionRequest): Promise<void> {
     await this.#sleep(latencyMs('estimateFee', request.externalTxId));
     switch (testOutcome(environment, request.amount)) {
@@ -189,7 +190,7 @@ function serviceUnavailable(): FireblocksError {
   return new FireblocksError(503, 'SERVICE_UNAVAILABLE', 'the service is temporarily unavailable');
 }
 
-/** Of version 4 by its form, made of a hash. */
+/** A UUID in the form of version 4, from a hash. */
 function uuidOf(hash: Uint8Array): string {
   const hex = toHex(hash);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -1,3 +1,3 @@
-/** What is used of the adapter to Fireblocks. */
+/** The exports of the adapter to Fireblocks. */
 export { fireblocksAdapter, fireblocksWords } from './adapter.ts';
 export { SimulatedFireblocks } from './custodian.ts';

@@ -1,11 +1,11 @@
-/** What a tenant of a sandbox has set of its market: prices, and how the venue behaves. One record a tenant. */
+/** The market settings of a sandbox's tenant: prices, and the behaviour of the venue. One record per tenant. */
 import type { RecordType, Versioned } from '../../store/contract.ts';
 
 export type PriceCondition =
-  /** Always this price, made now. 10⁻⁸ US dollars, a decimal integer. */
+  /** Always this price, with the present time. 10⁻⁸ US dollars, a decimal integer. */
   | { readonly kind: 'set'; readonly price: string }
   | { readonly kind: 'missing' }
-  /** The price that the walk had so long ago. */
+  /** The price of the walk at this age. */
   | { readonly kind: 'stale'; readonly ageMs: number };
 
 export const venueModes = ['normal', 'partial', 'refuse', 'silent'] as const;
@@ -17,7 +17,7 @@ export interface MarketConditions extends Versioned {
     readonly mode: VenueMode;
     /** With `partial`: the share of an order that is filled. */
     readonly fillBps: number;
-    /** How much worse than the quoted price every trade is; null: as the walk of slippage says. */
+    /** How much worse than the quoted price every trade is; null: by the simulated slippage. */
     readonly slippageBps: number | null;
   };
 }

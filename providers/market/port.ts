@@ -1,6 +1,6 @@
 /**
- * The two ports of a treasury to the outside: who says what an asset is worth, and where one asset is exchanged for another.
- * Behind them stand a simulated price source and a simulated venue.
+ * The two ports of a treasury to the outside: the source of prices, and the venue that exchanges assets.
+ * A simulated price source and a simulated venue implement them.
  */
 import type { CallMeta } from '../port/port.ts';
 
@@ -8,19 +8,19 @@ export interface PriceQuote {
   readonly asset: string;
   /** 10⁻⁸ US dollars for one whole unit. Above zero. */
   readonly price: bigint;
-  /** When the price was made, which may be long ago. */
+  /** The time of the price, which may be long ago. */
   readonly asOfMs: number;
 }
 
 export interface PriceSource {
-  /** In the order of the assets; undefined where there is no price. Throws StoreUnavailable. */
+  /** In the order of the assets; undefined without a price. Throws StoreUnavailable. */
   quotes(tenant: string, assets: readonly string[], nowMs: number): Promise<readonly (PriceQuote | undefined)[]>;
 }
 
 export interface VenueTerms {
-  /** Of what is sold, in basis points. */
+  /** Fee on the sold amount, in basis points. */
   readonly feeBps: number;
-  /** How much worse than the quoted price a trade is expected to be. */
+  /** The expected slippage of a trade from the quoted price. */
   readonly slippageBps: number;
 }
 
@@ -28,27 +28,27 @@ export interface VenueOrder {
   /** The caller's own id: the same id, the same order and the same outcome. */
   readonly id: string;
   readonly sell: { readonly asset: string; readonly units: bigint };
-  /** `unitsMin`: for all of `sell`; a smaller part gets its share of it. */
+  /** `unitsMin`: for all of `sell`; in proportion for a smaller part. */
   readonly buy: { readonly asset: string; readonly unitsMin: bigint };
 }
 
 export type VenueOutcome =
   | {
       readonly kind: 'filled';
-      /** At most what was offered; the rest stays the caller's. */
+      /** At most the offered amount; the caller keeps the rest. */
       readonly soldUnits: bigint;
       readonly boughtUnits: bigint;
     }
   | { readonly kind: 'refused'; readonly reason: VenueRefusal };
 
 export const venueRefusals = ['below_minimum', 'no_price', 'refused'] as const;
-/** The market gives less than the order's minimum; an asset has no price; the venue takes no orders. */
+/** The market gives less than the order's minimum; an asset has no price; the venue accepts no orders. */
 export type VenueRefusal = (typeof venueRefusals)[number];
 
 export interface VenueExchange {
-  /** The order's. */
+  /** The order's id. */
   readonly id: string;
-  /** `wallet`: the venue's own id for it. `units`: below zero where they leave the wallet. */
+  /** `wallet`: the venue's own id for it. `units`: below zero if they leave the wallet. */
   readonly entries: readonly { readonly wallet: string; readonly asset: string; readonly units: bigint }[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The simulated price source: a seeded walk for each asset of the registry, which a replay repeats, and over it what the
- * tenant has set. It reads the clock that it is given and nothing else.
+ * The simulated price source: a seeded walk for each asset of the registry, which a replay repeats, overridden by the
+ * tenant's settings. It depends only on the supplied clock.
  */
 import type { TenantStore } from '../../store/contract.ts';
 import { type MarketConditions, marketConditionsId, marketConditionsType, noConditions } from './conditions.ts';
@@ -14,7 +14,7 @@ const walks: Readonly<Record<string, { readonly base: number; readonly volatilit
   SOL: { base: 150, volatility: 0.06 },
 };
 
-/** Assets that the simulated price source knows. */
+/** Assets of the simulated price source. */
 export const pricedAssets: readonly string[] = Object.keys(walks);
 
 export interface SimulatedPrices extends PriceSource {

@@ -1,4 +1,4 @@
-/** What other modules use of the market: its two ports, their simulated sides, and what a tenant may set of them. */
+/** The exports of the market: its two ports, their simulations, and a tenant's settings. */
 export {
   type MarketConditions,
   marketConditionsType,

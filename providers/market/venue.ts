@@ -1,6 +1,6 @@
 /**
- * The simulated venue: it exchanges what a caller has brought at the price source's prices, less a fee and a slippage that
- * follows from the order's id. Every order gets one outcome, kept before it is told, so an order may be repeated.
+ * The simulated venue: it exchanges a caller's funds at the price source's prices, minus a fee and a slippage derived from the
+ * order's id. Every order has one outcome, stored before the answer, so an order may be repeated.
  */
 import { assetOf } from '../../networks/assets.ts';
 import { ProviderUnavailable } from '../port/port.ts';
@@ -13,19 +13,19 @@ import type { SimulatedPrices } from './prices.ts';
 
 export const venueTerms: VenueTerms = { feeBps: 10, slippageBps: 20 };
 
-/** As stored: JSON has no big integers. */
+/** The stored form: JSON has no big integers. */
 type StoredOutcome =
   | { readonly kind: 'filled'; readonly soldUnits: string; readonly boughtUnits: string }
   | Extract<VenueOutcome, { kind: 'refused' }>;
 
 const bpsAll = 10_000n;
-/** More smallest units than these the venue has of nothing. */
+/** The most smallest units of an asset at the venue. */
 const unitsMax = 10n ** 36n;
 const family = 'venue-orders';
-/** Long after the last repetition of any order. */
+/** Much longer than the period of repetitions of any order. */
 const keepMs = 30 * 24 * 3_600_000;
 
-/** `book`: of the custodian that holds the venue's wallets. */
+/** `book`: the book of the custodian of the venue's wallets. */
 export function simulatedVenue(
   records: Pick<CustodianRecords, 'putOnce' | 'find'>,
   prices: SimulatedPrices,
@@ -65,7 +65,7 @@ export function outcomeOf(
     return { kind: 'refused', reason: 'no_price' };
   }
   const soldUnits = mode === 'partial' ? (sell.units * BigInt(fillBps)) / bpsAll : sell.units;
-  // Up to twice what the terms expect: the same for the same order.
+  // Up to twice the expected slippage, and the same for the same order.
   const slippage = slippageBps ?? (simulatedHash('slippage', id)[0]! * 2 * venueTerms.slippageBps) / 255;
   const kept = bpsAll - BigInt(Math.round(slippage)) - BigInt(venueTerms.feeBps);
   // In smallest units: units × price, over the power of ten by which the two assets' decimals differ.

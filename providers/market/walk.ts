@@ -1,5 +1,5 @@
 /**
- * A seeded random walk that can be asked for any second, in any order, and always gives the same answer: nothing is stored.
+ * A seeded random walk with random access: each second always has the same value, and nothing is stored.
  *
  * The logarithm of a price has an independent value at every multiple of 2¹⁷ s (36 hours). Between two of them it is a
  * Brownian bridge, built by midpoint displacement: the middle of an interval is the mean of its ends plus a normal number of
@@ -10,7 +10,7 @@ import { simulatedHash } from '../simulated/simulated-keys.ts';
 export interface Walk {
   readonly seed: string;
   readonly name: string;
-  /** US dollars for one whole unit, about which the walk goes. */
+  /** The central value of the walk, US dollars for one whole unit. */
   readonly base: number;
   /** Standard deviation of the logarithm from one multiple of 2¹⁷ s to the next. */
   readonly volatility: number;

@@ -2,6 +2,6 @@
 export const providerKinds = ['fireblocks', 'bitgo', 'copper', 'self_hosted', 'sandbox'] as const;
 export type ProviderKind = (typeof providerKinds)[number];
 
-/** What an intent does: moves an asset, makes a token's contract, or makes and destroys units of it. */
+/** The effect of an intent: moves an asset, makes a token's contract, or makes and destroys units of it. */
 export const intentKinds = ['transfer', 'deploy', 'mint', 'burn'] as const;
 export type IntentKind = (typeof intentKinds)[number];

@@ -2,9 +2,9 @@
  * The port between the control plane and the holder of the keys: our own signer cluster, the sandbox, or a hosted
  * custodian. Every adapter passes one conformance suite (test/providers/).
  *
- * Adapters speak in normalized words; a custodian's own vocabulary stays inside its folder and shows only in
- * `providerStatus` and in errors. Every call is idempotent by the id it is given, so that it may be repeated after a
- * crash: the same wallet id makes the same wallet, the same intent id the same transfer.
+ * Adapters return normalized terms; a custodian's own vocabulary stays in its folder and appears only in
+ * `providerStatus` and in errors. Every call is idempotent by its id, so that it may be repeated after a
+ * crash: the same wallet id gives the same wallet, the same intent id the same transfer.
  */
 
 import type { TokenTerms } from '../../networks/assets.ts';
@@ -16,7 +16,7 @@ export type { IntentKind, ProviderKind } from './kinds.ts';
 
 export interface CredentialField {
   readonly name: string;
-  /** Other names that it is taken under, and stored under `name`: what other custodians call the same. */
+  /** Other custodians' names for the same field, which are accepted and stored as `name`. */
   readonly aliases?: readonly string[];
   readonly required: boolean;
   readonly secret: boolean;
@@ -31,32 +31,32 @@ export interface ProviderInfo {
   /** e.g. "wallets:create", "transfers", "policy_receipts". */
   readonly capabilities: readonly string[];
   readonly credentialFields: readonly CredentialField[];
-  /** Any other names are taken as well. */
+  /** Any other names are accepted, too. */
   readonly takesAnyCredentials?: boolean;
   readonly networks: readonly NetworkId[];
 }
 
-/** Of an adapter that deploys tenants' own tokens and moves their units. */
+/** The capability of an adapter that deploys tenants' own tokens and moves their units. */
 export const tokensCapability = 'tokens';
 
-/** A connection, as far as an adapter reads it. */
+/** The part of a connection that an adapter reads. */
 export interface ProviderConnection {
   readonly id: string;
   readonly environment: ClusterEnvironment;
 }
 
-/** A wallet, as far as an adapter reads it. */
+/** The part of a wallet that an adapter reads. */
 export interface HeldWallet {
   readonly id: string;
   readonly providerWalletId: string;
   readonly environment: ClusterEnvironment;
   readonly network: NetworkId;
   readonly addresses: readonly { readonly network: NetworkId; readonly address: string }[];
-  /** Compressed, lowercase hex; null if the provider shows none. */
+  /** Compressed, lowercase hex; null if the provider discloses none. */
   readonly publicKey: string | null;
 }
 
-/** An approved transfer, or what else an intent does, as far as an adapter reads it. */
+/** An approved transfer, or another effect of an intent, with the fields that an adapter reads. */
 export interface ApprovedTransfer {
   readonly id: string;
   /** Only a `transfer` reaches an adapter without the capability `tokens`. */
@@ -72,17 +72,17 @@ export interface ApprovedTransfer {
   /** The tenant's own token that it deploys or moves; only an adapter with the capability `tokens` gets one. */
   readonly token?: TokenTerms;
   readonly policyReceipt: string | null;
-  /** What this adapter said last; only it reads it. Null at first. */
+  /** This adapter's own data from its last step. Null at first. */
   readonly submission: unknown;
-  /** Times that the present step was tried again, at least. */
+  /** The minimum number of retries of the present step. */
   readonly attempts: number;
 }
 
-/** The empty transaction that has taken a number which a failed transfer left behind. */
+/** The empty transaction that uses the number of a failed transfer. */
 export interface FillerTransaction {
   /** Its id on its network. */
   readonly id: string;
-  /** Signed, as the network's own tools take it. */
+  /** Signed, in the format of the network's own tools. */
   readonly rawTransaction: string;
   readonly signingSessionIds: readonly string[];
 }
@@ -92,12 +92,12 @@ export interface NewBalance {
   readonly units: bigint;
 }
 
-/** A wallet as the provider made it. */
+/** A wallet created by the provider. */
 export interface ProviderWallet {
   readonly providerWalletId: string;
   readonly addresses: readonly { readonly network: NetworkId; readonly address: string }[];
   readonly publicKey: string | null;
-  /** What it holds from the beginning; an asset with 0 units is shown too. */
+  /** Its initial balances, including assets with 0 units. */
   readonly balances: readonly NewBalance[];
 }
 
@@ -109,13 +109,13 @@ export interface CallMeta {
 }
 
 export interface WalletOrder {
-  /** Our id: the same id, the same wallet. */
+  /** Our id: the same id gives the same wallet. */
   readonly walletId: string;
   readonly name: string;
   readonly network: NetworkId;
 }
 
-/** A transfer that is about to be decided. */
+/** A transfer before its decision. */
 export interface TransferDraft {
   readonly intentId: string;
   readonly kind: IntentKind;
@@ -128,11 +128,11 @@ export interface TransferDraft {
 }
 
 export interface Quote {
-  /** The most that the transfer can cost, set aside with the amount. Zero units: no fee. */
+  /** The highest fee of the transfer, reserved with the amount. Zero units: no fee. */
   readonly fee: NewBalance;
 }
 
-/** A transfer that was approved: `submission` is what the adapter said last, null at first. */
+/** An approved transfer: `submission` is the adapter's data from its last step, null at first. */
 export interface Transfer {
   readonly intent: ApprovedTransfer;
   readonly wallet: HeldWallet;
@@ -141,7 +141,7 @@ export interface Transfer {
 }
 
 export type Progress =
-  /** On its way. `providerTxId` is null until the provider took it. Ask again at `againAtMs`. */
+  /** In progress. `providerTxId` is null until the provider accepts it. Ask again at `againAtMs`. */
   | {
       readonly stage: 'signing' | 'broadcasting' | 'confirming';
       readonly providerTxId: string | null;
@@ -155,10 +155,10 @@ export type Progress =
       readonly providerTxId: string;
       readonly providerStatus: string;
       readonly feePaid: NewBalance;
-      /** Where it differs from what was said before: a transfer may be found completed at the first look. */
+      /** If it has changed: the first poll may find a transfer completed. */
       readonly submission?: unknown;
     }
-  /** For good. `numberUsed`: the chain consumed the allocated number although the transfer failed; else it is released. */
+  /** Permanent. `numberUsed`: the chain consumed the allocated number although the transfer failed; else it is released. */
   | {
       readonly stage: 'failed';
       readonly providerTxId: string | null;
@@ -167,20 +167,20 @@ export type Progress =
       readonly error: { readonly code: string; readonly message: string };
       readonly feePaid: NewBalance;
       readonly numberUsed: boolean;
-      /** As with `completed`. */
+      /** As in `completed`. */
       readonly submission?: unknown;
     };
 
-/** A number is taken: by this transaction, or (undefined) by one of another's making. */
+/** A number is used: by this transaction, or (undefined) by a foreign one. */
 export interface FilledGap {
-  /** What the wallet has paid for it. */
+  /** The fee that the wallet paid. */
   readonly fee: NewBalance;
   readonly transaction: FillerTransaction | undefined;
 }
 
 export interface ProviderAdapter {
   readonly info: ProviderInfo;
-  /** Checks credentials with the provider. Throws ProviderRejected or ProviderUnavailable. Test wallets come with a sandbox. */
+  /** Checks credentials. Throws ProviderRejected or ProviderUnavailable. A sandbox also provides test wallets. */
   connect(
     meta: CallMeta,
     connectionId: string,
@@ -188,20 +188,20 @@ export interface ProviderAdapter {
     environment: ClusterEnvironment,
   ): Promise<{ readonly testWallets: readonly Omit<WalletOrder, 'walletId'>[] }>;
   createWallet(meta: CallMeta, connection: ProviderConnection, order: WalletOrder): Promise<ProviderWallet>;
-  /** Would the provider take it now? Throws ProviderRejected or ProviderUnavailable; changes nothing. */
+  /** Checks whether the provider would accept it now. Throws ProviderRejected or ProviderUnavailable; changes nothing. */
   quote(meta: CallMeta, draft: TransferDraft): Promise<Quote>;
-  /** The counter that numbers this wallet's transfers without gaps (EVM account nonces); undefined: none is needed. */
+  /** The counter that numbers this wallet's transfers without gaps (EVM account nonces); undefined: it needs no numbers. */
   sequenceCounter(wallet: HeldWallet): string | undefined;
-  /** Takes the next step of an approved transfer: submits it, or asks how it stands. ProviderUnavailable: ask again later. */
+  /** Takes the next step of an approved transfer: submits it, or polls it. ProviderUnavailable: call again later. */
   advance(meta: CallMeta, transfer: Transfer): Promise<Progress>;
   /**
-   * Gives back what the provider holds for a transfer that was never submitted and never will be. May be repeated. Throws
+   * Releases the provider's reservations for a transfer that was never submitted and never will be. May be repeated. Throws
    * ProviderUnavailable. Absent: it holds nothing.
    */
   abandon?(meta: CallMeta, transfer: Transfer): Promise<void>;
 }
 
-/** The provider said no: 422 while a request waits for it, a failed intent afterwards. Carries the provider's own words. */
+/** The provider refused: 422 while a request waits for it, a failed intent afterwards. Contains the provider's own text. */
 export class ProviderRejected extends Error {
   override readonly name = 'ProviderRejected';
   /** The field of our request at fault, e.g. "amount"; empty: none. */
@@ -218,7 +218,7 @@ export class ProviderRejected extends Error {
   }
 }
 
-/** The provider does not answer, or asks to come back later. */
+/** The provider does not answer, or asks for a later retry. */
 export class ProviderUnavailable extends Error {
   override readonly name = 'ProviderUnavailable';
   readonly retryAfterMs: number;

@@ -1,17 +1,17 @@
 /**
- * What the holder of the keys says it did: balances and movements of a wallet, in its own ids, statuses and times. It is
- * the other side of reconciliation, so nothing here is made from the control plane's records.
+ * The key holder's own report: balances and movements of a wallet, in its own ids, statuses and times. It is
+ * the other side of reconciliation, so it never uses the control plane's records.
  *
- * A movement has a key, by which the control plane's record of the same transfer is found: for a deposit the id of its
- * transaction on its network, for a transfer out what `joinsBy` says. An exchange of one asset for another at the holder shows as
- * one movement for each asset, with a key of `exchangeKey`. Movements that share a key are duplicates.
+ * A movement's key identifies the control plane's record of the same transfer: for a deposit the id of its transaction on its
+ * network, for an outgoing transfer as in `joinsBy`. An exchange of one asset for another at the holder appears as one movement
+ * for each asset, with a key of `exchangeKey`. Movements that share a key are duplicates.
  */
 import type { ProviderKind } from './kinds.ts';
 import type { CallMeta, HeldWallet, NewBalance } from './port.ts';
 
 export type Direction = 'in' | 'out';
 
-/** `pending`: taken, and neither completed nor failed yet. A failed one may have cost its fee. */
+/** `pending`: accepted, and neither completed nor failed yet. A failed one may have cost its fee. */
 export type MovementState = 'pending' | 'completed' | 'failed';
 
 export interface Movement {
@@ -19,9 +19,9 @@ export interface Movement {
   readonly id: string;
   readonly key: string;
   readonly direction: Direction;
-  /** What we named it by when we asked for it; null: we did not ask for it. */
+  /** Our id for it; null: we did not request it. */
   readonly reference: string | null;
-  /** Its id on its network, as far as known. */
+  /** Its id on its network, if known. */
   readonly txId: string | null;
   /** Symbol of an asset of the wallet's network. */
   readonly asset: string;
@@ -30,9 +30,9 @@ export interface Movement {
   readonly fee: NewBalance;
   readonly counterparty: string | null;
   readonly state: MovementState;
-  /** In the provider's own words. */
+  /** The provider's own status. */
   readonly providerStatus: string;
-  /** When the provider took it: statements are in this order. */
+  /** When the provider accepted it: statements are in this order. */
   readonly bookedAtMs: number;
   /** When it changed the balance; null: not yet. A chain's balances change before a movement is final. */
   readonly settledAtMs: number | null;
@@ -41,10 +41,10 @@ export interface Movement {
 }
 
 export interface StatementQuery {
-  /** By `bookedAtMs`: the first millisecond, and the first one behind the last. */
+  /** By `bookedAtMs`: the first millisecond, and the first one after the range. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: string | undefined;
   readonly limit: number;
 }
@@ -58,17 +58,17 @@ export interface StatementPage {
 
 /** Throws ProviderUnavailable. Every call only reads. */
 export interface ProviderStatements {
-  /** What the key of a transfer out is: our own id for it, or the id of its transaction. */
+  /** The key of an outgoing transfer: our own id for it, or the id of its transaction. */
   readonly joinsBy: 'reference' | 'tx_id';
   page(meta: CallMeta, wallet: HeldWallet, query: StatementQuery): Promise<StatementPage>;
-  /** For each key, in their order, every movement that has it. */
+  /** For each key, in their order, every movement with it. */
   find(
     meta: CallMeta,
     wallet: HeldWallet,
     direction: Direction,
     keys: readonly string[],
   ): Promise<readonly (readonly Movement[])[]>;
-  /** What the wallet owns now, by asset symbol. It may be below zero when the provider's books are wrong. */
+  /** The wallet's present balances, by asset symbol. It may be below zero when the provider's books are wrong. */
   balances(meta: CallMeta, wallet: HeldWallet): Promise<ReadonlyMap<string, bigint>>;
 }
 
@@ -76,19 +76,19 @@ export type StatementsByKind = ReadonlyMap<ProviderKind, ProviderStatements>;
 
 const exchangeWord = 'exchange';
 
-/** The key of what an exchange, by our id for it, does to one asset of a wallet. */
+/** The key of an exchange's effect on one asset of a wallet; `exchangeId`: our id for it. */
 export function exchangeKey(exchangeId: string, asset: string): string {
   return `${exchangeWord}/${exchangeId}/${asset}`;
 }
 
-/** undefined: the key is no exchange's. */
+/** undefined: not the key of an exchange. */
 export function readExchangeKey(key: string): { readonly exchangeId: string; readonly asset: string } | undefined {
   const [word, ...rest] = key.split('/');
   if (word !== exchangeWord || rest.length < 2) return undefined;
   return { exchangeId: rest.slice(0, -1).join('/'), asset: rest.at(-1)! };
 }
 
-/** One movement of a wallet has it, but for duplicates. */
+/** Unique among a wallet's movements, except for duplicates. */
 export function movementName({ direction, key }: Pick<Movement, 'direction' | 'key'>): string {
   return `${direction}:${key}`;
 }
@@ -108,7 +108,7 @@ export function readPlace(place: string): { readonly atMs: number; readonly name
   return { atMs: Number(place.slice(0, colon)), name: place.slice(colon + 1) };
 }
 
-/** What a movement has added to the wallet, by asset; what it took is below zero. */
+/** A movement's effect on the wallet, by asset; below zero: it took units. */
 export function effectOf(movement: Movement): readonly NewBalance[] {
   const { direction, asset, units, fee, settledAtMs, hasMoved } = movement;
   const paid = { asset: fee.asset, units: settledAtMs === null ? 0n : -fee.units };

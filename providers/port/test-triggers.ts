@@ -1,6 +1,6 @@
 /**
  * Test amounts: in a sandbox, a transfer of exactly this decimal amount has this outcome, whatever the asset and the
- * provider. docs/wallet-api.md shows the table. In production they are amounts like any other.
+ * provider. docs/wallet-api.md shows the table. In production they have no special meaning.
  */
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 
@@ -20,7 +20,7 @@ export type TestOutcome =
 export interface TestAmount {
   readonly amount: string;
   readonly outcome: TestOutcome;
-  /** What a caller sees, for the docs. */
+  /** The effect for a caller, for the docs. */
   readonly effect: string;
 }
 
@@ -64,12 +64,12 @@ export function testOutcome(environment: ClusterEnvironment, amount: string): Te
 export type TestCredentialOutcome = 'rejected' | 'unavailable';
 
 export interface TestCredential {
-  /** What the `api_key` contains. */
+  /** The substring of the `api_key`. */
   readonly contains: string;
   readonly outcome: TestCredentialOutcome;
-  /** True: while the connection is made they are good, a second later this is what they do. */
+  /** True: they are valid at connection time, and have this effect a second later. */
   readonly later: boolean;
-  /** What a caller sees, for the docs. */
+  /** The effect for a caller, for the docs. */
   readonly effect: string;
 }
 
@@ -103,7 +103,7 @@ export const testCredentials: readonly TestCredential[] = [
 
 const laterMs = 1_000;
 
-/** Decides by `api_key`, and by the time since the connection was made, which its id (a UUIDv7) carries. */
+/** Decides by `api_key`, and by the time since the connection was made, which its id (a UUIDv7) contains. */
 export function testCredential(
   credentials: Readonly<Record<string, string>>,
   connectionId: string,

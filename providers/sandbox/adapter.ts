@@ -1,7 +1,7 @@
 /**
- * The sandbox provider: a simulated custodian that takes every transfer at once and completes it within a second. Where a
- * transfer stands follows from when it was taken, which the intent itself remembers; its book has a row of it. Its wallets
- * come with test money; their keys are simulated.
+ * The sandbox provider: a simulated custodian that accepts every transfer at once and completes it within a second. The state
+ * of a transfer follows from its time of acceptance, which the intent stores; its book has a row of it. Its wallets come with
+ * test money; their keys are simulated.
  */
 import { base58 } from '@scure/base';
 import { concatBytes, toHex } from '../../crypto/bytes.ts';
@@ -159,7 +159,7 @@ function takenAt(submission: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** As the network's explorers write it; there is no such transaction anywhere. */
+/** In the form of the network's explorers; no such transaction exists. */
 function transactionHash({ intent }: Transfer): string {
   const hash = simulatedHash('transaction', intent.id);
   switch (networkOf(intent.network).family) {

@@ -1,2 +1,2 @@
-/** What is used of the sandbox’s adapter. */
+/** The exports of the sandbox’s adapter. */
 export { sandboxAdapter, sandboxWords } from './adapter.ts';

@@ -1,5 +1,5 @@
 /**
- * The self-hosted provider: our own signer cluster holds the keys, and the simulated chains take what it signs.
+ * The self-hosted provider: our own signer cluster holds the keys, and the simulated chains accept its transactions.
  *
  * A wallet is one key of one network, made by a real DKG, and begins with test money: the chains are simulated in every
  * environment. A transfer is one transaction, signed by the cluster in signing sessions named after the intent. See
@@ -37,9 +37,9 @@ export interface SelfHostedDeps {
 
 export interface SelfHostedAdapter extends ProviderAdapter {
   /**
-   * For a number that was allocated, whose transfer failed with `numberUsed: false`, and that later transfers of the
-   * wallet wait for: an empty transaction of the wallet takes it. Repeatable. Answers with that transaction and the fee,
-   * which the wallet has paid; with neither when the number is used already. Throws ProviderUnavailable, or ProviderRejected when the key signs nothing any more.
+   * For an allocated number whose transfer failed with `numberUsed: false`, and that later transfers of the wallet wait for: an
+   * empty transaction of the wallet uses it. Repeatable. Returns that transaction and the fee, which the wallet has paid;
+   * neither if the number is already used. Throws ProviderUnavailable, or ProviderRejected when the key is closed.
    */
   fillGap(meta: CallMeta, wallet: HeldWallet, number: number): Promise<FilledGap>;
 }
@@ -54,7 +54,7 @@ const testFunds: Readonly<Record<string, bigint>> = {
 
 const slowQueueMs = 10_000;
 const unsettledAgainMs = 60_000;
-/** How soon coins are asked for again that other transfers hold: these take a signing round. */
+/** Retry time for coins that other transfers hold: those take a signing round. */
 const waitForCoinsMs = 50;
 
 const info: ProviderInfo = {
@@ -202,12 +202,12 @@ function madeOf(
   return { signingSessionIds, rawTransaction, ...(receipt !== undefined && { receipt }) };
 }
 
-/** Another transaction has the number. */
+/** Another transaction has used the number. */
 function isUsed({ code }: ChainRejected): boolean {
   return code === 'nonce_too_low' || code === 'nonce_used';
 }
 
-/** It is with the chain, and stays there for now. */
+/** The chain has it, in this state for now. */
 function unsettled({ intent }: Transfer, providerStatus: string, subStatus: string | null, nowMs: number): Progress {
   return {
     stage: 'confirming',

@@ -1,6 +1,6 @@
 /**
- * Bitcoin: coins are held for the transfer before anything is signed, so that two transfers never spend the same one;
- * then every input is signed in a session of its own, with the purpose `<intent id>:<input>`.
+ * Bitcoin: coins are reserved for the transfer before signing, so that two transfers never spend the same one;
+ * then every input is signed in its own session, with the purpose `<intent id>:<input>`.
  */
 import {
   type BitcoinChain,
@@ -27,7 +27,7 @@ export function bitcoinLine(chain: BitcoinChain): Line {
       }
       return largestFee(toAddress, addressOf(wallet));
     },
-    /** Whether the money is there at all, the ledger decides: here, whether it lies in few enough outputs. */
+    /** The ledger checks the balance; this check: whether few enough outputs hold it. */
     async check({ units, toAddress, wallet }) {
       const { sats, hasMore } = await chain.spendable(addressOf(wallet));
       const most = sats - paymentFee(toAddress, addressOf(wallet), inputsMax).plain;

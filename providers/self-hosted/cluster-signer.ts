@@ -1,6 +1,6 @@
 /**
- * The signer cluster as the wallet control plane uses it: keys named by their wallet, and signatures named by what they
- * are for. Both may be repeated: the same wallet id gives the same key, the same purpose the same signature.
+ * The port of the wallet control plane to the signer cluster: keys named by their wallet, and signatures by their purpose.
+ * Calls may be repeated: the same wallet id gives the same key, the same purpose the same signature.
  */
 import type { CallMeta } from '../port/port.ts';
 
@@ -9,12 +9,12 @@ export type Curve = 'secp256k1' | 'ed25519';
 export interface SigningOrder {
   /** The wallet, whose id is its key's. */
   readonly walletId: string;
-  /** transaction_intent_id of the signing session: one purpose gets one signature, ever. */
+  /** transaction_intent_id of the signing session: each purpose only ever gets one signature. */
   readonly purpose: string;
   /** 32 bytes for secp256k1; the message itself for ed25519. */
   readonly message: Uint8Array;
   readonly networkId: string;
-  /** The policy receipt, which goes to the signing API as policy_approval_token. */
+  /** The policy receipt, sent to the signing API as policy_approval_token. */
   readonly policyReceipt: string;
 }
 
@@ -27,12 +27,12 @@ export interface ClusterSignature {
 }
 
 export interface ClusterSigner {
-  /** Runs a DKG, or finds the one that ran. Compressed public key, 33 or 32 bytes. Throws ProviderUnavailable or ProviderRejected. */
+  /** Runs a DKG, or finds the earlier one. Returns the compressed public key. Throws ProviderUnavailable or ProviderRejected. */
   createKey(meta: CallMeta, walletId: string, curve: Curve, networkId: string): Promise<Uint8Array>;
-  /** Throws ProviderUnavailable when the same order may be repeated later, ProviderRejected when it never will be signed. */
+  /** Throws ProviderUnavailable if the order may be repeated later, ProviderRejected if the cluster will never sign it. */
   sign(meta: CallMeta, order: SigningOrder): Promise<ClusterSignature>;
-  /** Revokes the open sessions of a key and lets it sign nothing any more. Idempotent. */
+  /** Revokes the open sessions of a key and closes the key permanently. Idempotent. */
   closeKey(meta: CallMeta, walletId: string): Promise<void>;
-  /** Revokes the sessions of a key that clients have open now; those of `sign` go on, and new ones may begin. Idempotent. */
+  /** Revokes the sessions of a key that clients have open now; those of `sign` continue, and new ones may begin. Idempotent. */
   revokeSessions(meta: CallMeta, walletId: string): Promise<void>;
 }

@@ -52,8 +52,8 @@ export function evmLine(chain: EvmChain): Line {
 }
 
 /**
- * Takes a nonce that later transactions wait for and that no transfer will use: the wallet sends itself nothing. The same
- * nonce is filled once, however often it is asked for.
+ * Uses a nonce that later transactions wait for and that no transfer will use: the wallet sends itself zero. A nonce is filled
+ * once, also for repeated calls.
  */
 export async function fillNonce(
   meta: CallMeta,
@@ -123,7 +123,7 @@ async function signAndSubmit(
   return { transaction, raw: `0x${Buffer.from(raw).toString('hex')}`, sessionId: signature.sessionId };
 }
 
-/** Ethereum writes one bit: a nonce point whose abscissa passed the order, once in 2^127, has no place there. */
+/** Ethereum writes one bit: a nonce point whose abscissa passed the order, once in 2^127, cannot be encoded. */
 function parityOf({ recoveryId }: ClusterSignature): number {
   if (recoveryId !== 0 && recoveryId !== 1) throw new Error(`an EVM signature cannot have recovery id ${recoveryId}`);
   return recoveryId;

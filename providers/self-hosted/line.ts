@@ -1,7 +1,7 @@
 /**
- * What one family of networks does its own way for the self-hosted adapter: what a transfer may cost, and how it becomes
- * a signed transaction on a chain. A submission may be repeated after a crash at any point: the transaction is built from
- * the intent, the wallet and the number alone, the cluster gives one signature a purpose, and a chain takes the same
+ * The part of the self-hosted adapter that is specific to one family of networks: the cost of a transfer, and its conversion to
+ * a signed transaction on a chain. A submission may be repeated after a crash at any point: the transaction derives only from
+ * the intent, the wallet and the number, the cluster gives one signature per purpose, and a chain accepts the same
  * transaction once.
  */
 
@@ -13,29 +13,29 @@ export type Submitted =
   | {
       readonly kind: 'taken';
       readonly transaction: ChainTransaction;
-      /** The signed transaction, written as the network's own tools take it. */
+      /** The signed transaction, in the format of the network's own tools. */
       readonly raw: string;
       readonly signingSessionIds: readonly string[];
     }
-  /** Nothing is signed yet: other transfers hold what it needs. */
+  /** Nothing is signed yet: other transfers hold the needed coins. */
   | { readonly kind: 'waits'; readonly providerStatus: string; readonly subStatus: string };
 
 export interface Line {
   readonly chain: Chain;
-  /** Smallest units of the native asset, at most. Throws ProviderRejected for what the network does not carry. */
+  /** Smallest units of the native asset, at most. Throws ProviderRejected for a transfer that the network does not support. */
   feeReserve(draft: TransferDraft): bigint;
-  /** Refuses a transfer that its chain could not carry now, before it is decided. Throws ProviderRejected. */
+  /** Refuses a transfer that its chain could not execute now, before it is decided. Throws ProviderRejected. */
   check?(draft: TransferDraft): Promise<void>;
-  /** What the network's tools show of a transaction once it is final. */
+  /** The receipt in the network's tools of a final transaction. */
   receiptOf?(transaction: ChainTransaction): EvmReceipt | undefined;
   sequenceCounter(wallet: HeldWallet): string | undefined;
   /** Throws ProviderRejected and ProviderUnavailable of the signer, ChainRejected, ChainUnavailable. */
   submit(meta: CallMeta, signer: ClusterSigner, transfer: Transfer, fails: boolean): Promise<Submitted>;
-  /** Gives back what a transfer holds that will never be submitted. May be repeated. */
+  /** Releases the reservations of a transfer that will never be submitted. May be repeated. */
   abandon?(transfer: Transfer): Promise<void>;
 }
 
-/** The bytes of the key that the wallet was made with. */
+/** The bytes of the wallet's public key. */
 export function publicKeyOf(wallet: HeldWallet): Uint8Array {
   if (wallet.publicKey === null) throw new Error(`wallet ${wallet.id} has no public key`);
   return Buffer.from(wallet.publicKey, 'hex');

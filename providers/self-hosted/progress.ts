@@ -1,20 +1,20 @@
-/** From what a chain says of a transaction to what the port says of a transfer. Pure. */
+/** Converts a chain's transaction state to the port's transfer progress. Pure. */
 
 import { networkOf } from '../../networks/networks.ts';
 import type { ChainTransaction, EvmReceipt } from '../chains/public.ts';
 import type { NewBalance, Progress } from '../port/port.ts';
 
-/** What the adapter leaves in the intent. */
+/** The data that the adapter stores in the intent. */
 export interface Submission {
   readonly hash: string;
   readonly signingSessionIds: readonly string[];
   /** The signed transaction, hex: the API shows it, so that any client can verify its signature. */
   readonly rawTransaction: string;
-  /** EVM, once it is final: what its network's tools show as its receipt. */
+  /** EVM, once it is final: its receipt in its network's tools. */
   readonly receipt?: EvmReceipt;
 }
 
-/** How soon one that waits for an earlier transaction is looked at again. */
+/** The poll time of a transaction that waits for an earlier one. */
 const earlierAgainMs = 100;
 
 /** undefined: nothing is submitted yet. */
@@ -70,13 +70,13 @@ export function onChain(
     providerStatus: state.toUpperCase(),
     subStatus: queued ? 'AWAITING_EARLIER_TRANSACTION' : null,
     submission,
-    // Blocks come by time alone, so it is known when the last confirmation will be there. An earlier transaction is
-    // usually being signed at this very moment.
+    // Blocks depend only on time, so the time of the last confirmation is known. An earlier transaction is
+    // usually being signed right now.
     againAtMs: confirmedAtMs ?? nowMs + Math.min(blockMs, earlierAgainMs),
   };
 }
 
-/** Nothing reached the chain: nothing is spent, and an allocated number is free. */
+/** Nothing reached the chain: nothing is spent, and an allocated number stays free. */
 export function notSubmitted(
   feeAsset: string,
   error: { readonly code: string; readonly message: string },

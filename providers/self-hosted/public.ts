@@ -1,3 +1,3 @@
-/** What other modules use of the adapter to our own cluster. */
+/** The exports of the adapter to this service's own cluster. */
 export { makeSelfHosted } from './adapter.ts';
 export type { ClusterSignature, ClusterSigner, Curve, SigningOrder } from './cluster-signer.ts';

@@ -1,4 +1,4 @@
-/** Solana: one legacy transaction a transfer. The intent's id makes its message unlike every other one. */
+/** Solana: one legacy transaction a transfer. The intent's id makes its message unique. */
 
 import { type SolanaChain, signatureFee, signedSolana, solanaMessage } from '../chains/public.ts';
 import { ProviderRejected } from '../port/port.ts';

@@ -1,6 +1,6 @@
 /**
- * The book of one simulated custodian: what it writes when it takes an order or a deposit, and the statement that it gives
- * of it. Its own words for assets and statuses are handed in.
+ * The book of one simulated custodian: its entries for orders and deposits, and its statements. The caller supplies its names
+ * for assets and statuses.
  */
 import { toHex } from '../../crypto/bytes.ts';
 import { formatAmount, parseAmount } from '../../networks/amounts.ts';
@@ -24,7 +24,7 @@ import { standing, type Timeline } from './timeline.ts';
 
 /** A custodian's own words. */
 export interface BookWords {
-  /** How an order gets on. */
+  /** The timeline of an order. */
   timeline(outcome: TestOutcome | undefined): Timeline<string>;
   stageOf(status: string): Stage;
   /** Its names for assets, by our symbols. */
@@ -58,7 +58,7 @@ export interface ArrivedDeposit {
 
 export interface BookedExchange {
   readonly wallet: string;
-  /** Names it. */
+  /** Its id. */
   readonly id: string;
   readonly effect: readonly NewBalance[];
   readonly atMs: number;

@@ -1,38 +1,38 @@
 /**
- * The port to the books of simulated custodians: for each of their wallets the rows of what they were asked to do and what
- * came in, and sums of what settled. A custodian writes them as part of its own operation; the control plane only reads
+ * The port to the books of simulated custodians: for each of their wallets the rows of its orders and deposits, and sums of the
+ * settled ones. A custodian writes them as part of its own operation; the control plane only reads
  * them, as statements. Every method may be repeated: a row and an opening count once. All throw ProviderUnavailable.
  */
 import type { Direction, StatementQuery } from '../port/statement.ts';
 
-/** A row as it is kept: where it stands follows from it and the time. */
+/** A stored row: its state follows from it and the time. */
 export interface BookRow {
   /** The custodian's own id. */
   readonly id: string;
   readonly direction: Direction;
   /** The caller's id for it; null for a deposit. */
   readonly reference: string | null;
-  /** Its id on its network; null where the custodian names none. */
+  /** Its id on its network; null if the custodian names none. */
   readonly txId: string | null;
-  /** In the custodian's words. */
+  /** The custodian's name for the asset. */
   readonly assetId: string;
   /** Decimal. */
   readonly amount: string;
   readonly counterparty: string | null;
   readonly environment: 'sandbox' | 'production';
   readonly bookedAtMs: number;
-  /** At the venue that the custodian is too: final when it is booked, and free. */
+  /** An exchange at the custodian's own venue: final when booked, and free. */
   readonly isExchange?: boolean;
 }
 
-/** What a row does to the balance, and when; undefined: it never settles. */
+/** A row's effect on the balance, and its time; undefined: it never settles. */
 export interface Settlement {
   readonly atMs: number;
-  /** By asset symbol; what leaves is below zero. */
+  /** By asset symbol; below zero for outgoing units. */
   readonly effect: readonly { readonly asset: string; readonly units: bigint }[];
 }
 
-/** `name`: one row has it, in its wallet's book. */
+/** `name`: unique in its wallet's book. */
 export interface NamedRow {
   readonly name: string;
   readonly row: BookRow;
@@ -48,5 +48,5 @@ export interface CustodianBooks {
   balances(tenant: string, wallet: string, nowMs: number): Promise<ReadonlyMap<string, bigint>>;
 }
 
-/** Rows are kept this long: as long as the orders behind them. */
+/** Rows stay this long, like their orders. */
 export const rowKeptMs = 31 * 24 * 3_600_000;

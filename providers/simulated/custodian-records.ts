@@ -1,6 +1,6 @@
 /**
- * The port to what a simulated custodian keeps: wallets and orders by the caller's own id, for each tenant and family. A
- * record is made once and never changes: where an order stands follows from it and the time. Both methods throw
+ * The port to the records of a simulated custodian: wallets and orders by the caller's own id, for each tenant and family. A
+ * record is created once and never changes: an order's state follows from it and the time. Both methods throw
  * ProviderUnavailable.
  */
 export interface Stored<T> {
@@ -10,7 +10,7 @@ export interface Stored<T> {
 }
 
 export interface CustodianRecords {
-  /** Keeps the value (JSON) unless one stands there; what stands there afterwards. `ttlMs` 0, the default: for ever. */
+  /** Stores the value (JSON) unless one exists; returns the stored one. `ttlMs` 0, the default: permanent. */
   putOnce<T>(tenant: string, family: string, id: string, value: T, ttlMs?: number): Promise<Stored<T>>;
   find<T>(tenant: string, family: string, id: string): Promise<Stored<T> | undefined>;
 }

@@ -1,5 +1,5 @@
 /**
- * Drift on purpose, for a sandbox: what a provider says differs from what it did. A drift lies over the statements and
+ * Deliberate drift, for a sandbox: a provider's report differs from its actions. A drift overlays the statements and
  * balances of one wallet and changes neither its custodian's book nor its chain.
  */
 import type { ProviderKind } from '../port/kinds.ts';
@@ -23,13 +23,13 @@ export interface Drift {
   readonly kind: DriftKind;
   readonly connectionId: string;
   readonly walletId: string;
-  /** The movement that it changes, as statements name it; of `extra` and `silent`: its own. */
+  /** The movement that it changes, by its name in statements; of `extra` and `silent`: its own. */
   readonly direction: Movement['direction'];
   readonly key: string;
   readonly asset: string;
   /** Smallest units, a decimal integer: of an extra movement, or what `amount` adds. */
   readonly units: string;
-  /** Of `late`: from when on the movement is shown. */
+  /** Of `late`: the time from which statements show the movement. */
   readonly untilMs: number | null;
   readonly createdAtMs: number;
 }
@@ -91,7 +91,7 @@ function drifted(base: ProviderStatements, drifts: Drifts): ProviderStatements {
   };
 }
 
-/** What is shown of a movement. */
+/** A movement as statements show it. */
 function seen(movement: Movement, drifts: readonly Drift[], nowMs: number): readonly Movement[] {
   const drift = drifts.find(
     ({ kind, direction, key }) => kind !== 'extra' && direction === movement.direction && key === movement.key,
@@ -125,7 +125,7 @@ function extraMovement({ id, direction, key, asset, units, createdAtMs }: Drift)
   };
 }
 
-/** Extra movements that belong between the place where the page begins and its last movement. */
+/** Extra movements that belong between the start of the page and its last movement. */
 function extras(drifts: readonly Drift[], { movements, next }: StatementPage, query: StatementQuery): Movement[] {
   const first = query.after === undefined ? undefined : readPlace(query.after);
   const last = next === undefined ? undefined : movements.at(-1);

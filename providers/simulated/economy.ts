@@ -1,6 +1,6 @@
 /**
- * Money in the simulated world: what a new wallet holds, and what a transfer costs. The control plane's ledger and a
- * custodian's own book (custodian-book.ts) both begin with it, and go their own ways from there.
+ * Money in the simulated world: the initial balance of a wallet, and the cost of a transfer. The control plane's ledger and a
+ * custodian's own book (custodian-book.ts) both begin with it, and then change independently.
  */
 
 import { assetOf, assetsOn } from '../../networks/assets.ts';
@@ -32,7 +32,7 @@ const bitcoinFee = 282n;
 /** One signature: https://solana.com/docs/core/fees */
 const solanaFee = 5_000n;
 
-/** In the network's own coin, always the same for the same asset. */
+/** The fee in the network's own coin, constant for each asset. */
 export function networkFee(symbol: string): NewBalance {
   const asset = assetOf(symbol);
   if (asset === undefined) throw new Error(`asset ${symbol} is not registered`);

@@ -1,5 +1,5 @@
 /**
- * What the adapters of the hosted custodians have in common: the order of the calls. Each custodian's own words, ids and
+ * The common part of the adapters of the hosted custodians: the order of the calls. Each custodian's own terms, ids and
  * errors stay in its folder, behind this bridge.
  */
 import type { ClusterEnvironment } from '../../proto/roster.ts';
@@ -19,14 +19,14 @@ import { type OrderStanding, progressOf, refusedTransfer } from './progress.ts';
 export interface HostedBridge {
   readonly info: ProviderInfo;
   readonly book: CustodianBook;
-  /** What the custodian calls an order that it did not take. */
+  /** The custodian's status of a refused order. */
   readonly refusedStatus: string;
   signIn(meta: CallMeta, connectionId: string, credentials: Readonly<Record<string, string>>): Promise<void>;
   openWallet(
     meta: CallMeta,
     order: WalletOrder,
   ): Promise<{ readonly id: string; readonly address: string; readonly publicKey: string }>;
-  /** Asks whether it would take the transfer, without leaving anything behind. */
+  /** Asks whether it would accept the transfer, without any effect. */
   estimate(draft: TransferDraft): Promise<void>;
   /** Idempotent by the intent's id. */
   submit(meta: CallMeta, transfer: Transfer): Promise<OrderStanding>;

@@ -1,27 +1,27 @@
-/** From where an order stands with a simulated provider to what the port says of it. Pure. */
+/** Converts an order's state at a simulated provider to the port's progress. Pure. */
 import type { Progress, Transfer } from '../port/port.ts';
 import { networkFee } from './economy.ts';
 import type { Standing } from './timeline.ts';
 
-/** A normalized place. 'failed' means on the chain, where the fee is spent. */
+/** A normalized stage. 'failed' means on the chain, where the fee is spent. */
 export type Stage = 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'failed';
 
 export interface OrderStanding {
   readonly providerTxId: string;
   readonly standing: Standing<string>;
   readonly stage: Stage;
-  /** In our words, UPPER_SNAKE, or null. */
+  /** In our terms, UPPER_SNAKE, or null. */
   readonly subStatus: string | null;
   /** With 'failed'. */
   readonly error: { readonly code: string; readonly message: string };
-  /** What the adapter finds in `submission` next time. */
+  /** The value of `submission` in the adapter's next call. */
   readonly memory: Readonly<Record<string, unknown>>;
 }
 
 /** How often a final transfer is polled. */
 const idleWaitMs = 60_000;
 
-/** A simulated provider needs no numbers, so none is ever used up. */
+/** A simulated provider needs no numbers, so it never uses one. */
 export function progressOf(transfer: Transfer, order: OrderStanding, nowMs: number): Progress {
   const { providerTxId, standing, stage } = order;
   const providerStatus = standing.status;
@@ -41,7 +41,7 @@ export function progressOf(transfer: Transfer, order: OrderStanding, nowMs: numb
   };
 }
 
-/** A transfer that the provider did not take: nothing was sent and nothing is spent. */
+/** A transfer that the provider refused: it sent and spent nothing. */
 export function refusedTransfer(
   transfer: Transfer,
   providerStatus: string,

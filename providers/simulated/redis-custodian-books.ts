@@ -3,8 +3,8 @@
  *
  *   rows    hash, a row by its name
  *   times   sorted set, names by the time of booking
- *   due     sorted set, effects that have not settled yet, by the time they do
- *   sums    hash, `<asset>+` what came in and `<asset>-` what went out, as texts of 42 digits
+ *   due     sorted set, effects that have not settled yet, by their settlement time
+ *   sums    hash, `<asset>+` incoming and `<asset>-` outgoing units, as texts of 42 digits
  */
 import type { Redis } from 'ioredis';
 import { type LuaCommand, luaCommand, luaScript } from '../../redis/lua.ts';

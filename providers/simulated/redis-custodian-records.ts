@@ -1,6 +1,6 @@
 /**
  * Records of simulated custodians in Redis, under the tenant's tag, at `sm:{t:<tenant>}:cust:<kind>:<family>:<id>`. The
- * only mutation is one script, and to repeat it changes nothing.
+ * only mutation is one script, and repeating it changes nothing.
  */
 import type { Redis } from 'ioredis';
 import { type LuaCommand, luaCommand, luaScript } from '../../redis/lua.ts';

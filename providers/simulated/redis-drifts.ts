@@ -14,7 +14,7 @@ export class RedisDrifts implements Drifts {
     await reachable(this.#redis.hset(keyOf(tenant), drift.id, JSON.stringify(drift)));
   }
 
-  /** In the order of their making. */
+  /** In the order of their creation. */
   async list(tenant: string): Promise<readonly Drift[]> {
     const drifts = (await reachable(this.#redis.hvals(keyOf(tenant)))).map((json) => JSON.parse(json) as Drift);
     return drifts.sort((one, other) => (one.id < other.id ? -1 : 1));

@@ -23,7 +23,7 @@ export function simulatedWallet(provider: ProviderKind, walletId: string, networ
   return { publicKey: toHex(publicKey), address: addressOfKey(network, publicKey) };
 }
 
-/** 32 bytes that follow from the words: ids and transaction hashes of the simulated systems. */
+/** 32 bytes derived from the words: ids and transaction hashes of the simulated systems. */
 export function simulatedHash(...words: readonly string[]): Uint8Array {
   return transcriptHash('signmesh/simulated-id/v1', ...words.map(utf8));
 }

@@ -1,13 +1,12 @@
 /**
- * How a simulated provider gets on with an order: a list of statuses and of when each begins. Where an order stands is a
- * pure function of when it was taken and of the time now, so nothing needs to run in the background and a restart loses
- * nothing.
+ * The progress of an order at a simulated provider: a list of statuses and their start times. The state of an order is a pure
+ * function of its time of acceptance and the present time, so nothing runs in the background and a restart loses nothing.
  */
 import type { TestOutcome } from '../port/test-triggers.ts';
 
 export interface Phase<S extends string> {
   readonly status: S;
-  /** Milliseconds after the order was taken. */
+  /** Milliseconds after the acceptance of the order. */
   readonly fromMs: number;
 }
 
@@ -16,11 +15,11 @@ export type Timeline<S extends string> = readonly Phase<S>[];
 
 export interface Standing<S extends string> {
   readonly status: S;
-  /** When something will have changed; undefined: never. */
+  /** The time of the next change; undefined: never. */
   readonly nextAtMs: number | undefined;
 }
 
-/** No provider is asked about the same order more often than this. */
+/** The shortest interval of polls of the same order. */
 const waitMsMin = 20;
 
 export function standing<S extends string>(timeline: Timeline<S>, takenAtMs: number, nowMs: number): Standing<S> {
@@ -34,19 +33,19 @@ export function standing<S extends string>(timeline: Timeline<S>, takenAtMs: num
   };
 }
 
-/** The words in which a provider says what the test outcomes change. */
+/** A provider's statuses for the test outcomes. */
 export interface TurningPoints<S extends string> {
-  /** Where an order waits in `slow_queue`. */
+  /** The status in which an order waits in `slow_queue`. */
   readonly queued: S;
-  /** Where one stays in `stuck_confirming`. */
+  /** The status in which an order stays in `stuck_confirming`. */
   readonly confirming: S;
-  /** What comes instead of the last status in `fails_on_chain`. */
+  /** The status that replaces the last one in `fails_on_chain`. */
   readonly failed: S;
 }
 
 export const slowQueueMs = 10_000;
 
-/** The timeline of an order with this outcome; outcomes that refuse an order leave it as it is. */
+/** The timeline of an order with this outcome; outcomes that refuse an order do not change it. */
 export function timelineFor<S extends string>(
   usual: Timeline<S>,
   points: TurningPoints<S>,

@@ -1,6 +1,6 @@
 /**
- * Keys that one party holds alone and signs with: those of the simulated vendor, and of the simulated world's tokens. Every key
- * is random; nothing of it follows from its label. Secret.
+ * Keys that only one party holds: those of the simulated vendor, and of the simulated world's tokens. Every key
+ * is random and independent of its label. Secret.
  */
 import { concatBytes, type RandomBytes } from '../../crypto/bytes.ts';
 import { ciphersuite } from '../../crypto/frost/ciphersuite.ts';
@@ -28,7 +28,7 @@ export class HeldKeys {
     return this.#keys.has(label);
   }
 
-  /** The public key, compressed. A label gets one key. */
+  /** The public key, compressed. Each label has one key. */
   make(label: string, curve: Curve): Uint8Array {
     const group = groupOf(curve);
     const { secret } = this.#keys.get(label) ?? { secret: group.randomScalar(this.#random) };
@@ -40,7 +40,7 @@ export class HeldKeys {
     this.#keys.delete(label);
   }
 
-  /** Secret, as hex; undefined: there is none. */
+  /** Secret, as hex; undefined: no such key. */
   secretOf(label: string): string | undefined {
     const key = this.#keys.get(label);
     return key && Buffer.from(groupOf(key.curve).encodeScalar(key.secret)).toString('hex');
@@ -50,7 +50,7 @@ export class HeldKeys {
     this.#keys.set(label, { curve, secret: groupOf(curve).decodeNonZeroScalar(Buffer.from(secret, 'hex')) });
   }
 
-  /** 64 bytes, of a digest (secp256k1) or a message (ed25519); undefined: there is no such key. */
+  /** 64 bytes, of a digest (secp256k1) or a message (ed25519); undefined: no such key. */
   sign(label: string, message: Uint8Array): Uint8Array | undefined {
     const key = this.#keys.get(label);
     if (key === undefined) return undefined;

@@ -1,14 +1,14 @@
 /**
- * The simulated vendor of MPC_VENDOR keys: a custodian that signs raw messages with keys of its own, when it has decided to.
- * A pure machine with a book of orders, the same in the live process (server.ts) and in the simulated world (sim/vendor.ts).
+ * The simulated vendor of MPC_VENDOR keys: a custodian that decides on raw messages and signs them with its own keys. A pure
+ * state machine with a book of orders, the same in the live process (server.ts) and the simulated world (sim/vendor.ts).
  *
  * | Status | To |
  * |---|---|
- * | SUBMITTED | PENDING_SIGNATURE, at the first look at it after it was made |
+ * | SUBMITTED | PENDING_SIGNATURE, at the first step after its creation |
  * | SUBMITTED, PENDING_SIGNATURE | COMPLETED or REJECTED after `decideMs`; CANCELLED; TIMEOUT when its lifetime is over |
  *
- * An external id has one order. The vendor calls back at each decision; its callbacks may come twice, late or never, and its
- * answers may be wrong: that is what `conduct` says.
+ * An external id has one order. The vendor calls back at each decision; it may send callbacks twice, late or never, and its
+ * answers may be wrong: `conduct` controls that.
  */
 import type { RandomBytes } from '../../crypto/bytes.ts';
 import type { Curve } from '../../crypto/group.ts';
@@ -25,15 +25,15 @@ export interface VendorOrder {
   /** Once it is COMPLETED. */
   readonly signature: string;
   readonly createdMs: number;
-  /** When it is decided; null: never. */
+  /** The time of the decision; null: never. */
   readonly decideMs: number | null;
   readonly expiresMs: number;
-  /** Where its callbacks go. */
+  /** The URL of its callbacks. */
   readonly callback: string;
   readonly fate: 'sign' | 'reject' | 'lie';
 }
 
-/** How the vendor behaves badly. */
+/** The vendor's misbehaviour. */
 export interface VendorConduct {
   readonly by: (typeof vendorConducts)[number];
   /** Of `delay`. */
@@ -74,7 +74,7 @@ export interface BookOptions {
   readonly changed?: ((entry: BookEntry) => void) | undefined;
 }
 
-/** What is durable of the book, one change at a time; the last of its name counts. `secret` null: the key is deleted. */
+/** The durable form of the book, one change at a time; the last one of a name counts. `secret` null: the key is deleted. */
 export type BookEntry =
   | { readonly order: VendorOrder }
   | { readonly key: string; readonly curve: Curve; readonly secret: string | null };
@@ -117,7 +117,7 @@ export class VendorBook {
     return this.#keys.labels;
   }
 
-  /** Makes the key of this name if there is none, and proves that the vendor has it. */
+  /** Creates the key of this name unless it exists, and proves that the vendor has it. */
   makeKey(key: string, curve: Curve, challenge: Uint8Array): { publicKey: Uint8Array; signature: Uint8Array } {
     if ((this.#curves.get(key) ?? curve) !== curve) throw new VendorRefusal(409, 'the key is on another curve');
     const isNew = !this.#keys.has(key);
@@ -127,7 +127,7 @@ export class VendorBook {
     return { publicKey, signature: this.#keys.sign(key, challenge)! };
   }
 
-  /** Its open orders are cancelled. */
+  /** Also cancels its open orders. */
   deleteKey(key: string, nowMs: number): void {
     const curve = this.#curves.get(key);
     if (curve === undefined) return;
@@ -137,7 +137,7 @@ export class VendorBook {
     this.#options.changed?.({ key, curve, secret: null });
   }
 
-  /** A new order, or the one of this external id as it stands. Throws VendorRefusal. */
+  /** A new order, or the existing one with this external id. Throws VendorRefusal. */
   place(placed: PlacedOrder, nowMs: number): VendorOrder {
     this.#expire(nowMs);
     const known = this.#orders.get(placed.externalId);
@@ -165,7 +165,7 @@ export class VendorBook {
     });
   }
 
-  /** As it stands afterwards: one that was decided stays so. Throws VendorRefusal. */
+  /** Returns the order; a decided one stays unchanged. Throws VendorRefusal. */
   cancel(externalId: string, nowMs: number): VendorOrder {
     this.#expire(nowMs);
     const order = this.#orders.get(externalId);
@@ -173,14 +173,14 @@ export class VendorBook {
     return isDecided(order) ? order : this.#put({ ...order, status: 'CANCELLED', decideMs: null });
   }
 
-  /** Decides what is due; gives the callbacks to send now. */
+  /** Decides due orders; returns the callbacks to send now. */
   advance(nowMs: number): readonly Notice[] {
     const expired = this.#expire(nowMs);
     const due = [...this.#orders.values()].filter((one) => !isDecided(one) && (one.decideMs ?? Infinity) <= nowMs);
     return [...expired, ...due.map((order) => this.#decide(order))].flatMap((order) => this.#notices(order));
   }
 
-  /** When `advance` has something to do; Infinity: no order is open. */
+  /** The time of the next `advance`; Infinity: no order is open. */
   nextMs(): number {
     const open = [...this.#orders.values()].filter((one) => !isDecided(one));
     return open.reduce((next, { decideMs, expiresMs }) => Math.min(next, decideMs ?? Infinity, expiresMs), Infinity);

@@ -1,16 +1,16 @@
 /**
- * The simulated vendor as a server of its own on loopback: its keys and its book in a journal of its own, its answers when it has
- * decided, its callbacks by HTTP. It knows nothing of the cluster but the secret that both share (crypto/vendor-mac.ts).
+ * The simulated vendor as a separate server on loopback: it stores keys and book in a journal, answers after its decision, and
+ * calls back by HTTP. It only shares a secret with the cluster (crypto/vendor-mac.ts).
  *
  * | Request | Answer |
  * |---|---|
  * | `POST /v1/keys` `{ key, curve, challenge }` | `{ publicKey, signature }`, of the challenge; a key is made once |
  * | `DELETE /v1/keys` `{ key }` | `{}`; its open orders are cancelled |
- * | `POST /v1/orders` `{ externalId, key, message, callback }` | the order; of a known external id as it stands |
+ * | `POST /v1/orders` `{ externalId, key, message, callback }` | the order; for a known external id the existing one |
  * | `POST /v1/orders/cancel` `{ externalId }` | the order |
  *
- * A decision is in the journal before it is told. A callback that is not taken is sent again a few times, then never: who waits
- * for an order asks for it.
+ * The vendor writes a decision to the journal before it reports it. It retries a refused callback a few times, then stops: a
+ * client that waits for an order polls it.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
@@ -33,12 +33,12 @@ const redeliveriesMs = [1_000, 5_000, 25_000, 120_000];
 const callbackTimeoutMs = 5_000;
 
 export interface VendorServerOptions {
-  /** Where its journal is; made if it is not there. */
+  /** The directory of its journal; created if missing. */
   readonly directory: string;
   readonly port: number;
   /** Secret. */
   readonly secret: Uint8Array;
-  /** How long it takes to decide. */
+  /** Its decision time. */
   readonly decideMs: number;
   readonly lifetimeMs: number;
   readonly ports: Ports;
@@ -86,7 +86,7 @@ export class VendorServer {
     return this.#book.keys;
   }
 
-  /** undefined: well. */
+  /** undefined: it behaves well. */
   behave(conduct: VendorConduct | undefined): void {
     this.#book.conduct = conduct;
   }
@@ -155,7 +155,7 @@ export class VendorServer {
     }
   }
 
-  /** Decides what is due, calls back, and waits for what is due next. */
+  /** Decides due orders, calls back, and waits for the next due order. */
   #decide(): void {
     this.#wake?.();
     this.#wake = undefined;
@@ -175,7 +175,7 @@ export class VendorServer {
     }
   }
 
-  /** Whether it was taken. */
+  /** Whether the receiver accepted it. */
   async #post(callback: string, text: string): Promise<boolean> {
     const time = String(this.#nowMs);
     const { pathname } = new URL(callback);
@@ -195,7 +195,7 @@ export class VendorServer {
   }
 }
 
-/** A line that a crash cut short is the last one, and was never answered. */
+/** Only the last line can be incomplete after a crash, and the vendor never answered it. */
 function* journalOf(file: string): Generator<BookEntry> {
   if (!existsSync(file)) return;
   for (const line of readFileSync(file, 'utf8').split('\n')) {
