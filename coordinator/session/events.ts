@@ -1,5 +1,5 @@
 /**
- * The events of a session's changes. Never a secret: no share, nonce, token or witness (a hash of it alone); no signature either.
+ * The events of a session's changes. Never a secret: no share, nonce, token or witness (only a hash of it); no signature either.
  *
  * - An observation of every change, also of a step within a state, for logs and checkers.
  * - An event of every change of state, for the tenant's event log, where clients read it. It is written in the same step
@@ -32,8 +32,8 @@ const names: Readonly<Record<SessionState, string>> = {
 };
 
 /**
- * The observation of a record that has just been written. `before`: the state it had, so that a step within a state is
- * told apart from a new state. `culprits`: the nodes that this change blames; a signing session also names those of before.
+ * The observation of a record that has just been written. `before`: its earlier state, to distinguish a step within a state
+ * from a new state. `culprits`: the nodes that this change blames; a signing session also names earlier ones.
  */
 export function observation(
   record: SessionRecord,
@@ -59,12 +59,12 @@ export function observation(
   };
 }
 
-/** What an event tells of the call that its change answers. */
+/** The fields of the answered call in an event. */
 export type Cause = Pick<CallFacts, 'receiptId' | 'traceparent' | 'clientName' | 'clientVersion'>;
 
 /**
- * The event of a session that has just come into its state. `cause`: the call that the change answers, with the receipt
- * of this id; one of them if several waited; undefined where none did. `culprits` as above.
+ * The event of a session that has just entered its state. `cause`: the call that the change answers, with the receipt of this
+ * id; one of them if several waited; undefined if none did. `culprits` as above.
  */
 export function changeEvent(
   record: SessionRecord,
@@ -87,7 +87,7 @@ export function changeEvent(
 
 /**
  * The session as its event shows it. Small, since every signature writes two of them. Enums by their names in the
- * contract, as the signing API's JSON has them. It does not contain the signature: a reader of events must not be able to
+ * contract, as in the signing API's JSON. It does not contain the signature: a reader of events must not be able to
  * send the transaction, and the session gives the signature to every caller that may sign.
  */
 function view(record: SessionRecord, cause: Cause | undefined, culprits: readonly number[]): object {
@@ -137,7 +137,7 @@ function culpritsOf({ ceremony }: SessionRecord, culprits: readonly number[]): r
   return ceremony.kind === 'dkg' ? culprits : ceremony.excluded;
 }
 
-/** A mock directive comes before the check of what the caller wrote. */
+/** Mock directives are handled before the check of the caller's texts. */
 function bounded(text: string): string {
   return text.slice(0, identifierCharsMax);
 }

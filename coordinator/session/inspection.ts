@@ -1,4 +1,4 @@
-/** What a sandbox's gateway can read of a session, and of a partial that is not submitted. Nothing here changes state. */
+/** A sandbox gateway's view of a session, and of a partial that is not submitted. Nothing here changes state. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { InspectSessionResponseSchema } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
 import type { Answer } from '../contract/answers.ts';
@@ -6,7 +6,7 @@ import type { CoordinatorEffect, InspectCall, PreviewCall } from '../contract/me
 import type { SessionRecord } from '../contract/record.ts';
 import { outcomeEffect } from './replies.ts';
 
-/** What the session's actor knows better than its record, or the record does not have. */
+/** The fields that the session's actor knows better than its record, or that the record lacks. */
 export type InHand = Pick<
   MessageInitShape<typeof InspectSessionResponseSchema>,
   | 'attempt'
@@ -57,7 +57,7 @@ export function previewReply(call: PreviewCall, made: PreviewedPartial): Coordin
   return outcomeEffect(call, { case: 'previewPartial', value: made });
 }
 
-/** There is no partial. */
+/** The reply without a partial. */
 export function noPreviewReply(call: PreviewCall, { reasonCode, message }: Omit<Answer, 'state'>): CoordinatorEffect {
   return outcomeEffect(call, { case: 'previewPartial', value: { reasonCode, message } });
 }

@@ -7,7 +7,7 @@ export function nodeList(ids: Iterable<number>): string {
   return `${sorted.length === 1 ? 'node' : 'nodes'} ${sorted.join(', ')}`;
 }
 
-/** What an id is that holds no share of a key. */
+/** The description of an id without a share of a key. */
 export function outsideOf(sharing: Sharing): string {
   if (areFirstNodes(sharing)) return `outside 1..${sharing.totalNodes}`;
   return `none of ${nodeList(participantsOf(sharing))}, which share the key`;

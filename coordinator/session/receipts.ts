@@ -17,11 +17,11 @@ import type { SessionRecord } from '../contract/record.ts';
 import { isResumable } from '../contract/transitions.ts';
 import { resumeToken } from './resume-token.ts';
 
-/** What a call without a session asked for, as far as it can be echoed. */
+/** The request of a call without a session, with the fields that the answer can repeat. */
 export interface Asked {
   readonly approvalMode?: ApprovalMode;
   readonly keystoreType?: KeystoreType;
-  /** A session that the answer names, and that this coordinator can say nothing of. */
+  /** A session that the answer names, and about which this coordinator has no data. */
   readonly sessionId?: string;
 }
 
@@ -76,7 +76,7 @@ export function proofOf(
   };
 }
 
-/** Which backend a session runs on: mode, ceremony, curve. docs/keystores.md lists them. */
+/** The backend of a session: mode, ceremony, curve. docs/keystores.md lists them. */
 export function backendRoute(record: SessionRecord): string {
   const { ceremony } = record;
   const { keystoreType } = record;

@@ -1,4 +1,4 @@
-/** Answers on their way to the gateway: the response to each kind of request, and errors where there is none. */
+/** Answers to the gateway: the response to each kind of request, or its error. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { participantsOf } from '../../crypto/participants.ts';
 import { CallErrorCode, type CallReplySchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
@@ -12,7 +12,7 @@ export type Outcome = Extract<
   { readonly case: string }
 >;
 
-/** What the response of a step says beside receipt and checkpoint. */
+/** The fields of a step's response besides receipt and checkpoint. */
 export interface StepResult {
   readonly verified?: boolean;
   readonly fullSignature?: Uint8Array;
@@ -27,7 +27,7 @@ export function errorEffect(call: CallFacts, code: CallErrorCode, message: strin
   return outcomeEffect(call, { case: 'error', value: { code, message } });
 }
 
-/** The fate of the write is not known. A call may be repeated: what took effect is found, and takes effect once. */
+/** The fate of the write is not known. A call may be repeated: its effect is detected, and happens once. */
 export function unavailableEffect(call: CallFacts): CoordinatorEffect {
   const text = 'the session store does not answer; whether the call took effect is unknown: repeat it';
   return errorEffect(call, CallErrorCode.UNAVAILABLE, text);

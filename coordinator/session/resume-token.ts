@@ -1,5 +1,5 @@
 /**
- * Resume tokens: an HMAC under the coordinator's key over tenant, session, checkpoint and epoch. The same in every
+ * Resume tokens: an HMAC under the coordinator's key over tenant, session, checkpoint and epoch. It is the same in every
  * response of that epoch, so that a client that lost a response can ask again; nothing secret is stored.
  *
  * Form: "rt1_" + base64url(epoch, 4 bytes big-endian | checkpoint UUID, 16 bytes | HMAC-SHA256, 32 bytes).

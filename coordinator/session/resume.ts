@@ -1,4 +1,4 @@
-/** The order in which a resume is checked, the same for every kind of session. */
+/** The order of the checks of a resume, the same for every kind of session. */
 import { ReceiptState, type ResumeSessionRequest } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { opaqueBytesMax } from '../../proto/limits.ts';
 import { type Answer, answer } from '../contract/answers.ts';
@@ -8,7 +8,7 @@ import { readResumeToken } from './resume-token.ts';
 
 /**
  * The fault of a resume: its form, then the token (already used, in any state), then the session's state, then the
- * token's validity. The witness is the ceremony's matter and comes after.
+ * token's validity. The ceremony checks the witness afterwards.
  */
 export function resumeFault(
   record: SessionRecord,

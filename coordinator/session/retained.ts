@@ -1,12 +1,12 @@
 /**
- * What a session that has ended keeps stored, and in memory: what a client or an operator may still ask of it, and no more.
- * It is applied to the record of every change into a terminal state, after the event of that change was made.
+ * The record of an ended session, stored and in memory: only the data that a client or an operator may still request. The actor
+ * reduces the record at every change into a terminal state, after creating the event of that change.
  *
- * - A signing session gives up the gateway's order, and a message longer than its SHA-256: no node is asked any more, and
- *   whether a repeated order names the same message shows by the digest. It keeps its signature, its signers and its
- *   culprits: a repeated SubmitSignatureShare answers them.
- * - A key generation of n nodes gives up the list of its n² verified pairs once all have verified; it keeps the commitments
- *   of client-supplied dealers, which a repeated share is compared with.
+ * - A signing session drops the gateway's order, and replaces a long message by its SHA-256: it asks no more nodes, and the
+ *   digest shows whether a repeated order names the same message. It retains its signature, signers and culprits, to answer a
+ *   repeated SubmitSignatureShare.
+ * - A key generation of n nodes drops the list of its n² verified pairs once all have verified; it retains the commitments of
+ *   client-supplied dealers, to compare a repeated share with them.
  */
 import { realSha256 } from '../../crypto/hashing.ts';
 import { participantsOf } from '../../crypto/participants.ts';
@@ -16,7 +16,7 @@ import { isTerminal } from '../contract/transitions.ts';
 
 const digestHexChars = 2 * digestBytes;
 
-/** The record as it is stored: the same one while the session may go on. */
+/** The record to store: unchanged while the session may continue. */
 export function retained<R extends SessionRecord>(record: R): R {
   if (!isTerminal(record.state)) return record;
   const { ceremony } = record;
@@ -35,13 +35,13 @@ function retainedDkg(ceremony: DkgRecord): DkgRecord {
   return isWhole ? { ...ceremony, verified: [], allVerified: true } : ceremony;
 }
 
-/** Whether a session is, or was, to sign these bytes. */
+/** Whether a session signs, or signed, these bytes. */
 export function signsMessage({ facts }: SigningRecord, message: Uint8Array): boolean {
   if (facts.messageSha256 !== undefined) return facts.messageSha256 === messageSha256(message);
   return facts.messageHash === Buffer.from(message).toString('hex');
 }
 
-/** The pairs of nodes that have verified, as "dealer>recipient": those of a whole session are not listed in its record. */
+/** The pairs of nodes that have verified, as "dealer>recipient": the record of a whole session does not list them. */
 export function verifiedPairsOf(ceremony: DkgRecord): readonly string[] {
   if (!ceremony.allVerified) return ceremony.verified;
   const ids = participantsOf(ceremony);

@@ -1,10 +1,9 @@
 /**
- * One turn of a session's actor, the same for every kind of ceremony: the state it will leave behind, the effects so
+ * One turn of a session's actor, the same for every kind of ceremony: the next state, the effects so
  * far, and the rules of a write.
  *
- * The work in hand is volatile. A turn changes a draft of it, never the work of the state that the step was given. So a
- * refused write finds every call where it was, and `persistRefused` brings the call of the refused step: no call is ever
- * left without an answer.
+ * The work is volatile. A turn changes a draft of it, never the work of the step's input state. So after a refused write every
+ * call is still in its place, and `persistRefused` returns the call of the refused step: every call gets an answer.
  */
 import type { Context } from '../../actors/contract.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
@@ -25,12 +24,12 @@ import { proofOf } from './receipts.ts';
 import { errorEffect, replyEffect, type StepResult, unavailableEffect } from './replies.ts';
 import { retained } from './retained.ts';
 
-/** Starts the wait after which a session without calls leaves memory. */
+/** Starts the timer after which a session without calls leaves memory. */
 export function startIdle({ idleMs = 60_000 }: SessionConfig): CoordinatorEffect {
   return { kind: 'startTimer', name: 'idle', afterMs: idleMs };
 }
 
-/** Calls that one session keeps waiting, at most. */
+/** The most waiting calls of one session. */
 export function callsWaitingMax({ callsWaitingMax: max = 256 }: SessionConfig): number {
   return max;
 }
@@ -39,7 +38,7 @@ export interface SessionTurn<R extends SessionRecord, W> {
   /** `work`: this turn's own draft. */
   state: { readonly phase: 'open'; readonly record: R; readonly work: W };
   readonly effects: CoordinatorEffect[];
-  /** The step has its write already: nothing else may be decided in it. */
+  /** The step already has its write: it may decide nothing else. */
   persisted: boolean;
   readonly context: Context;
   readonly config: SessionConfig;
@@ -53,7 +52,7 @@ export function beginTurn<R extends SessionRecord, W>(
   return { state, effects: [], persisted: false, context, config };
 }
 
-/** Answers a call; its session is as `turn.state` has it. */
+/** Answers a call; its session is in `turn.state`. */
 export function reply<R extends SessionRecord, W>(
   turn: SessionTurn<R, W>,
   call: ClientCall,
@@ -65,8 +64,8 @@ export function reply<R extends SessionRecord, W>(
 }
 
 /**
- * Decides the session's next record, and the key that it made or binds, if any; `work`: the draft for the time after. `cause`:
- * the call that the change answers, for its event; of several, one.
+ * Decides the session's next record, and the key that it made or binds, if any; `work`: the draft after the write. `cause`: the
+ * call that the change answers, for its event; one of them if several waited.
  */
 export function commit<R extends SessionRecord, W>(
   turn: SessionTurn<R, W>,
@@ -83,7 +82,7 @@ export function commit<R extends SessionRecord, W>(
   turn.persisted = true;
   const { record: before } = turn.state;
   const { key, binds, culprits, cause } = more;
-  // A step within a state is not worth an event.
+  // A step within a state has no event.
   const event = record.state === before.state ? undefined : changeEvent(record, turn.context, cause, culprits);
   const stored = retained(record);
   const write: { kind: 'update'; session: R; event?: LoggedEvent; key?: KeyRecord; binds?: KeyRecord } = {
@@ -98,7 +97,7 @@ export function commit<R extends SessionRecord, W>(
   turn.effects.push(observation(record, before.state, culprits));
 }
 
-/** Whether a call that came in may wait for its turn; else it is refused, since too many wait already. */
+/** Whether a new call may wait for its turn; otherwise it is refused, since too many already wait. */
 export function mayWait<R extends SessionRecord, W>(
   turn: SessionTurn<R, W>,
   call: ClientCall,
@@ -111,12 +110,12 @@ export function mayWait<R extends SessionRecord, W>(
   return false;
 }
 
-/** The lifetime is over, and the record does not say so yet. */
+/** The lifetime is over, and the record does not show it yet. */
 export function isOverdue(record: SessionRecord, nowMs: number): boolean {
   return !isTerminal(record.state) && nowMs >= record.expiresMs;
 }
 
-/** Ends the interest in nodes and nonces. */
+/** Unsubscribes from nodes and nonces. */
 export function leaveCluster(): CoordinatorEffect[] {
   return [
     { kind: 'send', to: clusterAddress, message: { kind: 'withdraw' } },
@@ -124,7 +123,7 @@ export function leaveCluster(): CoordinatorEffect[] {
   ];
 }
 
-/** The store did not answer: nothing was promised; what is durable is read again at the next call. */
+/** The store did not answer: no call has its effect confirmed; the next call reads the durable state again. */
 export function failCalls(calls: readonly ClientCall[]): CoordinatorEffect[] {
   return [...calls.map((call) => unavailableEffect(call)), ...leaveCluster(), { kind: 'stop' }];
 }
@@ -137,7 +136,7 @@ export function notFound(call: ClientCall, context: Context, config: SessionConf
   );
 }
 
-/** What is stored of the session is not as a coordinator wrote it: nothing of it is believed, or told. */
+/** The stored session is not as a coordinator wrote it: the answer uses and contains nothing of it. */
 export function tampered(call: ClientCall, context: Context, config: SessionConfig): CoordinatorEffect {
   const given = call.fault ?? answer('STORE_TAMPERED');
   return replyEffect(call, proofOf(call, given, undefined, config.resumeKey, context));

@@ -1,4 +1,4 @@
-/** A session as a client of its tenant may read it. Nothing in it is secret, and no resume token is. */
+/** A session as a client of its tenant may read it, without secrets and resume tokens. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { SessionViewSchema } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
 import { isWalletKey } from '../../proto/limits.ts';

@@ -1,6 +1,6 @@
 /**
- * What moves a round on: after every event, `advanceRound` compares what the waiting calls want with where the round stands
- * (round.ts), and takes the next step. Here are also the events that come from the cluster and from timers.
+ * Advances a round: after every event, `advanceRound` compares the needs of the waiting calls with the state of the round
+ * (round.ts), and takes the next step. This file also handles the events from the cluster and from timers.
  */
 import { CryptoError } from '../../crypto/errors.ts';
 import { type Answer, answer } from '../contract/answers.ts';
@@ -27,7 +27,7 @@ import {
 import { askedAside } from './sandbox-work.ts';
 import { healthyNodes, isBusy, knownKey, leaveRound, participants, type Turn } from './state.ts';
 
-/** Does what can be done now for the calls that wait. */
+/** Does everything that is possible now for the waiting calls. */
 export function advanceRound(turn: Turn): void {
   const { work, record } = turn.state;
   if (turn.persisted || !isOpen(record.state)) return;
@@ -62,7 +62,7 @@ export function advanceRound(turn: Turn): void {
   else requestDraw(turn);
 }
 
-/** Asks the cluster for the nonces of the next attempt, unless a draw is under way. */
+/** Asks the cluster for the nonces of the next attempt, unless a draw is in progress. */
 export function requestDraw(turn: Turn): void {
   const { work } = turn.state;
   const { key, task, round } = work;
@@ -79,7 +79,7 @@ export function requestDraw(turn: Turn): void {
       ticket: work.round.history.draws,
       scheme: task.scheme,
       count: threshold,
-      // Too few without those who are unreachable or silent: they may come back.
+      // Too few nodes without the unreachable and silent ones, which may return.
       candidates: healthy.length >= threshold ? healthy : participants(turn.state),
       preferred: [...new Set(wanted)].filter((id) => healthy.includes(id)),
     },
@@ -97,7 +97,7 @@ export function drawn(turn: Turn, ticket: number, nonces: readonly DrawnNonce[])
     attempt = openAttempt(task, round.history.attempts + 1, nonces, turn.config.coordinatorBoot, tag);
   } catch (error) {
     if (!(error instanceof CryptoError)) throw error;
-    // Nonces that do not make a round: draw others.
+    // Nonces that do not form a round: draw others.
     work.round = noncesRejected(round);
     requestDraw(turn);
     return;
@@ -106,7 +106,7 @@ export function drawn(turn: Turn, ticket: number, nonces: readonly DrawnNonce[])
   refuseOtherNonces(turn, attempt);
 }
 
-/** FROST: a node outside the set is wanted, or one inside cannot be waited for while enough others are ready. */
+/** FROST: a call wants a node outside the set, or a node inside cannot answer while enough others are ready. */
 function mustRedraw(turn: Turn): boolean {
   const { work } = turn.state;
   const attempt = attemptOf(work.round);
@@ -150,7 +150,7 @@ function ask(turn: Turn, attempt: Attempt): void {
   turn.effects.push({ kind: 'startTimer', name: 'silence', afterMs: turn.config.partialTimeoutMs });
 }
 
-/** A request did not reach its node. It counts as silent; the cluster says so too once it knows that the node is gone. */
+/** A request did not reach its node. The node counts as silent; the cluster reports it once it notices the disconnect. */
 export function requestUndelivered(turn: Turn, nodeId: number): void {
   const { work } = turn.state;
   work.round = nodesReleased(work.round, (id) => id === nodeId);
@@ -158,7 +158,7 @@ export function requestUndelivered(turn: Turn, nodeId: number): void {
   advanceRound(turn);
 }
 
-/** Nodes that were asked have been silent for too long: others take their place, or, if there are none, they are asked anew. */
+/** Replaces nodes that were asked and are silent for too long; without other nodes it asks them again. */
 export function replaceSilent(turn: Turn): void {
   const { work } = turn.state;
   if (!isBusy(work) || work.key.kind !== 'known') return;
@@ -179,8 +179,8 @@ export function replaceSilent(turn: Turn): void {
 }
 
 /**
- * Who is ready has changed. Nodes that another session found silent are not waited for, if enough others are ready and
- * no call names them: this session may have drawn its nonces before that was known.
+ * The set of ready nodes has changed. The session does not wait for nodes that another session found silent, if enough others
+ * are ready and no call names them: it may have drawn its nonces before that finding.
  */
 export function nodesChanged(turn: Turn, ready: readonly number[], suspects: readonly number[]): void {
   const { work } = turn.state;

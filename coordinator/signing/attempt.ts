@@ -1,9 +1,9 @@
 /**
- * One attempt of a signing round: nonces of `threshold` nodes, and the partials that are in. What they add up to, and which
- * of them is wrong, the key's keystore says (../keystores/port.ts).
+ * One attempt of a signing round: nonces of `threshold` nodes, and the received partials. The key's keystore adds them up, and
+ * finds the wrong ones (../keystores/port.ts).
  *
- * Mock ECDSA and owner keys take partials of any nodes. FROST binds the set of signers: only they can answer, and a change
- * among them needs a new attempt. Nonces are in memory only, and signed with at most once.
+ * Mock ECDSA and owner keys accept partials of any nodes. FROST binds the set of signers: only they can answer, and a change
+ * among them needs a new attempt. Nonces are only in memory, and each signs at most once.
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { PartialRequestSchema } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
@@ -13,13 +13,13 @@ import type { AttemptBackend, FullSignature, SigningTask } from '../keystores/pu
 import { keystoreFor } from '../keystores/public.ts';
 import { nodeOrder } from './gateway-orders.ts';
 
-/** A partial signature that is in. */
+/** A received partial signature. */
 export interface HeldPartial {
   readonly value: Uint8Array;
-  /** R, as the node said it with its partial; empty or undefined: it said none. */
+  /** R, as the node sent it with its partial; empty or undefined: it sent none. */
   readonly noncePoint?: Uint8Array | undefined;
   readonly origin: 'node' | 'caller';
-  /** Checked on its own already. */
+  /** Already checked by itself. */
   readonly verified: boolean;
 }
 
@@ -32,14 +32,14 @@ export interface Attempt {
   readonly bindsSigners: boolean;
   readonly backend: AttemptBackend;
   readonly partials: ReadonlyMap<number, HeldPartial>;
-  /** When nodes were asked last, and when a partial was taken last since then. */
+  /** The time of the last request to nodes, and of the last partial since then. */
   readonly askedMs: number;
   readonly heardMs: number | undefined;
-  /** Mock ECDSA: nodes that restarted since they dealt; they sign without their part in the nonce. */
+  /** Mock ECDSA: nodes that restarted since they made their nonces; they sign without their part in the nonce. */
   readonly nonceless: ReadonlySet<number>;
 }
 
-/** Throws CryptoError if the nonces do not make a round (only a node that lies about them can cause it). */
+/** Throws CryptoError if the nonces do not form a round (only a byzantine node can cause it). */
 export function openAttempt(
   task: SigningTask,
   number: number,
@@ -71,16 +71,16 @@ export function isSigner(attempt: Attempt, nodeId: number): boolean {
   return attempt.nonces.some((nonce) => nonce.nodeId === nodeId);
 }
 
-/** The round has waited for one node alone for at least so long, and so many times as long as all others took. */
+/** The shortest wait for the last node, and its multiple of the time of all others, for that node to count as slow. */
 const slowLeastMs = 500;
 const slowTimes = 4;
 
-/** Whether the last partial that was awaited came much later than those of the other nodes. */
+/** Whether the last awaited partial arrived much later than the other nodes' partials. */
 export function cameSlowly({ askedMs, heardMs }: Attempt, nowMs: number): boolean {
   return heardMs !== undefined && nowMs - heardMs >= Math.max(slowLeastMs, slowTimes * (heardMs - askedMs));
 }
 
-/** What to ask a node, for a session of this ceremony. */
+/** The request to a node, for a session of this ceremony. */
 export function partialRequest(
   task: SigningTask,
   attempt: Attempt,
@@ -107,24 +107,24 @@ export function partialRequest(
   };
 }
 
-/** The bytes of a partial, or undefined when they are none (wrong length, or not below the order). */
+/** The bytes of a partial, or undefined if they are no partial (wrong length, or not below the order). */
 export function readPartial(task: SigningTask, bytes: Uint8Array): Uint8Array | undefined {
-  // Its own memory: what came off the wire is a view of a whole message.
+  // A copy, because the received bytes are a view of a whole message.
   return keystoreFor(task.scheme).isPartial(bytes) ? bytes.slice() : undefined;
 }
 
-/** Whether a partial is right, by public values alone: what decides blame. */
+/** Whether a partial is valid, from public values only: the evidence for blame. */
 export function verifyPartial(attempt: Attempt, nodeId: number, partial: Uint8Array): boolean {
   return attempt.backend.verifyPartial({ nodeId, partial });
 }
 
-/** Nodes whose nonces make no round of this attempt: they are to blame for whatever goes wrong in it. */
+/** Nodes whose nonces form no round: they are to blame for any failure of this attempt. */
 export function dealersAtFault({ backend }: Attempt): readonly number[] {
   return backend.dealersAtFault ?? [];
 }
 
 /**
- * The signature from the partials that are in (exactly `threshold` of them), verified. Undefined: it does not verify, so at
+ * The signature from the received partials (exactly `threshold` of them), verified. Undefined: it does not verify, so at
  * least one partial is wrong.
  */
 export function aggregate(attempt: Attempt): FullSignature | undefined {

@@ -1,5 +1,5 @@
 /**
- * SubmitSignatureShare and ResumeSession, at a session that exists.
+ * SubmitSignatureShare and ResumeSession, for an existing session.
  *
  * The stepping rule: node id 0 means every node, and empty share bytes mean "let the node process produce it". Refused
  * calls change neither epoch nor token.
@@ -25,7 +25,7 @@ import { attemptOf, roundResumed } from './round.ts';
 import { keyFault, knownKey, type ResumeCall, signatureResult, type Turn } from './state.ts';
 import { evidenceSha256, requestFault, withKey } from './validation.ts';
 
-/** SandboxWork at the calls in the inbox, oldest first, until one of them changes the session. The key is known. */
+/** Handles the calls in the inbox, oldest first, until one of them changes the session. The key is known. */
 export function takeCalls(turn: Turn): void {
   const { work } = turn.state;
   while (!turn.persisted) {
@@ -113,7 +113,7 @@ function resume(turn: Turn, call: ResumeCall): void {
   let fault = resumeFault(record, request, turn.config.resumeKey);
   if (!fault && ceremony.witnessMissing && request.humanApprovalWitness.length === 0) fault = answer('WITNESS_MISSING');
 
-  // What a mock directive skipped is made up for here; then it is a call like any other.
+  // Runs the checks that a mock directive skipped; then it is an ordinary call.
   const facts = { ...ceremony.facts, messageHash: Buffer.from(ceremony.facts.messageHash, 'hex') };
   fault ??= requestFault(facts);
   if (work.key.kind === 'tampered') fault ??= keyFault(work, facts.keyId);

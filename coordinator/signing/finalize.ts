@@ -1,4 +1,4 @@
-/** How a signing session leaves its round: completed, failed, expired, or revoked. Every call in the round is answered. */
+/** The end of a signing session's round: completed, failed, expired, or revoked. It answers every call in the round. */
 import { participantsOf } from '../../crypto/participants.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
@@ -14,7 +14,7 @@ import { roundAnswered, roundCalls } from './queue.ts';
 import { askedOf, roundEnded } from './round.ts';
 import { isBusy, knownKey, leaveNodes, leaveRound, type SigningSession, signatureResult, type Turn } from './state.ts';
 
-/** Moves the session to a state in which it is not open: the round ends. */
+/** Moves the session to a state that is not open, which ends the round. */
 export function completeSession(turn: Turn, record: SigningSession): void {
   const { work } = turn.state;
   const { queue } = work;
@@ -27,7 +27,7 @@ export function completeSession(turn: Turn, record: SigningSession): void {
   for (const call of calls) reply(turn, call, sessionAnswer(record), signatureResult(record));
 }
 
-/** The vendor need not sign for a session that has ended. Best effort: a signature that it gives all the same is not released. */
+/** Cancels the vendor's order of an ended session. Best effort: a signature that still arrives is not released. */
 function cancelOrder({ effects }: Turn, { tenant, sessionId, state, ceremony: { vendorOrder } }: SigningSession): void {
   if (!vendorOrder || (state !== ReceiptState.REVOKED && state !== ReceiptState.EXPIRED)) return;
   const to = vendorOrderAddress(vendorOrder.nodeId, tenant, vendorOrder.reference);
@@ -42,15 +42,15 @@ export function expire(turn: Turn): boolean {
   return true;
 }
 
-/** The lifetime is over: the session's, or that of its order at the vendor. */
+/** The lifetime of the session, or of its order at the vendor, is over. */
 export function endLifetime(turn: Turn): void {
   const { record } = turn.state;
   completeSession(turn, advance(record, { ...answer('SESSION_EXPIRED'), state: ReceiptState.EXPIRED }, turn.context));
 }
 
 /**
- * Ends a session whose wallet was archived, or, with `clientsOnly`, became stricter, whatever it is at. One that has ended
- * already stays as it is.
+ * Ends a session whose wallet was archived, or, with `clientsOnly`, became stricter, in whatever state. An ended session does
+ * not change.
  */
 export function revoke(turn: Turn, clientsOnly: boolean): void {
   const { record } = turn.state;
@@ -69,7 +69,7 @@ export const whyRefusing: Readonly<Record<LastingRefusal, string>> = {
   INTENT_MESSAGE_CHANGED: 'cannot sign: something else was signed there for this transaction intent',
 };
 
-/** So many nodes refuse for good that no quorum is left: waiting does not help. `reason`: of the last of them. */
+/** Too many nodes refuse permanently for a quorum: waiting does not help. `reason`: the last node's. */
 export function failRefused(turn: Turn, reason: LastingRefusal): void {
   const nodes = refusersFor(turn.state.work.nodes, reason);
   failSession(turn, answer(reason, `${nodeList(nodes)} ${whyRefusing[reason]}; no quorum is left`));
@@ -80,7 +80,7 @@ export function failToken(turn: Turn, nodeId: number, reason: TokenFault, messag
   failSession(turn, answer(reason, `node ${nodeId}: ${message}`));
 }
 
-/** So many nodes refused the order that the others are too few: to wait for them does not help. */
+/** Too many nodes refused the order for a quorum: waiting does not help. */
 export function failUnordered(turn: Turn): boolean {
   const { work } = turn.state;
   if (work.queue.gathers.length === 0) return false;
@@ -108,7 +108,7 @@ export function abandonRound(turn: Turn): void {
     failSession(turn, answer('QUORUM_UNAVAILABLE', noQuorum));
     return;
   }
-  // Steps alone do not fail the session: others can still be asked.
+  // Steps by themselves do not fail the session, since callers can still ask other nodes.
   const unreachable = [...work.queue.steps.keys()];
   const waited = `within ${turn.config.nodesWaitMs} ms`;
   const text = unreachable.length > 0 ? `${nodeList(unreachable)} did not answer ${waited}` : noQuorum;
@@ -119,7 +119,7 @@ export function abandonRound(turn: Turn): void {
   leaveRound(turn);
 }
 
-/** Why there is no quorum, as far as is known. */
+/** The known reason for the missing quorum. */
 function quorumText(turn: Turn): string {
   const { work, record } = turn.state;
   const { nodes, round } = work;

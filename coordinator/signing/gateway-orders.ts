@@ -1,6 +1,6 @@
 /**
- * Orders on their way from gateways to nodes. The coordinator stores them with the session and hands each node its own;
- * it can neither make nor change one (crypto/gateway-orders.ts).
+ * Passes orders from gateways to nodes. The coordinator stores them with the session and gives each node its own;
+ * it can neither forge nor change one (crypto/gateway-orders.ts).
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { macFor } from '../../proto/gateway-orders.ts';
@@ -12,7 +12,7 @@ import { nodeList } from '../session/message-text.ts';
 import { errorEffect } from '../session/replies.ts';
 import { type NodesSeen, orderRefusers } from './nodes-seen.ts';
 
-/** What the record of a new session keeps of its gateway's order. */
+/** The order of the gateway in the record of a new session. */
 export function orderOf({ order, witnessMacs }: ClientCall): OrderRecord | undefined {
   if (!order) return undefined;
   return {
@@ -23,12 +23,12 @@ export function orderOf({ order, witnessMacs }: ClientCall): OrderRecord | undef
   };
 }
 
-/** A resume may bring the order of the gateway that admitted its witness. */
+/** A resume may contain the order of the gateway that admitted its witness. */
 export function withWitness(order: OrderRecord | undefined, { witnessMacs }: ClientCall): OrderRecord | undefined {
   return order && witnessMacs.length > 0 ? { ...order, witnessMacs: base64(witnessMacs) } : order;
 }
 
-/** What one node is shown. undefined: no gateway ordered the session, and the node will say so. */
+/** The order for one node. undefined: no gateway ordered the session, and the node will refuse. */
 export function nodeOrder(
   { facts, order }: SigningRecord,
   nodeId: number,
@@ -48,12 +48,12 @@ export function nodeOrder(
 
 const { ORDER_MISSING, ORDER_INVALID, ORDER_EXPIRED, WITNESS_MISSING } = PartialRefusalCode;
 
-/** Whether a node did not sign for want of a gateway's order. */
+/** Whether a node refused to sign without a gateway's order. */
 export function isOrderRefusal(code: PartialRefusalCode | undefined): code is PartialRefusalCode {
   return code === ORDER_MISSING || code === ORDER_INVALID || code === ORDER_EXPIRED || code === WITNESS_MISSING;
 }
 
-/** Which nodes refused, and the codes that they gave. Empty: none. */
+/** The nodes that refused, and their codes. Empty: none. */
 export function orderRefusals(nodes: NodesSeen): string {
   const refusers = orderRefusers(nodes);
   if (refusers.size === 0) return '';
@@ -61,7 +61,7 @@ export function orderRefusals(nodes: NodesSeen): string {
   return `${nodeList(refusers.keys())} refused the order of this session (${codes})`;
 }
 
-/** A gateway names every session that it orders, and never gives a name twice. */
+/** A gateway names every session that it orders, and never reuses an id. */
 export function namedTwice(call: ClientCall): CoordinatorEffect {
   return errorEffect(call, CallErrorCode.MALFORMED, 'a session of this name was begun before');
 }

@@ -1,6 +1,6 @@
 /**
- * InitiateSigning: from a call to a session, or to a refusal that leaves nothing behind. A call that also wants the
- * signature (Sign) is not answered here: it waits in the new session as one that wants every node's share.
+ * InitiateSigning: opens a session, or refuses the call without any effect. This file does not answer a call that also wants
+ * the signature (Sign): it waits in the new session as a call for every node's share.
  *
  * Order: mock directive, then the request by itself, then the key, then human approval, then the intent's guard (in the
  * store, atomically with the new session).
@@ -63,7 +63,7 @@ const forced: Readonly<Partial<Record<MockDirective, ReasonCode>>> = {
   [MockDirective.FORCE_BACKEND_FAILED]: 'MOCK_FORCED_BACKEND_FAILED',
 };
 
-/** Longer messages than a digest of any kind are read from the store again when a step needs them. */
+/** Messages above this size do not stay in memory: a step that needs one reads it from the store again. */
 const residentMessageBytesMax = 1024;
 
 type Opening = Extract<SigningStep['state'], { phase: 'opening' }>;
@@ -76,7 +76,7 @@ export function initiate(call: InitiateCall, context: Context, config: SessionCo
   const unknown = directiveFault(request.mockDirective);
   if (unknown) return refuse(opening, unknown, undefined, context, config);
   if (isForced(call)) {
-    // The write comes with the next input, so that a refused one finds the call in the state.
+    // The next input makes the write, so that a refused write finds the call in the state.
     return { state: opening, effects: [{ kind: 'send', to: context.self, message: { kind: 'continue' } }] };
   }
   const fault = opaqueFault(request) ?? requestFault(facts);
@@ -110,7 +110,7 @@ export function continueOpening(
     case 'persistRefused': {
       const { refusal } = input;
       if (refusal.kind === 'conflict' && refusal.code === 'INTENT_TAKEN' && refusal.current?.kind === 'session') {
-        // A directive gives its state whatever the intent's place is; that session then never signs.
+        // A directive forces its state, even if another session holds the intent; that session then never signs.
         if (isForced(call)) return openForced(opening, false, context, config);
         const { session } = refusal.current;
         if (opening.facts.walletService && !isSameOrder(opening.facts, session)) {
@@ -133,7 +133,7 @@ export function continueOpening(
         return refuse(opening, answer('STORE_TAMPERED', text), undefined, context, config);
       }
       if (refusal.kind === 'conflict' && refusal.code === 'KEY_BOUND') {
-        // Another session has bound the key meanwhile: the request is looked at again, by what stands there.
+        // Another session has bound the key meanwhile: handle the request again, with the stored key.
         const { current } = refusal;
         return openWithKey(opening, current?.kind === 'key' ? current.key : undefined, context, config);
       }
@@ -153,7 +153,7 @@ export function continueOpening(
 
 const tooManyOpen = 'the wallet has 10,000 sessions that have not ended: complete them, or wait until they expire';
 
-/** The wallet service continues with the session that the answer names, so that session must sign the same message. */
+/** The wallet service continues with the session in the answer, so that session must sign the same message. */
 function isSameOrder({ keyId, messageHash }: SigningFacts, { ceremony }: SessionRecord): boolean {
   if (ceremony.kind !== 'signing') return false;
   return ceremony.facts.keyId === keyId && signsMessage(ceremony, messageHash);
@@ -166,7 +166,7 @@ function isForced({ request }: InitiateCall): boolean {
 function openForced(opening: Opening, takesPlace: boolean, context: Context, config: SessionConfig): SigningStep {
   const { call, facts } = opening;
   const given = answer(forced[call.request.mockDirective]!);
-  // Only a session that could still sign needs the intent's place.
+  // Only a session that could still sign needs the intent's guard.
   const resumable = given.state === ReceiptState.BACKEND_FAILED;
   const { intentId } = facts;
   const guarded = takesPlace && resumable && intentId !== '' && intentId.length <= identifierCharsMax;
@@ -192,12 +192,12 @@ function openWithKey(
   const binds = boundBy(key!, scheme, !pending);
   const step = opened(record, opening, context, config, binds);
   if (pending) return step;
-  // A session with a large message does not wait in memory for its first step: thousands of them would fill it.
+  // A session with a large message does not wait in memory for its first step: thousands of them would exhaust memory.
   if (call.method === 'initiateSigning' && facts.messageHash.length > residentMessageBytesMax) {
     return { state: step.state, effects: [...step.effects, { kind: 'stop' }] };
   }
 
-  // Nonces are drawn now, so that the first step costs one round trip; it does not wait for them.
+  // Requests nonces now, without waiting, so that the first step costs one round trip.
   const turn = beginSigningTurn(step.state as OpenState, context, config);
   turn.effects.push(...step.effects);
   turn.persisted = true;
@@ -289,13 +289,13 @@ function opened(
   return stepOf(turn);
 }
 
-/** What is left of a Sign once its session stands. */
+/** The remaining call of a Sign once its session exists. */
 function gathering({ request: _, ...facts }: InitiateCall, { sessionId }: SigningSession): SubmitCall {
   const share = create(SignatureShareRequestSchema, { signingSessionId: sessionId });
   return { ...facts, method: 'submitSignatureShare', request: share };
 }
 
-/** The end of the session whose intent's place another one takes. */
+/** The end of the session that another one replaces as holder of the intent. */
 function endOf(holder: SigningSession, by: SigningSession, context: Context): SigningSession {
   if (isOverdue(holder, context.nowMs)) {
     return advance(holder, { ...answer('SESSION_EXPIRED'), state: ReceiptState.EXPIRED }, context);

@@ -1,4 +1,4 @@
-/** What a sandbox's gateway can read of a signing session. An inspection changes no session, whatever its state. */
+/** A sandbox gateway's view of a signing session. An inspection changes no session, whatever its state. */
 import { participantsOf } from '../../crypto/participants.ts';
 import type { InspectCall } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';

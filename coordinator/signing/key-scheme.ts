@@ -1,10 +1,10 @@
 /**
- * Which scheme a session signs with, and how a key is bound to it.
+ * Determines the scheme of a session, and binds its key to it.
  *
- * A key has one scheme: given at its making, or taken by its first session. The key's record says so in the same atomic
- * step that opens the session, before any node is asked; the nodes bind their own records before their first partial leaves.
- * keystore_type UNSPECIFIED means the key's scheme; another one than the key's is KEYSTORE_MISMATCH. On ed25519 there is one
- * scheme for all keystore types whose keys are shared. A key that is not shared is bound when it is made.
+ * A key has one scheme: given at its creation, or set by its first session. The key's record stores it in the same atomic
+ * step that opens the session, before any request to a node; the nodes bind their own records before their first partial leaves.
+ * keystore_type UNSPECIFIED means the key's scheme; a different one is KEYSTORE_MISMATCH. On ed25519 one scheme serves
+ * all keystore types with shared keys. A key that is not shared is bound at its creation.
  */
 import type { Curve } from '../../crypto/group.ts';
 import { KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -23,30 +23,30 @@ const titles: Readonly<Record<KeyScheme, string>> = {
   vendor_ed25519: 'a vendor, by Ed25519 (MPC_VENDOR)',
 };
 
-/** The scheme that a keystore type stands for; UNSPECIFIED: that of a key that is not bound. Undefined: none on this curve. */
+/** The scheme of a keystore type; UNSPECIFIED: the scheme of an unbound key. Undefined: none on this curve. */
 function schemeFor(curve: Curve, asked: KeystoreType): KeyScheme | undefined {
   return schemeOfKeystore(asked === KeystoreType.UNSPECIFIED ? KeystoreType.MOCK_THRESHOLD : asked, curve);
 }
 
-/** The scheme of a session that was opened under its key, by the session's own keystore type. */
+/** The scheme of a session under its key, from the session's own keystore type. */
 export function schemeOfSession({ curve, scheme }: KeyRecord, keystoreType: KeystoreType): KeyScheme {
   const known = scheme === '' ? schemeFor(curve, keystoreType) : scheme;
   if (known === undefined) throw new Error(`keystore type ${keystoreType} has no scheme on ${curve}`);
   return known;
 }
 
-/** What UNSPECIFIED stands for where no key says more; a number outside the enum is shown as the default. */
+/** The meaning of UNSPECIFIED without a key; a number outside the enum counts as the default. */
 export function effectiveKeystore(asked: KeystoreType): KeystoreType {
   return KeystoreType[asked] === undefined || asked === KeystoreType.UNSPECIFIED ? KeystoreType.MOCK_THRESHOLD : asked;
 }
 
-/** The keystore type of a session that signs with this scheme: what was asked for, or the first that it is called. */
+/** The keystore type of a session that signs with this scheme: the requested type, or the scheme's first type. */
 export function keystoreOf(scheme: KeyScheme, asked: KeystoreType): KeystoreType {
   const { keystoreTypes } = schemeFacts(scheme);
   return keystoreTypes.includes(asked) ? asked : keystoreTypes[0];
 }
 
-/** The scheme of a session that asks this of the key, or why there is none. */
+/** The scheme of a session with this request for the key, or the reason for none. */
 export function schemeUnder(
   { curve, scheme }: KeyRecord,
   asked: KeystoreType,
@@ -60,7 +60,7 @@ export function schemeUnder(
 }
 
 /**
- * The key's record as a session of this scheme makes it; undefined: it says so already. `signs`: the session may ask nodes
+ * The key's record as a session of this scheme makes it; undefined: it is up to date. `signs`: the session may ask nodes
  * now, so that a key of mock ECDSA counts as exposed: the nonce is disclosed.
  */
 export function boundBy(key: KeyRecord, scheme: KeyScheme, signs: boolean): KeyRecord | undefined {

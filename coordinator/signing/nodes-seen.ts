@@ -1,13 +1,13 @@
 /**
- * What a signing session knows of the nodes: who is ready, who is silent, who cannot sign. Values are never changed in place.
+ * A signing session's knowledge of the nodes: ready, silent, or unable to sign. No function changes values in place.
  *
- * `watch` and `silent` last while a call waits; what a node said of itself (`unable`, `forgot`) lasts as long as the actor.
+ * `watch` and `silent` last while a call waits; a node's own statements (`unable`, `forgot`) lasts as long as the actor.
  */
 
-/** What a node knows durably that keeps it from signing; a reason code. */
+/** A node's durable reason not to sign; a reason code. */
 export type LastingRefusal = 'KEYSTORE_MISMATCH' | 'INTENT_MESSAGE_CHANGED';
 
-/** Why the token, or the vendor, behind a node did not sign; a reason code. */
+/** The reason why a node's token or vendor did not sign; a reason code. */
 export type TokenFault =
   | 'KEYSTORE_UNAVAILABLE'
   | 'HSM_SESSION_LOST'
@@ -20,24 +20,24 @@ export type TokenFault =
   | 'VENDOR_CANCELLED'
   | 'VENDOR_SIGNATURE_INVALID';
 
-/** Why a node cannot answer in this session. */
+/** The reason why a node cannot answer in this session. */
 export type Inability =
-  /** It will never sign this, by what it knows itself. */
+  /** It will never sign this, according to its own records. */
   | { readonly kind: 'lasting'; readonly reason: LastingRefusal }
-  /** It wants a gateway's order; `code`: the name of its refusal. */
+  /** It requires a gateway's order; `code`: the name of its refusal. */
   | { readonly kind: 'order'; readonly code: string }
-  /** Its token did not sign; a reason code. Forgiven when the session is resumed. */
+  /** Its token did not sign; a reason code. Cleared when the session is resumed. */
   | { readonly kind: 'token'; readonly reason: TokenFault; readonly message: string }
   /** It holds no share of the key, or keeps refusing. */
   | { readonly kind: 'other' };
 
 export interface NodesSeen {
-  /** undefined: the cluster does not tell this session who is ready. `ready`: once it has done so. */
+  /** undefined: this session does not watch the ready nodes. `ready`: once the cluster has reported them. */
   readonly watch: { readonly ready: ReadonlySet<number> | undefined } | undefined;
   /** Asked in this round and silent for too long, or unreachable. */
   readonly silent: ReadonlySet<number>;
   readonly unable: ReadonlyMap<number, Inability>;
-  /** How often a node said in this session that it does not know its nonce. */
+  /** How often each node did not know its nonce in this session. */
   readonly forgot: ReadonlyMap<number, number>;
 }
 
@@ -57,7 +57,7 @@ export function watchEnded(nodes: NodesSeen): NodesSeen {
   return { ...nodes, watch: undefined, silent: noIds };
 }
 
-/** The cluster said who is ready. A node that came back is not silent any more. */
+/** The cluster reported the ready nodes. A node that reconnected is no longer silent. */
 export function readyKnown(nodes: NodesSeen, ready: readonly number[]): NodesSeen {
   const before = readyNodes(nodes);
   const back = ready.filter((id) => before?.has(id) === false && nodes.silent.has(id));
@@ -74,7 +74,7 @@ export function heardOf(nodes: NodesSeen, nodeId: number): NodesSeen {
   return { ...nodes, silent: new Set([...nodes.silent].filter((id) => id !== nodeId)) };
 }
 
-/** All that are silent get another chance. */
+/** Gives all silent nodes another chance. */
 export function silenceForgiven(nodes: NodesSeen): NodesSeen {
   return { ...nodes, silent: noIds };
 }
@@ -93,7 +93,7 @@ export function ordersForgiven(nodes: NodesSeen): NodesSeen {
   return { ...nodes, unable: new Map([...nodes.unable].filter(([, why]) => lasts(why))) };
 }
 
-/** Nodes that did not sign for want of an order, and the codes that they gave. */
+/** Nodes that refused to sign without an order, and their codes. */
 export function orderRefusers({ unable }: NodesSeen): ReadonlyMap<number, string> {
   const codes = new Map<number, string>();
   for (const [id, why] of unable) if (why.kind === 'order') codes.set(id, why.code);

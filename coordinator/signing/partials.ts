@@ -1,8 +1,7 @@
 /**
- * Partial signatures as they come in: from nodes, or from callers in a node's place; and what they add up to.
- *
- * Silence is never called cheating. A node whose own partial is wrong (by its verification share) is named and excluded.
- * A caller's bytes blame the call, never a node.
+ * Handles received partial signatures, from nodes, or from callers instead of a node; and adds them up. Silence is no evidence
+ * of a fault. A node whose own partial is wrong (by its verification share) is named and excluded.
+ * Wrong bytes from a caller fail the call, and blame no node.
  */
 import {
   type PartialRefusal,
@@ -55,14 +54,14 @@ import {
 import { answeredAside, answersAside, isAskedAside } from './sandbox-work.ts';
 import { healthyNodes, isAtVendor, isBusy, knownKey, leaveRound, participants, type Turn, type Work } from './state.ts';
 
-/** A node that forgot this many nonces in one session is not asked in it again. */
+/** The session stops asking a node that forgot this many nonces in it. */
 const forgottenMax = 2;
-/** What a node refuses for good, by what it knows itself. */
+/** A node's permanent refusals, from its own records. */
 const lastingRefusals: ReadonlyMap<PartialRefusalCode, LastingRefusal> = new Map([
   [PartialRefusalCode.KEYSTORE_MISMATCH, 'KEYSTORE_MISMATCH'],
   [PartialRefusalCode.INTENT_MESSAGE_CHANGED, 'INTENT_MESSAGE_CHANGED'],
 ]);
-/** Why the node's token, or vendor, did not sign. */
+/** The reasons why the node's token or vendor did not sign. */
 const tokenFaults: ReadonlyMap<PartialRefusalCode, TokenFault> = new Map([
   [PartialRefusalCode.HSM_UNCONFIGURED, 'KEYSTORE_UNAVAILABLE'],
   [PartialRefusalCode.HSM_SESSION_LOST, 'HSM_SESSION_LOST'],
@@ -76,10 +75,10 @@ const tokenFaults: ReadonlyMap<PartialRefusalCode, TokenFault> = new Map([
   [PartialRefusalCode.VENDOR_CANCELLED, 'VENDOR_CANCELLED'],
   [PartialRefusalCode.VENDOR_SIGNATURE_INVALID, 'VENDOR_SIGNATURE_INVALID'],
 ]);
-/** What of a node's own words goes into an event. */
+/** The longest part of a node's own text in an event. */
 const quotedCharsMax = 200;
 
-/** Takes the partials that callers gave, as long as partials are wanted. The call of an accepted one waits in `steps`. */
+/** Accepts callers' partials while the round needs partials. The call of an accepted one waits in `steps`. */
 export function takeOffers(turn: Turn): void {
   const { work } = turn.state;
   for (;;) {
@@ -128,8 +127,8 @@ export function duplicateShare(nodeId: number): Answer {
 }
 
 /**
- * A node answered. Anything that is not of this attempt, or not from one of its nodes, is ignored. Gives its order at the
- * vendor of the key, if that is what it answers.
+ * Handles a node's answer. Ignores answers of another attempt, or from a node outside it. Returns the node's order at the
+ * vendor of the key, if it reports one.
  */
 export function partialReply(turn: Turn, nodeId: number, said: PartialReply): VendorOrder | undefined {
   const { work } = turn.state;
@@ -139,7 +138,7 @@ export function partialReply(turn: Turn, nodeId: number, said: PartialReply): Ve
   if (!participants(turn.state).includes(nodeId) || (bindsSigners(attempt) && !isSigner(attempt, nodeId))) {
     return undefined;
   }
-  // A second answer of it: the first one counts, once it is wanted.
+  // A second answer of this node: the first one counts, once a call wants it.
   if (answersAside(work.sandbox, attempt).has(nodeId)) return undefined;
   work.round = nodesReleased(work.round, (id) => id === nodeId);
   work.nodes = heardOf(work.nodes, nodeId);
@@ -152,12 +151,12 @@ export function partialReply(turn: Turn, nodeId: number, said: PartialReply): Ve
   return undefined;
 }
 
-/** A call wants this node's partial, not only to see it. */
+/** Whether a call wants this node's partial, and not only a preview of it. */
 function isWanted({ queue, round }: Work, nodeId: number): boolean {
   return queue.gathers.length > 0 || queue.steps.has(nodeId) || round.history.askAgain.has(nodeId);
 }
 
-/** What was answered aside and is wanted by now counts as if the node had just answered. */
+/** Counts preview answers that a call wants by now, as if the node had just answered. */
 export function takeAside(turn: Turn): void {
   const { work } = turn.state;
   const answers = answersAside(work.sandbox, attemptOf(work.round));
@@ -169,12 +168,12 @@ export function takeAside(turn: Turn): void {
   }
 }
 
-/** A node's own partial is in, or its node is out. */
+/** A node sent its own partial, or cannot. */
 function count(turn: Turn, attempt: Attempt, nodeId: number, bytes: Uint8Array, noncePoint?: Uint8Array): void {
   const { work } = turn.state;
   const task = work.task!;
   const value = readPartial(task, bytes);
-  // A step is told the truth about its node at once; a gathering checks the whole signature, and parts only if it fails.
+  // A step checks its node's partial at once; a gathering checks the whole signature, and parts only if it fails.
   const verified = work.queue.steps.has(nodeId);
   if (value === undefined || (verified && !verifyPartial(attempt, nodeId, value))) excludeNodes(turn, [nodeId]);
   else {
@@ -238,12 +237,12 @@ function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: Part
       if (turn.persisted) return;
     }
   }
-  // A node that restarted since it dealt: FROST starts over, mock ECDSA does without its part in the nonce.
+  // A node that restarted since it made its nonce: FROST begins again, mock ECDSA omits the node's part of the nonce.
   if (bindsSigners(attempt)) work.round = attemptAbandoned(work.round);
   else if (forgot) work.round = nonceForgotten(work.round, nodeId);
 }
 
-/** What the vendor decided, if it did not sign: the session pauses, or ends with its order's lifetime. */
+/** The vendor's decision, if it did not sign: the session pauses, or ends with its order's lifetime. */
 export function orderEnded(turn: Turn, nodeId: number, { code, message }: PartialRefusal): void {
   const reason = tokenFaults.get(code);
   if (code === PartialRefusalCode.VENDOR_EXPIRED) endLifetime(turn);
@@ -269,7 +268,7 @@ function unableAnswer(nodeId: number, why: Inability): Answer {
   return answer(code, `node ${nodeId} ${text}; the session is unchanged`);
 }
 
-/** Completes the signature when enough partials are in, or else answers the steps whose partial is in. */
+/** Completes the signature from enough partials, or else answers the steps whose partial has arrived. */
 export function acceptPartials(turn: Turn): void {
   const { work, record } = turn.state;
   const { steps } = work.queue;
@@ -301,7 +300,7 @@ export function acceptPartials(turn: Turn): void {
   }
 }
 
-/** Partials that were in once and are asked for again count, too: steps are answered when those are back. */
+/** Also counts earlier partials that are requested again: the session answers steps when those have arrived again. */
 function awaitsAgain(turn: Turn, attempt: Attempt): boolean {
   const healthy = healthyNodes(turn.state);
   const mayAnswer = (id: number) => healthy.includes(id) && (!bindsSigners(attempt) || isSigner(attempt, id));
@@ -342,8 +341,8 @@ export function completeWith(
 }
 
 /**
- * Nodes whose own partial is wrong: named and excluded; the round continues without them. Where dealers are at fault, they are
- * instead: a partial under their nonces shows nothing.
+ * Nodes whose own partial is wrong: named and excluded; the round continues without them. If dealers are at fault, they are
+ * blamed instead, since a partial under their nonces proves nothing.
  */
 export function excludeNodes(turn: Turn, liars: readonly number[]): void {
   const { work, record } = turn.state;

@@ -1,12 +1,12 @@
 /**
- * Partials that a sandbox's gateway wants to see and does not submit: what a node would submit to this session now.
+ * Partials that a sandbox's gateway reads without submitting them: a node's submission to this session if asked now.
  *
- * The node is asked like any other, and its answer is kept aside: it does not count, is not written, and stays unverified,
- * as a byzantine node made it. When a later call in the same attempt wants that node's partial, the kept one is its
- * answer, so that its nonce signs once. A preview yields to real calls: a FROST attempt is abandoned for one with its node
- * only while no other call waits.
+ * The session asks the node as usual, and stores its answer separately: it does not count, is not written, and stays
+ * unverified, as a byzantine node made it. When a later call in the same attempt wants that node's partial, the stored one is
+ * its answer, so that its nonce signs once. Real calls have priority: a preview abandons a FROST attempt to get its node only
+ * while no other call waits.
  *
- * Previews are answered in steps without a write, so that a refused write loses none.
+ * The actor answers previews in steps without a write, so that a refused write loses none.
  */
 import { participantsOf } from '../../crypto/participants.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
@@ -25,7 +25,7 @@ import { attemptOf } from './round.ts';
 import { answersAside, type Preview, withPreview } from './sandbox-work.ts';
 import { healthyNodes, isBusy, keyFault, knownKey, leaveRound, type Turn, type Work } from './state.ts';
 
-/** A preview came in: kept for its turn, or refused when too many wait already. */
+/** A new preview: it waits for its turn, or is refused if too many already wait. */
 export function takeInPreview(turn: Turn, call: PreviewCall): void {
   const { work } = turn.state;
   turn.effects.push(startIdle(turn.config));
@@ -37,7 +37,7 @@ export function takeInPreview(turn: Turn, call: PreviewCall): void {
   work.sandbox = withPreview(work.sandbox, call);
 }
 
-/** Nodes whose partial is to be seen and is not in, ascending. */
+/** Previewed nodes whose partial has not arrived, ascending. */
 export function previewedNodes({ sandbox, round }: Work): number[] {
   if (sandbox.previews.length === 0) return [];
   const attempt = attemptOf(round);
@@ -46,7 +46,7 @@ export function previewedNodes({ sandbox, round }: Work): number[] {
   return [...new Set(ids)].filter((id) => !answers.has(id) && !attempt?.partials.has(id)).sort((a, b) => a - b);
 }
 
-/** A node outside of FROST's signers is to be seen, no call waits, and the next attempt can have it. */
+/** Whether a preview needs a node outside of FROST's signers, no call waits, and the next attempt can include it. */
 export function mustRedrawForPreview(turn: Turn): boolean {
   const { work } = turn.state;
   const attempt = attemptOf(work.round);
@@ -56,18 +56,18 @@ export function mustRedrawForPreview(turn: Turn): boolean {
   const isOutside = ({ call, redrew, failed }: Preview) =>
     failed === undefined && !redrew && wanted.includes(call.nodeId) && !isSigner(attempt, call.nodeId);
   if (!work.sandbox.previews.some(isOutside)) return false;
-  // Those inside are seen first, unless one attempt can have all of them.
+  // Nodes inside come first, unless one attempt can include all of them.
   if (wanted.length > knownKey(work).threshold && wanted.some((id) => isSigner(attempt, id))) return false;
   changePreviews(work, (preview) => (isOutside(preview) ? { ...preview, redrew: true } : preview));
   return true;
 }
 
-/** Nodes to draw besides the wanted ones: previewed nodes, the latest first, so that a preview can show them again. */
+/** Nodes to draw besides the wanted ones: previewed nodes, the latest first, so that previews can show them again. */
 export function preferredForPreviews(work: Work): number[] {
   return [...previewedNodes(work), ...work.sandbox.previewed];
 }
 
-/** These did not answer: who waits to see their partial is told so in the next step without a write. */
+/** These nodes did not answer: the next step without a write tells the previews that wait for them. */
 export function failPreviewsOf(turn: Turn, nodeIds: ReadonlySet<number>, text: (nodeId: number) => string): void {
   const { work } = turn.state;
   const answers = answersAside(work.sandbox, attemptOf(work.round));
@@ -76,12 +76,12 @@ export function failPreviewsOf(turn: Turn, nodeIds: ReadonlySet<number>, text: (
   );
 }
 
-/** Those that have failed before keep their first reason. */
+/** Previews that failed before retain their first reason. */
 export function failPreviews(turn: Turn, why: (preview: Preview) => Answer | undefined): void {
   changePreviews(turn.state.work, (preview) => ({ ...preview, failed: preview.failed ?? why(preview) }));
 }
 
-/** An attempt that did not get a node may be followed by one that does. */
+/** Lets another attempt follow one that did not get a node. */
 export function redrawAgain(turn: Turn): void {
   changePreviews(turn.state.work, (preview) => ({ ...preview, redrew: false }));
 }
@@ -118,13 +118,13 @@ export function servePreviews(turn: Turn): void {
   if (work.nodes.watch && !isBusy(work)) leaveRound(turn);
 }
 
-/** The partial, or why there is none; undefined: it is on its way. */
+/** The partial, or the reason for none; undefined: still pending. */
 function resultOf(turn: Turn, { call, failed }: Preview): PreviewedPartial | Answer | undefined {
   const { record, work } = turn.state;
   const { key, nodes } = work;
   const { nodeId } = call;
   if (!isOpen(record.state)) return sessionAnswer(record);
-  // Its end is for its own calls and the sweep to write: a preview changes nothing.
+  // Only its own calls and the sweep write its end: a preview changes nothing.
   if (isOverdue(record, turn.context.nowMs)) return answer('SESSION_EXPIRED');
   if (key.kind === 'unread') return undefined;
   if (key.kind !== 'known') return keyFault(work, record.ceremony.facts.keyId);
@@ -134,7 +134,7 @@ function resultOf(turn: Turn, { call, failed }: Preview): PreviewedPartial | Ans
   if (record.ceremony.excluded.includes(nodeId)) {
     return answer('NODE_NOT_PARTICIPANT', `node ${nodeId} is excluded from this session: its partial did not verify`);
   }
-  // It would be made: the vendor has no signature to show that does not count.
+  // A preview would create it: a vendor's signature always counts.
   if (ownKeysOf(key.record.scheme) === 'vendor')
     return answer('INVALID_REQUEST', 'a vendor’s signature has no preview');
   const known = knownPartial(work, nodeId);
@@ -150,7 +150,7 @@ function resultOf(turn: Turn, { call, failed }: Preview): PreviewedPartial | Ans
   return undefined;
 }
 
-/** In this attempt: as the node gave it, or the only one that verifies. */
+/** The partial in this attempt: the node's, or the only one that verifies. */
 function knownPartial({ round, sandbox }: Work, nodeId: number): PreviewedPartial | undefined {
   const attempt = attemptOf(round);
   if (!attempt) return undefined;

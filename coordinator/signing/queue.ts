@@ -1,12 +1,12 @@
 /**
  * The client calls of a signing session that wait for their answer: first in the inbox, then in the round, by what they
- * want. Values are never changed in place, so that a step whose write is refused loses no call.
+ * want. No function changes values in place, so that a step whose write is refused loses no call.
  */
 import type { ClientCall } from '../contract/messages.ts';
 
 export type SubmitCall = Extract<ClientCall, { method: 'submitSignatureShare' }>;
 
-/** A partial that a caller gave in a node's place. */
+/** A caller's partial instead of a node's. */
 export interface Offer {
   readonly call: SubmitCall;
   readonly nodeId: number;
@@ -18,7 +18,7 @@ export interface Queue {
   readonly inbox: readonly ClientCall[];
   /** Calls that want the whole signature. */
   readonly gathers: readonly SubmitCall[];
-  /** Calls that want one node's partial, or gave it and wait for the write; by node, oldest first. */
+  /** Calls that want one node's partial, or supplied it and wait for the write; by node, oldest first. */
   readonly steps: ReadonlyMap<number, readonly SubmitCall[]>;
   readonly offers: readonly Offer[];
 }

@@ -1,54 +1,55 @@
 /**
- * The signing round: from nonces to enough partial signatures. Everything that decides where a round stands is in this
+ * The signing round: from nonces to enough partial signatures. Everything that determines the state of a round is in this
  * file: the union of its states, the table of its transitions, and one function for each transition.
  *
  * Theory of operation
  * ===================
  *
- * A session needs `threshold` partial signatures over one message with one set of nonces. Nodes deal nonces ahead; the
- * cluster actor keeps them and gives each out once. The work with one set of drawn nonces is an *attempt* (attempt.ts). A
+ * A session needs `threshold` partial signatures over one message with one set of nonces. Nodes make nonces ahead; the
+ * cluster actor stores them and gives out each once. The work with one set of drawn nonces is an *attempt* (attempt.ts). A
  * round is the sequence of attempts of one session:
  *
  *                                           ┌──── ask ─────▶
  *     idle ── draw ──▶ drawing ── drawn ──▶ asking        collecting ── end ──▶ done
  *                                           ◀── release ───┘
  *
- * - `idle`: there are no nonces, and none were asked for.
- * - `drawing`: the cluster actor was asked for nonces, under a ticket. It answers when enough nodes are ready.
+ * - `idle`: there are no nonces, and no draw is open.
+ * - `drawing`: the session has asked the cluster actor for nonces, under a ticket. It answers when enough nodes are ready.
  * - `asking`: the attempt has its nonces, and no node owes it an answer. Either nothing wants a partial yet (nonces are
- *   drawn when the session opens, so that its first call costs one round trip), or the next nodes are about to be asked.
- * - `collecting`: at least one node was asked for its partial and owes an answer.
+ *   drawn when the session opens, so that its first call costs one round trip), or the next step asks nodes.
+ * - `collecting`: at least one node owes an answer to a request for its partial.
  * - `done`: the session is not open: complete, failed, expired, revoked, denied, or waiting for a human.
  *
- * Three machines work side by side, and each has its own file:
+ * Three state machines run concurrently, and each has its own file:
  *
- * 1. The session (../session/transitions.ts) is durable. It says whether there is a round at all: `done` means that the
+ * 1. The session (../session/transitions.ts) is durable. It determines whether a round exists: `done` means that the
  *    session is not open. A resume begins the round anew (`resume`).
- * 2. The round (this file) is in memory only, like the nonces that it stands on. After a crash, or when an idle session has
+ * 2. The round (this file) is only in memory, like its nonces. After a crash, or when an idle session has
  *    left memory, the next call starts from the record: a session that is open is `idle` again.
- * 3. The calls (queue.ts) say what is wanted: the whole signature, or the partials of single nodes. They come and go
+ * 3. The calls (queue.ts) determine the need: the whole signature, or the partials of single nodes. They arrive and end
  *    independently of the round. Previews of a sandbox (previews.ts) want partials, too, which do not count.
  *
  * Inputs of the session's actor cause transitions in two ways. An *event* moves the round directly: nonces arrive (`drawn`),
  * a node answers or cannot be reached (`release`), a partial counts (`take`). After every event, `advanceRound` (advance.ts)
- * compares what is wanted with where the round stands and takes the next step: it requests a draw, asks nodes, completes the
- * signature, or abandons an attempt that cannot give what is wanted. So no transition depends on the order in which
+ * compares the need with the state of the round and takes the next step: it requests a draw, asks nodes, completes the
+ * signature, or abandons an attempt that cannot satisfy the need. So no transition depends on the order in which
  * calls and answers arrive.
  *
  * What ends an attempt
  * --------------------
- * `abandon` gives an attempt up; another one follows while a call waits. Its nonces are spent. FROST binds the set of
+ * `abandon` ends an attempt; another one follows while a call waits. Its nonces are spent. FROST binds the set of
  * signers into the signature, so an attempt is abandoned when a signer cannot answer, when its partial is wrong, or when a
- * call wants a node outside of the set. Mock ECDSA binds no set: other nodes take the place of those, in the same attempt.
- * `drop` takes back partials that turned out wrong.
+ * call wants a node outside of the set. Mock ECDSA binds no set: other nodes replace those, in the same attempt.
+ * `drop` removes partials that proved wrong.
  *
- * A partial that was received when its attempt ended is still remembered, since a client was told so. A node's own is asked for
- * again (`History.askAgain`). A client's is void (`History.voided`): no node can make it again, and the client is told so.
+ * If a session has acknowledged a partial to a client when its attempt ends, it still records it. It requests a node's own
+ * partial again (`History.askAgain`). A client's is void (`History.voided`): no node can make it again, and the client is told
+ * so.
  *
  * Invariants
  * ----------
  * - A transition that is not in the table is a bug and throws.
- * - Values are never changed in place: each function returns a new round, which shares with the old one what did not
+ * - No function changes values in place: each returns a new round, which shares with the old one what did not
  *   change. So a step whose write is refused leaves the round as it was (actors/contract.ts).
  * - A round has an attempt in `asking` and `collecting`, and in no other phase.
  * - A node is in `asked` only while it has no partial in the attempt.
@@ -59,15 +60,15 @@ import type { SigningRecord } from '../contract/record.ts';
 import { isOpen, type SessionState } from '../contract/transitions.ts';
 import type { Attempt, HeldPartial } from './attempt.ts';
 
-/** What outlives the attempts of a round. */
+/** The part of a round that outlives its attempts. */
 interface History {
   /** The highest attempt number so far. */
   readonly attempts: number;
   /** Draws requested by this actor so far: the ticket of the latest. */
   readonly draws: number;
-  /** Nodes whose own partial was in when an attempt was abandoned or lost: asked again, until it is in. */
+  /** Nodes whose own partial was lost with an attempt: the session asks them again, until it arrives. */
   readonly askAgain: ReadonlySet<number>;
-  /** Nodes whose client-supplied partial was in then; clients are told with the next accepted one. */
+  /** Nodes whose client-supplied partial was lost with it; the answer to the next accepted one tells clients. */
   readonly voided: ReadonlySet<number>;
 }
 
@@ -104,30 +105,30 @@ export type Round = Idle | Drawing | Asking | Collecting | Done;
 export type RoundPhase = Round['phase'];
 
 export type RoundEvent =
-  /** Nonces are requested from the cluster. */
+  /** The session requests nonces from the cluster. */
   | 'draw'
   /** The cluster gave nonces. */
   | 'drawn'
   /** The nonces do not make a round: a node lied about them. */
   | 'reject'
-  /** Nodes are asked for their partials. */
+  /** The session asks nodes for their partials. */
   | 'ask'
   /** Nodes no longer owe an answer: they answered, are unreachable, or were silent for too long. */
   | 'release'
   /** A partial counts. */
   | 'take'
-  /** Partials turned out wrong. */
+  /** Partials proved wrong. */
   | 'drop'
-  /** The attempt cannot give what is wanted. */
+  /** The attempt cannot satisfy the need. */
   | 'abandon'
-  /** No call waits. Nonces in hand stay. */
+  /** No call waits. The attempt's nonces stay. */
   | 'leave'
   /** The session ended, or is paused. */
   | 'end'
   /** A paused session continues. */
   | 'resume';
 
-/** The phases that may follow an event; what is not listed is a bug. docs/signing-round.md draws it. */
+/** The phases that may follow an event; any other transition is a bug. docs/signing-round.md draws it. */
 export const roundTransitions: Readonly<
   Record<RoundPhase, Readonly<{ readonly [E in RoundEvent]?: readonly RoundPhase[] }>>
 > = {
@@ -162,7 +163,7 @@ export function newRound(state: SessionState, { attempt, submitted, given }: Sig
   return { phase, history: { attempts: attempt, draws: 0, askAgain, voided } };
 }
 
-/** The attempt in hand, if there is one. */
+/** The present attempt, if there is one. */
 export function attemptOf(round: Round): Attempt | undefined {
   return round.phase === 'asking' || round.phase === 'collecting' ? round.attempt : undefined;
 }
@@ -181,13 +182,13 @@ function moved(round: Round, event: RoundEvent, next: Round): Round {
   return next;
 }
 
-/** The ticket of the draw is `history.draws` of what is returned. */
+/** The ticket of the draw is `history.draws` of the returned round. */
 export function drawRequested(round: Round): Round {
   const { history } = round;
   return moved(round, 'draw', { phase: 'drawing', history: { ...history, draws: history.draws + 1 } });
 }
 
-/** Whether nonces with this ticket are awaited. */
+/** Whether the round waits for nonces with this ticket. */
 export function awaitsDraw(round: Round, ticket: number): boolean {
   return round.phase === 'drawing' && round.history.draws === ticket;
 }
@@ -230,7 +231,7 @@ export function partialTaken(round: Round, nodeId: number, partial: HeldPartial,
   return moved(round, 'take', withAsked(history, attempt, left));
 }
 
-/** Their nodes are out: they are not asked again either. */
+/** Their nodes are excluded, so the session does not ask them again. */
 export function partialsDropped(round: Round, ids: readonly number[]): Round {
   const held = heldAttempt(round);
   const partials = new Map([...held.partials].filter(([id]) => !ids.includes(id)));
@@ -238,7 +239,7 @@ export function partialsDropped(round: Round, ids: readonly number[]): Round {
   return moved(round, 'drop', withAsked(history, { ...held, partials }, [...askedOf(round)]));
 }
 
-/** Nothing, when there is no attempt. */
+/** Without an attempt it changes nothing. */
 export function attemptAbandoned(round: Round): Round {
   const attempt = attemptOf(round);
   if (!attempt) return round;
@@ -249,7 +250,7 @@ export function attemptAbandoned(round: Round): Round {
   return moved(round, 'abandon', { phase: 'idle', history });
 }
 
-/** Answers that are still on their way count when they come; nonces that are, do not. */
+/** Pending answers count when they arrive; pending nonces do not. */
 export function roundLeft(round: Round): Round {
   if (round.phase === 'drawing') return moved(round, 'leave', { phase: 'idle', history: round.history });
   if (round.phase === 'collecting') return moved(round, 'leave', withAsked(round.history, round.attempt, []));
@@ -277,7 +278,7 @@ export function notAskedAgain(round: Round, nodeId: number): Round {
   return askAgain === round.history.askAgain ? round : { ...round, history: { ...round.history, askAgain } };
 }
 
-/** Mock ECDSA: a node that restarted since it dealt signs without its part in the nonce. */
+/** Mock ECDSA: a node that restarted since it made its nonce signs without its part in the nonce. */
 export function nonceForgotten(round: Round, nodeId: number): Round {
   if (round.phase !== 'asking' && round.phase !== 'collecting') return round;
   const { attempt } = round;
@@ -289,7 +290,7 @@ export function numberedFrom(round: Round, attempts: number): Round {
   return { ...round, history: { ...round.history, attempts: Math.max(round.history.attempts, attempts) } };
 }
 
-/** What the record keeps of the partials that are in; ascending. */
+/** The record's fields about the received partials; ascending. */
 export function partialsIn(attempt: Attempt | undefined): Pick<SigningRecord, 'submitted' | 'given'> {
   const partials = [...(attempt?.partials ?? [])].sort(([a], [b]) => a - b);
   return {
@@ -298,7 +299,7 @@ export function partialsIn(attempt: Attempt | undefined): Pick<SigningRecord, 's
   };
 }
 
-/** The same with those that are asked for again. */
+/** The same, including those that are requested again. */
 export function partialsOf(round: Round): Pick<SigningRecord, 'submitted' | 'given'> {
   const { submitted, given } = partialsIn(attemptOf(round));
   const all = new Set([...submitted, ...round.history.askAgain]);

@@ -1,6 +1,6 @@
 /**
- * The calls of a sandbox's gateway that read a signing session, apart from its round: previews of partials (previews.ts) and
- * inspections (inspection.ts). Values are never changed in place. In production all of it is empty.
+ * The calls of a sandbox's gateway that read a signing session, separate from its round: previews of partials (previews.ts) and
+ * inspections (inspection.ts). No function changes values in place. In production it is empty.
  */
 
 import type { Answer } from '../contract/answers.ts';
@@ -9,29 +9,29 @@ import type { Attempt } from './attempt.ts';
 
 export interface Preview {
   readonly call: PreviewCall;
-  /** Why there will be none; it is said in the next step without a write. */
+  /** The reason for none; the next step without a write answers it. */
   readonly failed: Answer | undefined;
-  /** An attempt was abandoned for it. */
+  /** It has caused an attempt to be abandoned. */
   readonly redrew: boolean;
 }
 
 export interface SandboxWork {
-  /** Callers who want to see a partial that is not submitted. */
+  /** Calls for a partial that is not submitted. */
   readonly previews: readonly Preview[];
-  /** Nodes that were previewed, the latest first: they are drawn again, if they can be. */
+  /** Nodes that were previewed, the latest first: later draws prefer them, if possible. */
   readonly previewed: readonly number[];
-  /** Who waits for the key to be told what is known. */
+  /** Inspections that wait for the key. */
   readonly inspections: readonly InspectCall[];
-  /** What nodes were asked for previews alone, and answered, in one attempt. */
+  /** The requests and answers of one attempt that are only for previews. */
   readonly aside: Aside;
 }
 
 interface Aside {
-  /** The attempt's number: with another attempt, all of this is over. */
+  /** The attempt's number: another attempt voids all of this. */
   readonly attempt: number;
-  /** Nodes asked for a preview alone, as long as they have not answered. */
+  /** Nodes asked only for a preview, until they answer. */
   readonly asked: ReadonlySet<number>;
-  /** Answers that do not count, as the nodes gave them: they do once a call wants them. */
+  /** Unchanged answers of nodes that do not count until a call wants them. */
   readonly answers: ReadonlyMap<number, Uint8Array>;
 }
 
@@ -47,7 +47,7 @@ export function withPreview(sandbox: SandboxWork, call: PreviewCall): SandboxWor
   return { ...sandbox, previews: [...sandbox.previews, { call, failed: undefined, redrew: false }] };
 }
 
-/** What is aside in this attempt. */
+/** The preview data of this attempt. */
 function asideOf({ aside }: SandboxWork, attempt: Attempt | undefined): Aside {
   return attempt && aside.attempt === attempt.number ? aside : nothingAside;
 }
@@ -56,7 +56,7 @@ export function answersAside(sandbox: SandboxWork, attempt: Attempt | undefined)
   return asideOf(sandbox, attempt).answers;
 }
 
-/** Whether this node was asked for a preview alone and has not answered. */
+/** Whether this node was asked only for a preview and has not answered. */
 export function isAskedAside(sandbox: SandboxWork, attempt: Attempt, nodeId: number): boolean {
   return asideOf(sandbox, attempt).asked.has(nodeId);
 }

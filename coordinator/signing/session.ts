@@ -1,8 +1,8 @@
 /**
  * The actor "signing/<tenant>/<session>": one signing session, from InitiateSigning to its end.
  *
- * It is started by its first message, from its durable record if there is one. Between calls it may leave memory: what a
- * client was told is in the record; nonces and partials of the attempt in hand are not, and a new attempt follows.
+ * Its first message starts it, from its durable record if there is one. Between calls it may leave memory: the record
+ * holds everything that a client was told, but no nonces and partials of the present attempt; a new attempt follows.
  */
 import type { Address, Behaviour, Context } from '../../actors/contract.ts';
 import { answer } from '../contract/answers.ts';
@@ -104,7 +104,7 @@ function unborn(state: Unborn, input: CoordinatorInput, context: Context, config
     return { state, effects: [vendorNoted(input.from, tenant, session), { kind: 'stop' }] };
   }
   if (input.kind !== 'message' || !isLocal(input.message)) return { state, effects: [{ kind: 'stop' }] };
-  // Its record has left the store: it cannot sign any more.
+  // Its record has left the store, so it can no longer sign.
   if (input.message.kind === 'revoke') return { state, effects: [ended(input.from, context.self), { kind: 'stop' }] };
   if (input.message.kind !== 'clientCall') return { state, effects: [{ kind: 'stop' }] };
   const { call } = input.message;
@@ -148,14 +148,14 @@ function keyFrom(record: CoordinatorRecord | undefined): SessionKey {
   return { kind: record?.kind === 'tampered' ? 'tampered' : 'missing', loading: false };
 }
 
-/** The state is as it was before the refused step, so every call that waited waits in it; the step's own joins them. */
+/** The state is the one before the refused step, so every call waits in it; the call of the refused step joins them. */
 function refused(turn: Turn, { refusal, input }: Extract<CoordinatorInput, { kind: 'persistRefused' }>): SigningStep {
   const { work, record } = turn.state;
   if (input.kind === 'message' && isLocal(input.message)) waitAgain(work, input.message);
   if (refusal.kind !== 'conflict') return failAll(turn);
   const { code, current } = refusal;
   if (code === 'EPOCH' && current?.kind === 'session') {
-    // Another actor changed the session (a newer session of the intent revoked it): answer by what is stored.
+    // Another actor changed the session (a newer session of the intent revoked it): answer from the stored record.
     return adopt(turn, current.session as SigningSession, false);
   }
   if (current?.kind === 'tampered') {
@@ -164,7 +164,7 @@ function refused(turn: Turn, { refusal, input }: Extract<CoordinatorInput, { kin
   }
   if (code === 'KEY_CLOSED') return adopt(turn, record, true);
   if (code === 'KEY_BOUND') {
-    // Another session has bound the key meanwhile: the call is handled again, by what is stored.
+    // Another session has bound the key meanwhile: handle the call again, with the stored key.
     work.key = keyFrom(current);
     return adopt(turn, record, false);
   }
@@ -209,7 +209,7 @@ function message(turn: Turn, input: Extract<CoordinatorInput, { kind: 'message' 
     case 'clientCall':
       if (!mayWait(turn, said.call, waitingCalls(work.queue).length)) return;
       work.queue = { ...work.queue, inbox: [...work.queue.inbox, said.call] };
-      // A key that did not exist may have been made since.
+      // A missing key may exist by now.
       if (work.key.kind !== 'known') loadKey(turn);
       else takeCalls(turn);
       return;
@@ -219,7 +219,7 @@ function message(turn: Turn, input: Extract<CoordinatorInput, { kind: 'message' 
       return;
     case 'previewCall':
       takeInPreview(turn, said.call);
-      // What can be said at once is, before a node is asked.
+      // Answers what it can before it asks a node.
       servePreviews(turn);
       if (!isBusy(work)) return;
       if (work.key.kind === 'unread') loadKey(turn);
@@ -247,7 +247,7 @@ function message(turn: Turn, input: Extract<CoordinatorInput, { kind: 'message' 
   }
 }
 
-/** The vendor has decided. It waits for the key; its node repeats it, if it is lost. */
+/** The vendor has decided. The decision waits for the key; if it is lost, its node repeats it. */
 function settled(turn: Turn, settlement: Settlement): void {
   const { work, record } = turn.state;
   work.settled = undefined;
@@ -285,7 +285,7 @@ function loadKey(turn: Turn): void {
   turn.effects.push({ kind: 'load', key: keyKey(record.tenant, record.ceremony.facts.keyId) });
 }
 
-/** The task of a session that was validated before, from its record and its key. */
+/** Builds the task of a validated session from its record and its key. */
 function prepare(turn: Turn): void {
   const { work, record } = turn.state;
   const { facts, curve } = record.ceremony;
@@ -301,7 +301,7 @@ function prepare(turn: Turn): void {
 }
 
 /**
- * Continues from another record of this session, or ends it when its key is closed: every waiting call is handled again.
+ * Continues from another record of this session, or ends it when its key is closed: it handles every waiting call again.
  */
 function adopt(turn: Turn, record: SigningSession, keyClosed: boolean): SigningStep {
   const { key, task, round, queue, sandbox } = turn.state.work;
@@ -331,7 +331,7 @@ function ended(to: Address, self: Address): CoordinatorEffect {
   return { kind: 'send', to, message: { kind: 'ended', sessionId: self.split('/')[2]! } };
 }
 
-/** Of a node's signer, or of one of its orders at a vendor. */
+/** The node id of a node's signer, or of one of its orders at a vendor. */
 function nodeOf(address: string): number | undefined {
   const match = /^node\/(\d+)(\/vendor\/.*)?$/.exec(address);
   return match ? Number(match[1]) : undefined;

@@ -1,10 +1,10 @@
 /**
- * The state of a signing session's actor: the durable record, and the work in hand, which is lost with the process: the
- * session's key, the round (round.ts) with what is known of its nodes (nodes-seen.ts), the calls that wait (queue.ts), and
+ * The state of a signing session's actor: the durable record, and the volatile work, which is lost with the process: the
+ * session's key, the round (round.ts) with its knowledge of the nodes (nodes-seen.ts), the waiting calls (queue.ts), and
  * the calls of a sandbox (sandbox-work.ts).
  *
- * A step never changes the state that it was given. Its turn works on a draft: a copy of the work, one level deep, whose
- * fields are replaced by new values. So the old state stands as it was when the step's write is refused.
+ * A step never changes its input state. Its turn works on a draft: a copy of the work, one level deep, whose
+ * fields it replaces by new values. So the old state is intact when the step's write is refused.
  */
 import type { Address, Context, Step } from '../../actors/contract.ts';
 import { participantsOf } from '../../crypto/participants.ts';
@@ -34,10 +34,10 @@ export type SigningSession = SessionOf<SigningRecord>;
 export type InitiateCall = Extract<ClientCall, { method: 'initiateSigning' | 'sign' }>;
 export type ResumeCall = Extract<ClientCall, { method: 'resumeSession' }>;
 
-/** The key that signs, as the store has it. */
+/** The signing key from the store. */
 export type SessionKey =
   | { readonly kind: 'known'; readonly record: KeyRecord }
-  /** `tampered`: something stands in its place that no coordinator wrote. `loading`: its record was asked for. */
+  /** `tampered`: no coordinator wrote its record. `loading`: the actor has requested its record. */
   | { readonly kind: 'unread' | 'missing' | 'tampered'; readonly loading: boolean };
 
 export interface Settlement {
@@ -53,22 +53,22 @@ export interface Work {
   readonly nodes: NodesSeen;
   readonly queue: Queue;
   readonly sandbox: SandboxWork;
-  /** What the vendor decided, until the key is read. */
+  /** The vendor's decision, until the key is loaded. */
   readonly settled: Settlement | undefined;
 }
 
-/** The work of the state that a step will leave behind. */
+/** The work of a step's next state. */
 export type Draft = { -readonly [Field in keyof Work]: Work[Field] };
 
 export type SigningState =
   /** `tampered`: its record is not as a coordinator wrote it. */
   | { readonly phase: 'unborn'; readonly tampered: boolean }
-  /** The request is being validated; its key is being loaded, or its outcome was forced. */
+  /** The request is being validated; its key is loading, or its outcome was forced. */
   | {
       readonly phase: 'opening';
       readonly call: InitiateCall;
       readonly facts: SigningFacts;
-      /** Who holds the intent's place and ends with this session's beginning, once the store has named it. */
+      /** The session that holds the intent and ends when this one begins, once the store has named it. */
       readonly holder?: SigningSession;
     }
   | OpenState;
@@ -94,18 +94,18 @@ export function beginSigningTurn({ record, work }: OpenState, context: Context, 
   return beginTurn({ phase: 'open', record, work: { ...work } }, context, config);
 }
 
-/** Something wants partials: a call, or a preview. */
+/** Whether a call or a preview wants partials. */
 export function isBusy({ queue, sandbox }: Work): boolean {
   return hasCalls(queue) || waitsToSee(sandbox);
 }
 
-/** The session's key. Throws where it was not loaded before. */
+/** The session's key. Throws if it is not loaded. */
 export function knownKey({ key }: Work): KeyRecord {
   if (key.kind !== 'known') throw new Error(`the session's key is ${key.kind}`);
   return key.record;
 }
 
-/** A vendor holds the session's key: of other keys no node's word about orders counts. */
+/** A vendor holds the session's key: for other keys no node's message about orders counts. */
 export function isAtVendor({ key }: Work): boolean {
   return key.kind === 'known' && ownKeysOf(key.record.scheme) === 'vendor';
 }
@@ -114,7 +114,7 @@ export function isLoading({ key }: Work): boolean {
   return key.kind !== 'known' && key.loading;
 }
 
-/** Why a session without its key cannot go on. */
+/** The reason why a session without its key cannot continue. */
 export function keyFault({ key }: Work, keyId: string): Answer {
   if (key.kind === 'tampered')
     return answer('STORE_TAMPERED', `the stored key ${quote(keyId)} is not as it was written`);
@@ -127,14 +127,14 @@ export function participants({ record, work }: OpenState): number[] {
   return participantsOf(knownKey(work)).filter((id) => !excluded.includes(id) && !work.nodes.unable.has(id));
 }
 
-/** Participants that are ready, as far as is known, and were not silent in this round. */
+/** Participants that are ready, as far as known, and not silent in this round. */
 export function healthyNodes(state: OpenState): number[] {
   const { nodes } = state.work;
   const ready = readyNodes(nodes);
   return participants(state).filter((id) => !nodes.silent.has(id) && (ready?.has(id) ?? true));
 }
 
-/** What a completed session gives back with every answer. */
+/** The signature in every answer of a completed session. */
 export function signatureResult(record: SigningSession): StepResult {
   if (record.state !== ReceiptState.BACKEND_COMPLETED) return {};
   const { signature, recoveryId } = record.ceremony;
@@ -144,7 +144,7 @@ export function signatureResult(record: SigningSession): StepResult {
   };
 }
 
-/** No more interest in nodes: the timers and the watch end, a pending draw is withdrawn. */
+/** Unsubscribes from nodes: ends the timers and the watch, and withdraws a pending draw. */
 export function leaveNodes(turn: Turn): void {
   const { work } = turn.state;
   if (work.nodes.watch) turn.effects.push({ kind: 'send', to: clusterAddress, message: { kind: 'unwatch' } });

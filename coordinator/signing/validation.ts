@@ -1,7 +1,7 @@
 /**
- * What InitiateSigning asks for, checked field by field. Every refusal names the field and changes nothing.
+ * Validates InitiateSigning field by field. Every refusal names the field and changes nothing.
  *
- * Two halves: what the request shows by itself, and what only the key can tell (curve, path, hash). A session that a
+ * Two halves: checks of the request by itself, and checks that need the key (curve, path, hash). A session that a
  * mock directive failed before either ran goes through both at its resume.
  */
 
@@ -35,7 +35,7 @@ interface AskedFor extends Pick<CallFacts, 'walletService' | 'walletTerms'> {
   readonly request: InitiateSigningRequest;
 }
 
-/** Each text is kept to one character past its limit: enough to be refused later as it would be now. */
+/** Cuts each text one character past its limit, so that a later check still refuses it. */
 export function factsOf({ request, walletService, walletTerms }: AskedFor): SigningFacts {
   const text = (value: string, charsMax: number) => value.slice(0, charsMax + 1);
   return {
@@ -57,7 +57,7 @@ export function factsOf({ request, walletService, walletTerms }: AskedFor): Sign
   };
 }
 
-/** A directive that is not one. Checked before anything else, since directives come first. */
+/** The fault of an unknown directive. It is the first check, since directives come first. */
 export function directiveFault(directive: MockDirective): Answer | undefined {
   return MockDirective[directive] === undefined ? unknownEnum('mock_directive', directive) : undefined;
 }
@@ -74,12 +74,12 @@ export function opaqueFault(request: InitiateSigningRequest): Answer | undefined
   return undefined;
 }
 
-/** What a session and its events show of a policy token or a witness: lowercase hex; empty for no bytes. */
+/** The digest of a policy token or a witness for a session and its events: lowercase hex; empty for no bytes. */
 export function evidenceSha256(evidence: Uint8Array): string {
   return evidence.length === 0 ? '' : toHex(realSha256(evidence));
 }
 
-/** What can be said without the key. */
+/** The checks without the key. */
 export function requestFault(facts: SigningFacts): Answer | undefined {
   if (ApprovalMode[facts.approvalMode] === undefined) return unknownEnum('approval_mode', facts.approvalMode);
   if (KeystoreType[facts.keystoreType] === undefined) return unknownEnum('keystore_type', facts.keystoreType);
@@ -108,7 +108,7 @@ export function requestFault(facts: SigningFacts): Answer | undefined {
 
 export type KeyedResult = { readonly path: readonly number[]; readonly scheme: KeyScheme } | { readonly fault: Answer };
 
-/** What only the key can tell; gives the non-hardened path below it, and the scheme. */
+/** The checks with the key; returns the non-hardened path below it, and the scheme. */
 export function withKey(facts: SigningFacts, key: KeyRecord | undefined): KeyedResult {
   if (!key) {
     return {
@@ -157,7 +157,7 @@ export function withKey(facts: SigningFacts, key: KeyRecord | undefined): KeyedR
   return { path: normal, scheme: under.scheme };
 }
 
-/** A derivation path, or why it is none. */
+/** A derivation path, or its fault. */
 export function readPath(
   path: string,
 ): { readonly hardened: readonly number[]; readonly normal: readonly number[] } | { readonly fault: Answer } {

@@ -1,5 +1,5 @@
 /**
- * A session whose key a vendor holds (MPC_VENDOR): its node has an order there, and the vendor decides when it decides.
+ * A session whose key a vendor holds (MPC_VENDOR): its node has an order there, and the vendor decides at any later time.
  *
  * The node says that the order is open: the session stays ACCEPTED (or RESUMED), lives as long as the order, and answers its
  * calls. Later the node reports its outcome (VendorSettled), and repeats that until the session acknowledges it: so the session completes
@@ -26,7 +26,7 @@ import { isAtVendor, knownKey, leaveRound, type Turn } from './state.ts';
 /** 32 hex digits: the node's name for an order. */
 const referencePattern = /^[0-9a-f]{32}$/;
 
-/** The vendor has the order of this session, and has not decided: every caller that waits for the signature hears so. */
+/** The vendor has the order of this session, and has not decided: answers every caller that waits for the signature. */
 export function vendorOrderOpen(turn: Turn, nodeId: number, { reference, expiresEpochMs }: VendorOrder): void {
   const { work, record } = turn.state;
   if (!referencePattern.test(reference)) return;
@@ -68,14 +68,14 @@ export function vendorSettled(turn: Turn, from: Address, { nodeId, outcome }: Ve
   } else if (outcome.case === 'partial') {
     const partial = outcome.value.slice();
     const full = keystoreFor(task.scheme).open(task, []).aggregate([{ nodeId, partial }]);
-    // Its node has verified it: a wrong one is the node's own doing.
+    // Its node has verified it: a wrong one is the node's fault.
     if (full) completeWith(turn, full, { submitted: [nodeId], given: [] });
     else excludeNodes(turn, [nodeId]);
   }
   turn.effects.push(noted);
 }
 
-/** To a node: the session acknowledges the outcome of its order, or has ended. */
+/** Tells a node that the session acknowledges the outcome of its order, or has ended. */
 export function vendorNoted(to: Address, tenant: string, session: string): CoordinatorEffect {
   return { kind: 'send', to, message: wire({ tenant, session }, { case: 'vendorNoted', value: {} }) };
 }
