@@ -1,9 +1,9 @@
 /**
  * MPC_FROST, and every shared key on ed25519: partials are scalars z_i, bound to the set of signers (crypto/frost/).
  *
- * R costs a multiplication a signer. Every signer computes it and says it with its partial; so the coordinator takes a
- * signer's word, and computes R itself only if the signature does not verify with it, or a caller asks for R. Likewise signers
- * check the commitments that they use; the coordinator checks each only when something is wrong, before it blames a node.
+ * R costs one multiplication per signer. Every signer computes it and sends it with its partial; so the coordinator uses a
+ * signer's R, and computes R itself only if the signature does not verify with it, or a caller asks for R. Likewise signers
+ * check the commitments that they use; the coordinator checks each only after a failure, before it blames a node.
  */
 import { tweakPoint } from '../../crypto/derivation.ts';
 import type { FrostSuite } from '../../crypto/frost/ciphersuite.ts';

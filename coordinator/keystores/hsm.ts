@@ -1,6 +1,6 @@
 /**
  * HSM_PKCS11 and MPC_VENDOR: the token, or the vendor, of the key's one node makes the whole signature, and the partial is that
- * signature (crypto/hsm.ts). On secp256k1 with the recovery id behind it, which the node computes.
+ * signature (crypto/hsm.ts). On secp256k1 the recovery id, which the node computes, follows it.
  */
 
 import type { Curve } from '../../crypto/group.ts';

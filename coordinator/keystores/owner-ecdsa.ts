@@ -1,5 +1,5 @@
 /**
- * MULTISIG_EVM_WALLET: every node signs the Safe transaction hash with an owner key of its own; the whole signature is the
+ * MULTISIG_EVM_WALLET: every node signs the Safe transaction hash with its own owner key; the whole signature is the
  * partials of `threshold` owners, ascending by address (crypto/owner-ecdsa.ts). Any nodes may answer.
  */
 import { evmAddressOf } from '../../crypto/evm-address.ts';

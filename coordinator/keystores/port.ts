@@ -1,50 +1,50 @@
 /**
- * What a signing session asks of a kind of key: one implementation a scheme (registry.ts). All of them are pure, and the session
- * treats them alike: it draws signers, asks nodes for partials, takes callers' partials in their place, finds the node whose
- * partial is wrong, and completes with one signature. docs/keystores.md says what each of these means for each type.
+ * The operations of a signing session on a kind of key: one implementation per scheme (registry.ts). All are pure, and the
+ * session treats them alike: it draws signers, asks nodes for partials, accepts callers' partials instead, finds the node of a
+ * wrong partial, and completes with one signature. docs/keystores.md explains each operation for each type.
  */
 import type { DerivedKey } from '../../crypto/derivation.ts';
 import type { PartialRequest, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { DrawnNonce } from '../contract/messages.ts';
 import type { KeyRecord } from '../contract/record.ts';
 
-/** What is signed, and with which key; the same in every attempt of a session. */
+/** The message and the key; the same in every attempt of a session. */
 export interface SigningTask {
   readonly scheme: Scheme;
   readonly key: KeyRecord;
   readonly message: Uint8Array;
-  /** The key at the session's path; undefined where keys have no children. */
+  /** The key at the session's path; undefined if keys have no children. */
   readonly derived: DerivedKey | undefined;
 }
 
-/** A partial signature of a node, as bytes that `isPartial` took. */
+/** A partial signature of a node, as bytes that passed `isPartial`. */
 export interface NodePartial {
   readonly nodeId: number;
   readonly partial: Uint8Array;
-  /** R, as the node says it; it need not be true. */
+  /** R, as the node claims it; it may be false. */
   readonly noncePoint?: Uint8Array | undefined;
 }
 
 export interface FullSignature {
-  /** 64 bytes; of an EVM multisig 65 for each signer. */
+  /** 64 bytes; for an EVM multisig 65 per signer. */
   readonly signature: Uint8Array;
-  /** 0..3 where one signature recovers to one key; otherwise -1. */
+  /** 0..3 if one signature recovers to one key; otherwise -1. */
   readonly recoveryId: number;
-  /** How it was verified, for the receipt: names what it verifies under. */
+  /** The verification, for the receipt: names the key or keys. */
   readonly verified: string;
 }
 
 /** The arithmetic of one attempt: task and nonces are fixed. */
 export interface AttemptBackend {
-  /** R, compressed; empty where signers share none. */
+  /** R, compressed; empty if signers share none. */
   readonly noncePoint: Uint8Array;
-  /** What of a PartialRequest depends on the nonces of all signers. */
+  /** The fields of a PartialRequest that depend on the nonces of all signers. */
   readonly request: Pick<PartialRequest, 'noncePoint' | 'mockNonceInverse'> & {
     readonly signers: { readonly nodeId: number; readonly hiding: Uint8Array; readonly binding: Uint8Array }[];
   };
-  /** Those whose nonces make no round. Then neither a refusal nor a partial says anything of the other nodes. */
+  /** Nodes whose nonces form no round. Then no refusal or partial is evidence about the other nodes. */
   readonly dealersAtFault?: readonly number[];
-  /** Whether a partial is right, by public values alone: what decides blame. False while dealers are at fault. */
+  /** Whether a partial is valid, from public values only: the evidence for blame. False while dealers are at fault. */
   verifyPartial(one: NodePartial): boolean;
   /**
    * The signature from exactly `threshold` partials, ascending by node, verified. Undefined: it does not verify, so that at
@@ -54,7 +54,7 @@ export interface AttemptBackend {
 }
 
 export interface Keystore {
-  /** Only the drawn signers can answer: the signature covers the set of them. */
+  /** Only the drawn signers can answer: the signature covers their set. */
   readonly bindsSigners: boolean;
   /** All signers of an attempt share one nonce point. */
   readonly sharesNonce: boolean;
@@ -62,7 +62,7 @@ export interface Keystore {
   readonly partialBytes: number;
   /** Whether bytes can be a partial at all. */
   isPartial(bytes: Uint8Array): boolean;
-  /** Throws CryptoError if the nonces do not make a round (only a node that lies about them can cause it). */
+  /** Throws CryptoError if the nonces do not form a round (only a byzantine node can cause it). */
   open(task: SigningTask, nonces: readonly DrawnNonce[]): AttemptBackend;
 }
 

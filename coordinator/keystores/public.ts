@@ -1,4 +1,4 @@
-/** What sessions use of keystores: the port, and the keystore of a key. */
+/** The exports of keystores for sessions: the port, and the keystore of a key. */
 
 export { addressText } from './owner-ecdsa.ts';
 export type { AttemptBackend, FullSignature, SigningTask } from './port.ts';

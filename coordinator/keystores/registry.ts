@@ -1,4 +1,4 @@
-/** The keystores, by the scheme of their keys; and what a session signs with one. */
+/** The keystores, by the scheme of their keys; and a session's task for one. */
 import type { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { type KeyScheme, keyBinding, schemeFacts, wireScheme } from '../../proto/key-schemes.ts';
 import type { KeyRecord } from '../contract/record.ts';
@@ -20,7 +20,7 @@ const keystores: Readonly<Record<KeyScheme, Keystore>> = {
   vendor_ed25519: hsmKeystore('ed25519'),
 };
 
-/** Throws for a number that is no scheme of this version: a task has one. */
+/** Throws for an unknown scheme, which a task never has. */
 export function keystoreFor(scheme: Scheme): Keystore {
   const name = keyBinding(scheme);
   if (!name) throw new Error(`scheme ${scheme} has no keystore`);

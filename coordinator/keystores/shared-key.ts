@@ -1,4 +1,4 @@
-/** What the keystores of keys that a DKG made have in common. */
+/** The common part of the keystores for keys of a DKG. */
 import { type DerivedKey, deriveTweak } from '../../crypto/derivation.ts';
 import { type Curve, groupOf } from '../../crypto/group.ts';
 import { placeOf } from '../../crypto/participants.ts';
@@ -22,7 +22,7 @@ export function derivedKey({ derived }: SigningTask): DerivedKey {
   return derived;
 }
 
-/** Of a share, or of a node's own key. */
+/** The verification share, or the public key of a node's own key. */
 export function verificationShareOf(key: KeyRecord, nodeId: number): Uint8Array {
   return Buffer.from(key.verificationShares[placeOf(key, nodeId)]!, 'hex');
 }

@@ -1,6 +1,6 @@
 /**
  * Handles received partial signatures, from nodes, or from callers instead of a node; and adds them up. Silence is no evidence
- * of a fault. A node whose own partial is wrong (by its verification share) is named and excluded.
+ * of a fault. A node is named and excluded only if its own partial is wrong (by its verification share).
  * Wrong bytes from a caller fail the call, and blame no node.
  */
 import {

@@ -1,4 +1,4 @@
-/** A live cluster's word in the registry: every second it says that it is alive, and how it is. */
+/** Announces a live cluster in the registry: every second it reports that it is alive, and its state. */
 import type { Log } from '../../actors/live/ports.ts';
 import { defaultSharing, type Roster } from '../../proto/roster.ts';
 import { firstCluster } from '../../redis/clusters.ts';
@@ -25,7 +25,7 @@ export class Announcing {
     this.#log = log;
   }
 
-  /** A call has come in. */
+  /** A call has arrived. */
   called(): void {
     this.#calls += 1;
   }
@@ -36,7 +36,7 @@ export class Announcing {
     else this.#nodes.delete(nodeId);
   }
 
-  /** Once every `announceEveryMs`. Never rejects. */
+  /** Call it once every `announceEveryMs`. Never rejects. */
   async announce(): Promise<void> {
     this.#load += latestWeight * (this.#calls - this.#load);
     this.#calls = 0;
@@ -49,7 +49,7 @@ export class Announcing {
       keyNodes: sharing.totalNodes,
       load: Math.round(this.#load * 10) / 10,
     };
-    // The store's watch says why Redis takes no writes.
+    // The store's watch logs why Redis refuses writes.
     const other = await this.#registry.announce(number, clusterId, state).catch(() => undefined);
     if (other !== undefined && other !== this.#takenBy) {
       this.#log.error(
@@ -60,7 +60,7 @@ export class Announcing {
     this.#takenBy = other ?? '';
   }
 
-  /** In order, so that no gateway looks for it here. Never rejects. */
+  /** Announces an orderly stop, so that no gateway tries to reach it. Never rejects. */
   async withdraw(): Promise<void> {
     if (this.#takenBy === '') await this.#registry.withdraw(this.#roster.number ?? firstCluster).catch(() => undefined);
   }

@@ -1,18 +1,18 @@
 /**
- * Group commit: the changes of sessions that a tick of the event loop brings go to Redis together, those of a tenant in one
- * script. Each has an answer of its own, and none waits for an earlier script: what one write costs the client and Redis beside
- * its own commands is shared by as many as come at once.
+ * Group commit: all changes of sessions in one tick of the event loop go to Redis together, with one script per tenant. Each
+ * has its own answer, and none waits for an earlier script: concurrent writes share the fixed cost of a script for the client
+ * and Redis.
  */
 import type { SessionWriteArguments } from './layout.ts';
 import type { BatchReply, WriteReply } from './scripts.ts';
 
-/** One script's, at most: others that Redis serves wait for its end. */
+/** The most writes of one script, since other Redis clients wait for its end. */
 const batchWritesMax = 64;
 const batchCharsMax = 1_048_576;
 
 type Send = (tenant: string, writes: readonly SessionWriteArguments[]) => Promise<BatchReply>;
 
-/** A step: its write, and before it what is written with it. */
+/** A step: its write, and the writes that go before it. */
 interface Waiting {
   readonly writes: readonly SessionWriteArguments[];
   readonly resolve: (reply: WriteReply) => void;
@@ -24,13 +24,13 @@ export class WriteBatches {
   readonly #send: Send;
   #gathered = new Map<string, Waiting[]>();
 
-  /** `soon`: calls back when nothing more is to be gathered; at once by default. */
+  /** `soon`: calls back when the batch is complete; at once by default. */
   constructor(soon: (flush: () => void) => void = (flush) => flush(), send: Send) {
     this.#soon = soon;
     this.#send = send;
   }
 
-  /** The answer to the last of `writes`; they go in one script. Rejects when its fate is unknown, or with what the script met. */
+  /** The answer to the last of `writes`; they go in one script. Rejects when its fate is unknown, or with the script's error. */
   write(tenant: string, ...writes: readonly SessionWriteArguments[]): Promise<WriteReply> {
     return new Promise((resolve, reject) => {
       const waiting = { writes, resolve, reject };

@@ -1,8 +1,8 @@
 /**
- * How sessions and keys lie in Redis. All keys of a tenant carry its hash tag, so that one script may write them and
+ * The layout of sessions and keys in Redis. All keys of a tenant carry its hash tag, so that one script may write them and
  * Redis Cluster can hold them.
  *
- * A session is a hash: the fields that scripts compare stand by themselves, the rest is JSON, and a MAC covers both. A
+ * A session is a hash: fields that scripts compare are separate, the rest is JSON, and a MAC covers both. A
  * key is its MAC and JSON. Every write writes a whole record; no script changes a field of one.
  */
 import { closedKeyName } from '../../proto/closed-keys.ts';
@@ -18,11 +18,11 @@ export const redisKeys = {
   session: sessionRecordKey,
   /** Sorted set: a wallet key's sessions that have not ended, by the end of their lifetime. */
   open: (tenant: string, keyId: string) => `${tenantPrefix(tenant)}open:${keyId}`,
-  /** Stands for ever, once the key of a wallet is closed. The gateway sets it too, when it archives the wallet. */
+  /** A permanent mark of a wallet's closed key. The gateway sets it too, when it archives the wallet. */
   closed: (tenant: string, keyId: string) => `${tenantPrefix(tenant)}${closedKeyName(keyId)}`,
   /** Sorted set: all sessions of the tenant in this cluster that have not ended, by the end of their lifetime. */
   ending: (tenant: string, cluster: number = firstCluster) => tenantPrefix(tenant) + ofCluster('ending', cluster),
-  /** Sorted set: all sessions of the tenant in this cluster, by the time they began. */
+  /** Sorted set: all sessions of the tenant in this cluster, by their start time. */
   list: (tenant: string, cluster: number = firstCluster) => tenantPrefix(tenant) + ofCluster('sessions', cluster),
   key: keyRecordKey,
   /** The highest fence of this cluster that wrote for this tenant. */
@@ -33,17 +33,17 @@ export const redisKeys = {
   fenceCounter: (clusterId: string) => `sm:fence:${clusterId}`,
 };
 
-/** What a new session is to the key of a wallet; empty: it is of no such key, or has ended with its beginning. */
+/** A new session's effect on a wallet's key; empty: it has no such key, or it ended at its beginning. */
 export function openingOf({ state, ceremony }: SessionRecord): 'checked' | 'listed' | '' {
   if (ceremony.kind !== 'signing' || !isWalletKey(ceremony.facts.keyId) || isTerminal(state)) return '';
-  // A mock directive comes before any key; its resume is checked.
+  // A mock directive comes before any key; the check happens at its resume.
   return ceremony.curve === '' ? 'listed' : 'checked';
 }
 
-/** What the next epoch of a session is to the key of a wallet. */
+/** The effect of a session's next epoch on a wallet's key. */
 export function changeOf({ state, ceremony }: SessionRecord): 'goesOn' | 'completes' | 'ends' | '' {
   if (ceremony.kind !== 'signing' || !isWalletKey(ceremony.facts.keyId)) return '';
-  // A session that waits for a vendor lives longer than it was to.
+  // Waiting for a vendor prolongs a session's lifetime.
   if (state === ReceiptState.RESUMED || (isOpen(state) && ceremony.vendorOrder)) return 'goesOn';
   if (state === ReceiptState.BACKEND_COMPLETED) return 'completes';
   return isTerminal(state) ? 'ends' : '';
@@ -54,7 +54,7 @@ export function endingOf({ state, expiresMs }: SessionRecord): number | '' {
   return isTerminal(state) ? '' : expiresMs;
 }
 
-/** One change of a session, as write-sessions.lua takes it: the fields that stand by themselves, the rest as JSON, the MAC. */
+/** One change of a session for write-sessions.lua: the separate fields, the rest as JSON, the MAC. */
 export type SessionWriteArguments = Readonly<
   Record<'sessionId' | 'guard' | 'walletKey' | 'keyId' | 'keyRecord' | 'boundScheme', string> &
     Record<'reasonCode' | 'message' | 'checkpointId' | 'data' | 'mac', string> &
@@ -72,7 +72,7 @@ const noEvent: EventArguments = {
   ...{ object: '', atMs: 0, resourceVersion: 0 },
 };
 
-/** What a write is about, beside its session. */
+/** The context of a write, besides its session. */
 export interface WriteFacts {
   readonly kind: SessionWriteArguments['kind'];
   readonly event: LoggedEvent | undefined;
@@ -81,12 +81,12 @@ export interface WriteFacts {
   readonly change: SessionWriteArguments['change'];
   readonly nowMs: number;
   readonly counted: boolean;
-  /** The key as it is written; `binds`: one that exists, and is bound now. */
+  /** The key to write; `binds`: one that exists, and is bound now. */
   readonly key: KeyRecord | undefined;
   readonly binds: boolean;
 }
 
-/** One literal: properties behind a spread cost microseconds. */
+/** A single literal, since spread properties cost microseconds. */
 export function writeArguments(
   session: SessionRecord,
   { kind, event, guardIntent, change, nowMs, counted, key, binds }: WriteFacts,
@@ -135,12 +135,12 @@ export function writeArguments(
   };
 }
 
-/** Behind the tenant's prefix: one guard for all clusters. The wallet service's intents are a space of their own. */
+/** Follows the tenant's prefix: all clusters share a guard. The wallet service's intents have a separate namespace. */
 function guardName({ ceremony }: SessionRecord, intentId: string): string {
   return `${ceremony.kind === 'signing' && ceremony.facts.walletService ? 'order' : 'intent'}:${intentId}`;
 }
 
-/** What stands in the place of a record: nothing that a coordinator of this cluster wrote, or what another cluster's says is its own. */
+/** The fault of a stored record: no coordinator of this cluster wrote it, or it names another cluster as its own. */
 type Strange = 'tampered' | 'elsewhere';
 
 /** From the fields of the hash; undefined when there are none. */
@@ -174,7 +174,7 @@ export function keyText(key: KeyRecord, macs: RecordMacs, cluster: number): stri
   return macs.of(['key', json]) + json;
 }
 
-/** undefined: there is none. */
+/** undefined: none exists. */
 export function readKey(text: string | null, macs: RecordMacs, own: number): KeyRecord | Strange | undefined {
   if (text === null) return undefined;
   const json = text.slice(macChars);
@@ -185,7 +185,7 @@ export function readKey(text: string | null, macs: RecordMacs, own: number): Key
   return key;
 }
 
-/** What a record says, which no MAC of this cluster can show: it decides who is asked, and nothing else. */
+/** Whether a record names another cluster, without proof by a MAC: it only decides which cluster to ask. */
 function isElsewhere(cluster: string | undefined, own: number): boolean {
   return cluster !== undefined && /^\d+$/.test(cluster) && Number(cluster) !== own;
 }

@@ -1,2 +1,2 @@
-/** What others use of the session store: where its keys lie. */
+/** The exports of the session store: the layout of its keys. */
 export { changeOf, endingOf, openingOf } from './layout.ts';

@@ -1,5 +1,5 @@
 /**
- * The coordinator's Store on a live Redis: connects, raises this start's fence, and watches whether Redis takes writes.
+ * The coordinator's Store on a live Redis: connects, raises this start's fence, and watches whether Redis accepts writes.
  *
  * While Redis is unreachable, commands wait for it, up to commandTimeoutMs; then the write's fate is unknown and it rejects.
  */
@@ -16,28 +16,28 @@ import { type SessionStoreOptions, sessionStore } from './session-store.ts';
 export interface RedisStore extends Store<CoordinatorWrite, CoordinatorRecord> {
   /** This start's fence. */
   readonly fence: number;
-  /** Where its cluster announces itself. */
+  /** The registry for the announcements of its cluster. */
   readonly registry: RedisClusters;
   close(): Promise<void>;
 }
 
 export interface RedisStoreOptions extends SessionStoreOptions {
   readonly redisUrl: string;
-  /** A write is durable only when so many replicas have it; 0 by default. */
+  /** A write is durable only when this many replicas have it; 0 by default. */
   readonly replicas?: number;
-  /** Where it is said, once for each change, why Redis takes no writes. */
+  /** Logs, once for each change, why Redis refuses writes. */
   readonly log?: Log;
-  /** Called likewise; undefined: it takes writes. */
+  /** Called at the same times; undefined: Redis accepts writes. */
   readonly onTrouble?: (trouble: string | undefined) => void;
   /** How long a command waits for Redis; 5 s by default. */
   readonly commandTimeoutMs?: number;
-  /** Called at every change of whether Redis answers. */
+  /** Called whenever Redis becomes reachable or unreachable. */
   readonly onStatus: (ready: boolean) => void;
 }
 
 const fenceRetryMs = 250;
 
-/** Connects and raises the fence, however long Redis refuses: until then nothing can be opened. Never rejects. */
+/** Connects and raises the fence, for as long as Redis refuses: until then no session can open. Never rejects. */
 export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
   const redis = connectRedis(options.redisUrl, {
     ...{ isPatient: true, replicas: options.replicas },
@@ -67,13 +67,13 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   };
 }
 
-/** An attempt whose answer was lost may have raised it: numbers that no start has do no harm. */
+/** An attempt with a lost answer may have raised it: unused numbers do no harm. */
 async function raiseFence(redis: Redis, counter: string): Promise<number> {
   for (;;) {
     try {
       return await redis.incr(counter);
     } catch {
-      // The watch says why.
+      // The watch logs the reason.
       await new Promise((resolve) => setTimeout(resolve, fenceRetryMs));
     }
   }

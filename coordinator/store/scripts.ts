@@ -1,10 +1,10 @@
 /**
- * The writes of the coordinator. Changes of sessions go together, those of a tenant and a tick of the event loop in one script
- * (batches.ts); each is an atomic step of its own, with the event of the change in it.
+ * The writes of the coordinator. One script performs all changes of sessions of one tenant in a tick of the event loop
+ * (batches.ts); each change is an atomic step, which includes its event.
  *
- * All are safe to repeat: a write whose answer was lost and which is sent again finds its own checkpoint and says OK; its
- * event is not written again. All compare the fence: a coordinator that was paused while a newer one started cannot write
- * any more. First every check, then every write: what is refused has changed nothing.
+ * All are safe to repeat: a write that is sent again after a lost answer finds its own checkpoint and answers OK; it
+ * does not write its event again. All compare the fence: after a newer coordinator started, a paused one can no longer
+ * write. All checks precede all writes: a refused change has no effect.
  */
 
 import type { SessionPageQuery } from '../../proto/session-list.ts';
@@ -12,7 +12,7 @@ import { luaScript } from '../../redis/lua.ts';
 import type { ConflictCode } from '../contract/messages.ts';
 import type { SessionWriteArguments } from './layout.ts';
 
-/** `current`: the record that stands against the write, as flat fields. */
+/** `current`: the record that conflicts with the write, as flat fields. */
 export type WriteReply = readonly [code: 'OK' | ConflictCode, current?: readonly string[]];
 
 interface WriteSessions {
@@ -21,13 +21,13 @@ interface WriteSessions {
     readonly fence: number;
     readonly retentionMs: number;
     readonly prefix: string;
-    /** Empty: no bound. */
+    /** Empty: no limit. */
     readonly bytesMax: number | '';
     readonly writes: readonly SessionWriteArguments[];
   };
 }
 
-/** For each write, in their order; of one that failed by itself, why. */
+/** The replies in the order of the writes; for a single failed write, its error. */
 export type BatchReply = readonly (WriteReply | readonly [code: 'ERROR', text: string])[];
 
 interface CloseKey {
@@ -54,7 +54,7 @@ interface ListSessions {
   };
 }
 
-/** Records as flat fields, and the place after which the next page begins; empty: this is the last. */
+/** Records as flat fields, and the position after which the next page begins; empty: this is the last. */
 type ListReply = readonly [records: readonly (readonly string[])[], nextMs: string, nextId: string];
 
 export const writeSessions = luaScript<WriteSessions, BatchReply>('coordinator/store/write-sessions.lua');

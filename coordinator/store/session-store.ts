@@ -3,7 +3,7 @@
  * memory of a simulated world. Durable means: the script ran and Redis answered (with the append-only file on, that
  * survives the death of any process).
  *
- * Keys of finished DKGs change when a session binds them, through this store alone, so they are cached.
+ * Keys of finished DKGs change when a session binds them, only through this store, so it caches them.
  */
 import type { Redis } from 'ioredis';
 import type { Store, WriteOutcome } from '../../actors/contract.ts';
@@ -39,9 +39,9 @@ import { closeKey, listSessions, overdueSessions, type WriteReply, writeSessions
 
 const keyCacheMax = 10_000;
 const sessionTtlMs = retentionMs + pendingLifetimeMs;
-/** Overdue sessions that one look names, over all tenants; each gets its part. */
+/** The most overdue sessions of one scan, over all tenants; each tenant gets its share. */
 const overdueMax = 512;
-/** Sessions that are looked at for one page; with a rare filter the page may then be short. */
+/** Sessions that one page scans; with a rare filter the page may then be short. */
 const listScanMax = 1_000;
 
 type SessionWrite = Exclude<CoordinatorWrite, { kind: 'closeKey' }>;
@@ -51,21 +51,21 @@ export interface SessionStoreOptions {
   readonly clusterId: string;
   /** The cluster's number among those that share this Redis; 1 by default. */
   readonly cluster?: number;
-  /** Secret, 32 bytes: the key of the MACs follows from it, so that every start of the coordinator has the same. */
+  /** Secret, 32 bytes: the source of the MAC key, so that every start of the coordinator has the same. */
   readonly resumeKey: Uint8Array;
-  /** What stands in Redis under this store key is not what a coordinator of this cluster wrote. */
+  /** Reports a record under this store key that no coordinator of this cluster wrote. */
   readonly onTampered: (key: string) => void;
-  /** What one tenant may store, in bytes, before clients' new sessions are refused; undefined: no bound. */
+  /** One tenant's quota in bytes, beyond which clients' new sessions are refused; undefined: no limit. */
   readonly tenantBytesMax?: number | undefined;
-  /** Of a steady clock; the machine’s by default. */
+  /** Reads a steady clock; the machine’s by default. */
   readonly elapsedMs?: () => number;
-  /** Calls back at the end of this tick of the event loop: its writes go together. At once by default, each by itself. */
+  /** Calls back at the end of this tick of the event loop, to batch its writes. By default at once, without batches. */
   readonly soon?: (flush: () => void) => void;
   /** A newer coordinator of this cluster has written: this one must stop. */
   readonly onFenced: () => void;
 }
 
-/** `fence`: of this start, higher than that of every earlier one. */
+/** `fence`: of this start, higher than in every earlier one. */
 export function sessionStore(
   redis: Redis,
   fence: number,
@@ -133,7 +133,7 @@ export function sessionStore(
     return { kind: 'page', sessions, next: nextId === '' ? undefined : { atMs: Number(nextMs), id: nextId } };
   }
 
-  /** Some of the sessions past their lifetime; those that go on being so are named again, after others. */
+  /** Some of the sessions past their lifetime; those that stay overdue are named again, after others. */
   async function overdue(nowMs: number): Promise<readonly SessionName[]> {
     const found: SessionName[] = [];
     await expiring.sweep(nowMs, async (tenant, claimed) => {
@@ -161,7 +161,7 @@ export function sessionStore(
     keys.set(key, record);
   }
 
-  /** What a write that binds a key said of it: what stands there is known now. */
+  /** Caches the key's stored record from the reply to a write that binds it. */
   function learn(
     binds: KeyRecord | undefined,
     result: WriteOutcome<CoordinatorRecord>,
@@ -178,7 +178,7 @@ export function sessionStore(
     return { kind: 'tampered' };
   }
 
-  /** What is stored under a store key of a key. */
+  /** The stored record of a key, by its store key. */
   function keyRecord(key: string, text: string | null): CoordinatorRecord | undefined {
     const found = readKey(text, macs, cluster);
     if (found === undefined) return undefined;
@@ -188,7 +188,7 @@ export function sessionStore(
       : { kind: 'key', key: found };
   }
 
-  /** `isIt`: whether a record is the one that was asked for, and no other's copy. */
+  /** `isIt`: whether a record is the requested one, and no copy of another. */
   function sessionRecord(
     key: string,
     found: ReturnType<typeof readSession>,
@@ -217,7 +217,7 @@ export function sessionStore(
     return learn(binds, outcome(reply, session, binds));
   }
 
-  /** The end of the session whose intent's place another one takes. */
+  /** The end of the session that another one replaces as holder of the intent. */
   function held({ session, event }: NonNullable<Create['ends']>, nowMs: number): SessionWriteArguments {
     const none = { guardIntent: '', change: '', counted: false, key: undefined, binds: false } as const;
     return writeArguments(session, { kind: 'held', event, nowMs, ...none }, macs, cluster);
@@ -232,7 +232,7 @@ export function sessionStore(
     return learn(binds, outcome(await batches.write(session.tenant, made), session, binds));
   }
 
-  /** `about`: whose write it was; the record that stands against it is of the same tenant, if not the same session. */
+  /** `about`: the session of the write; a conflicting record belongs to the same tenant, if not the same session. */
   function outcome(
     [code, fields]: WriteReply,
     about?: SessionRecord,
