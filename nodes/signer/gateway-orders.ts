@@ -1,7 +1,7 @@
 /**
- * Whether a gateway ordered what a request asks for: the order's MAC for this node is over tenant and session of the
- * frame, key, path, scheme and message of the request, and the intent. So a coordinator can have nothing signed that no
- * gateway admitted. crypto/gateway-orders.ts says what the MAC proves.
+ * Checks that a gateway ordered a request: the order's MAC for this node covers tenant and session of the frame, key, path,
+ * scheme and message of the request, and the intent. So a coordinator can only get signatures that a gateway admitted.
+ * crypto/gateway-orders.ts explains what the MAC proves.
  */
 import { macHolds, orderDigest, witnessDigest } from '../../crypto/gateway-orders.ts';
 import {
@@ -22,7 +22,7 @@ export interface OrderFault {
 
 const { ORDER_MISSING, ORDER_INVALID, ORDER_EXPIRED, WITNESS_MISSING } = PartialRefusalCode;
 
-/** Why this node does not sign, or undefined. `key` is the one that it shares with the gateways. */
+/** The reason why this node does not sign, or undefined. `key`: shared with the gateways. */
 export function orderFault(
   request: PartialRequest,
   { tenant, session }: { readonly tenant: string; readonly session: string },
@@ -48,7 +48,7 @@ export function orderFault(
   if (!macHolds(key, digest, order.mac)) {
     return fault(ORDER_INVALID, 'what is asked for is not what a gateway ordered');
   }
-  // From here on the order is a gateway's own word.
+  // From here on the order is authentic.
   if (nowMs >= expiresMs) return fault(ORDER_EXPIRED, 'the time of the order is over');
   if (!isOrdered(request.scheme, order)) {
     return fault(ORDER_INVALID, 'the scheme is not one that the gateway ordered');
@@ -59,7 +59,7 @@ export function orderFault(
   return undefined;
 }
 
-/** Whether a scheme is one that the order may mean; what it leaves open, the key decides. */
+/** Whether an order permits a scheme; for an unspecified one, the key decides. */
 function isOrdered(scheme: Scheme, { keystoreType, curve }: NodeOrder): boolean {
   if (curve !== '' && !(isSigningScheme(scheme) && schemes[scheme].curve === curve)) return false;
   if (keystoreType === KeystoreType.UNSPECIFIED) return true;

@@ -1,11 +1,11 @@
 /**
- * What a node has signed for which intent: (tenant, intent) to a digest of scheme, public key and message. Once it has given
- * a partial for an intent, it gives none for another message, also when the coordinator's store was rolled back.
+ * The signatures of a node by intent: (tenant, intent) to a digest of scheme, public key and message. Once it has given a
+ * partial for an intent, it gives none for another message, even if the coordinator's store was rolled back.
  *
- * Intents lie in buckets by their hash, 65,536 a tenant, one record a bucket that is in use: so a look-up is one read,
- * remembering is one write that other requests share, and nothing needs to be scanned. What is past its time is dropped when
- * its bucket is written again. A bucket holds `bucketEntriesMax`; a further one takes the place of the one that ends first.
- * A tenant fills its own buckets alone. With 500,000 live intents of a tenant, that is eight a bucket, no bucket is ever
+ * Intents are in buckets by their hash, 65,536 per tenant, one record per used bucket: so a look-up is one read, recording is
+ * one write that other requests share, and no scan is needed. Writing a bucket drops its expired entries. A full bucket
+ * (`bucketEntriesMax`) replaces the entry that expires first.
+ * A tenant only fills its own buckets. With 500,000 live intents of a tenant, that is eight a bucket, no bucket is ever
  * full in practice (the odds are below one in 10⁹ a bucket).
  *
  * Mutable, and owned by one actor state.
@@ -16,28 +16,28 @@ import { parseRecord } from '../records/key-record.ts';
 import { intentBucketKey, type NodeRecord } from '../records/records.ts';
 import { recentlyUsed } from './lru-cache.ts';
 
-/** Intents of one bucket, at most. */
+/** The most intents of one bucket. */
 export const bucketEntriesMax = 32;
 /**
- * Buckets at hand, at most: those of requests in hand. Intents seldom come back, and buckets that outlive V8's nursery would cost
+ * The most cached buckets, for the present requests. Intents rarely recur, and buckets that outlive V8's nursery would cost
  * more than the reads that they save.
  */
 export const bucketsCachedMax = 64;
-/** A later order of the same intent prolongs the memory when it gains at least this much. */
+/** A later order of the same intent extends the entry if it gains at least this much. */
 const prolongedByMs = 24 * 3_600_000;
 
-/** One intent: the first half of its hash, what was signed for it, and until when that counts. */
+/** One intent: the first half of its hash, the digest of its signature, and its expiry. */
 interface Entry {
-  /** Hex, 16 bytes: of tenant, space and id. */
+  /** Hex, 16 bytes: hash of tenant, namespace and id. */
   readonly intent: string;
   /** Hex, 32 bytes. */
   readonly digest: string;
   readonly expiresMs: number;
 }
 
-/** An intent, as its order names it. */
+/** An intent from its order. */
 export interface NamedIntent {
-  /** The record that its bucket is. */
+  /** The record key of its bucket. */
   readonly recordKey: string;
   readonly intent: string;
   readonly expiresMs: number;
@@ -48,14 +48,14 @@ export function namedIntent(tenant: string, order: NodeOrder): NamedIntent {
   const space = walletService ? 'wallet-service' : 'client';
   const hash = transcriptHash('signmesh/intent/v1', utf8(tenant), utf8(space), utf8(transactionIntentId));
   return {
-    // Its own bytes of the hash, so that the bucket says nothing of the entry.
+    // Other bytes of the hash than the entry uses, so that the two are independent.
     recordKey: intentBucketKey(tenant, toHex(hash.subarray(30))),
     intent: toHex(hash.subarray(0, 16)),
     expiresMs: Number(expiresEpochMs),
   };
 }
 
-/** What a partial is for: all that makes a second one for the same intent another signature. 32 bytes, as hex. */
+/** The purpose of a partial: a digest of everything that distinguishes two signatures of an intent. 32 bytes, as hex. */
 export function signedDigest(scheme: number, publicKey: Uint8Array, message: Uint8Array): string {
   return toHex(transcriptHash('signmesh/signed/v1', u32be(scheme), publicKey, message));
 }
@@ -63,25 +63,25 @@ export function signedDigest(scheme: number, publicKey: Uint8Array, message: Uin
 export class IntentMemory {
   readonly #buckets = recentlyUsed<readonly Entry[]>(bucketsCachedMax);
 
-  /** Whether the intent's bucket is at hand. */
+  /** Whether the intent's bucket is cached. */
   has({ recordKey }: NamedIntent): boolean {
     return this.#buckets.has(recordKey);
   }
 
-  /** A bucket was read; undefined: there is none yet. */
+  /** A bucket was read; undefined: none exists yet. */
   add(recordKey: string, record: NodeRecord | undefined): void {
     this.#buckets.set(recordKey, record === undefined ? [] : decodeBucket(record));
   }
 
-  /** What was signed for an intent whose bucket is at hand; undefined: nothing that still counts. */
+  /** The signed digest of an intent with a cached bucket; undefined: none is valid. */
   digestOf({ recordKey, intent }: NamedIntent, nowMs: number): string | undefined {
     const known = this.#buckets.get(recordKey)?.find((entry) => entry.intent === intent);
     return known !== undefined && nowMs < known.expiresMs ? known.digest : undefined;
   }
 
   /**
-   * Remembers what is about to be signed for an intent whose bucket is at hand: the bucket's new record, or undefined when it
-   * says so already. The caller must write it.
+   * Records a signature for an intent with a cached bucket, before signing: returns the bucket's new record, or undefined if it
+   * is already recorded. The caller must write it.
    */
   remember({ recordKey, intent, expiresMs }: NamedIntent, digest: string, nowMs: number): NodeRecord | undefined {
     const entries = this.#buckets.get(recordKey);
@@ -97,7 +97,7 @@ export class IntentMemory {
     return encodeBucket(next);
   }
 
-  /** It is read anew when it is asked for again. */
+  /** The next request reads it again. */
   evict(recordKey: string): void {
     this.#buckets.delete(recordKey);
   }
@@ -108,7 +108,7 @@ function encodeBucket(entries: readonly Entry[]): NodeRecord {
   return utf8(JSON.stringify({ v: 1, intents }));
 }
 
-/** Throws on anything that `encodeBucket` did not write; the store has authenticated it, so that would be our bug. */
+/** Throws on anything that `encodeBucket` did not write; the store has authenticated it, so that would be a bug of signmesh. */
 function decodeBucket(record: NodeRecord): readonly Entry[] {
   const { intents } = parseRecord(record, 'intent') as { readonly intents?: readonly [string, string, number][] };
   if (intents === undefined) throw new Error('an intent record holds no intents');

@@ -1,5 +1,5 @@
 /**
- * A least-recently-used cache with a bounded number of entries. Counted by size, since lru-cache's `max` allocates room for
+ * A least-recently-used cache with a bounded number of entries. It counts by size, since lru-cache's `max` allocates room for
  * every entry at once: a simulated cluster makes fifteen of these for each run.
  */
 import { LRUCache } from 'lru-cache';

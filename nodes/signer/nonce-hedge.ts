@@ -1,13 +1,13 @@
 /**
- * What is hashed into a FROST nonce besides fresh random bytes: a secret of the node, and what names the nonce.
+ * The input of a FROST nonce's hash besides fresh random bytes: a secret of the node, and the nonce's identity.
  *
- * RFC 9591 §4.1 hashes the key share in, so that a bad random source does not give nonces away. Nonces here are dealt
- * before their key is known; a key derived from the node's identity seed takes the share's place. It comes from another
- * source than the nonce's random bytes: from set-up, not from the generator at the time of dealing.
+ * RFC 9591 §4.1 also hashes the key share, so that a bad random source does not disclose nonces. Nodes here make nonces
+ * before they know the key; a key derived from the node's identity seed replaces the share. It comes from another
+ * source than the nonce's random bytes: from set-up, not from the generator at the time of the nonce.
  *
  * Invariant: within one identity no two nonces get the same hedge, even where the random source repeats itself: the hedge
- * covers boot, scheme, number, and which of the pair it is. A boot id that repeats as well (a machine put back to a
- * snapshot) meets another time of dealing, in milliseconds; where clock, boot id and random source all repeat, nonces do.
+ * covers boot, scheme, number, and which of the pair it is. If the boot id repeats as well (a machine restored from a
+ * snapshot), the creation time in milliseconds differs; if clock, boot id and random source all repeat, nonces do.
  */
 import { encodeParts, u32be, u64be, utf8 } from '../../crypto/bytes.ts';
 import { hkdfSha256, sha256 } from '../../crypto/hashing.ts';

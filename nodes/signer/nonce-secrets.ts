@@ -1,18 +1,18 @@
 /**
- * The nonces that a node has dealt ahead and not used yet: one pool a scheme, all bound to one boot of the coordinator.
+ * The nonces that a node made ahead and has not used: one pool per scheme, all bound to one boot of the coordinator.
  *
  * Invariants
- * - A nonce leaves its pool once. `take` removes it before it is used, so that no later outcome (a refusal, an
- *   exception, a duplicate) finds it gone.
+ * - A nonce leaves its pool once. `take` removes it before its use, so that no later outcome (a refusal, an
+ *   exception, a duplicate) can use it again.
  * - Numbers rise from 1 and never repeat within a boot of the node, over all schemes and also after a restart of the
- *   actor: the counter is handed in and outlives the pools.
- * - Nonces are in memory only. A new boot of the coordinator voids the pools of the one before.
- * - A request for nonces is served once: a repeated one would deal unused nonces and evict others.
- * - A pool holds `poolNoncesMax` at most; what is dealt beyond pushes out the oldest, which are then void.
+ *   actor: the caller supplies the counter, which outlives the pools.
+ * - Nonces are only in memory. A new boot of the coordinator voids the pools of the previous one.
+ * - A request for nonces is served once: a repetition would waste nonces and evict others.
+ * - A pool holds `poolNoncesMax` at most; further nonces evict the oldest, which are then void.
  *
- * RFC 9591 §5.1 allows nonces to be dealt ahead; §4.1's hedge with the key share is impossible then, since the key is not
- * known yet: nonce-hedge.ts stands in for it. A mock nonce is the coordinator's once it is dealt; here only
- * its number is kept, so that it counts once.
+ * RFC 9591 §5.1 allows nonces ahead of use; §4.1's hedge with the key share is impossible then, since the key is not
+ * known yet: nonce-hedge.ts replaces it. The coordinator holds a mock nonce; this node only
+ * records its number, so that it counts once.
  */
 import type { RandomBytes } from '../../crypto/bytes.ts';
 import { dealFrostNonce, type FrostNonces } from '../../crypto/frost/frost.ts';
@@ -22,12 +22,12 @@ import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { NonceHedge } from './nonce-hedge.ts';
 import { type DealtScheme, type FrostScheme, schemes } from './schemes.ts';
 
-/** Nonces in one answer, at most. */
+/** The most nonces in one answer. */
 export const noncesDealtMax = 1_000;
-/** Nonces of one scheme that wait to be used, at most. */
+/** The most unused nonces of one scheme. */
 export const poolNoncesMax = 4_096;
 
-/** A nonce as it goes to the coordinator; has the fields of the wire's DealtNonce. */
+/** A nonce for the coordinator; has the fields of the wire's DealtNonce. */
 export interface DealtNonce {
   readonly number: bigint;
   /** FROST: compressed points; else empty. */
@@ -37,12 +37,12 @@ export interface DealtNonce {
   readonly mockNonce: Uint8Array;
 }
 
-/** A nonce that was taken out of its pool to sign once. FROST nonces are secret; their commitments follow from them. */
+/** A nonce taken from its pool to sign once. FROST nonces are secret; their commitments follow from them. */
 export type TakenNonce =
   | { readonly kind: 'mock' }
   | { readonly kind: 'frost'; readonly scheme: FrostScheme; readonly nonces: FrostNonces };
 
-/** What dealing takes from the actor's context. */
+/** The part of the actor's context that dealing uses. */
 interface DealContext {
   readonly random: RandomBytes;
   readonly nowMs: number;
@@ -61,12 +61,12 @@ export class NonceNumbers {
 const mockTaken: TakenNonce = { kind: 'mock' };
 const none = new Uint8Array(0);
 
-/** Mutable, and owned by one actor state: a batch of a thousand is not copied for every nonce that leaves it. */
+/** Mutable, and owned by one actor state: a batch of a thousand need not be copied for every nonce that leaves it. */
 export class NoncePools {
   readonly #numbers: NonceNumbers;
   readonly #hedge: NonceHedge;
   readonly #pools = new Map<DealtScheme, Map<bigint, TakenNonce>>();
-  /** The last request of each scheme that was followed. */
+  /** The last served request of each scheme. */
   readonly #requests = new Map<DealtScheme, bigint>();
   #coordinatorBoot = '';
 
@@ -76,8 +76,8 @@ export class NoncePools {
   }
 
   /**
-   * Deals `count` nonces, at most `noncesDealtMax`, to a boot of the coordinator. Undefined: this request, or a later one,
-   * was followed already (0 is never).
+   * Makes `count` nonces, at most `noncesDealtMax`, for a boot of the coordinator. Undefined: this request, or a later one,
+   * was already served (0 never is).
    */
   deal(
     scheme: DealtScheme,
@@ -108,7 +108,7 @@ export class NoncePools {
     return dealt;
   }
 
-  /** Takes a nonce, irrevocably, or undefined when there is none of this name (any more). */
+  /** Takes a nonce, irrevocably, or undefined if none with this name is left. */
   take(scheme: DealtScheme, coordinatorBoot: string, number: bigint): TakenNonce | undefined {
     if (coordinatorBoot !== this.#coordinatorBoot) return undefined;
     const pool = this.#pools.get(scheme);
@@ -117,7 +117,7 @@ export class NoncePools {
     return nonce;
   }
 
-  /** Nonces of a scheme that wait. */
+  /** The number of unused nonces of a scheme. */
   waiting(scheme: DealtScheme): number {
     return this.#pools.get(scheme)?.size ?? 0;
   }

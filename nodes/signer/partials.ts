@@ -1,10 +1,10 @@
 /**
  * One partial signature: the checks of a request, and the arithmetic behind them. Pure.
  *
- * `requestFault` looks at the request alone, `keyFault` at request and key, and `computePartial` signs with a nonce that
- * has already left its pool. What a request says of the other signers cannot be checked here: that a coordinator hands
- * the same list to all of them shows in the signature. Of the mock's R only the form is checked, neither that it lies on the
- * curve nor that it fits the nonce's inverse: both come from the coordinator, which knows the nonce and so learns the key anyway.
+ * `requestFault` checks only the request, `keyFault` request and key, and `computePartial` signs with a nonce that has already
+ * left its pool. A node cannot check a request's data of the other signers: only the signature shows that all got the same
+ * list. Of the mock's R it checks only the form, not that it is on the curve or fits the nonce's inverse: both come from the
+ * coordinator, which knows the nonce and so can compute the key anyway.
  *
  * RFC 9591 §5.2 (round two); crypto/mock-ecdsa.ts; crypto/owner-ecdsa.ts.
  */
@@ -62,20 +62,20 @@ export function keyFault(request: PartialRequest, key: SigningKey): string | und
   return stranger && `signer ${stranger.nodeId} holds no share of the key`;
 }
 
-/** The partial signature, or what is wrong. */
+/** The partial signature, or the fault. */
 export type PartialOutcome =
   | {
       readonly kind: 'partial';
       readonly partial: Uint8Array;
-      /** FROST: R, as this node computed it. */
+      /** FROST: R, computed by this node. */
       readonly noncePoint?: Uint8Array;
     }
   | { readonly kind: 'fault'; readonly message: string };
 
 /**
- * Signs. The caller has taken the nonce out of its pool, so that it is spent in every outcome.
+ * Signs. The caller has taken the nonce from its pool, so that it is spent in every outcome.
  *
- * @param nonce undefined: mock ECDSA with a nonce to which this node dealt nothing
+ * @param nonce undefined: mock ECDSA with a nonce without this node's contribution
  */
 export function computePartial(
   request: PartialRequest,
@@ -115,7 +115,7 @@ function frost(
   nodeId: number,
 ): PartialOutcome {
   const { signers, message } = request;
-  // Refuses a list of signers in which this node's commitments are not those of the nonce (RFC 9591 §5.2).
+  // Refuses a list of signers in which this node's commitments differ from the nonce's (RFC 9591 §5.2).
   const { partial, noncePoint } = frostPartialWithPoint({
     suite: schemes[nonce.scheme].suite,
     nodeId,

@@ -1,9 +1,8 @@
 /**
- * What the signer has promised in answers that have not left yet: the records that must be written or deleted first, and the
- * effects that may happen after.
+ * The pending promises of the signer's answers: the records to write or delete first, and the effects that follow.
  *
- * Requests that arrive while one write is under way share the next one: a write costs the same for one record as for many.
- * Mutable, and owned by one actor state. A write that is refused takes everything with it that waited for it.
+ * Requests that arrive during a write share the next one: a write costs the same for one record as for many.
+ * Mutable, and owned by one actor state. A refused write discards everything that waited for it.
  */
 import type { NodeEffect } from '../records/messages.ts';
 import type { NodeRecord, NodeWrite } from '../records/records.ts';
@@ -27,7 +26,7 @@ export class PendingWrite {
     return this.#changes.has(key) && this.#changes.get(key) === undefined;
   }
 
-  /** What waits to be written under this key. */
+  /** The pending record of this key. */
   recordOf(key: string): NodeRecord | undefined {
     return this.#changes.get(key);
   }
@@ -40,12 +39,12 @@ export class PendingWrite {
     this.#changes.set(key, undefined);
   }
 
-  /** What happens once all records put so far are durable. */
+  /** Adds effects for the time when all records put so far are durable. */
   after(effects: readonly NodeEffect[]): void {
     this.#effects.push(...effects);
   }
 
-  /** All of it: one write, and what follows it. Another `PendingWrite` takes this one's place then. */
+  /** The whole content: one write, and the effects after it. Another `PendingWrite` then replaces this one. */
   content(): { readonly write: NodeWrite; readonly effects: readonly NodeEffect[] } {
     const puts: { key: string; record: NodeRecord }[] = [];
     const deletes: string[] = [];

@@ -1,11 +1,11 @@
-/** The signature schemes of the wire, and what each asks of a key and of a message. */
+/** The signature schemes of the wire, and their requirements for a key and a message. */
 import type { FrostSuite } from '../../crypto/frost/ciphersuite.ts';
 import type { Curve } from '../../crypto/group.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { digestBytes, ed25519MessageBytesMax } from '../../proto/limits.ts';
 
 export type FrostScheme = Scheme.FROST_ED25519 | Scheme.FROST_BIP340;
-/** Schemes that nonces are dealt for. */
+/** Schemes with precomputed nonces. */
 export type DealtScheme = Scheme.MOCK_ECDSA | FrostScheme;
 export type SigningScheme = DealtScheme | Scheme.OWNER_ECDSA | HsmScheme | VendorScheme;
 /** Schemes of keys in the node's token. */
@@ -56,7 +56,7 @@ export function isVendorScheme(scheme: Scheme): scheme is VendorScheme {
   return scheme === Scheme.VENDOR_ECDSA || scheme === Scheme.VENDOR_ED25519;
 }
 
-/** Whether it is one that nonces are dealt for. */
+/** Whether it is a scheme with precomputed nonces. */
 export function isDealtScheme(scheme: Scheme): scheme is DealtScheme {
   return scheme === Scheme.MOCK_ECDSA || scheme === Scheme.FROST_ED25519 || scheme === Scheme.FROST_BIP340;
 }

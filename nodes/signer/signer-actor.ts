@@ -1,25 +1,24 @@
 /**
- * The actor "node/<id>": deals nonces ahead and answers with partial signatures (proto/signmesh/wire/v1/signing.proto).
+ * The actor "node/<id>": makes nonces ahead and answers with partial signatures (proto/signmesh/wire/v1/signing.proto).
  *
  * Theory of operation
  * - DealNonces fills a pool bound to the coordinator's boot; the first one of a new boot voids everything before.
- * - PartialRequest: the request is checked by itself and against the gateway's order for it, its key is found or loaded
- *   (others for that key wait meanwhile), it is checked against the key, its nonce is taken out of the pool, and only then
- *   something is computed. So a nonce is forgotten before anything that depends on it exists, and a duplicate finds
- *   NONCE_UNKNOWN.
- * - A request that is refused for any other reason burns the nonce that it names: it will not be asked for in good faith.
- * - A key signs with one scheme. The first partial under a key that is not bound yet binds it: the record that says so is
- *   durable before the partial leaves. Such partials wait in `pending`, and a message to itself writes what waits. While a
- *   write is under way the runtime gives this actor no input, so that all requests that arrive meanwhile share the next write.
- * - An intent gets one message: what was signed for it is remembered in the same way (intent-memory.ts), and another message
- *   for it is refused with INTENT_MESSAGE_CHANGED, also when the coordinator's store was rolled back.
- * - DeleteKey, ordered by a gateway, deletes a key for good; its deletion waits and is written like a binding.
- * - A write that is refused releases nothing. What it would have said is forgotten, and read from the store when it is
- *   needed again, since the write may have taken hold. To the coordinator the node is silent.
+ * - PartialRequest: the actor checks the request by itself and against the gateway's order, finds or loads its key (others for
+ *   that key wait meanwhile), checks the request against the key, takes its nonce from the pool, and only then computes. So the
+ *   nonce is deleted before anything that depends on it exists, and a duplicate gets NONCE_UNKNOWN.
+ * - A request that is refused for any other reason burns the nonce that it names: an honest coordinator never asks for it again.
+ * - A key signs with one scheme. The first partial under an unbound key binds it: the record of the binding is
+ *   durable before the partial leaves. Such partials wait in `pending`, and a message to itself writes them. During a
+ *   write the runtime gives this actor no input, so that all requests that arrive meanwhile share the next write.
+ * - An intent has one message: the node records its signature in the same way (intent-memory.ts), and refuses another message
+ *   for it with INTENT_MESSAGE_CHANGED, even if the coordinator's store was rolled back.
+ * - DeleteKey, ordered by a gateway, deletes a key permanently; the deletion waits for a write like a binding.
+ * - A refused write releases nothing. The actor drops its pending answers, and reads the records again when needed, since the
+ *   write may have taken effect. The coordinator gets no answer.
  *
  * A step without a write changes the state in place, as the actor contract allows: a step that copied pools and caches would
- * cost more than the signature, and nothing takes such a step back. The one step with a write (`flush`) leaves the old state as
- * it is. After a bug the supervisor starts anew with empty pools, while the numbers go on.
+ * cost more than the signature, and no such step is ever undone. The one step with a write (`flush`) leaves the old state as
+ * it is. After a bug the supervisor restarts the actor with empty pools, while the numbers continue.
  *
  * Secrets (shares, nonces, the hedge) stay in the state; events carry none.
  */
@@ -79,7 +78,7 @@ export interface SignerIdentity {
   readonly orderKey: Uint8Array;
 }
 
-/** A request on its way to an answer, that a gateway ordered for an intent. */
+/** A request in progress that a gateway ordered for an intent. */
 interface Ordered extends Asked {
   readonly intent: NamedIntent;
 }
@@ -91,9 +90,9 @@ export interface SignerState {
   readonly intents: IntentMemory;
   /** Requests that wait for a record to be loaded: their key's, or their intent's. */
   readonly waiting: WaitingRequests<Ordered>;
-  /** Partials that wait for what they promise to be durable. */
+  /** Partials that wait until their records are durable. */
   readonly pending: PendingWrite;
-  /** Records that were written while they were being loaded: what that load answers may be what was there before. */
+  /** Records that were written while they were loading: the load may return the earlier content. */
   readonly stale: Set<string>;
 }
 
@@ -139,11 +138,11 @@ function receive(
     case 'loadFailed': {
       const waiting = state.waiting.take(input.key);
       state.stale.delete(input.key);
-      // Nothing true can be said of these keys and intents. Silence is no fault: the coordinator asks another node.
+      // The state of these keys and intents is unknown. Silence is no fault: the coordinator asks another node.
       return [event('signer.record.unavailable', 'error', { requests: waiting.length, reason: input.message })];
     }
     case 'undelivered':
-      // The mailbox was full: again, behind what is in it.
+      // The mailbox was full: send again, behind its content.
       return isLocal(input.message) && input.message.kind === 'flush'
         ? [{ kind: 'send', to: input.to, message: input.message }]
         : [];
@@ -203,7 +202,7 @@ function partialRequested(identity: SignerIdentity, state: SignerState, asked: A
   return proceed(identity, state, { ...asked, intent: namedIntent(tenant, request.order!) }, context);
 }
 
-/** Continues a request when its key and its intent are loaded; otherwise the request waits for them. */
+/** Continues a request when its key and its intent are loaded; otherwise it waits for them. */
 function proceed(identity: SignerIdentity, state: SignerState, asked: Ordered, context: Context): NodeEffect[] {
   const { request, tenant, intent } = asked;
   const keyRecord = keyRecordKey(tenant, request.keySession);
@@ -242,7 +241,7 @@ function loaded(
   return waiting.flatMap((asked) => proceed(identity, state, asked, context));
 }
 
-/** Key and intent are at hand. */
+/** The key and the intent are loaded. */
 function answer(
   identity: SignerIdentity,
   state: SignerState,
@@ -300,7 +299,7 @@ function answer(
   return begins ? [{ kind: 'send', to: self, message: { kind: 'flush' } }] : [];
 }
 
-/** The node's token makes the signature. It is asked once what the signature promises is durable. */
+/** The node's token makes the signature. The actor asks it once the records for the signature are durable. */
 function tokenAsked(asked: Asked, { curve, publicKey }: SigningKey): { kind: 'asked'; effect: NodeEffect } {
   const { from, trace, tenant, session, attempt, request } = asked;
   const message = { tenant, session, attempt, body: { case: 'partialRequest' as const, value: request } };
@@ -313,7 +312,7 @@ function tokenAsked(asked: Asked, { curve, publicKey }: SigningKey): { kind: 'as
   };
 }
 
-/** The actor of the intent's order asks the vendor, and answers. It hears of the request once what that promises is durable. */
+/** The actor of the intent's order asks the vendor, and answers. It gets the request once the records for it are durable. */
 function vendorAsked(
   { nodeId }: SignerIdentity,
   { intent, ...asked }: Ordered,
@@ -360,14 +359,14 @@ function partialReply(
   });
 }
 
-/** Writes what waits; what waited for it follows once it is durable. */
+/** Writes the pending records; the waiting effects follow once they are durable. */
 function flush(state: SignerState): NodeStep<SignerState> {
   if (state.pending.isEmpty) return { state, effects: [] };
   const { write, effects } = state.pending.content();
   return { state: withoutPending(state, write), effects: [{ kind: 'persist', write }, ...effects] };
 }
 
-/** The state once a write has been made, or refused: what is being loaded meanwhile may be what it replaced. */
+/** The state once a write has been made, or refused: records loaded meanwhile may be the replaced ones. */
 function withoutPending(state: SignerState, { puts, deletes }: NodeWrite): SignerState {
   const written = [...puts.map(({ key }) => key), ...deletes];
   const stale = new Set([...state.stale, ...written.filter((key) => state.waiting.has(key))]);
@@ -376,7 +375,7 @@ function withoutPending(state: SignerState, { puts, deletes }: NodeWrite): Signe
 
 /**
  * An archived wallet's key: the share and the record of its generation go in one write, and the answer after it. Without the
- * gateway's order nothing is deleted and nothing is said: the coordinator alone ends no key.
+ * gateway's order it deletes nothing and does not answer: the coordinator cannot end a key by itself.
  */
 function deleteKey(
   { nodeId, orderKey }: SignerIdentity,
@@ -403,7 +402,7 @@ function deleteKey(
   return begins ? [{ kind: 'send', to: self, message: { kind: 'flush' } }] : [];
 }
 
-/** The token and the vendor, if there are any, forget the key too; on whichever curve it is. */
+/** Also deletes the key at the token and the vendor, if any, on every curve. */
 function tokenCleared(from: Address, trace: Trace, tenant: string, keySession: string): NodeEffect[] {
   const label = hsmLabel(tenant, keySession);
   const body = { case: 'keyDeleted' as const, value: { keySession } };
@@ -447,12 +446,12 @@ function refusal({ nodeId }: SignerIdentity, asked: Asked, code: PartialRefusalC
   return send(asked, { case: 'partialReply', value: { nodeId, attemptTag, outcome } });
 }
 
-/** Not `reply`: a request may have waited for its key, and then another input is being handled. */
+/** Not `reply`: a request may have waited for its key, so the present input may be another one. */
 function send({ from, trace, tenant, session, attempt }: Asked, body: WireBodyInit): NodeEffect {
   return { kind: 'send', to: from, message: { tenant, session, attempt, body }, trace };
 }
 
-/** For checkers: which nonce signed, and for what. No nonce may appear twice. */
+/** For checkers: the nonce of a signature, and its purpose. No nonce may appear twice. */
 function signed({ boot }: SignerIdentity, { tenant, session, attempt, request }: Asked): NodeEffect {
   const { scheme, coordinatorBoot, nonceNumber } = request;
   const nonce = Number(nonceNumber);

@@ -1,8 +1,8 @@
 /**
- * The keys that a signer has at hand: final key packages and the children derived from them, both bounded.
+ * A signer's cached keys: final key packages and the children derived from them, both bounded.
  *
- * A child costs one HMAC and one point addition an index, so that frequently used children are
- * kept: the derived share and public key, ready to sign with. Secret, in memory only.
+ * A child costs one HMAC and one point addition per index, so the cache holds
+ * frequently used children: the derived share and public key. Secret, only in memory.
  */
 import { deriveTweak, parsePath, tweakShare } from '../../crypto/derivation.ts';
 import { CryptoError } from '../../crypto/errors.ts';
@@ -16,23 +16,23 @@ import { recentlyUsed } from './lru-cache.ts';
 export const keysMax = 1_024;
 export const childrenMax = 4_096;
 
-/** A key, or a child of one, as it signs. */
+/** A signing key: a key, or a child of one. */
 export interface SigningKey {
   readonly curve: Curve;
   readonly threshold: number;
   /** The nodes that hold a share, ascending. */
   readonly participants: readonly number[];
-  /** The group's; the node's own where every node has a key of its own. */
+  /** The group's; the node's own if every node has its own key. */
   readonly publicKey: Uint8Array;
   /** Secret. */
   readonly signingShare: bigint;
 }
 
-/** What of a key package signing needs: not the other nodes' verification shares. */
+/** The part of a key package for signing: without the other nodes' verification shares. */
 interface ParentKey extends SigningKey {
   readonly chainCode: Uint8Array;
   readonly scheme: KeyBinding;
-  /** Of a key that is not bound yet: all that its record holds, to write it anew. */
+  /** Of an unbound key: the whole content of its record, to write it again. */
   readonly unbound: KeyPackage | undefined;
 }
 
@@ -52,12 +52,12 @@ export class SigningKeys {
     this.#parents.set(key, { curve, threshold, participants, publicKey, signingShare, chainCode, scheme, unbound });
   }
 
-  /** What a key at hand is bound to. */
+  /** The binding of a cached key. */
   schemeOf(key: string): KeyBinding {
     return this.#parents.get(key)?.scheme ?? '';
   }
 
-  /** Binds a key at hand that is not bound, and gives what its record shall hold. The caller must store it. */
+  /** Binds a cached unbound key, and returns its new record. The caller must store it. */
   bind(key: string, scheme: KeyScheme): StoredKey {
     const keyPackage = this.#parents.get(key)?.unbound;
     if (keyPackage === undefined) throw new Error('the key is not at hand, or bound already');
@@ -66,7 +66,7 @@ export class SigningKeys {
     return stored;
   }
 
-  /** It is loaded anew when it is asked for again. */
+  /** The next request loads it again. */
   evict(key: string): void {
     this.#parents.delete(key);
   }
@@ -76,10 +76,10 @@ export class SigningKeys {
   }
 
   /**
-   * The key at a path as orders write it: its hardened components name the account and derive nothing. Its parent must be
-   * at hand (`has`).
+   * The key at a path from an order: its hardened components name the account and derive nothing. Its parent must be
+   * cached (`has`).
    *
-   * @throws CryptoError INVALID_PATH for what is no path, or an index without a child
+   * @throws CryptoError INVALID_PATH for an invalid path, or an index without a child
    */
   find(key: string, derivationPath: string): SigningKey {
     const parent = this.#parents.get(key);

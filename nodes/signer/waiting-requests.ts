@@ -1,11 +1,11 @@
 /**
- * Requests that wait for a record to be loaded, by its key, in order of arrival. Bounded over all keys, in number and in
- * bytes, since a message of ed25519 can be long. Mutable, and owned by one actor state.
+ * Requests that wait for a record to be loaded, by its key, in order of arrival. Both their number and their size in
+ * bytes are bounded over all keys, since a message of ed25519 can be long. Mutable, and owned by one actor state.
  */
 
-/** Requests that wait, at most. */
+/** The most waiting requests. */
 export const waitingRequestsMax = 1_024;
-/** The messages of requests that wait, at most. */
+/** The largest total size of waiting requests' messages. */
 export const waitingBytesMax = 8 * 1024 * 1024;
 
 export class WaitingRequests<Request> {
@@ -13,12 +13,12 @@ export class WaitingRequests<Request> {
   #count = 0;
   #bytes = 0;
 
-  /** Requests that wait now. */
+  /** The number of waiting requests. */
   get count(): number {
     return this.#count;
   }
 
-  /** `first`: the record is to be loaded now. `full`: the request does not wait. */
+  /** `first`: load the record now. `full`: the request does not wait. */
   add(key: string, request: Request, bytes: number): 'first' | 'queued' | 'full' {
     if (this.#count >= waitingRequestsMax || this.#bytes + bytes > waitingBytesMax) return 'full';
     this.#count += 1;
@@ -38,7 +38,7 @@ export class WaitingRequests<Request> {
     return this.#byKey.has(key);
   }
 
-  /** Takes out all that wait for a record. */
+  /** Takes out all requests that wait for a record. */
   take(key: string): readonly Request[] {
     const waiting = this.#byKey.get(key);
     if (waiting === undefined) return [];

@@ -1,12 +1,12 @@
 /**
- * The live VendorPort: the vendor over HTTP, and a door for its callbacks.
+ * The live VendorPort: the vendor over HTTP, and a server for its callbacks.
  *
- * Both directions carry a MAC under the secret that the node and the vendor share, over a time and everything that is said; an
- * answer's covers its request's. So neither is taken from others, also where the connection is not TLS. A callback says which
- * order to look at, nothing else: made up or repeated it costs a look.
+ * Both directions carry a MAC under the secret that the node and the vendor share, over a time and the content; an answer's
+ * also covers its request's. So both are authentic, even without TLS. A callback only names an order to poll: a forged or
+ * repeated one only costs a poll.
  *
- * Every request is answered once: by the vendor, or with VENDOR_UNAVAILABLE when it refuses, is unreachable, takes too long, or
- * answers what is none.
+ * Every request gets one answer: from the vendor, or with VENDOR_UNAVAILABLE when it refuses, is unreachable, takes too long, or
+ * sends an invalid answer.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -22,25 +22,25 @@ const callbackBytesMax = 4 * 1024;
 const callbackPath = '/v1/vendor-callbacks/';
 
 export interface VendorConfig {
-  /** Of the vendor's API, without a path. */
+  /** URL of the vendor's API, without a path. */
   readonly url: string;
   /** Secret, at least 32 bytes: shared with the vendor. */
   readonly secret: Uint8Array;
   readonly timeoutMs: number;
   readonly callbackHost: string;
-  /** 0: a free one. */
+  /** 0: any free port. */
   readonly callbackPort: number;
-  /** As the vendor reaches it; undefined: host and port. */
+  /** The URL for the vendor; undefined: host and port. */
   readonly callbackUrl: string | undefined;
 }
 
 /** A node's vendor, which ends with the node. */
 export interface StoppableVendor extends VendorPort {
-  /** Ends the door for callbacks. */
+  /** Stops the callback server. */
   stop(): Promise<void>;
 }
 
-/** Looks at an order; false: not now, the vendor may call again. */
+/** Polls an order; false: not now, the vendor may call again. */
 export type OnNews = (tenant: string, reference: string) => boolean;
 
 const unconfigured = {
@@ -70,7 +70,7 @@ export class HttpVendor implements StoppableVendor {
     this.#door = createServer((request, response) => void this.#called(request, response));
   }
 
-  /** Resolves when callbacks can come. Rejects when their address cannot be listened on. */
+  /** Resolves when it accepts callbacks. Rejects when it cannot listen on their address. */
   static async start(config: VendorConfig, clusterId: string, onNews: OnNews, log: Log): Promise<HttpVendor> {
     const vendor = new HttpVendor(config, clusterId, onNews, log);
     const door = vendor.#door;
@@ -122,7 +122,7 @@ export class HttpVendor implements StoppableVendor {
     return callbackUrl ?? `http://${callbackHost}:${(this.#door.address() as AddressInfo).port}`;
   }
 
-  /** Asks once. `read` gives undefined for what is no answer. */
+  /** Sends one request. `read` returns undefined for an invalid answer. */
   #request<T>(
     method: 'POST' | 'DELETE',
     path: string,
@@ -140,7 +140,7 @@ export class HttpVendor implements StoppableVendor {
     );
   }
 
-  /** Rejects when there is no answer of the vendor's own. */
+  /** Rejects without an authentic answer of the vendor. */
   async #exchange(method: string, path: string, content: string) {
     const { url, secret, timeoutMs } = this.#config;
     const time = String(systemClock.nowMs());
@@ -192,7 +192,7 @@ function madeKey({ publicKey, signature }: Readonly<Record<string, unknown>>): H
   return { kind: 'made', publicKey: fromHex(publicKey), signature: fromHex(signature) };
 }
 
-/** The vendor's own words for where an order stands. */
+/** The vendor's names for the states of an order. */
 const states: ReadonlyMap<unknown, VendorOrderState['state']> = new Map([
   ['SUBMITTED', 'open'],
   ['PENDING_SIGNATURE', 'open'],

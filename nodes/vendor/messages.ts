@@ -1,4 +1,4 @@
-/** What the actor of an order (order-actor.ts) says to sessions, and what it writes. */
+/** The messages of an order's actor (order-actor.ts) to sessions, and its writes. */
 import type { Address } from '../../actors/contract.ts';
 import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';

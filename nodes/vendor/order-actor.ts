@@ -2,13 +2,13 @@
  * The actor "node/<id>/vendor/<tenant>/<reference>": the order of one transaction intent at the vendor of its key.
  *
  * Theory of operation
- * - The signer has checked the request (a gateway's order, the key's record, one message for an intent) and hands it over.
- * - The record says `placing` before the vendor hears of the order, so that no crash makes a second one: the external id
- *   follows from the record, and placing an order again gives it as it stands.
+ * - The signer has checked the request (a gateway's order, the key's record, one message for an intent) and passes it on.
+ * - The record is `placing` before the vendor gets the order, so that no crash creates a second one: the external id
+ *   follows from the record, and placing an order again returns the existing one.
  * - A vendor that decides within `patienceMs` answers the request. Otherwise the answer is that the order is open, and
  *   VendorSettled follows when the vendor has decided, until the session acknowledges it.
- * - A callback says nothing but that the order should be looked at; the vendor's own answer counts. So callbacks may be
- *   lost, repeated, reordered or made up: an open order is looked at every `pollMs`, and at each start of the process.
+ * - A callback only triggers a poll of the order; the vendor's own answer counts. So callbacks may be
+ *   lost, repeated, reordered or forged: the actor polls an open order every `pollMs`, and at each start of the process.
  * - An intent has one order that is not ended, whichever session asks: a later session waits for it too, and gets its
  *   signature. A signed order is the last one of its intent.
  * - A signature leaves only if it verifies under the key.
@@ -44,26 +44,26 @@ import { decodeVendorOrder, isSettled, type VendorEnd, type VendorOrderRecord } 
 
 /** How long a request waits for a quick vendor. Well below the coordinator's time for a partial. */
 const patienceMs = 150;
-/** How often an open order is looked at without news. */
+/** The poll interval of an open order without callbacks. */
 export const pollMs = 15_000;
 /** How long an actor without an open order stays in memory. */
 const idleMs = 60_000;
-/** How long after its last use a settled order is remembered. */
+/** How long the record of a settled order stays after its last use. */
 const retentionMs = 7 * 86_400_000;
-/** Requests that wait for one order; later ones take their places. */
+/** The most waiting requests of one order; later ones replace them. */
 const waitingMax = 32;
 
 export interface VendorOrderActorState {
   readonly record: VendorOrderRecord | undefined;
   /** Requests that have no answer yet. */
   readonly waiting: readonly VendorSign[];
-  /** A request to the vendor is under way. */
+  /** A request to the vendor is in progress. */
   readonly asking: boolean;
-  /** Ask once more after it. */
+  /** Ask again after it. */
   readonly again: boolean;
-  /** The session wants no signature any more: the vendor is asked to cancel, until it has decided. */
+  /** The session no longer wants a signature: the actor asks the vendor to cancel, until it has decided. */
   readonly cancels: boolean;
-  /** It was asked to cancel; later requests for the order change nothing of that. */
+  /** The actor has asked the vendor to cancel; later requests for the order do not change that. */
   readonly cancelAsked: boolean;
 }
 
@@ -97,7 +97,7 @@ export function vendorOrderBehaviour(orders: VendorOrders): NodeBehaviour<State>
   };
 }
 
-/** What an order waits for: the vendor, its session's word, or nothing. */
+/** The timers by the state of an order: it waits for the vendor, for its session's acknowledgement, or for nothing. */
 function timersOf(record: VendorOrderRecord | undefined): NodeEffect[] {
   if (record?.phase === 'open') return [{ kind: 'startTimer', name: 'poll', afterMs: pollMs }];
   const name = record !== undefined && isSettled(record) && !record.noted ? 'tell' : 'idle';
@@ -156,7 +156,7 @@ function asked(orders: VendorOrders, state: State, sign: VendorSign, context: Co
     return store(state, { ...next, noted: false }, context, [reply, ...tell(orders, next, context.self)]);
   }
   const asking = { ...state, waiting, cancels: false };
-  // Requests that are repeated do not put the answer off.
+  // Repeated requests do not postpone the answer.
   const patience: NodeEffect[] =
     state.waiting.length > 0 ? [] : [{ kind: 'startTimer', name: 'patience', afterMs: patienceMs }];
   const effects = [...patience, ...(state.asking ? [] : [askVendor(next, context.self, false)])];
@@ -164,7 +164,7 @@ function asked(orders: VendorOrders, state: State, sign: VendorSign, context: Co
   return store({ ...asking, asking: true }, next, context, effects);
 }
 
-/** A new order of the intent. The vendor hears of it once the record stands. */
+/** A new order of the intent. The vendor gets it once the record is durable. */
 function place(orders: VendorOrders, state: State, sign: VendorSign, context: Context): Step {
   const { request, session } = sign.asked;
   const name = nameOf(context.self);
@@ -218,7 +218,7 @@ function answered(orders: VendorOrders, state: State, outcome: VendorOutcome, co
   if (outcome.kind === 'order' && outcome.state !== 'open') return settle(orders, idle, record, outcome, context);
   const more = state.again ? look(idle, context) : { state: idle, effects: [] };
   if (outcome.kind === 'failed') {
-    // An order that is open stays open: the next look may find the vendor.
+    // An open order stays open: the next poll may reach the vendor.
     const replies = state.waiting.map(({ asked: one }) => refusal(orders, one, outcome.fault, outcome.message));
     const failed = event('vendor.unreachable', 'warn', context.self, { fault: outcome.fault, reason: outcome.message });
     return { state: { ...more.state, waiting: [] }, effects: [...replies, failed, ...more.effects] };
@@ -237,7 +237,7 @@ function settle(
   outcome: VendorOrderState,
   context: Context,
 ): Step {
-  // The order of an ended session is out of the way: the session that waits for that gets one of its own.
+  // The order of an ended session has ended: a session that waits for that gets its own order.
   const next = state.cancelAsked && outcome.state === 'cancelled' && state.waiting.at(-1);
   if (next) return place(orders, { ...state, cancels: false, cancelAsked: false }, next, context);
   const partial =
@@ -276,7 +276,7 @@ function detailOf({ detail }: VendorOrderState, end: VendorEnd | ''): string {
 
 // --- the coordinator, timers, callbacks --------------------------------------------------------------------------------
 
-/** What the session of the order says. */
+/** Handles a message of the order's session. */
 function told(state: State, said: string | undefined, session: string, self: Address): Step {
   const { record } = state;
   if (record === undefined) return { state, effects: [{ kind: 'stop' }] };
@@ -314,7 +314,7 @@ function timer(orders: VendorOrders, state: State, name: string, context: Contex
   switch (name) {
     case 'patience': {
       if (waiting.length === 0 || record === undefined || isSettled(record)) return { state, effects: [] };
-      // The vendor's answer to the order itself is awaited longer: it says until when the order is open.
+      // Waits longer for the answer to placing the order, since it contains the order's expiry.
       if (record.phase === 'placing') return { state, effects: [{ kind: 'startTimer', name, afterMs: patienceMs }] };
       const { reference } = nameOf(context.self)!;
       const value = { reference, expiresEpochMs: BigInt(record.expiresMs) };
@@ -330,7 +330,7 @@ function timer(orders: VendorOrders, state: State, name: string, context: Contex
       if (record === undefined || !isSettled(record) || record.noted) return { state, effects: [] };
       return { state, effects: tell(orders, record, context.self) };
     default:
-      // The vendor or the session is waited for: the other timers go on.
+      // The order waits for the vendor or the session: the other timers continue.
       if (record?.phase === 'open' || (record && isSettled(record) && !record.noted)) return { state, effects: [] };
       return state.asking || waiting.length > 0
         ? { state, effects: [{ kind: 'startTimer', name: 'idle', afterMs: idleMs }] }

@@ -1,11 +1,11 @@
 /**
- * The order of an intent at the vendor of its key, as a node's store keeps it (JSON, `v` 1, bytes as lowercase hex).
+ * The order of an intent at the vendor of its key, as stored by a node (JSON, `v` 1, bytes as lowercase hex).
  *
  * | Phase | To |
  * |---|---|
  * | placing: the vendor may have the order | open, signed, ended |
  * | open: the vendor has it, and has not decided | signed, ended |
- * | ended: rejected, cancelled, expired, or not a signature | placing, with the next ordinal, when it is asked for again |
+ * | ended: rejected, cancelled, expired, or not a signature | placing, with the next ordinal, when it is requested again |
  * | signed | – : the one signature of the intent |
  */
 import { fromHex, toHex, utf8 } from '../../crypto/bytes.ts';
@@ -13,12 +13,12 @@ import type { Curve } from '../../crypto/group.ts';
 import { parseRecord } from '../records/key-record.ts';
 import type { NodeRecord } from '../records/records.ts';
 
-/** Why an order ended without a signature: names of the wire's refusal codes. */
+/** The reason why an order ended without a signature: names of the wire's refusal codes. */
 export type VendorEnd = 'VENDOR_REJECTED' | 'VENDOR_CANCELLED' | 'VENDOR_EXPIRED' | 'VENDOR_SIGNATURE_INVALID';
 
 export interface VendorOrderRecord {
   readonly phase: 'placing' | 'open' | 'signed' | 'ended';
-  /** Counts the orders of the intent, from 1. At most one of them is not ended. */
+  /** Counts the orders of the intent, from 1. At most one of them has not ended. */
   readonly ordinal: number;
   readonly externalId: string;
   /** The session that asked last: it gets the outcome of the order. */
@@ -27,18 +27,18 @@ export interface VendorOrderRecord {
   readonly curve: Curve;
   readonly publicKey: Uint8Array;
   readonly message: Uint8Array;
-  /** What is signed, with what and how (signer/intent-memory.ts). */
+  /** The digest of message, key and scheme (signer/intent-memory.ts). */
   readonly digest: string;
-  /** Milliseconds, by the vendor; 0: not known yet. */
+  /** Milliseconds, from the vendor; 0: not known yet. */
   readonly expiresMs: number;
-  /** Of a signed order: the partial. */
+  /** The partial of a signed order. */
   readonly partial: Uint8Array;
-  /** Of one that ended. */
+  /** The reason of an ended order. */
   readonly end: VendorEnd | '';
   readonly detail: string;
   /** The session has acknowledged the outcome. */
   readonly noted: boolean;
-  /** From then on the intent cannot be asked for any more. */
+  /** After this time requests for the intent are no longer possible. */
   readonly retainUntilMs: number;
 }
 
@@ -51,7 +51,10 @@ export function encodeVendorOrder({ publicKey, message, partial, ...rest }: Vend
   return utf8(JSON.stringify({ v: 1, ...rest, ...bytes }));
 }
 
-/** Throws on anything that `encodeVendorOrder` did not write; the store has authenticated it, so that would be our bug. */
+/**
+ * Throws on anything that `encodeVendorOrder` did not write: the store has authenticated it, so that would be a bug of
+ * signmesh.
+ */
 export function decodeVendorOrder(record: NodeRecord): VendorOrderRecord {
   const { v: _, ...json } = parseRecord(record, 'vendor order');
   const { publicKey, message, partial, ...rest } = json as unknown as VendorOrderRecord & Record<BytesField, string>;

@@ -1,11 +1,11 @@
-/** Between the actors of a node and its vendor: what hosts, live and simulated, do with a message to the address "vendor". */
+/** Routes messages between the actors of a node and its vendor: live and simulated hosts use it for the address "vendor". */
 import { type Envelope, noTrace } from '../../actors/contract.ts';
 import type { NodeMessage } from '../records/messages.ts';
 import { type VendorPort, vendorAddress, vendorOrderAddress } from '../records/vendor-port.ts';
 
 type Deliver = (envelope: Envelope<NodeMessage>) => void;
 
-/** Whether the message was for the vendor. `deliver` gets the answer, to the actor that asked. */
+/** Whether the message was for the vendor. `deliver` gets the answer for the requesting actor. */
 export function routeToVendor(vendor: VendorPort, envelope: Envelope<NodeMessage>, deliver: Deliver): boolean {
   const { from, to, message, trace } = envelope;
   if (to !== vendorAddress || !('kind' in message)) return false;
