@@ -1,4 +1,4 @@
-/** What a call says of its cluster, and the answer to it while that cluster is unreachable. */
+/** The session or key that a call names, and the answer to the call while its cluster is unreachable. */
 import { create } from '@bufbuild/protobuf';
 import { contractVersion } from './contract-version.ts';
 import { MakeKeyResponseSchema, SignResponseSchema } from './gen/signmesh/wire/v1/cluster_pb.ts';
@@ -22,9 +22,9 @@ import { reasonCodes } from './reason-codes.ts';
 import type { CallRequest, CallResponse } from './wire.ts';
 
 export interface Named {
-  /** Of the session or key that the call is about; empty: a new one without a name. */
+  /** The id of the session or key of the call; empty: a new one without a name. */
   readonly id: string;
-  /** It is made if there is none. */
+  /** The call creates it if it does not exist. */
   readonly makesKey: boolean;
 }
 
@@ -45,7 +45,7 @@ export function namedBy(request: CallRequest): Named {
   }
 }
 
-/** The session that an answer is of; empty: none, or it names a session that may be another cluster's. */
+/** The session of an answer; empty: none, or the named session may belong to another cluster. */
 export function sessionOf(response: CallResponse | undefined): string {
   if (response === undefined || !('receipt' in response.value)) return '';
   const { receipt } = response.value;
@@ -63,7 +63,7 @@ export function unreachableText(cluster: number): string {
   return `cluster ${cluster} is unreachable`;
 }
 
-/** What the record of a session says. Numbers of the contract's enums. */
+/** The content of a session's record. Numbers of the contract's enums. */
 export interface SessionSeen {
   readonly epoch: number;
   readonly state: number;
@@ -75,9 +75,9 @@ export interface SessionSeen {
 }
 
 /**
- * A client's call is answered with a receipt, as its cluster would answer it without nodes. The checkpoint is that of the
- * session as far as its record says; its token only the cluster can make. `session` undefined: there is none, and the call
- * has changed nothing. Answers undefined for a call whose answer has no receipt.
+ * Answers a client's call with a receipt, as its cluster would without nodes. The checkpoint follows the session's record; only
+ * the cluster can make its token. `session` undefined: none exists, and the call has changed nothing. Returns undefined for a
+ * call whose answer has no receipt.
  */
 export function unreachableAnswer(
   cluster: number,

@@ -1,8 +1,8 @@
 /**
- * Plain objects to complete messages, as the library's `create` makes them, several times quicker: what a schema asks for
- * is looked up once, not for every field of every message. A test compares the two.
+ * Plain objects to complete messages, like the library's `create`, but several times faster: the requirements of a schema
+ * are looked up once, not for every field of every message. A test compares the two.
  *
- * Only for what this repository's own schemas have (proto3, no maps); for anything else it asks the library.
+ * Only for features of this repository's own schemas (proto3, no maps); it leaves anything else to the library.
  */
 import { create, type DescField, type DescMessage, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
 import { FieldDescriptorProto_Type } from '@bufbuild/protobuf/wkt';
@@ -10,28 +10,27 @@ import { FieldDescriptorProto_Type } from '@bufbuild/protobuf/wkt';
 type Values = Record<string, unknown>;
 type Take = (value: unknown) => unknown;
 
-/** One member that is not taken as it is, or not the same when it is missing. */
+/** One member that needs conversion, or a special default. */
 interface Special {
   readonly name: string;
-  /** undefined: as it is. */
+  /** undefined: unchanged. */
   readonly take: Take | undefined;
-  /** What stands there when the value is missing. undefined: what the zero message has. */
+  /** The default of a missing value. undefined: the zero message's. */
   readonly missing: (() => unknown) | undefined;
 }
 
 interface Plan {
-  /** The zero message; its lists and oneofs come fresh with every message. */
+  /** The zero message; every message gets fresh lists and oneofs. */
   readonly zero: Values;
   readonly names: readonly string[];
   readonly specials: readonly Special[];
 }
 
-/** undefined: the library's business. */
+/** undefined: the library handles it. */
 const plans = new Map<DescMessage, Plan | undefined>();
 
 /**
- * The complete message of `init`, which it shares bytes and complete messages with. A complete message is returned as
- * it is.
+ * The complete message of `init`, with which it shares bytes and complete messages. Returns a complete message unchanged.
  */
 export function complete<Desc extends DescMessage>(schema: Desc, init: MessageInitShape<Desc>): MessageShape<Desc> {
   return completed(schema, init) as MessageShape<Desc>;
@@ -107,7 +106,7 @@ function oneofOf(oneof: OneofValue, takes: ReadonlyMap<string, Take | undefined>
   return { case: oneof.case, value: take === undefined ? oneof.value : take(oneof.value) };
 }
 
-/** undefined: the value is taken as it is. */
+/** undefined: the value stays unchanged. */
 function takeOf(field: DescField): Take | undefined {
   switch (field.fieldKind) {
     case 'message': {

@@ -1,12 +1,12 @@
 /**
- * How many fields encoded messages hold. A few bytes can hold a field, so a small message can hold hundreds of thousands
- * of them, and each costs the decoder an object. To count them first costs next to nothing.
+ * Counts the fields of encoded messages. A few bytes can hold a field, so a small message can hold hundreds of thousands
+ * of them, and each costs the decoder an object. Counting them first costs almost nothing.
  */
 import type { DescMessage } from '@bufbuild/protobuf';
 
 /**
  * Whether a message and those within it have more than `fieldsMax` fields, entries of lists counted each. Bytes that are
- * no message are for the decoder to refuse.
+ * no message are left to the decoder, which refuses them.
  */
 export function hasTooManyFields(schema: DescMessage, bytes: Uint8Array, fieldsMax: number): boolean {
   return count(schema, bytes, { begin: 0, end: bytes.length }, 0, fieldsMax) > fieldsMax;
@@ -22,7 +22,7 @@ function count(
 ): number {
   let fields = soFar;
   let at = begin;
-  /** Varints of lengths and tags: what is longer than 32 bits is no length, and the decoder says so. */
+  /** Varints of lengths and tags: a value above 32 bits is no length, and the decoder refuses it. */
   const varint = (): number => {
     let value = 0;
     for (let shift = 0; at < end; shift += 7) {
@@ -56,7 +56,7 @@ function count(
       case 5:
         at += 4;
         break;
-      // The begin or end of a group: what is in it counts like the rest.
+      // The begin or end of a group: its fields count like the rest.
       case 3:
       case 4:
         break;

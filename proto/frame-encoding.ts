@@ -1,6 +1,6 @@
 /**
- * One frame to bytes, behind its length. Byte for byte what protobuf's generic encoder gives (a test compares them),
- * but the envelope, a dozen fields that every frame has, is written straight into one array: it would otherwise cost
+ * Encodes one frame, after its length. The bytes equal those of protobuf's generic encoder (a test compares them),
+ * but it writes the envelope, a dozen fields of every frame, directly into one array: otherwise it would cost
  * more than most bodies. Names and numbers come from the descriptor.
  */
 import type { DescMessage } from '@bufbuild/protobuf';
@@ -36,7 +36,7 @@ const bodies: ReadonlyMap<string, Body> = new Map(
   ),
 );
 
-/** An envelope of the wire (wire.ts), its body not looked at closer. */
+/** An envelope of the wire (wire.ts), with an opaque body. */
 interface Envelope {
   readonly to: string;
   readonly from: string;
@@ -72,7 +72,7 @@ export function writeFrame({ to, from, message, trace }: Envelope): Uint8Array {
     varintSize(kind.tag) +
     varintSize(body.length) +
     body.length;
-  // Of Buffer's pool, where it is short: memory of its own for every frame would cost more than to write it.
+  // From Buffer's pool if it is short: a separate allocation for every frame would cost more than writing it.
   const bytes = Buffer.allocUnsafe(varintSize(length) + length);
   let at = writeVarint(bytes, 0, length);
   at = writeText(bytes, at, toTag, to);
@@ -89,7 +89,7 @@ export function writeFrame({ to, from, message, trace }: Envelope): Uint8Array {
   return bytes;
 }
 
-/** With its tag, which is one byte for the envelope's fields. Fields at their default are left out. */
+/** With its tag, which is one byte for the envelope's fields. Omits fields at their default. */
 function textSize(text: string): number {
   if (text === '') return 0;
   const length = Buffer.byteLength(text);

@@ -1,8 +1,8 @@
 /**
- * What a gateway puts beside a call so that nodes will sign for it: the order of an InitiateSigning or Sign, and of a
- * call with a witness the order for that. crypto/gateway-orders.ts says what is authenticated and why.
+ * The orders that a gateway adds to a call so that nodes will sign for it: an order for InitiateSigning or Sign, and for a call
+ * with a witness the order for that. crypto/gateway-orders.ts explains the authenticated content.
  *
- * The same for every gateway, the live ones and those of simulations and tests: the MACs come from a port.
+ * The same code for live gateways, simulations and tests: the MACs come from a port.
  */
 
 import type { Call } from './gen/signmesh/wire/v1/cluster_pb.ts';
@@ -11,14 +11,14 @@ import { newId } from './ids.ts';
 import { isVaultKey, orderLifetimeMs } from './limits.ts';
 import type { CallRequest } from './wire.ts';
 
-/** MACs for every node of the roster, one after the other. */
+/** MACs for every node of the roster, concatenated. */
 export interface OrderMacs {
   order(terms: OrderedTerms): Uint8Array;
   witness(terms: Pick<OrderedTerms, 'tenant' | 'sessionId'>): Uint8Array;
   deletion(terms: Pick<OrderedTerms, 'tenant' | 'keyId'>): Uint8Array;
 }
 
-/** `OrderTerms` of crypto/gateway-orders.ts, which this room cannot name. */
+/** `OrderTerms` of crypto/gateway-orders.ts, which proto/ cannot import. */
 export interface OrderedTerms {
   readonly tenant: string;
   readonly sessionId: string;
@@ -33,12 +33,12 @@ export interface OrderedTerms {
   readonly expiresMs: number;
 }
 
-/** The call that an order is for, as its gateway admitted it. */
+/** The call of an order, as its gateway admitted it. */
 export interface OrderedCall {
   readonly tenant: string;
   readonly request: CallRequest;
   readonly walletService: boolean;
-  /** Of a client's call that names a wallet. */
+  /** For a client's call that names a wallet. */
   readonly walletTerms: OrderedWallet | undefined;
 }
 
@@ -55,7 +55,7 @@ export interface OrderMoment {
   readonly random: (length: number) => Uint8Array;
 }
 
-/** What of a Call frame is about orders; empty for calls that order nothing. */
+/** The order fields of a Call frame; empty for calls without an order. */
 export type CallOrders = Partial<Pick<Call, 'witnessMacs' | 'deletionMacs'>> & {
   readonly order?: {
     readonly sessionId: string;
@@ -68,7 +68,7 @@ export type CallOrders = Partial<Pick<Call, 'witnessMacs' | 'deletionMacs'>> & {
 /** Bytes of a MAC. */
 const macBytes = 16;
 
-/** The MAC for a node of those for all; empty when there is none. A view. */
+/** The MAC of one node from the MACs of all; empty if none. A view. */
 export function macFor(nodeId: number, macs: Uint8Array): Uint8Array {
   return macs.subarray((nodeId - 1) * macBytes, nodeId * macBytes);
 }
@@ -90,7 +90,7 @@ export function ordersOf(call: OrderedCall, macs: OrderMacs, moment: OrderMoment
     }
     case 'closeKey': {
       const { keyId, revokeOnly } = request.value;
-      // A client that calls it is refused by the coordinator; nothing is ordered for it either.
+      // The coordinator refuses a client's call, so it gets no order either.
       if (revokeOnly || !call.walletService) return nothing;
       return { deletionMacs: macs.deletion({ tenant: call.tenant, keyId }) };
     }
@@ -100,8 +100,9 @@ export function ordersOf(call: OrderedCall, macs: OrderMacs, moment: OrderMoment
 }
 
 /**
- * Whether a client asks for what the wallet service alone may sign: with a vault's key, or past the intents of a wallet. The
- * coordinator refuses it and says why; without an order no node would sign it for a coordinator that does not.
+ * Whether a client requests a signature that only the wallet service may order: with a vault's key, or without a wallet's
+ * intent. The coordinator refuses it with a reason; without an order no node would sign it, even if a coordinator does not
+ * refuse.
  */
 function isForWalletService(
   { walletService, walletTerms }: OrderedCall,

@@ -1,6 +1,6 @@
 /**
- * Ids: a prefix and a UUIDv7 (RFC 9562 §5.7), so that they sort by time and say what they name. Pure: time and
- * randomness are handed in.
+ * Ids: a prefix and a UUIDv7 (RFC 9562 §5.7), so that they sort by time and show their kind. Pure: the caller
+ * supplies time and randomness.
  */
 export type IdPrefix =
   | 'sig'
@@ -46,7 +46,7 @@ export function newId(prefix: IdPrefix, nowMs: number, random: (length: number) 
   return `${prefix}_${uuidV7(nowMs, random)}`;
 }
 
-/** The characters of the id in hand, as ASCII. */
+/** The characters of the id in progress, as ASCII. */
 const ascii = Buffer.alloc(36);
 const hexDigits = Buffer.from('0123456789abcdef');
 const hyphen = 0x2d;

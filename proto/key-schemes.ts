@@ -1,8 +1,8 @@
 /**
  * The signature scheme that a key is bound to, by its name in records, views and events. A key has one: given at its
- * making, or taken by its first signature. On ed25519 there is only one that nodes share.
+ * creation, or set by its first signature. On ed25519 nodes share only one scheme.
  *
- * docs/keystores.md says which keystore type each scheme belongs to, and what that means for a session.
+ * docs/keystores.md lists the keystore type of each scheme, and its meaning for a session.
  */
 import { Scheme } from './gen/signmesh/wire/v1/signing_pb.ts';
 import { KeystoreType } from './gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -18,7 +18,7 @@ export type KeyScheme =
   | 'vendor_ecdsa'
   | 'vendor_ed25519';
 
-/** Who holds a key that is not shared: the node's own store, the PKCS#11 token behind it, or a remote vendor. */
+/** The holder of a key that is not shared: the node's own store, the PKCS#11 token behind it, or a remote vendor. */
 export type KeyHolder = 'node' | 'hsm' | 'vendor';
 
 /** Empty: the key is not bound yet. */
@@ -29,11 +29,11 @@ type Curve = 'secp256k1' | 'ed25519';
 interface SchemeFacts {
   readonly scheme: Scheme;
   readonly curve: Curve;
-  /** What sessions under such a key are called; the first is the one that UNSPECIFIED stands for. */
+  /** The keystore types of sessions under such a key; UNSPECIFIED means the first. */
   readonly keystoreTypes: readonly [KeystoreType, ...KeystoreType[]];
-  /** Undefined: every node holds a share of one key, which a DKG made. Otherwise each has a key of its own, held there. */
+  /** Undefined: every node holds a share of one key, which a DKG made. Otherwise each node has its own key, held there. */
   readonly ownKeys: KeyHolder | undefined;
-  /** Nodes deal nonces for it ahead of need. */
+  /** Nodes make nonces for it ahead. */
   readonly dealsNonces: boolean;
   /** Keys have children by derivation. */
   readonly derives: boolean;
@@ -71,54 +71,54 @@ export function wireScheme(binding: KeyBinding): Scheme {
 }
 
 /**
- * What the key of a wallet is bound to at its making, by the curve of its network: EVM and Bitcoin P2WPKH take ECDSA, Solana
- * takes Ed25519.
+ * The scheme of a new wallet key, by the curve of its network: EVM and Bitcoin P2WPKH use ECDSA, Solana
+ * uses Ed25519.
  */
 export const walletKeySchemes: Readonly<Record<Curve, KeyScheme>> = {
   secp256k1: 'mock_ecdsa',
   ed25519: 'frost_ed25519',
 };
 
-/** `undefined`: the number names no scheme that this version knows. */
+/** `undefined`: this version does not know the scheme. */
 export function keyBinding(scheme: Scheme): KeyBinding | undefined {
   if (scheme === Scheme.UNSPECIFIED) return '';
   return keySchemes.find((name) => facts[name].scheme === scheme);
 }
 
-/** What a key of this curve is bound to when its maker names `asked`; `undefined`: the scheme is not for the curve. */
+/** The binding of a new key of this curve for the request `asked`; `undefined`: the scheme is not for the curve. */
 export function bindingAtMaking(curve: Curve, asked: KeyBinding): KeyBinding | undefined {
   if (asked === '') return curve === 'ed25519' ? 'frost_ed25519' : '';
   return facts[asked].curve === curve ? asked : undefined;
 }
 
-/** The scheme of a key that is made for a keystore type; `undefined`: the type has none on this curve. */
+/** The scheme of a new key for a keystore type; `undefined`: the type has none on this curve. */
 export function schemeOfKeystore(type: KeystoreType, curve: Curve): KeyScheme | undefined {
   return keySchemes.find((name) => facts[name].curve === curve && facts[name].keystoreTypes.includes(type));
 }
 
-/** The scheme that a caller means who names a type and a curve; the making of a key refuses it if the type has none on the curve. */
+/** The scheme for a caller's type and curve; key creation refuses it if the type has none on the curve. */
 export function schemeMeant(type: KeystoreType, curve: Curve): KeyScheme | undefined {
   return schemeOfKeystore(type, curve) ?? keySchemes.find((name) => facts[name].keystoreTypes.includes(type));
 }
 
-/** Whether a key is shared among its nodes; one that is not bound yet is. */
+/** Whether a key is shared among its nodes; an unbound key is. */
 export function isSharedKey(binding: KeyBinding): boolean {
   return ownKeysOf(binding) === undefined;
 }
 
-/** Threshold and number of nodes of a key whose scheme leaves no choice: a token's or a vendor's key has one node. */
+/** Threshold and number of nodes of a key whose scheme determines them: a token's or a vendor's key has one node. */
 export function fixedSharing(binding: KeyBinding): Sharing | undefined {
   const holder = ownKeysOf(binding);
   return holder === 'hsm' || holder === 'vendor' ? { threshold: 1, totalNodes: 1 } : undefined;
 }
 
-/** How a key is shared that asks for `threshold` and `totalNodes`, 0 for what its scheme or else `usual` says. */
+/** The sharing of a key that requests `threshold` and `totalNodes`; 0 means the scheme's value, or else `usual`. */
 export function sharingAtMaking({ threshold, totalNodes }: Sharing, binding: KeyBinding, usual: Sharing): Sharing {
   const { threshold: signers, totalNodes: nodes } = fixedSharing(binding) ?? usual;
   return { threshold: threshold || signers, totalNodes: totalNodes || nodes };
 }
 
-/** Who holds a key that is not shared. */
+/** The holder of a key that is not shared. */
 export function ownKeysOf(binding: KeyBinding): KeyHolder | undefined {
   return binding === '' ? undefined : facts[binding].ownKeys;
 }

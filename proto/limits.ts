@@ -9,21 +9,21 @@ export const defaultThreshold = 3;
 export const defaultTotalNodes = 5;
 
 export const sessionIdPattern = /^[A-Za-z0-9._:-]{1,128}$/;
-/** Session ids that only the service makes. */
+/** Prefixes of session ids that only the service creates. */
 export const reservedSessionPrefixes: readonly string[] = ['wal_', 'vky_', 'sig_'];
 
-/** What a gateway calls a signing session that it orders. */
+/** The form of a gateway's id for a signing session that it orders. */
 export const signingIdPattern = /^sig_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * The key of a wallet is named by the wallet, that of a vault begins with `vky_`: only the wallet service makes such keys, and
+ * A wallet's key has the wallet's id, a vault's key id begins with `vky_`: only the wallet service makes such keys, and
  * only they can be closed.
  */
 export function isWalletKey(keyId: string): boolean {
   return keyId.startsWith('wal_') || isVaultKey(keyId);
 }
 
-/** Clients sign with it through the vault's own route alone. */
+/** Clients sign with it only through the vault's own route. */
 export function isVaultKey(keyId: string): boolean {
   return keyId.startsWith('vky_');
 }
@@ -38,7 +38,7 @@ export const derivationPathCharsMax = 1024;
 /** context.payload, policy_approval_token, human_approval_witness. */
 export const opaqueBytesMax = 65_536;
 export const resumeTokenCharsMax = 512;
-/** Fields of one request, those of inner messages and entries of lists included. The largest needs about 130. */
+/** Fields of one request, including those of inner messages and entries of lists. The largest needs about 130. */
 export const requestFieldsMax = 1000;
 
 /** Fields of one frame between processes, counted alike. The largest, a whole round of 100 nodes, needs about 11,000. */
@@ -52,14 +52,14 @@ export const wireMessageBytesMax = 8 * 1024 * 1024;
 export const signingLifetimeMs = 15 * 60_000;
 export const pendingLifetimeMs = 24 * 3_600_000;
 export const dkgLifetimeMs = 10 * 60_000;
-/** Terminal sessions and intent guards are kept as long as events are. */
+/** The store retains terminal sessions and intent guards as long as events. */
 export const retentionMs = 30 * 24 * 3_600_000;
-/** Sessions in a page of their list, at most. */
+/** The most sessions in a page of their list. */
 export const sessionsPageMax = 100;
-/** How long an order of a gateway counts: as long as the guard of its intent may stand. */
+/** How long an order of a gateway is valid: as long as the guard of its intent may exist. */
 export const orderLifetimeMs = retentionMs + pendingLifetimeMs;
 /** How long a call waits for unreachable nodes. */
 export const nodesWaitMs = 10_000;
 
-/** How long a session waits for the vendor of its key, at most, whatever the vendor says. */
+/** The longest time that a session waits for the vendor of its key, whatever the vendor answers. */
 export const vendorOrderLifetimeMaxMs = 24 * 3_600_000;

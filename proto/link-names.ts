@@ -1,6 +1,6 @@
 /**
- * The name of a process in its certificate for links: one URI that says cluster, role and the identity that the roster
- * pins. So a certificate of another role, node or cluster, or of an identity that was replaced, is not taken.
+ * The name of a process in its certificate for links: one URI with cluster, role and the identity that the roster
+ * pins. So a certificate of another role, node or cluster, or of a replaced identity, is refused.
  */
 import type { Roster } from './roster.ts';
 

@@ -1,10 +1,10 @@
 /**
- * Bytes to a message: what the library's `fromBinary` gives without unknown fields (a test compares the two), several
- * times quicker. What a schema asks for is looked up once.
+ * Decodes a message like the library's `fromBinary` without unknown fields (a test compares the two), but several
+ * times faster. The requirements of a schema are looked up once.
  *
- * Only for this repository's own schemas and for bytes as an encoder writes them. Whatever else comes (another schema,
- * an unknown field, an inner message that comes twice, a wire type that is not the field's, bytes that end too soon) is
- * read by the library from the start, which accepts or refuses it. So the library alone decides what is malformed.
+ * Only for this repository's own schemas and for bytes as an encoder writes them. In all other cases (another schema,
+ * an unknown field, a duplicate inner message, a wire type that is not the field's, truncated bytes) the
+ * library decodes from the start, and accepts or refuses. So only the library decides what is malformed.
  *
  * A few bytes can hold a field, and every field costs an object: callers bound how many a message may hold. Byte fields
  * are views of `bytes`, as the library's are.
@@ -34,7 +34,7 @@ interface FieldPlan {
 }
 
 interface Plan {
-  /** The zero message; its lists and oneofs come fresh with every message. */
+  /** The zero message; every message gets fresh lists and oneofs. */
   readonly zero: Values;
   readonly lists: readonly string[];
   readonly oneofs: readonly string[];
@@ -42,17 +42,17 @@ interface Plan {
   readonly fields: readonly (FieldPlan | undefined)[];
 }
 
-/** undefined: the library's business. */
+/** undefined: the library handles it. */
 const plans = new Map<DescMessage, Plan | undefined>();
 
-/** Not as an encoder writes it: thrown on the way, and never leaves this file. */
+/** Not as an encoder writes it: thrown internally, and never leaves this file. */
 const unusual = new Error('the library reads this');
 
 let source: Buffer = Buffer.alloc(0);
 let at = 0;
 let fieldsLeft = 0;
 
-/** Throws when the bytes do not decode, or hold more than `fieldsMax` fields, those of inner messages and of lists included. */
+/** Throws when the bytes do not decode, or hold more than `fieldsMax` fields, including those of inner messages and lists. */
 export function decodeMessage<D extends DescMessage>(schema: D, bytes: Uint8Array, fieldsMax: number): MessageShape<D> {
   const plan = planOf(schema);
   if (plan !== undefined) {
@@ -92,7 +92,7 @@ function take(message: Values, { name, oneof, kind, read }: FieldPlan): void {
   if (kind === 'list') (message[name] as unknown[]).push(read());
   else if (kind === 'packed') readPacked(message[name] as unknown[], read);
   else if (oneof !== undefined) {
-    // The library merges an inner message that comes twice.
+    // The library merges an inner message that occurs twice.
     if ((message[oneof] as { case?: string }).case !== undefined) throw unusual;
     message[oneof] = { case: name, value: read() };
   } else {
@@ -109,7 +109,7 @@ function readPacked(list: unknown[], read: Read): void {
 
 function planOf(schema: DescMessage): Plan | undefined {
   if (plans.has(schema)) return plans.get(schema);
-  // A schema that holds itself finds this, and is the library's.
+  // A recursive schema finds this, and the library handles it.
   plans.set(schema, undefined);
   const plan = newPlan(schema);
   plans.set(schema, plan);
@@ -180,7 +180,7 @@ const scalars: ReadonlyMap<ScalarType, Value> = new Map([
   [ScalarType.FIXED64, { wireType: bits64, read: readFixed64 }],
 ]);
 
-/** A whole number up to 2^53. Longer ones, and those that end too soon, are unusual. */
+/** A whole number up to 2^53. Longer and truncated ones are unusual. */
 function readVarint(): number {
   let byte = source[at]!;
   at += 1;
@@ -201,7 +201,7 @@ function readUint32(): number {
   return value;
 }
 
-/** Negative ones have ten bytes, and are the library's. */
+/** Negative ones have ten bytes, and the library handles them. */
 function readInt32(): number {
   const value = readVarint();
   if (value > 0x7fff_ffff) throw unusual;
@@ -218,7 +218,7 @@ function readFixed64(): bigint {
   return source.readBigUInt64LE(at - 8);
 }
 
-/** Where the bytes end whose length comes next. */
+/** Reads a length and returns the end of its bytes. */
 function readEnd(): number {
   const length = readVarint();
   const end = at + length;

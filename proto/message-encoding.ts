@@ -1,7 +1,6 @@
 /**
- * A message to bytes, straight from what an actor writes: byte for byte what the library's `toBinary` gives for the
- * complete message (a test compares them for every body of a frame), in a third of the time. What a schema asks for is
- * looked up once.
+ * Encodes a message directly from an actor's object: the bytes equal those of the library's `toBinary` for the complete message
+ * (a test compares them for every body of a frame), in a third of the time. The requirements of a schema are looked up once.
  *
  * Only for this repository's own schemas (proto3, no maps, no optional scalars); for anything else, and for messages with
  * unknown fields, it asks the library. Numbers that their fields cannot hold throw RangeError.
@@ -21,10 +20,10 @@ interface FieldPlan {
   readonly put: Put;
 }
 
-/** undefined: the library's business. */
+/** undefined: the library handles it. */
 const plans = new Map<DescMessage, readonly FieldPlan[] | undefined>();
 
-/** Where messages are put together. Grows to the longest ever written, and is never given away. */
+/** The buffer for encoding. It grows to the longest message so far, and never leaves this file. */
 let scratch = Buffer.allocUnsafe(64 * 1024);
 let at = 0;
 
@@ -33,7 +32,7 @@ export function encodeMessage(schema: DescMessage, init: unknown): Uint8Array {
   return Uint8Array.prototype.slice.call(encodedBriefly(schema, init));
 }
 
-/** The same, to be copied at once: the next encoding writes over it. */
+/** The same, but the caller must copy it at once: the next encoding overwrites it. */
 export function encodedBriefly(schema: DescMessage, init: unknown): Uint8Array {
   if (planOf(schema) === undefined || hasUnknown(init as Values)) return byLibrary(schema, init);
   at = 0;
@@ -65,7 +64,7 @@ function writeFields(schema: DescMessage, values: Values): void {
 
 function planOf(schema: DescMessage): readonly FieldPlan[] | undefined {
   if (plans.has(schema)) return plans.get(schema);
-  // A schema that holds itself finds this, and is the library's.
+  // A recursive schema finds this, and the library handles it.
   plans.set(schema, undefined);
   const fields = [...schema.fields].sort((a, b) => a.number - b.number).map(fieldPlan);
   const plan = isOurs(schema) && fields.every((field) => field !== undefined) ? fields : undefined;
@@ -123,7 +122,7 @@ function listPut(field: DescField & { fieldKind: 'list' }): Pick<FieldPlan, 'isD
     const tag = number * 8 + lengthDelimited;
     return each(tagged(tag, scalar.write));
   }
-  // Numbers stand packed behind one length.
+  // Numbers are packed after one length.
   const tag = number * 8 + lengthDelimited;
   return {
     isDefault: (list) => (list as unknown[]).length === 0,
@@ -146,7 +145,7 @@ function nestedPut(number: number, schema: DescMessage): Put | undefined {
   };
 }
 
-/** What `write` writes, behind its length: one byte is kept free for it, as long as that is enough. */
+/** The output of `write`, after its length: it reserves one byte for the length, if that is enough. */
 function delimited(write: () => void): void {
   reserve(1);
   const begin = at;
@@ -165,7 +164,7 @@ function delimited(write: () => void): void {
   at += length;
 }
 
-/** Writes a value behind its tag. */
+/** Writes a value after its tag. */
 function tagged(tag: number, write: Put): Put {
   return (value) => {
     writeVarint(tag);
@@ -276,7 +275,7 @@ function writeText(value: unknown): void {
 }
 
 function writeBytes(value: unknown): void {
-  // The library takes lists of numbers, too.
+  // The library accepts lists of numbers, too.
   const bytes = value instanceof Uint8Array ? value : Uint8Array.from(value as number[]);
   writeVarint(bytes.length);
   reserve(bytes.length);

@@ -1,6 +1,6 @@
 /**
- * The registry of reason codes: for each, the receipt state it comes with, what it says, and whether the same call can
- * help if repeated. docs/reason-codes.md is made from it.
+ * The registry of reason codes: for each, its receipt state, its text, and whether repeating the call can
+ * help. docs/reason-codes.md is generated from it.
  */
 import { ReceiptState } from './gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
@@ -8,7 +8,7 @@ export interface ReasonEntry {
   /** The receipt's state. For codes that report the session's state, its usual one. */
   readonly state: ReceiptState;
   readonly text: string;
-  /** What a caller can do: resume the session and repeat the call, correct the call, begin a new session, or nothing. */
+  /** The caller's remedy: resume the session and repeat the call, correct the call, begin a new session, or nothing. */
   readonly helps: 'nothingToDo' | 'resume' | 'correctedCall' | 'newSession' | 'never';
 }
 

@@ -1,6 +1,6 @@
 /**
- * A call whose request does not decode is still a call that can be refused by its id. What is around the request was written
- * by the gateway and is whole; only then is there anything to answer.
+ * A call whose request does not decode can still be refused by its id. Its gateway wrote the bytes around the request, and they
+ * are intact; only then can the coordinator answer.
  */
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { CallSchema } from './gen/signmesh/wire/v1/cluster_pb.ts';
@@ -10,7 +10,7 @@ const callField = FrameSchema.field.call.number;
 const callIdField = CallSchema.field.callId.number;
 
 /**
- * The bytes of the same frame, with a call that has its id alone. undefined: the frame is not one call, or is broken
+ * The bytes of the same frame, with a call that only has its id. undefined: the frame is not one call, or is broken
  * outside of its request.
  */
 export function withoutRequest(frame: Uint8Array): Uint8Array | undefined {
@@ -36,7 +36,7 @@ export function withoutRequest(frame: Uint8Array): Uint8Array | undefined {
   }
 }
 
-/** Throws when the call's own fields do not follow each other to its end, or none of them is the id. */
+/** Throws if the call's own fields do not fill it exactly, or none of them is the id. */
 function callIdOf(call: Uint8Array): bigint {
   const reader = new BinaryReader(call);
   let callId: bigint | undefined;

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { clustersMax, defaultThreshold, defaultTotalNodes } from './limits.ts';
 
-/** Among so many nodes a key is shared, and so many of them sign. */
+/** The number of nodes that share a key, and the number that sign. */
 export interface Sharing {
   readonly threshold: number;
   readonly totalNodes: number;
@@ -15,23 +15,23 @@ export interface Roster {
   readonly clusterId: string;
   /** Its number among the clusters that share a Redis; absent: 1. */
   readonly number?: number;
-  /** The id of cluster 1, where that is another. All clusters of an installation share its Redis. */
+  /** The id of cluster 1, if that is another. All clusters of an installation share its Redis. */
   readonly installation?: string;
-  /** Of a key that asks for neither; absent: 3 of 5. */
+  /** The default sharing of a key; absent: 3 of 5. */
   readonly sharing?: Sharing;
-  /** Ascending by id, ids 1..n without holes. Ed25519 public keys, 32 bytes. */
+  /** Ascending by id, ids 1..n without gaps. Ed25519 public keys, 32 bytes. */
   readonly nodes: readonly { readonly id: number; readonly publicKey: Uint8Array }[];
   readonly coordinator: Uint8Array;
   /** All gateways of a cluster share one identity. */
   readonly gateway: Uint8Array;
 }
 
-/** How a key is shared that asks for no threshold and no number of nodes, in a cluster of so many nodes. */
+/** The sharing of a key that requests no threshold and no number of nodes, in a cluster with this many nodes. */
 export function defaultSharing(nodes: number): Sharing {
   return { threshold: Math.min(defaultThreshold, nodes), totalNodes: Math.min(defaultTotalNodes, nodes) };
 }
 
-/** A roster is pinned, and never changes: every DKG session asks for its digest many times. */
+/** A roster is pinned, and never changes: every DKG session uses its digest many times. */
 const digests = new WeakMap<Roster, Uint8Array>();
 
 /** 32 bytes over the cluster id, which no two clusters share, and every public key, in order. Bound into what nodes sign and seal. Read-only. */
@@ -55,7 +55,7 @@ function digestOf(roster: Roster): Uint8Array {
   return hash.digest();
 }
 
-/** What a cluster was set up for; stands in cluster.json beside the roster. */
+/** The environments of clusters; cluster.json stores one with the roster. */
 export const clusterEnvironments = ['sandbox', 'production'] as const;
 export type ClusterEnvironment = (typeof clusterEnvironments)[number];
 
@@ -121,7 +121,7 @@ function parseDocument(text: string): Record<string, unknown> {
     const json: unknown = JSON.parse(text);
     if (typeof json === 'object' && json !== null) return json as Record<string, unknown>;
   } catch {
-    // Said below, as for any other text.
+    // Reported below, as for any other text.
   }
   return fail('the document');
 }

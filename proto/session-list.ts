@@ -1,4 +1,4 @@
-/** The list of sessions, as gateways ask for it and coordinators keep it: newest first. */
+/** The list of sessions, as gateways request it and coordinators store it: newest first. */
 import type { ReceiptState } from './gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
 export interface SessionPageQuery {
@@ -8,11 +8,11 @@ export interface SessionPageQuery {
   readonly states: readonly ReceiptState[];
   /** 1 to `sessionsPageMax` (limits.ts). */
   readonly limit: number;
-  /** The place after which it begins; undefined: the newest comes first. */
+  /** The position after which it begins; undefined: at the newest. */
   readonly after: SessionPlace | undefined;
 }
 
-/** Of a session in the list: when it began, milliseconds since the Unix epoch. */
+/** The position of a session in the list: its start, milliseconds since the Unix epoch. */
 export interface SessionPlace {
   readonly atMs: number;
   readonly id: string;

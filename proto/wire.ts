@@ -1,7 +1,7 @@
 /**
  * The codec of the internal wire: frames and handshake steps to bytes and back.
  *
- * One WebSocket message carries one or more frames, each behind its length as a varint (protobuf's delimited form), so
+ * One WebSocket message carries one or more frames, each after its length as a varint (protobuf's delimited form), so
  * that a burst costs one system call. Bytes from a peer are data: bytes that do not decode throw WireError, and nothing else throws.
  */
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
@@ -21,13 +21,13 @@ export class WireError extends Error {
   override readonly name = 'WireError';
 }
 
-/** A body as it comes off the wire. */
+/** A body as received from the wire. */
 export type WireBody = Exclude<Frame['body'], { case: undefined }>;
 export type WireCase = WireBody['case'];
 /** A body as an actor writes it: nested messages as plain objects. */
 export type WireBodyInit = Extract<NonNullable<MessageInitShape<typeof FrameSchema>['body']>, { case: WireCase }>;
 
-/** The request of a call, as it comes off the wire. Its case names what is asked for. */
+/** The request of a call, as received from the wire. Its case names the method. */
 export type CallRequest = Exclude<Call['request'], { case: undefined }>;
 export type CallCase = CallRequest['case'];
 
@@ -38,7 +38,7 @@ export function beginsSession(asked: CallCase): boolean {
   return beginning.has(asked);
 }
 
-/** The answer to a call that has a response: it has the case of the request. */
+/** The answer to a call that has a response: its case is the request's. */
 export type CallResponse = Exclude<CallReply['outcome'], { case: undefined | 'error' }>;
 
 type Requests = { [R in CallRequest as R['case']]: R['value'] };
@@ -55,7 +55,7 @@ export interface WireMessage {
   readonly body: WireBodyInit | WireBody;
 }
 
-/** A message that came off the wire: its body is complete. */
+/** A received message: its body is complete. */
 export interface ReceivedWireMessage extends WireMessage {
   readonly body: WireBody;
 }
@@ -67,14 +67,14 @@ export interface WireEnvelope<M extends WireMessage = WireMessage> {
   readonly trace: { readonly correlationId: string; readonly traceparent: string; readonly deadlineMs: number };
 }
 
-/** One frame behind its length. Throws on numbers that their fields cannot hold. */
+/** One frame after its length. Throws on numbers that their fields cannot hold. */
 export function encodeFrame(envelope: WireEnvelope): Uint8Array {
   return writeFrame(envelope);
 }
 
 /**
- * All frames of one WebSocket message, without fields that this version does not know. A call whose request alone does not
- * decode comes without a request, so that it can be refused and nothing else. Throws WireError on anything else, also on a
+ * All frames of one WebSocket message, without fields that this version does not know. A call of which only the request does not
+ * decode is returned without a request, so that it can only be refused. Throws WireError on anything else, also on a
  * frame without a body.
  */
 export function decodeFrames(bytes: Uint8Array): WireEnvelope<ReceivedWireMessage>[] {
