@@ -1,4 +1,4 @@
-/** How API faults answer, in every world: which requests they touch, and what a refusal says. */
+/** The answers of API faults, in every world: the affected requests, and the content of a refusal. */
 import type { DoorVerdict } from './vocabulary/engine-contract.ts';
 
 const always = /^\/v1\/(sandbox\/|health$)/;
@@ -20,7 +20,7 @@ const codes: Readonly<Record<number, string>> = {
   504: 'provider_unavailable',
 };
 
-/** A refusal over HTTP, as the service writes its errors. */
+/** A refusal over HTTP, in the form of the service's errors. */
 export function refusalOf({ status = 503, retryAfterS }: DoorVerdict, requestId: string) {
   const code = codes[status] ?? (status >= 500 ? 'internal_error' : 'invalid_request');
   const body = JSON.stringify({
@@ -35,7 +35,7 @@ export function refusalOf({ status = 503, retryAfterS }: DoorVerdict, requestId:
   return { status, headers, body };
 }
 
-/** The status of gRPC that goes with one of HTTP, as the service pairs them (docs/http-and-grpc.md). */
+/** The gRPC status for an HTTP status, as the service maps them (docs/http-and-grpc.md). */
 const grpcStatuses: Readonly<Record<number, number>> = {
   400: 3,
   401: 16,

@@ -1,21 +1,21 @@
 /**
- * The names of processes where there are several clusters: those of cluster 2 begin with "cluster/2/". Those of cluster 1 have
- * no such beginning, as where there is one; "cluster/1/" means the same. Gateways, workers and Redis belong to no cluster.
+ * The names of processes with several clusters: those of cluster 2 begin with "cluster/2/". Those of cluster 1 have
+ * no prefix, as with a single cluster; "cluster/1/" means the same. Gateways, workers and Redis belong to no cluster.
  */
 
 import type { Fault } from './vocabulary/fault.ts';
 import { FaultError } from './vocabulary/options.ts';
 
 const ofCluster = /^cluster\/([1-9]\d{0,2})\/(.+)$/;
-/** Known in every cluster by the same name. */
+/** Processes with the same name in every cluster. */
 const shared: ReadonlySet<string> = new Set(['gateway', 'worker', 'redis', 'receiver']);
 
-/** The full name of what a cluster calls `name`. */
+/** The full name of a cluster's `name`. */
 export function processIn(cluster: number, name: string): string {
   return cluster === 1 || shared.has(name) || name.startsWith('gateway/') ? name : `cluster/${cluster}/${name}`;
 }
 
-/** A full name apart. */
+/** Splits a full name. */
 export function splitName(name: string): { readonly cluster: number; readonly name: string } {
   const found = ofCluster.exec(name);
   return found === null ? { cluster: 1, name } : { cluster: Number(found[1]), name: found[2]! };
@@ -26,13 +26,13 @@ export function isNode(name: string): boolean {
   return splitName(name).name.startsWith('node/');
 }
 
-/** A fault with the names that its own cluster has for its processes. */
+/** A fault with its own cluster's names of the processes. */
 export interface ClusterFault {
   readonly cluster: number;
   readonly fault: Fault;
 }
 
-/** Throws FaultError where the targets are in several clusters, or in none of the `clusters` that there are. */
+/** Throws FaultError if the targets are in several clusters, or outside of the existing `clusters`. */
 export function ofOneCluster(fault: Fault, clusters: number): ClusterFault {
   const found = new Set<number>();
   const own = withNames(fault, (full) => {
@@ -51,7 +51,7 @@ export function ofOneCluster(fault: Fault, clusters: number): ClusterFault {
   return { cluster, fault: own };
 }
 
-/** As a person writes it: the link of a gateway to this cluster is `cluster/2/gateway`. */
+/** In the form for users: the link of a gateway to this cluster is `cluster/2/gateway`. */
 export function asSeen(cluster: number, fault: Fault): Fault {
   return cluster === 1 ? fault : withNames(fault, (name) => `cluster/${cluster}/${name}`);
 }

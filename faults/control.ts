@@ -1,5 +1,5 @@
 /**
- * What a sandbox's gateway asks of the process supervisor, and its answers: the sandbox API in process
+ * The requests of a sandbox's gateway to the process supervisor, and its answers: the sandbox API in process
  * terms. `signmesh up` answers it over the channel of its gateway. JSON values; times in milliseconds since the Unix epoch.
  */
 
@@ -17,9 +17,9 @@ export interface NodeStatus {
   /** Nodes: whether its link to the coordinator is up. */
   readonly linked: boolean | null;
   readonly clockOffsetMs: number;
-  /** Of the whole process; null: it is down, or the system does not say. */
+  /** Memory of the whole process; null: it is down, or the system does not report it. */
   readonly residentBytes: number | null;
-  /** All that runs in this process: nodes may share one. */
+  /** All names in this operating system process: nodes may share one. */
   readonly together: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export interface SnapshotStatus {
 /** One frame of a session, as the fault injector saw it pass. */
 export type TranscriptFrame = Extract<RunEvent, { kind: 'frame' }>;
 
-/** Method, what it takes, what it gives. */
+/** Each method with its arguments and result. */
 export interface ControlMethods {
   'faults.create': {
     readonly takes: { readonly fault: Fault; readonly expiresInMs: number };
@@ -48,13 +48,13 @@ export interface ControlMethods {
     readonly takes: Record<string, never>;
     readonly gives: { readonly processes: readonly NodeStatus[] };
   };
-  /** `restart`: also brings up what is down. Answered when it is done; of a start, when the process is ready. */
+  /** `restart`: also starts stopped processes. Answered when done; for a start, when the process is ready. */
   'processes.act': {
     readonly takes: {
       readonly process: string;
       readonly action: 'crash' | 'restart' | 'pause' | 'resume';
       readonly loseState?: boolean;
-      /** Of a crash; null: it stays down. */
+      /** For a crash; null: it stays down. */
       readonly restartAfterMs?: number | null;
     };
     readonly gives: { readonly process: NodeStatus };
@@ -63,7 +63,7 @@ export interface ControlMethods {
     readonly takes: { readonly tenant: string; readonly session: string; readonly limit: number };
     readonly gives: { readonly frames: readonly TranscriptFrame[]; readonly truncated: boolean };
   };
-  /** What the fault injector saw since a position of its recording. */
+  /** The fault injector's recording from a position on. */
   'recording.read': {
     readonly takes: { readonly after: number; readonly limit: number };
     readonly gives: {
@@ -73,7 +73,7 @@ export interface ControlMethods {
       readonly beganMs: number;
     };
   };
-  /** How a webhook receiver of the scenario's own shall behave now; null: well. */
+  /** The behaviour that the scenario's own webhook receiver must show now; null: it behaves well. */
   'receiver.get': {
     readonly takes: Record<string, never>;
     readonly gives: { readonly behaviour: ReceiverBehaviour | null };
@@ -82,7 +82,7 @@ export interface ControlMethods {
     readonly takes: Record<string, never>;
     readonly gives: { readonly offsetMs: number; readonly nowMs: number };
   };
-  /** Every process's clock goes forward. */
+  /** Advances every process's clock. */
   'clock.advance': {
     readonly takes: { readonly byMs: number };
     readonly gives: { readonly offsetMs: number; readonly nowMs: number };
@@ -103,7 +103,7 @@ export interface ControlMethods {
     readonly takes: { readonly id: string };
     readonly gives: { readonly snapshot: SnapshotStatus };
   };
-  /** As after the first start: no faults, no data but access tokens, the clock right. */
+  /** As after the first start: no faults, no data except access tokens, correct clocks. */
   reset: { readonly takes: Record<string, never>; readonly gives: { readonly tookMs: number } };
 }
 
@@ -112,19 +112,19 @@ export type ControlMethod = keyof ControlMethods;
 export type ControlTakes<M extends ControlMethod> = ControlMethods[M]['takes'];
 export type ControlGives<M extends ControlMethod> = ControlMethods[M]['gives'];
 
-/** Why a request was not followed. `invalid` names the field. */
+/** The reason why a request failed. `invalid` names the field. */
 export interface ControlFault {
   readonly code: 'invalid' | 'not_found' | 'conflict' | 'unavailable' | 'unsupported';
   readonly message: string;
   readonly field?: string;
 }
 
-/** The port of the caller. */
+/** The caller's port. */
 export interface SandboxControl {
   ask<M extends ControlMethod>(method: M, takes: ControlTakes<M>): Promise<ControlGives<M>>;
 }
 
-/** What `ask` rejects with. */
+/** The error with which `ask` rejects. */
 export class ControlError extends Error {
   override readonly name = 'ControlError';
   readonly fault: ControlFault;
@@ -134,7 +134,7 @@ export class ControlError extends Error {
   }
 }
 
-/** One request and its answer on the channel between a child process and the one that runs it. */
+/** One request and its answer on the channel between a child process and its parent. */
 export interface ControlRequest {
   readonly kind: 'control';
   readonly id: number;

@@ -1,4 +1,4 @@
-/** Faults in words, for reports: "node/2 crashes before its 3rd partial_reply; back after 100 ms". */
+/** Describes faults in text, for reports: "node/2 crashes before its 3rd partial_reply; back after 100 ms". */
 
 import { restartAfterMsDefault } from './engine/trigger-orders.ts';
 import type { ProcessName } from './vocabulary/engine-contract.ts';
@@ -223,7 +223,7 @@ function when(fault: Fault): string {
   return words.length === 0 ? '' : ` ${words.join(', ')}`;
 }
 
-/** As the engine has it: an nth frame alone, unless the fault says how many or how long. */
+/** The engine's rule: only the nth frame, unless the fault sets a count or a duration. */
 function isOnce({ count, for_ms }: Fault): boolean {
   return count === 1 || (count === undefined && for_ms === undefined);
 }

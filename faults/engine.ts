@@ -1,8 +1,8 @@
 /**
- * The fault engine, as both worlds use it (engine-contract.ts): frames and writes in, verdicts and orders out.
+ * The fault engine, for both worlds (engine-contract.ts): frames and writes in, verdicts and orders out.
  *
- * Deterministic: what it draws comes from its stream, in the order of its calls. Every frame is accounted for once: it
- * arrives, is lost, or is held and then delivered, unless its link came up anew in between.
+ * Deterministic: it draws from its stream, in the order of its calls. Every frame is accounted for once: it
+ * arrives, is lost, or is held and then delivered, unless its link reconnected meanwhile.
  *
  * `node/*` means every node. A crash or another process fault that a point triggers hits only the node whose frame
  * triggered it. A partition of one direction stops heartbeats too; frames of the other direction pass until the link
@@ -39,7 +39,7 @@ export { type FaultEngineOptions, FaultError } from './vocabulary/options.ts';
 
 const none: readonly never[] = [];
 
-/** An engine with nothing armed. Orders are to be performed in the order in which they are given. */
+/** An engine with nothing armed. The caller must perform orders in their order. */
 export function faultEngine(options: FaultEngineOptions): FaultEngine {
   return new Engine(options);
 }
@@ -89,7 +89,7 @@ class Engine implements FaultEngine {
   clear(nowMs: number): readonly Order[] {
     const orders = this.#due(nowMs);
     const { live } = this.#active;
-    // Held frames are delivered, not handed to another fault.
+    // Held frames are delivered, not passed to another fault.
     const held = live.flatMap((armed) => armed.held).sort((a, b) => a.number - b.number);
     for (const armed of live) armed.held = [];
     for (const armed of live) orders.push(...this.#lifecycle.end(armed, nowMs));
@@ -116,7 +116,7 @@ class Engine implements FaultEngine {
   }
 
   frame(frame: FrameInTransit, nowMs: number): FrameVerdict {
-    // Only `wake` ends what is due: frames that were held until then go first.
+    // Only `wake` ends due faults: frames held until then go first.
     this.#latestMs = nowMs;
     const orders = this.#takePending();
     this.#byzantine.note(frame);
@@ -257,7 +257,7 @@ class Engine implements FaultEngine {
     return true;
   }
 
-  /** Frames are remembered only while a byzantine fault is armed. */
+  /** Records frames only while a byzantine fault is armed. */
   #remember(): void {
     this.#byzantine.remember(this.#active.live.some(({ fault }) => isLie(fault)));
   }

@@ -1,6 +1,6 @@
 /**
- * A frame in public words, for reports: what it asks or says. Nonces, shares, boxes, partials, tokens, witnesses and
- * messages to sign are never in it, nor are texts of processes' own beyond codes.
+ * Describes a frame in public text, for reports. The text never contains nonces, shares, boxes, partials, tokens, witnesses and
+ * messages to sign, nor a process's own texts except codes.
  */
 import { type Call, CallErrorCode, type CallReply } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
@@ -140,7 +140,7 @@ function replyWords({ outcome }: CallReply): string {
   return reason !== undefined && Object.hasOwn(reasonCodes, reason) ? `answer ${reason}` : 'answer';
 }
 
-/** Codes are words of the protocol; anything else that stands in their place is not repeated. */
+/** Codes are terms of the protocol; the text repeats nothing else. */
 function code(text: string): string {
   return /^[A-Z_]{1,40}$/.test(text) ? text : 'of no known code';
 }
@@ -154,7 +154,7 @@ function nodeWords(ids: readonly number[]): string {
   return `${ids.length === 1 ? 'node' : 'nodes'} ${ids.join(', ')}`;
 }
 
-/** Bodies that did not come off a wire may lack their empty lists. */
+/** Bodies that were not decoded may lack their empty lists. */
 function listed<T>(list: readonly T[] | undefined): readonly T[] {
   return list ?? [];
 }

@@ -1,4 +1,4 @@
-/** RunEvents as JSON, as the sandbox API gives them and its clients read them: names and words in snake_case. */
+/** RunEvents as JSON, in the format of the sandbox API and its clients: names and terms in snake_case. */
 import type { RunEvent } from './recording.ts';
 
 type InSnakeCase<E extends RunEvent> = E extends { readonly arrivesMs: infer A }
@@ -23,7 +23,7 @@ export function runEventJson(event: RunEvent): RunEventJson {
   return { ...rest, what, at_ms: atMs };
 }
 
-/** The event that `runEventJson` was given. */
+/** The inverse of `runEventJson`. */
 export function runEventOf(json: RunEventJson): RunEvent {
   const { at_ms: atMs, ...rest } = json;
   if (rest.kind === 'frame') {

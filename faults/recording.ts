@@ -6,7 +6,7 @@ import type { FaultKind } from './vocabulary/fault.ts';
 import type { Point } from './vocabulary/trigger-points.ts';
 
 export type RunEvent =
-  /** A frame left its sender. `arrivesMs`: when it arrives, once a copy; empty: never. `faults`: ids of those that touched it. */
+  /** A frame left its sender. `arrivesMs`: its arrivals, one per copy; empty: none. `faults`: ids of those that touched it. */
   | {
       readonly kind: 'frame';
       readonly atMs: number;
@@ -19,7 +19,7 @@ export type RunEvent =
       readonly session: string;
       readonly attempt: number;
       readonly bytes: number;
-      /** In words, public: what it asks or says. */
+      /** A public description of its content. */
       readonly text: string;
       readonly faults: readonly string[];
     }
@@ -32,7 +32,7 @@ export type RunEvent =
       readonly level: 'debug' | 'info' | 'warn' | 'error';
       readonly fields: Readonly<Record<string, string | number | boolean | readonly number[] | readonly string[]>>;
     }
-  /** An actor's state changed: what may be shown of it. */
+  /** An actor's state changed: the public part of it. */
   | {
       readonly kind: 'state';
       readonly atMs: number;

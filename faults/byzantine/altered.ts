@@ -1,17 +1,17 @@
 /**
- * A message with one field altered: to a value that is out of its range, or that contradicts the rest. A signature or MAC over
- * the field stays as it was.
+ * A message with one field altered: to a value out of its range, or contradicting the rest. A signature or MAC over
+ * the field does not change.
  */
 import type { WireBody, WireEnvelope } from '../../proto/wire.ts';
 import type { Alteration, AlterationKind } from '../vocabulary/fault.ts';
 
-/** What `huge` adds to a text, in characters, or to bytes: more than any limit of a field (proto/limits.ts). */
+/** The length that `huge` adds to a text, in characters, or to bytes: above every limit of a field (proto/limits.ts). */
 const hugeChars = 2_000;
 const hugeBytes = 70_000;
 /** More than any count or id. */
 const hugeNumber = 1_000_000;
 
-/** `tenant`, `session` and `attempt` are those of the frame. Undefined: the frame has no such field, or it is so already. */
+/** `tenant`, `session` and `attempt` are those of the frame. Undefined: no such field, or it already has that value. */
 export function alteredFrame(envelope: WireEnvelope, { field, change }: Alteration): WireEnvelope | undefined {
   const { body, ...about } = envelope.message;
   if (field in about) {
@@ -22,7 +22,7 @@ export function alteredFrame(envelope: WireEnvelope, { field, change }: Alterati
   return value && { ...envelope, message: { ...about, body: { ...body, value } as WireBody } };
 }
 
-/** A copy with the field altered; undefined: there is no such field, or it is so already. */
+/** A copy with the field altered; undefined: no such field exists, or it already has that value. */
 export function altered<M extends object>(message: M, { field, change }: Alteration): M | undefined {
   return within(message, field.split('.').map(camelCase), change) as M | undefined;
 }
@@ -87,7 +87,7 @@ function bytesInstead(value: Uint8Array, change: AlterationKind): Uint8Array | u
   if (change === 'longer') return Uint8Array.of(...value, 1);
   if (change === 'huge') return new Uint8Array(value.length + hugeBytes);
   if (change !== 'other' || value.length === 0) return undefined;
-  // A copy: a buffer's own slice would change the true frame too.
+  // A copy: a buffer's own slice would change the original frame too.
   const copy = Uint8Array.from(value);
   copy[copy.length - 1]! ^= 1;
   return copy;

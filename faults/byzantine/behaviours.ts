@@ -1,25 +1,25 @@
 /**
  * Byzantine behaviours: they replace frames that leave a faulty process. The process itself is honest.
  *
- * A byzantine node signs with its own identity, so that its signature proves who lied.
+ * A byzantine node signs with its own identity, so that its signature proves its fault.
  *
- * | kind | the lie | what it leads to |
+ * | kind | false content | result |
  * |---|---|---|
- * | bad_partial | a random scalar for its partial | the node is named and excluded; the signature is made without it |
+ * | bad_partial | a random scalar for its partial | the node is named and excluded; the signature completes without it |
  * | bad_share | random shares, zero, boxes that do not open; signed | DEALER_MISBEHAVED, the dealer |
  * | bad_commitment | another last commitment, one too few or too many, an identity, no point; signed | DEALER_MISBEHAVED, the dealer |
  * | bad_proof | another response in its proof of possession, signed | DEALER_MISBEHAVED, the dealer |
- * | equivocate | another opening when asked again; that other one in the transcript that it signs at the end | DEALER_MISBEHAVED, the dealer |
- * | withhold | nothing | another node takes its place, or NODES_UNAVAILABLE; no node is blamed |
- * | stale_replay | an earlier frame of another attempt or session, as it was, before the true one | nothing: it is ignored |
+ * | equivocate | another opening at the next request; the signed final transcript contains that one | DEALER_MISBEHAVED, the dealer |
+ * | withhold | nothing | another node replaces it, or NODES_UNAVAILABLE; no node is blamed |
+ * | stale_replay | an earlier frame of another attempt or session, unchanged, before the true one | nothing: receivers ignore it |
  * | false_report | a complaint about an honest dealer, or another key in its result, signed | DEALER_MISBEHAVED, the reporter |
- * | false_refusal | a refusal in place of its answer | another signer takes its place; a DKG stops, and can be resumed |
- * | early_confirm | that its key is final, before its answer | nothing: a confirmation counts when it was asked for |
- * | bad_nonces | nonce commitments that are no points, the identity, or one of them many times | the batch is not used, and the node is named |
- * | altered_answer | one field of its answer is another; it is not signed anew | the answer is ignored or refused, or the node is named |
+ * | false_refusal | a refusal in place of its answer | another signer replaces it; a DKG stops, and can be resumed |
+ * | early_confirm | that its key is final, before its answer | nothing: only a requested confirmation counts |
+ * | bad_nonces | nonce commitments that are no points, the identity, or one of them many times | the coordinator discards the batch, and the node is named |
+ * | altered_answer | one altered field in its answer, without a new signature | the answer is ignored or refused, or the node is named |
  *
- * A malicious coordinator (coordinator.ts) is never named: nodes refuse what it asks, or its own process finds that the
- * answers do not fit, and may then blame the node to which it lied.
+ * No one names a malicious coordinator (coordinator.ts): nodes refuse its requests, or its own process finds that the
+ * answers do not fit, and may then blame the deceived node.
  *
  * A coordinator that restarts in the middle of an attempt does not know what it relayed before: it may then stop the
  * attempt with TRANSCRIPT_MISMATCH and blame no node.
@@ -56,7 +56,7 @@ export class ByzantineBehaviours {
     this.#options = options;
   }
 
-  /** `on`: a byzantine fault is armed. Without one, nothing is remembered. */
+  /** `on`: a byzantine fault is armed. Without one, it records nothing. */
   remember(on: boolean): void {
     if (!on) this.#memory = undefined;
     else this.#memory ??= new Memory(rosterDigest(this.#options.roster));
@@ -76,7 +76,7 @@ export class ByzantineBehaviours {
         return saidInstead(undefined);
       case 'stale_replay': {
         const stale = memory.earlier(frame);
-        // A frame of its own: the one that it repeats may still be held.
+        // A separate frame: a fault may still hold the repeated one.
         return stale && saidBefore({ ...stale }, envelope);
       }
       case 'altered_answer': {
@@ -134,7 +134,7 @@ export class ByzantineBehaviours {
   }
 }
 
-/** The false message, signed by the dealer or recipient itself. */
+/** The false message, with the dealer's or recipient's own signature. */
 function signedLie(fault: SignedLie, dealer: Dealer, body: WireBody): WireBody | undefined {
   const { attempt, nodeId } = dealer;
   switch (fault.fault) {

@@ -1,8 +1,8 @@
 /**
  * A malicious coordinator: replaces the requests that its process sends to nodes. The process itself stays honest and sees
- * the answers, as with a man in the middle of all links.
+ * the answers, like with a man in the middle of all links.
  *
- * It has no node's identity: a node's signature does not cover what it changes in that node's message.
+ * It has no node's identity: a node's signature does not cover its changes to that node's message.
  */
 import type { RandomBytes } from '../../crypto/bytes.ts';
 import { type Curve, groupOf } from '../../crypto/group.ts';
@@ -17,12 +17,12 @@ import { alteredFrame } from './altered.ts';
 import type { AttemptMemory } from './memory.ts';
 import { type Said, saidAfter, saidInstead, withBody } from './replacement.ts';
 
-/** The node that it asks, and the attempt. */
+/** The requested node, and the attempt. */
 export interface Asking {
   readonly nodeId: number;
-  /** Of the DKG that the frame belongs to, if it belongs to one. */
+  /** The DKG of the frame, if it belongs to one. */
   readonly attempt: AttemptMemory;
-  /** What this node was asked to sign in an earlier session, if it was. */
+  /** A request to this node to sign in an earlier session, if any. */
   readonly earlier: PartialRequest | undefined;
   readonly random: RandomBytes;
 }
@@ -64,15 +64,15 @@ function withRequest(value: PartialRequest): Request {
 
 /** Keeps the length, so that a digest stays a digest. */
 function otherMessage(request: PartialRequest): PartialRequest {
-  // A copy: a buffer's own slice would change the true request too.
+  // A copy: a buffer's own slice would change the original request too.
   const message = Uint8Array.from(request.message);
   message[0] = (message[0] ?? 0) ^ 0xff;
   return { ...request, message };
 }
 
 /**
- * Behind the true request: the same message, which was ordered, in another list of signers (FROST), so that the challenge
- * is another. Its tag is another, too: its answer is never taken for one of the attempt.
+ * After the original request: the same ordered message, in another list of signers (FROST), so that the challenge
+ * differs. Its tag differs, too: its answer never counts as one of the attempt.
  */
 function secondRequest(envelope: WireEnvelope, request: PartialRequest, asking: Asking): Said | undefined {
   if (request.nonceNumber === 0n) return undefined;
@@ -81,7 +81,7 @@ function secondRequest(envelope: WireEnvelope, request: PartialRequest, asking: 
   return saidAfter(envelope, withBody(envelope, withRequest(second)));
 }
 
-/** The message is another, too, unless only the witness is missing: a node without the check would sign it. */
+/** The message differs, too, unless only the witness is missing: a node without the check would sign it. */
 function falselyOrdered(
   how: FaultOf<'false_order'>['how'],
   request: PartialRequest,
@@ -104,8 +104,8 @@ function falselyOrdered(
 }
 
 /**
- * A request for mock ECDSA with the true request's order, behind it or in its place. The nonce is 1 and R the generator, so that a partial s gives the share
- * (s − m)/r by one subtraction and one division.
+ * A request for mock ECDSA with the original request's order, after or instead of it. The nonce is 1 and R the generator, so
+ * that a partial s gives the share (s − m)/r by one subtraction and one division.
  */
 function mockRequest(
   how: FaultOf<'other_scheme'>['how'],
@@ -123,7 +123,7 @@ function mockRequest(
     mockNonceInverse: Uint8Array.from(group.encodeScalar(1n)),
   };
   if (how === 'instead') return saidInstead(withBody(envelope, withRequest(mock)));
-  // Another tag: its answer is never taken for one of the attempt.
+  // Another tag: its answer never counts as one of the attempt.
   const behind = { ...mock, attemptTag: request.attemptTag ^ 1n };
   return saidAfter(envelope, withBody(envelope, withRequest(behind)));
 }
@@ -151,7 +151,7 @@ function otherSigners(
   }
 }
 
-/** Shares sealed to these keys could be read on the way. */
+/** Shares sealed to these keys could be read in transit. */
 function otherSealingKeys(
   how: FaultOf<'substitute_opening'>['how'],
   { recipients, ...rest }: DkgSeal,
@@ -179,7 +179,7 @@ function otherCommitments(
   return { case: 'dkgVerify', value: { ...rest, dealers: changed } };
 }
 
-/** Every dealer of the request as one whose shares a client supplies, with the coordinator's own polynomials. */
+/** Marks every dealer of the request as client-supplied, with the coordinator's own polynomials. */
 function suppliedDealers({ dealers }: DkgVerify, { nodeId, attempt, random }: Asking): WireBodyInit | undefined {
   const { terms } = attempt;
   if (terms === undefined || dealers.length === 0) return undefined;
@@ -204,7 +204,7 @@ function suppliedDealers({ dealers }: DkgVerify, { nodeId, attempt, random }: As
   return { case: 'dkgVerify', value: { dealers: openings, sealed: [], clientSupplied } };
 }
 
-/** Another group key in one of the results that are to be compared; where the nodes share no key, another transcript. */
+/** Another group key in one of the results to compare; if the nodes share no key, another transcript. */
 function otherResults({ results, ...rest }: DkgConfirm, { nodeId, attempt }: Asking): WireBody | undefined {
   const { terms } = attempt;
   const other = results.find((result) => result.nodeId !== nodeId);

@@ -1,4 +1,4 @@
-/** A byzantine dealer: false openings and sealed shares, signed as the dealer signs. */
+/** A byzantine dealer: false openings and sealed shares, with the dealer's signature. */
 import { concatBytes, type RandomBytes, takeRandom } from '../../crypto/bytes.ts';
 import {
   type DealerOpening,
@@ -32,7 +32,7 @@ export interface Dealer {
 /** The fault of an opening: its proof of possession, or its commitments as in `bad_commitment`. */
 export type OpeningLie = 'proof' | NonNullable<FaultOf<'bad_commitment'>['how']>;
 
-/** An opening with one thing changed, the same whenever it is asked for in this attempt. */
+/** An opening with one thing changed, the same for every request in this attempt. */
 export function falseOpening(dealer: Dealer, lie: OpeningLie, { opening, ...rest }: DkgOpened): WireBody | undefined {
   if (opening === undefined) return undefined;
   const shown = rememberedLie(dealer, lie, opening);
@@ -72,7 +72,7 @@ function otherCommitments(
     case 'malformed':
       return { commitments: [...fewer, commitments.at(-1)!.slice(1)] };
     case 'identity': {
-      // A proof for the secret zero: its response is its nonce. So only the check of the point itself can find it.
+      // A proof for the secret zero: its response is its nonce. So only the check of the point itself can detect it.
       const nonce = group.randomScalar(random);
       const possession = concatBytes(group.baseMultiply(nonce), group.encodeScalar(nonce));
       return { commitments: [identityOf(terms.curve), ...commitments.slice(1)], possession };
@@ -80,7 +80,7 @@ function otherCommitments(
   }
 }
 
-/** As a decoder without a check might take it: (0, 1) on edwards25519, and zeros where SEC 1 has one zero byte. */
+/** As an unchecked decoder might accept it: (0, 1) on edwards25519, and zeros where SEC 1 has one zero byte. */
 function identityOf(curve: Curve): Uint8Array {
   return curve === 'ed25519' ? Uint8Array.of(1, ...new Uint8Array(31)) : new Uint8Array(33);
 }
@@ -91,7 +91,7 @@ function otherProof({ terms, random }: Dealer, { possession }: DealerOpening): P
   return { possession: concatBytes(possession.subarray(0, group.pointBytes), response) };
 }
 
-/** Wrong boxes in place of the dealt ones, for some recipients or all. Undefined when none could be sealed. */
+/** Wrong boxes instead of the dealt ones, for some recipients or all. Undefined if none could be sealed. */
 export function wrongShares(
   dealer: Dealer,
   sealed: DkgSealed,
@@ -126,7 +126,7 @@ function wrongBox(
   try {
     return seal({ recipientPublicKey, plaintext, associatedData, random });
   } catch (error) {
-    // No share, right or wrong, can be sealed to this key.
+    // No share, valid or invalid, can be sealed to this key.
     if (error instanceof CryptoError) return undefined;
     throw error;
   }

@@ -1,7 +1,7 @@
 /**
  * The earlier frames that byzantine behaviours need: terms and openings of each DKG attempt, the curve of each partial
  * request, and what each node sent. Bounded, and recorded only while a byzantine fault is armed: arm one before the DKG
- * that it shall spoil.
+ * that it affects.
  */
 import type { DealerOpening, DkgTerms } from '../../crypto/dkg-transcripts.ts';
 import type { Curve } from '../../crypto/group.ts';
@@ -14,13 +14,13 @@ import type { WireBody, WireEnvelope } from '../../proto/wire.ts';
 import type { FrameInTransit, ProcessName } from '../vocabulary/engine-contract.ts';
 import type { Point } from '../vocabulary/trigger-points.ts';
 
-/** Frames that are remembered of one node at one point. */
+/** The most recorded frames of one node at one point. */
 const sentMax = 16;
 
 /** One attempt of one DKG session. */
 export interface AttemptMemory {
   terms: DkgTerms | undefined;
-  /** As relayed to others, once they are; before that as their dealers sent them. */
+  /** As relayed to others; before that as their dealers sent them. */
   readonly openings: Map<number, DealerOpening>;
   /** False openings by kind of lie and dealer: a dealer repeats the same one. */
   readonly falseOpenings: Map<string, DealerOpening>;
@@ -100,12 +100,12 @@ export class Memory {
     return fresh;
   }
 
-  /** The curve of a partial that this node was asked for. Undefined: the request came before recording began. */
+  /** The curve of a partial requested from this node. Undefined: the request came before recording began. */
   curveOf(peer: ProcessName, attemptTag: bigint): Curve | undefined {
     return this.#curves.get(`${peer} ${attemptTag}`);
   }
 
-  /** The latest frame that this node sent at this point in another attempt or session; for those of none, before. */
+  /** The latest frame that this node sent at this point in another attempt or session; without either, any earlier frame. */
   earlier({ peer, point, envelope }: FrameInTransit): WireEnvelope | undefined {
     const { tenant, session, attempt } = envelope.message;
     return this.#sent
@@ -119,7 +119,7 @@ export class Memory {
       );
   }
 
-  /** What this node was first asked to sign in an earlier session than the frame's. */
+  /** The first request to this node to sign in an earlier session than the frame's. */
   earlierRequest({ peer, envelope }: FrameInTransit): PartialRequest | undefined {
     return this.#requests.get(peer)?.findLast(({ session }) => session !== envelope.message.session)?.request;
   }

@@ -12,14 +12,14 @@ const ed25519SmallOrder = 'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7f
 /** No point of secp256k1 has the abscissa 5. */
 const secp256k1NoPoint = `02${'00'.repeat(31)}05`;
 
-/** The batch with bad nonces in it. Undefined: it has no nonce that can be made bad in this way. */
+/** The batch with bad nonces in it. Undefined: no nonce of it supports this fault. */
 export function badNonces(how: How, dealt: NoncesDealt, random: RandomBytes): WireBody | undefined {
   const { nonces, scheme } = dealt;
   const [first] = nonces;
   if (first === undefined) return undefined;
   const parts = how === 'duplicate' ? duplicates(first, nonces) : nonces.map((nonce) => spoilt(how, scheme, nonce));
   if (parts === undefined) return undefined;
-  // One bad nonce among good ones must be found too.
+  // The coordinator must also detect one bad nonce among good ones.
   const [chosen = 0] = random(1);
   const at = how === 'duplicate' ? -1 : chosen % nonces.length;
   const spoiled = nonces.map((nonce, index) => (at < 0 || index === at ? { ...nonce, ...parts[index]! } : nonce));

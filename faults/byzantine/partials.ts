@@ -7,8 +7,8 @@ import type { ProcessName } from '../vocabulary/engine-contract.ts';
 import type { Memory } from './memory.ts';
 
 /**
- * A random scalar in place of the node's partial; the same error at two nodes could cancel out in the sum. Undefined for a
- * refusal, which stays.
+ * A random scalar instead of the node's partial; the same error at two nodes could cancel out in the sum. Undefined for a
+ * refusal, which does not change.
  */
 export function wrongPartial(
   reply: PartialReply,

@@ -1,4 +1,4 @@
-/** A recipient that lies: about a dealer's share, about the key, or about the openings that it was shown. */
+/** A recipient that lies: about a dealer's share, about the key, or about the openings that it got. */
 import { finishDigest, finishTranscript, sessionContext } from '../../crypto/dkg-transcripts.ts';
 import { groupOf } from '../../crypto/group.ts';
 import { sign } from '../../crypto/identity.ts';
@@ -6,7 +6,7 @@ import type { DkgFinished, DkgVerdict, DkgVerified } from '../../proto/gen/signm
 import type { WireBody } from '../../proto/wire.ts';
 import { type Dealer, rememberedLie } from './dealing.ts';
 
-/** A complaint where there is a dealer to complain of; otherwise another key in the result. Undefined: neither is there. */
+/** A complaint if there is a dealer to blame; otherwise another key in the result. Undefined: neither exists. */
 export function falseReport(liar: Dealer, said: DkgVerified, about: number | undefined): WireBody | undefined {
   const others = said.verdicts.filter(({ dealer, verified }) => verified && dealer !== liar.nodeId);
   const dealer = about ?? Math.min(...others.map((verdict) => verdict.dealer));
@@ -18,20 +18,20 @@ export function falseReport(liar: Dealer, said: DkgVerified, about: number | und
   const { finished } = said;
   if (finished === undefined) return undefined;
   const { generator, add } = groupOf(liar.terms.curve);
-  // Where the nodes share no key, their results name none.
+  // If the nodes share no key, their results contain none.
   const publicKey = finished.publicKey.length === 0 ? generator : add(finished.publicKey, generator);
   const value = { ...said, finished: signedResult(liar, { ...finished, publicKey } as DkgFinished, []) };
   return { case: 'dkgVerified', value };
 }
 
-/** It cannot reveal the key that would open the box: an honest share would show. */
+/** It cannot reveal the key that opens the box, which would prove an honest share. */
 function complaint(verdict: DkgVerdict): DkgVerdict {
   const { dealer } = verdict;
   const message = `dealer ${dealer}: the share does not verify against its dealer’s commitments`;
   return { ...verdict, verified: false, code: 'SHARE_INVALID', message, revealedSealingKey: new Uint8Array(32) };
 }
 
-/** Its result over a transcript in which its own opening is the other one. Undefined before it has finished. */
+/** Its result over a transcript with its other opening. Undefined before it has finished. */
 export function equivocalResult(dealer: Dealer, said: DkgVerified): WireBody | undefined {
   const { finished } = said;
   const opening = dealer.attempt.openings.get(dealer.nodeId);
@@ -40,7 +40,7 @@ export function equivocalResult(dealer: Dealer, said: DkgVerified): WireBody | u
   return { case: 'dkgVerified', value: { ...said, finished: signedResult(dealer, finished, [other]) } };
 }
 
-/** `instead`: openings in place of those that were shown. */
+/** `instead`: openings instead of the received ones. */
 function signedResult(
   { terms, attempt, nodeId, secretKey }: Dealer,
   finished: DkgFinished,

@@ -17,7 +17,7 @@ export class ActiveFaults {
   #nextChangeMs = Number.POSITIVE_INFINITY;
   #named = 0;
 
-  /** Those that are not over. */
+  /** The faults that are not over. */
   get live(): readonly ArmedFault[] {
     return this.#live;
   }
@@ -50,7 +50,7 @@ export class ActiveFaults {
     return this.#live.find((one) => changesAt(one) === this.#nextChangeMs)!;
   }
 
-  /** The faults that apply to this frame. Called for every frame: one without faults costs two map reads. */
+  /** The faults that apply to this frame. Runs for every frame: one without faults costs two map reads. */
   applicableTo({ peer, direction, point }: FrameInTransit): readonly ArmedFault[] {
     let byPoint = this.#applicable.get(peer);
     if (byPoint === undefined) {

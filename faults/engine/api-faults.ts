@@ -1,6 +1,6 @@
 /**
- * Which requests a fault of the door touches. A route is a pattern of segments: `:name` and `*` stand for any one. What
- * steers the sandbox itself is no request of the API: it is not shown to the engine.
+ * The requests that an API fault touches. A route is a pattern of segments: `:name` and `*` match any one. Requests that
+ * control the sandbox itself are no requests of the API: the engine never gets them.
  */
 import type { DoorRequest, DoorVerdict } from '../vocabulary/engine-contract.ts';
 import type { doorKinds, Fault, FaultOf } from '../vocabulary/fault.ts';
@@ -28,7 +28,7 @@ function matches(pattern: readonly string[], path: readonly string[]): boolean {
   });
 }
 
-/** The fate of a request that these faults have triggered at: delays add up, and the first other one decides. */
+/** The fate of a request that these faults have triggered at: delays add up, and the first fault with another effect decides. */
 export function doorVerdict(triggered: readonly { readonly id: string; readonly fault: DoorFault }[]): DoorVerdict {
   const delayMs = triggered.reduce((sum, { fault }) => sum + (fault.fault === 'answer_slow' ? fault.by_ms : 0), 0);
   const faults = triggered.map(({ id }) => id);

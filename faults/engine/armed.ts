@@ -19,7 +19,7 @@ import { passesBy, senderOf, targetsOf } from '../vocabulary/targets.ts';
 import type { Point } from '../vocabulary/trigger-points.ts';
 import { isFrameless } from './checks.ts';
 
-/** A frame that waits. Numbers rise with every frame that is held, so that those of two faults can be put in order. */
+/** A frame that waits. Numbers rise with every frame that is held, so that the frames of two faults can be sorted. */
 export interface HeldFrame extends FrameInTransit {
   readonly number: number;
 }
@@ -28,7 +28,7 @@ export interface ArmedFault {
   readonly id: string;
   readonly fault: Fault;
   readonly nature: Nature;
-  /** As its file has them. */
+  /** As in its file. */
   readonly targets: readonly ProcessName[];
   readonly armedMs: number;
   readonly nth: number;
@@ -44,7 +44,7 @@ export interface ArmedFault {
   triggerCount: number;
   /** The processes that a window or spell holds now. */
   on: readonly ProcessName[];
-  /** Processes that it has triggered on: each is told once. */
+  /** Processes that it has hit: each is reported once. */
   readonly victims: Set<ProcessName>;
   /** Peers whose half-open link was noticed. */
   readonly noticed: Set<ProcessName>;
@@ -95,7 +95,7 @@ export function appliesTo(armed: ArmedFault, peer: ProcessName, direction: 'in' 
   const { fault, phase } = armed;
   if (phase === 'watching') return isTrigger(armed, peer, direction, point);
   if (phase !== 'holding') return false;
-  // FrameFilter decides whether to hold them: only frames that would overtake one that is held.
+  // FrameFilter decides whether to hold them: only frames that would overtake a held one.
   if (fault.fault === 'pause') return armed.on.includes(senderOf({ peer, direction }));
   if (fault.fault === 'partition' || fault.fault === 'half_open') {
     const wanted = fault.fault === 'partition' ? fault.direction : 'both';

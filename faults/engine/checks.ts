@@ -1,5 +1,5 @@
 /**
- * Whether a cluster can have a fault. The caller has checked the schema; this file checks what a schema cannot say. Every
+ * Checks that a cluster can have a fault. The caller has checked the schema; this file checks what a schema cannot express. Every
  * error names the field and the remedy.
  */
 import { type Fault, liveOnly, simulatedOnly } from '../vocabulary/fault.ts';
@@ -93,7 +93,7 @@ function roleOf(name: string): string {
 
 const needsWallets = 'needs a simulated world with the wallet API: other worlds cannot lose or refuse port calls';
 
-/** Calls of ports are counted where gateways and workers show them, in the simulated world with the wallet API. */
+/** The engine counts calls of ports only in the simulated world with the wallet API, where gateways and workers report them. */
 function checkPort({ fault, at }: Fault, { hasPorts = false }: FaultEngineOptions): void {
   if (at === undefined) return;
   if (at.port === undefined) {
@@ -172,7 +172,7 @@ function nodesMeant(fault: Fault): string[] {
   return named.length > 0 ? named : [nodeName(1)];
 }
 
-/** Likewise of gateways. */
+/** The same for gateways. */
 function gatewaysMeant(fault: Fault): string[] {
   const named = [...targetsOf(fault), firstOf(fault.at?.of ?? '')].filter(isGateway);
   return named.length > 0 ? named : ['gateway'];

@@ -1,6 +1,6 @@
 /**
  * The conditions that hold now, with the faults that cause each. Several faults may pause one process or stop Redis; the
- * condition ends with the last of them. An order is given when a condition begins or ends, and never in between.
+ * condition ends with the last of them. The engine orders only the beginning and the end of a condition.
  */
 import type { Order, ProcessName, ReceiverBehaviour, VendorConduct } from '../vocabulary/engine-contract.ts';
 import type { Fault, FaultOf } from '../vocabulary/fault.ts';
@@ -42,7 +42,7 @@ export class Conditions {
     return [this.#clock(name)];
   }
 
-  /** Clears the jumps; gives no order. */
+  /** Clears the jumps; without orders. */
   rightClocks(): void {
     this.#jumps.clear();
   }
@@ -77,7 +77,7 @@ export class Conditions {
     return this.#vendor.delete(id) ? [this.#conduct()] : [];
   }
 
-  /** The latest counts. */
+  /** An order with the latest behaviour. */
   #conduct(): Order {
     return { kind: 'vendor', conduct: [...this.#vendor.values()].at(-1) };
   }
@@ -88,7 +88,7 @@ export class Conditions {
     return { kind: 'clock', process: name, offsetMs };
   }
 
-  /** When two faults set the same behaviour, the later one counts. */
+  /** When two faults set the same behaviour, the later one applies. */
   #behaviour(): Order {
     const behaviour = this.#receiver.size === 0 ? undefined : Object.assign({}, ...this.#receiver.values());
     return { kind: 'receiver', behaviour };

@@ -1,9 +1,9 @@
 /**
  * A frame passes the faults that apply to it, in this order:
  *
- * 1. Faults whose point it is trigger. Before a crash of its sender or receiver it is lost. Before a pause of its sender it
+ * 1. Faults with its point trigger. Before a crash of its sender or receiver it is lost. Before a pause of its sender it
  *    waits for the end of the pause, with the frames that would overtake it: a paused process loses nothing.
- * 2. Byzantine behaviours replace its content; forced receipts are put into calls.
+ * 2. Byzantine behaviours replace its content; forced receipts modify calls.
  * 3. Drop and half_open lose it; hold and partition hold it. When one fault releases it, another may hold it again.
  * 4. Link faults copy, damage and delay it.
  */
@@ -17,7 +17,7 @@ import { type ArmedFault, appliesTo } from './armed.ts';
 import type { FaultLifecycle } from './lifecycle.ts';
 import { arrivalsOf, changed, changing, holding, losing } from './links.ts';
 
-/** Frames that one fault holds at most; further frames are lost. */
+/** The most frames that one fault holds; further frames are lost. */
 const heldMax = 100_000;
 const none: readonly never[] = [];
 
@@ -93,7 +93,7 @@ export class FrameFilter {
     return { fate, exempt };
   }
 
-  /** The envelopes that the sender sends in the frame's place. */
+  /** The envelopes that the sender sends instead of the frame. */
   #rewrite(
     frame: FrameInTransit,
     applicable: readonly ArmedFault[],

@@ -37,7 +37,7 @@ export class FaultLifecycle {
       this.#active.changed();
       return [];
     }
-    // At a door or a port the probability is that of each request or call.
+    // For API servers and ports the probability applies to each request or call.
     if (!isOfEachUse(armed.fault) && !this.chance(armed)) return this.end(armed, nowMs);
     return this.trigger(armed, processesOf(armed.targets, this.#options.nodesTotal), nowMs);
   }
@@ -57,7 +57,7 @@ export class FaultLifecycle {
 
   /** Triggers a fault that does not touch single frames. */
   trigger(armed: ArmedFault, victims: readonly ProcessName[], nowMs: number): Order[] {
-    // Windows on stores and doors count writes and requests instead.
+    // Windows on stores and API servers count writes and requests instead.
     if (!countsUses(armed.fault.fault)) armed.triggerCount += 1;
     const fired = armed.triggerCount > 0 ? [firedOrder(armed, victims)] : [];
     const orders = [...fired, ...triggerOrders(armed, victims, this.#conditions, this.#options)];
@@ -81,7 +81,7 @@ export class FaultLifecycle {
     return orders;
   }
 
-  /** Ends a fault for good. Repeatable. */
+  /** Ends a fault permanently. Repeatable. */
   end(armed: ArmedFault, nowMs: number): Order[] {
     if (armed.phase === 'over') return [];
     const orders = this.#heal(armed);
@@ -134,7 +134,10 @@ export class FaultLifecycle {
     return probability >= 1 || unitOf(this.#options.random) < probability;
   }
 
-  /** Counts a trigger at a frame of `peer`, and tells the first one of each. The fault ends at its last trigger, unless it still holds frames. */
+  /**
+   * Counts a trigger at a frame of `peer`, and reports each peer's first. The fault ends at its last trigger, unless it still
+   * holds frames.
+   */
   triggered(armed: ArmedFault, peer: ProcessName, nowMs: number): Order[] {
     if (armed.nature !== 'frames') return [];
     armed.triggerCount += 1;

@@ -1,23 +1,23 @@
-/** What link faults do to frames that are neither lost nor held: copies, damage, lateness. */
+/** The effects of link faults on frames that are neither lost nor held: copies, damage, delay. */
 import type { RandomBytes } from '../../crypto/bytes.ts';
 import type { WireEnvelope } from '../../proto/wire.ts';
 import type { Arrival } from '../vocabulary/engine-contract.ts';
 import type { Fault, FaultOf } from '../vocabulary/fault.ts';
 import { unitOf } from '../vocabulary/options.ts';
 
-/** Kinds that drop a frame, hold it, and change how it arrives. Each frame meets them in this order. */
+/** Kinds that drop a frame, hold it, and change how it arrives. They apply to each frame in this order. */
 export const losing: readonly string[] = ['drop', 'half_open'];
 export const holding: readonly string[] = ['hold', 'partition', 'pause'];
 export const changing: readonly string[] = ['duplicate', 'corrupt', 'truncate', 'delay', 'slow', 'reorder'];
 
-/** At most so many arrivals of one frame, copies of copies included: as many as one fault may make. */
+/** At most so many arrivals of one frame, copies of copies included: the limit of one fault. */
 const arrivalsMax = 101;
 
 export function arrivalsOf(envelopes: readonly WireEnvelope[]): Arrival[] {
   return envelopes.map((envelope) => ({ envelope, afterMs: 0 }));
 }
 
-/** A frame's arrivals after this fault. Each copy has a delay of its own. */
+/** A frame's arrivals after this fault. Each copy has its own delay. */
 export function changed(fault: Fault, arrivals: readonly Arrival[], random: RandomBytes): Arrival[] {
   switch (fault.fault) {
     case 'duplicate':

@@ -1,6 +1,6 @@
 /**
- * Which faults a call of a port meets, and what they make of it. A fault with `at.port` that is no fault of stores or
- * providers begins before or after the call; those decide its fate.
+ * The faults that affect a call of a port, and their effects. A fault with `at.port` that is not a fault of stores or providers
+ * begins before or after the call; faults of stores and providers decide the call's fate.
  */
 import type { PortCallMade, PortVerdict } from '../vocabulary/engine-contract.ts';
 import type { Fault, FaultOf } from '../vocabulary/fault.ts';
@@ -29,7 +29,7 @@ export function decidesCall({ fault, phase, on }: ArmedFault, call: PortCallMade
   return fault.at?.port === undefined ? call.port === 'redis' : isNamed(fault, call);
 }
 
-/** What this fault makes of a call; `fate` undefined: it is late alone. */
+/** The effect of this fault on a call; `fate` undefined: only a delay. */
 export function fateOf(fault: Fault): { readonly fate?: PortVerdict['fate']; readonly delayMs: number } {
   switch (fault.fault) {
     case 'store_lost':

@@ -62,7 +62,7 @@ export function copyOrders({ fault, id, targets }: ArmedFault, nodesTotal: numbe
   return processesOf(targets, nodesTotal).map((one): Order => ({ kind: 'copyStore', process: one, copy: id }));
 }
 
-/** Orders that end the fault's effects, but for held frames (FaultLifecycle releases those). */
+/** Orders that end the fault's effects, except for held frames (FaultLifecycle releases those). */
 export function healingOrders(
   { fault, id, on, targets }: ArmedFault,
   conditions: Conditions,

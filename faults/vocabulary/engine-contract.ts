@@ -1,7 +1,7 @@
 /**
  * The contract of the fault engine, which decides the fate of frames, writes and processes in both worlds. The simulator
  * asks it at every frame and performs its orders in virtual time; the live fault injector does the same with sockets and
- * signals. Pure: callers hand in time and randomness, and the engine performs nothing.
+ * signals. Pure: callers supply time and randomness, and the engine performs nothing.
  */
 import type { WireEnvelope } from '../../proto/wire.ts';
 import type { Fault, FaultKind, HsmFailure, VendorFailure } from './fault.ts';
@@ -22,9 +22,9 @@ export interface FrameInTransit {
 
 export interface Arrival {
   readonly envelope: WireEnvelope;
-  /** On top of what the link takes anyway. */
+  /** In addition to the link's own latency. */
   readonly afterMs: number;
-  /** It arrives so that it does not decode: the receiver closes the link. */
+  /** It arrives undecodable: the receiver closes the link. */
   readonly damage?: 'corrupt' | 'truncate';
   /** It may overtake frames that were sent before it. */
   readonly unordered?: boolean;
@@ -33,13 +33,13 @@ export interface Arrival {
 /** The fate of a frame. Without arrivals it is lost, or held for a later `deliver`. */
 export interface FrameVerdict {
   readonly arrivals: readonly Arrival[];
-  /** To be performed in this order, after the arrivals were put on their way. */
+  /** To be performed in this order, after sending the arrivals. */
   readonly orders: readonly Order[];
   /** Ids of the faults that touched it. */
   readonly faults: readonly string[];
 }
 
-/** What the world shall do. */
+/** An instruction to the world. */
 export type Order =
   /** `restartAfterMs` null: it stays down. */
   | {
@@ -60,23 +60,23 @@ export type Order =
   | { readonly kind: 'pause' | 'resume'; readonly process: ProcessName }
   /** `on`: the link of a peer carries nothing, not even heartbeats. The engine holds or drops its frames. */
   | { readonly kind: 'silence'; readonly process: ProcessName; readonly on: boolean }
-  /** `on`: another process connects with this one's identity, and keeps the link when it gets it. */
+  /** `on`: another process connects with this one's identity, and keeps the link if it gets it. */
   | { readonly kind: 'secondProcess'; readonly process: ProcessName; readonly on: boolean }
-  /** Frames that were held. */
+  /** Releases held frames. */
   | {
       readonly kind: 'deliver';
       readonly peer: ProcessName;
       readonly direction: 'in' | 'out';
       readonly envelopes: readonly WireEnvelope[];
     }
-  /** The clock of a process is now off by this much in all. */
+  /** Sets the total offset of a process's clock. */
   | { readonly kind: 'clock'; readonly process: ProcessName; readonly offsetMs: number }
   | { readonly kind: 'redis'; readonly up: boolean }
   | { readonly kind: 'worker'; readonly stalled: boolean }
   | { readonly kind: 'queue'; readonly what: 'double_delivery' | 'poison_job' }
-  /** How the webhook receiver behaves from now on; undefined: well. */
+  /** Sets the behaviour of the webhook receiver; undefined: it behaves well. */
   | { readonly kind: 'receiver'; readonly behaviour: ReceiverBehaviour | undefined }
-  /** How the simulated vendor behaves from now on; undefined: well. */
+  /** Sets the behaviour of the simulated vendor; undefined: it behaves well. */
   | { readonly kind: 'vendor'; readonly conduct: VendorConduct | undefined }
   /** For reports. `victims`: the processes that a `fired` fault hit. */
   | {
@@ -118,9 +118,9 @@ export interface PortCallMade {
 export interface PortVerdict {
   readonly fate: 'answered' | 'lost' | 'unanswered' | 'refused' | 'twice';
   readonly delayMs: number;
-  /** To be performed before the call leaves: it is not made when its process is down then. */
+  /** To perform before the call leaves; if its process is then down, it makes no call. */
   readonly before: readonly Order[];
-  /** To be performed when it has left. */
+  /** To perform after it has left. */
   readonly after: readonly Order[];
 }
 
@@ -132,7 +132,7 @@ export type DoorRequest =
   | { readonly door: 'grpc'; readonly rpc: string };
 
 /**
- * The fate of a request. `refused`: it is answered so, without effect. `lost`, `cut`: it takes effect, and its connection ends
+ * The fate of a request. `refused`: it gets a refusal, without effect. `lost`, `cut`: it takes effect, and its connection ends
  * before its answer, or in the middle of the body.
  */
 export interface DoorVerdict {
@@ -140,7 +140,7 @@ export interface DoorVerdict {
   /** Of `refused`. */
   readonly status?: number;
   readonly retryAfterS?: number;
-  /** What the answer, or its end, waits for. */
+  /** The delay of the answer, or of its end. */
   readonly delayMs: number;
   /** Ids of the faults that touched it. */
   readonly faults: readonly string[];
@@ -158,13 +158,13 @@ export interface FaultStatus {
 }
 
 export interface FaultEngine {
-  /** Nothing is armed: frames and writes need not be shown to it. */
+  /** Nothing is armed: callers need not report frames and writes. */
   readonly idle: boolean;
   /** Returns its id and the orders to perform now. Throws FaultError when this cluster cannot have such a fault. */
   arm(fault: Fault, nowMs: number): { readonly id: string; readonly orders: readonly Order[] };
   /** Removes a fault and ends its effects. Undefined: no fault has that id. */
   disarm(id: string, nowMs: number): readonly Order[] | undefined;
-  /** Removes all faults: held frames are delivered, paused processes continue. Clocks that jumped stay as they are. */
+  /** Removes all faults: held frames are delivered, paused processes continue. Clocks that jumped keep their offset. */
   clear(nowMs: number): readonly Order[];
   /** Lists all faults; one that is over stays listed for 10 minutes. */
   list(nowMs: number): readonly FaultStatus[];
@@ -175,18 +175,18 @@ export interface FaultEngine {
   write(process: ProcessName, nowMs: number): WriteVerdict;
   /** A gateway or worker calls a port; of a simulated world with the wallet API. */
   portCall(call: PortCallMade, nowMs: number): PortVerdict;
-  /** A request has come to the gateway; `fired` and `ended` come with the next orders. */
+  /** A request has arrived at the gateway; the next orders contain its `fired` and `ended`. */
   request(request: DoorRequest, nowMs: number): DoorVerdict;
   /** Whether reads of this process fail now. */
   readsFail(process: ProcessName, nowMs: number): boolean;
-  /** Whether the coordinator's store shows this now. */
+  /** Whether the coordinator's store has this condition now. */
   storeShows(what: 'store_tampered' | 'store_full', nowMs: number): boolean;
-  /** How the PKCS#11 token of this node fails now; undefined: it works. */
+  /** The present failure of this node's PKCS#11 token; undefined: it works. */
   hsmFails(process: ProcessName, nowMs: number): HsmFailure | undefined;
   /** When to call `wake` next, in ms of the caller's clock. Infinity: no wake is due. */
   nextWakeMs(): number;
   wake(nowMs: number): readonly Order[];
-  /** Forgets clock jumps: the caller has set the clocks right. */
+  /** Clears clock jumps: the caller has corrected the clocks. */
   rightClocks(): void;
   /** Reports that a link was replaced: held frames of the old link are lost. */
   linkDown(peer: ProcessName): void;

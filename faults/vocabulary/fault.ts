@@ -1,14 +1,14 @@
 /**
  * The fault vocabulary: what can go wrong, as data. One schema serves scenario files, the sandbox API, the simulator and
- * the live fault injector; its field names are those of the files. docs/faults.md is made from it.
+ * the live fault injector; its field names are those of the files. docs/faults.md is generated from it.
  *
  * A fault has a target, a trigger (`at`), a probability, a count and a duration. Without `at` it begins when it is armed.
  * A trigger by time sets when it begins. A trigger by point fires it at the nth such frame.
  *
  * - Faults of a process, a clock, Redis or the queue trigger once, or `count` times when a point triggers them.
- * - Faults of links, byzantine faults, and those of stores, doors and receivers hold for as long as they are armed: `for_ms`, or
- *   `count` triggers, or until they are removed. With a point they touch those frames alone; with its `nth` and neither
- *   `count` nor `for_ms` the nth alone. A fault that does not touch single frames (partition, half_open, stores,
+ * - Faults of links, byzantine faults, and those of stores, API servers and receivers hold for as long as they are armed:
+ *   `for_ms`, or `count` triggers, or until they are removed. With a point they touch only those frames; with its `nth` and
+ *   neither `count` nor `for_ms` only the nth. A fault that does not touch single frames (partition, half_open, stores,
  *   receivers) begins with the point's frame instead.
  */
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
@@ -80,7 +80,7 @@ const common = {
 };
 const onProcess = { target: Type.Union([Process, Type.Array(Process, { minItems: 1, maxItems: 100 })]) };
 const onNode = { target: Type.Union([NodeName, Type.Array(NodeName, { minItems: 1, maxItems: 100 })]) };
-/** `for`: of the nodes that it speaks to. */
+/** `for`: the nodes that receive it. */
 const onCoordinator = {
   target: Type.Literal('coordinator'),
   for: Type.Optional(
@@ -91,7 +91,7 @@ const onCoordinator = {
     }),
   ),
 };
-/** How one field is altered: numbers to `zero`, one `above` or `below`; lists `shorter`, with one element `twice`, `reversed`. */
+/** Alterations of one field: numbers to `zero`, one `above` or `below`; lists `shorter`, with one element `twice`, `reversed`. */
 export const alterations = [
   'zero',
   'above',
@@ -106,7 +106,7 @@ export const alterations = [
   'missing',
 ] as const;
 export type AlterationKind = (typeof alterations)[number];
-/** One field of a message, by its name in the proto file, `signers.0.node_id` for one inside another; and how it is altered. */
+/** One field of a message, by its name in the proto file, `signers.0.node_id` for a nested one; and its alteration. */
 export const Alteration = Closed({
   field: Type.String({
     pattern: '^[a-z0-9_]{1,40}([.][a-z0-9_]{1,40}){0,4}$',
@@ -118,10 +118,10 @@ export const Alteration = Closed({
   ),
 });
 export type Alteration = Static<typeof Alteration>;
-/** How a token fails; HSM_… reason codes in lower case. */
+/** The failures of a token; HSM_… reason codes in lower case. */
 export const hsmFailures = ['session_lost', 'pin_refused', 'timeout', 'token_absent', 'failed'] as const;
 export type HsmFailure = (typeof hsmFailures)[number];
-/** How the vendor of MPC_VENDOR keys behaves badly. */
+/** The misbehaviours of the vendor of MPC_VENDOR keys. */
 export const vendorFailures = [
   'delay',
   'reject',
@@ -133,14 +133,14 @@ export const vendorFailures = [
   'unavailable',
 ] as const;
 export type VendorFailure = (typeof vendorFailures)[number];
-/** How a simulated custodian or the venue behaves badly. */
+/** The misbehaviours of a simulated custodian or the venue. */
 export const providerFailures = ['late', 'twice', 'never', 'lost', 'refuses'] as const;
 export const providerNames = ['fireblocks', 'bitgo', 'copper', 'sandbox'] as const;
 const onLink = {
   ...onProcess,
   direction: Type.Optional(OneOf(['in', 'out', 'both'] as const, 'frames to the target, from it, or both (default)')),
 };
-/** Without either: every request, over HTTP and gRPC. */
+/** Without route and rpc: every request, over HTTP and gRPC. */
 const onDoor = {
   route: Type.Optional(
     Type.String({
@@ -161,7 +161,7 @@ function kind<const K extends string, T extends TProperties>(name: K, properties
   return Closed({ fault: Type.Literal(name), ...common, ...properties }, { description });
 }
 
-/** One schema a kind, so that an error can name the field of that kind. */
+/** One schema per kind, so that an error can name the field of that kind. */
 export const faultSchemas = {
   crash: kind(
     'crash',
@@ -527,7 +527,7 @@ export const doorKinds = [
   'answer_cut',
 ] as const satisfies readonly FaultKind[];
 
-/** Kinds that only the simulated world has, and why. */
+/** Kinds that only the simulated world has, with the reason. */
 export const simulatedOnly: Readonly<Partial<Record<FaultKind, string>>> = {
   store_lost: 'a live store cannot lose single writes silently',
   store_unanswered: 'a live store cannot lose single answers',
@@ -542,7 +542,7 @@ export const simulatedOnly: Readonly<Partial<Record<FaultKind, string>>> = {
 
 const noDoor = 'a simulated world without the wallet API has no gateway: its calls go to the coordinator';
 
-/** Kinds that the live world has, and the simulated one with the wallet API alone, and why. */
+/** Kinds of the live world, and of the simulated world only with the wallet API, with the reason. */
 export const liveOnly: Readonly<Partial<Record<FaultKind, string>>> = {
   answer_lost: noDoor,
   answer_slow: noDoor,

@@ -1,11 +1,11 @@
 /**
- * How each kind of fault behaves in time, and which processes it can target. Theory of operation:
+ * The behaviour of each kind of fault in time, and its possible targets. Theory of operation:
  *
  * - *momentary*: it triggers and has no duration. Without a point once; at a point `count` times.
  * - *spell*: each trigger holds for `for_ms`. Without a point once; at a point `count` times. Frames that pass while a
  *   spell lasts are not counted.
  * - *window*: it holds from its beginning to its end. With a point it begins at that frame.
- * - *frames*: it touches frames one by one, from its beginning to its end. With a point it touches those frames alone.
+ * - *frames*: it touches frames one by one, from its beginning to its end. With a point it touches only those frames.
  */
 import { type byzantineKinds, coordinatorKinds, doorKinds, type Fault, type FaultKind, type FaultOf } from './fault.ts';
 import { type Point, points } from './trigger-points.ts';
@@ -80,7 +80,7 @@ export function isDoorKind(kind: FaultKind): boolean {
   return (doorKinds as readonly FaultKind[]).includes(kind);
 }
 
-/** What the store shows while they last; no single use is counted. */
+/** Conditions of the store while they last; the engine counts no single use. */
 const standingKinds: ReadonlySet<FaultKind> = new Set(['store_tampered', 'store_full']);
 
 /** Kinds that decide the fate of single writes, or of single calls of ports. */
@@ -124,7 +124,7 @@ export type CoordinatorLie = FaultOf<CoordinatorLieKind>;
 /** Answers of a DKG. */
 const dkgAnswers: readonly Point[] = ['dkg_opened', 'dkg_sealed', 'dkg_verified', 'dkg_confirmed'];
 
-/** What each byzantine kind rewrites. */
+/** The points whose frames each byzantine kind rewrites. */
 export const liePoints: Readonly<Record<LieKind, readonly Point[]>> = {
   bad_share: ['dkg_sealed'],
   bad_commitment: ['dkg_opened'],

@@ -5,23 +5,23 @@ import type { Roster } from '../../proto/roster.ts';
 export interface FaultEngineOptions {
   /** Nodes are 1..nodesTotal. */
   readonly nodesTotal: number;
-  /** A stream of its own: the same stream and the same calls give the same verdicts. */
+  /** A separate stream: the same stream and the same calls give the same verdicts. */
   readonly random: RandomBytes;
   readonly roster: Roster;
   /** A node's Ed25519 seed, 32 bytes, secret: byzantine nodes sign their lies. Undefined: the seed is not available. */
   readonly identitySeed: (nodeId: number) => Uint8Array | undefined;
-  /** After how long heartbeats declare a silent link dead; 6,000 by default. */
+  /** The time after which heartbeats declare a silent link dead; 6,000 by default. */
   readonly linkTimeoutMs?: number;
   /** Gateways and workers; 1 each by default. */
   readonly gateways?: number;
   readonly workers?: number;
-  /** Gateways and workers show the engine their calls of ports and their requests: the simulated world with the wallet API. */
+  /** Gateways and workers report their port calls and requests to the engine: the simulated world with the wallet API. */
   readonly hasPorts?: boolean;
   /** The live world refuses kinds that only the simulated world has. */
   readonly world: 'simulated' | 'live';
 }
 
-/** A fault that cannot be armed: the field of the fault, as in its file ("at.phase"), and what to do about it. */
+/** A fault that cannot be armed: the field of the fault, as in its file ("at.phase"), and the remedy. */
 export class FaultError extends Error {
   override readonly name = 'FaultError';
   readonly field: string;

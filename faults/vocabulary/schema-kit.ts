@@ -1,4 +1,4 @@
-/** The pieces that the schemas of faults and scenarios are made of. JSON Schema 2020-12. */
+/** The parts of the schemas of faults and scenarios. JSON Schema 2020-12. */
 import Type, { type TObject, type TProperties } from 'typebox';
 
 /** A closed object: an unknown field is an error. */

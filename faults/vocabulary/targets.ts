@@ -1,8 +1,8 @@
-/** The targets of a fault: the names in its file, and the processes and links that they stand for. */
+/** The targets of a fault: the names in its file, and the processes and links that they mean. */
 import type { FrameInTransit, ProcessName } from './engine-contract.ts';
 import type { Fault } from './fault.ts';
 
-/** Each name once, as the fault has it: "node/2", "node/*", "coordinator". A kind without a target has one process. */
+/** Each name once, as in the fault: "node/2", "node/*", "coordinator". A kind without a target has one process. */
 export function targetsOf(fault: Fault): readonly ProcessName[] {
   if ('target' in fault)
     return typeof fault.target === 'string' ? [firstOf(fault.target)] : [...new Set(fault.target.map(firstOf))];
@@ -52,7 +52,7 @@ export function nodeIdOf(name: ProcessName): number {
   return name.startsWith('node/') ? Number(name.slice(5)) || 0 : 0;
 }
 
-/** The processes that the names stand for. node/* is the frame's node when the frame has one, and all
+/** The processes that the names mean. node/* is the frame's node when the frame has one, and all
  * nodes otherwise.
  */
 export function processesOf(
@@ -92,13 +92,13 @@ export function passesBy(
   direction: 'in' | 'out',
   wanted: 'in' | 'out' | 'both' = 'both',
 ): boolean {
-  // What is out for a peer is in for the coordinator.
+  // `out` for a peer is `in` for the coordinator.
   if (name === 'coordinator') return wanted === 'both' || wanted !== direction;
   if (name !== peer && !(name === 'node/*' && peer.startsWith('node/'))) return false;
   return wanted === 'both' || wanted === direction;
 }
 
-/** Who sends a frame. */
+/** The sender of a frame. */
 export function senderOf({ peer, direction }: Pick<FrameInTransit, 'peer' | 'direction'>): ProcessName {
   return direction === 'out' ? peer : 'coordinator';
 }

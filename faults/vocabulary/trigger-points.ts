@@ -31,7 +31,7 @@ export type Point = (typeof points)[number];
 export const portNames = ['redis', 'queue', 'egress', 'provider'] as const;
 export type PortName = (typeof portNames)[number];
 
-/** The point at which a frame is, by the case of its body. */
+/** The point of a frame, by the case of its body. */
 export function pointOf(wireCase: WireCase): Point {
   return byCase.get(wireCase)!;
 }
