@@ -6,7 +6,9 @@
  * fresh with every box, so the nonce may be fixed. A box does not name its sender: the sender signs the frame that
  * carries it, and the associated data names tenant, session, attempt, sender, recipient and roster.
  *
- * A recipient that complains about a share reveals its per-session sealing key: any holder of the signed box then opens it with `open` and decides who cheated. The key also opens every other box to that recipient in that session, and no box of another session.
+ * A recipient that complains about a share reveals its per-session sealing key: any holder of the signed box then opens it with
+ * `open` and decides who cheated. The key also opens every other box to that recipient in that session, and no box of another
+ * session.
  *
  * Box: 32 bytes ephemeral public key ‖ ciphertext ‖ 16 bytes tag.
  */

@@ -119,7 +119,7 @@ export interface ControlFault {
   readonly field?: string;
 }
 
-/** The caller's port. */
+/** The port through which a gateway calls the supervisor. */
 export interface SandboxControl {
   ask<M extends ControlMethod>(method: M, takes: ControlTakes<M>): Promise<ControlGives<M>>;
 }

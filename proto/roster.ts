@@ -1,6 +1,7 @@
 /**
- * The roster: who belongs to a cluster, and how its keys are shared by default. Made once at set-up, pinned by every process (`cluster.json` in the data
- * directory), public. A roster that is not pinned protects only against an honest but curious coordinator.
+ * The roster: the members of a cluster, and the default sharing of its keys. Created once at set-up, pinned by every process
+ * (`cluster.json` in the data directory), public. A roster that is not pinned protects only against an honest but curious
+ * coordinator.
  */
 import { createHash } from 'node:crypto';
 import { clustersMax, defaultThreshold, defaultTotalNodes } from './limits.ts';
@@ -34,7 +35,10 @@ export function defaultSharing(nodes: number): Sharing {
 /** A roster is pinned, and never changes: every DKG session uses its digest many times. */
 const digests = new WeakMap<Roster, Uint8Array>();
 
-/** 32 bytes over the cluster id, which no two clusters share, and every public key, in order. Bound into what nodes sign and seal. Read-only. */
+/**
+ * 32 bytes over the unique cluster id and every public key, in order. Bound into everything that nodes sign and seal.
+ * Read-only.
+ */
 export function rosterDigest(roster: Roster): Uint8Array {
   let digest = digests.get(roster);
   if (digest === undefined) {

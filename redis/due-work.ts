@@ -3,9 +3,9 @@
  * (workers), sessions past their lifetime (coordinators). Any number of processes register and claim.
  *
  * Due entries are stored with their tenant, in the tenant's slot of Redis, in the same step as the record that they belong to.
- * The registry is separate: a sorted set of tenants, each with a time that is not
- * after its first entry. So the cost of a sweep depends only on due work: it reads no tenant without due work, however many
- * exist. Since slots differ, a change of the entries and its registration cannot be one step. Hence this protocol:
+ * The registry is separate: a sorted set of tenants, each with a time that is not after its first entry. So the cost of a sweep
+ * depends only on due work: it reads no tenant without due work, however many exist. Since slots differ, a change of the
+ * entries and its registration cannot be one step. Hence this protocol:
  *
  * - **Register.** Before a write that makes an entry due at `atMs`, the writer registers the tenant with that time or an
  *   earlier one; an earlier stored time stays. Redis notes when it was registered last, by its own clock. A writer
@@ -57,7 +57,7 @@ export interface DueWork {
    * called again after `recheckMs`; the first error is thrown when all others are done. Resolves to whether more may be due.
    */
   sweep(nowMs: number, handle: DueHandler, tenantsMax?: number): Promise<boolean>;
-  /** The store was restored to an earlier state, which may lack what this process has registered: clears the cache of registrations. */
+  /** The store was restored to an earlier state, which may lack this process's registrations: clears their cache. */
   clear(): void;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The layout of the tenant store in Redis: every key, in one place. All keys of a tenant carry its hash tag, so that one
- * script may touch them and Redis Cluster can hold them. The same tag also holds the coordinator's
- * `session: intent: key: fence` and more (coordinator/store/layout.ts), `tok` and `rl:`.
+ * The layout of the tenant store in Redis: every key, in one place. All keys of a tenant carry its hash tag, so that one script
+ * may touch them and Redis Cluster can hold them. The same tag also holds the coordinator's `session: intent: key: fence` and
+ * more (coordinator/store/layout.ts), `tok` and `rl:`.
  *
  * | Under `sm:{t:<tenant>}:` | Kind | What |
  * |---|---|---|

@@ -1,6 +1,6 @@
 /**
- * InitiateSigning: opens a session, or refuses the call without any effect. This file does not answer a call that also wants
- * the signature (Sign): it waits in the new session as a call for every node's share.
+ * InitiateSigning: opens a session, or refuses the call without any effect. A call that also wants the signature (Sign) gets no
+ * answer here: it waits in the new session as a call for every node's share.
  *
  * Order: mock directive, then the request by itself, then the key, then human approval, then the intent's guard (in the
  * store, atomically with the new session).

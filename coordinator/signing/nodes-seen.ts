@@ -1,7 +1,7 @@
 /**
  * A signing session's knowledge of the nodes: ready, silent, or unable to sign. No function changes values in place.
  *
- * `watch` and `silent` last while a call waits; a node's own statements (`unable`, `forgot`) lasts as long as the actor.
+ * `watch` and `silent` last while a call waits; a node's own statements (`unable`, `forgot`) last as long as the actor.
  */
 
 /** A node's durable reason not to sign; a reason code. */

@@ -42,9 +42,8 @@
  * call wants a node outside of the set. Mock ECDSA binds no set: other nodes replace those, in the same attempt.
  * `drop` removes partials that proved wrong.
  *
- * If a session has acknowledged a partial to a client when its attempt ends, it still records it. It requests a node's own
- * partial again (`History.askAgain`). A client's is void (`History.voided`): no node can make it again, and the client is told
- * so.
+ * A round still records a partial that was received when its attempt ended, since a client was told so. It requests a node's own
+ * partial again (`History.askAgain`). A client's is void (`History.voided`): no node can make it again, and the client is told.
  *
  * Invariants
  * ----------

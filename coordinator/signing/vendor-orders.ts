@@ -1,10 +1,10 @@
 /**
  * A session whose key a vendor holds (MPC_VENDOR): its node has an order there, and the vendor decides at any later time.
  *
- * The node says that the order is open: the session stays ACCEPTED (or RESUMED), lives as long as the order, and answers its
- * calls. Later the node reports its outcome (VendorSettled), and repeats that until the session acknowledges it: so the session completes
- * without a call, also from its record after a crash. A session that ends before has its order cancelled; a later session of
- * the intent gets the same order from its node as long as that is not settled (nodes/vendor/order-actor.ts).
+ * The node reports that the order is open: the session stays ACCEPTED (or RESUMED), lives as long as the order, and answers its
+ * calls. Later the node reports the outcome (VendorSettled), and repeats that until the session acknowledges it: so the session
+ * completes without a call, also from its record after a crash. A session that ends earlier cancels its order; a later session
+ * of the intent gets the same order from its node until that is settled (nodes/vendor/order-actor.ts).
  */
 import type { Address } from '../../actors/contract.ts';
 import { participantsOf } from '../../crypto/participants.ts';

@@ -1,6 +1,7 @@
 /**
- * NOT CRYPTOGRAPHY: identities whose signature is a hash of the public key and the message, and whose agreed secret is a
- * hash of both public keys. Both follow from the public keys, and no simulated process tries to make another's; a signature of another key or another message fails as a real one does.
+ * NOT CRYPTOGRAPHY: identities whose signature is a hash of the public key and the message, and whose agreed secret is a hash
+ * of both public keys. Both follow from the public keys, and no simulated process forges another's signature; a signature of
+ * another key or another message fails as a real one does.
  */
 import { equalBytes, latin1, transcriptHash, utf8 } from '../bytes.ts';
 import { sha512 } from '../hashing.ts';

@@ -18,7 +18,7 @@
  * | bad_nonces | nonce commitments that are no points, the identity, or one of them many times | the coordinator discards the batch, and the node is named |
  * | altered_answer | one altered field in its answer, without a new signature | the answer is ignored or refused, or the node is named |
  *
- * No one names a malicious coordinator (coordinator.ts): nodes refuse its requests, or its own process finds that the
+ * A malicious coordinator (coordinator.ts) is never named: nodes refuse its requests, or its own process finds that the
  * answers do not fit, and may then blame the deceived node.
  *
  * A coordinator that restarts in the middle of an attempt does not know what it relayed before: it may then stop the

@@ -42,7 +42,7 @@ export class Conditions {
     return [this.#clock(name)];
   }
 
-  /** Clears the jumps; without orders. */
+  /** Clears the jumps, without orders. */
   rightClocks(): void {
     this.#jumps.clear();
   }

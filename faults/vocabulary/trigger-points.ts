@@ -1,6 +1,7 @@
 /**
- * The points of the protocol at which a fault can trigger: the kinds of frames, by their names in scenarios, in the API
- * and in reports; and the ports of gateways and workers. Every frame passes between the coordinator and one other process, since the cluster is a star.
+ * The points of the protocol at which a fault can trigger: the kinds of frames, by their names in scenarios, in the API and in
+ * reports; and the ports of gateways and workers. Every frame passes between the coordinator and one other process, since the
+ * cluster is a star.
  */
 import type { WireCase } from '../../proto/wire.ts';
 

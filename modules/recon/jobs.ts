@@ -61,7 +61,7 @@ export async function createJob(context: RequestContext, body: Body, wake: Wake)
   };
 }
 
-/** What the guard of a new job allows. Throws ServiceError 409 when the tenant has its maximum. */
+/** The count of open jobs that the guard of a new job allows. Throws ServiceError 409 when the tenant has its maximum. */
 async function roomFor({ store, tenant }: RequestContext): Promise<number> {
   if ((await store.count(tenant, openJobsIndex)) >= openJobsMax) {
     throw new ServiceError('conflict', `${openJobsMax} reconciliation jobs wait or run: cancel one, or wait`);

@@ -128,7 +128,7 @@ function ofBalance({ asset, walletId, expected, corrections }: ExceptionRecord, 
   return { corrections, guards: [{ kind: 'available', walletId, asset, min: available, max: available }] };
 }
 
-/** Minus the corrections of the movement's earlier exceptions. Throws ServiceError 409. */
+/** The correction of a movement, minus those of its earlier exceptions. Throws ServiceError 409. */
 async function ofMovement({ store, tenant }: RequestContext, exception: ExceptionRecord): Promise<Guarded> {
   const { walletId, fingerprint, internal, external } = exception;
   const adjusted = async (subject: string): Promise<readonly ExceptionRecord[]> => {

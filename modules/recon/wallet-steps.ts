@@ -1,8 +1,7 @@
 /**
- * One step of a transactions job on one wallet: a page of one side, joined with the other side by keys. Our transfers,
- * deposits and exchanges of the window are looked up at the provider; then the provider's movements of the window are looked up with us.
- * The lookup ignores times, so the edges of the window cause no exceptions. Memory holds
- * one page of either side.
+ * One step of a transactions job on one wallet: a page of one side, joined with the other side by keys. The job looks up our
+ * transfers, deposits and exchanges of the window at the provider, and then the provider's movements of the window in our
+ * records. The lookup ignores times, so the edges of the window cause no exceptions. Memory holds one page of either side.
  */
 import { assetOf } from '../../networks/assets.ts';
 import type { Direction, Movement } from '../../providers/port/statement.ts';

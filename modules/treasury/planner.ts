@@ -58,7 +58,7 @@ export interface Constraints {
   readonly maxCostBps: number;
 }
 
-/** What a trade costs, from the venue and the wallets' networks. */
+/** The costs of a trade, from the venue and the wallets' networks. */
 export interface Costs {
   readonly venueFeeBps: number;
   /** The expected difference between the venue's price and the quote. */

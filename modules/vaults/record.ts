@@ -1,6 +1,6 @@
 /**
- * Vaults, their keys and their orders to sign as the store keeps them. Every key of a vault has the vault's keystore type, curve and scheme; its id
- * names the DKG session that made it, in a space of ids that clients cannot use.
+ * Vaults, their keys and their orders to sign, as stored. Every key of a vault has the vault's keystore type, curve and scheme;
+ * its id names the DKG session that made it, in a namespace of ids that clients cannot use.
  *
  * | Key | To |
  * |---|---|

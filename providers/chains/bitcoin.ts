@@ -80,7 +80,7 @@ export class BitcoinChain extends SimulatedChain<BitcoinLedger> implements Chain
   }
 
   /**
-   * The amount that the address could spend at once without reserved outputs: the sum of its `inputsMax` largest outputs, and
+   * The amount that the address could spend at once if no payment held its outputs: the sum of the `inputsMax` largest, and
    * whether it has more of them.
    */
   async spendable(address: string): Promise<{ readonly sats: bigint; readonly hasMore: boolean }> {
@@ -88,7 +88,7 @@ export class BitcoinChain extends SimulatedChain<BitcoinLedger> implements Chain
     return { sats: coins.slice(0, inputsMax).reduce((sum, sats) => sum + sats, 0n), hasMore: coins.length > inputsMax };
   }
 
-  /** Abandons the payment: frees its unspent outputs for good, so it holds none later. May be repeated. */
+  /** Abandons the payment: frees its unspent outputs, and it never holds any again. May be repeated. */
   release(paymentId: string): Promise<void> {
     return this.ledger.release(paymentId);
   }

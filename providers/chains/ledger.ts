@@ -157,7 +157,7 @@ export interface BitcoinLedger extends Ledger {
    * reservations of other payments are free.
    */
   hold(request: HoldRequest): Promise<Holding>;
-  /** Sats of the `count` + 1 largest outputs, free and held. */
+  /** Sats of the `count` + 1 largest free outputs, and of all held ones. */
   largest(address: string, count: number): Promise<readonly bigint[]>;
   /** Frees the unspent outputs of the payment. */
   release(paymentId: string): Promise<void>;

@@ -27,7 +27,7 @@ export interface ClusterSignature {
 }
 
 export interface ClusterSigner {
-  /** Runs a DKG, or finds the earlier one. Returns the compressed public key. Throws ProviderUnavailable or ProviderRejected. */
+  /** Runs a DKG once. Public key: compressed, 33 or 32 bytes. Throws ProviderUnavailable or ProviderRejected. */
   createKey(meta: CallMeta, walletId: string, curve: Curve, networkId: string): Promise<Uint8Array>;
   /** Throws ProviderUnavailable if the order may be repeated later, ProviderRejected if the cluster will never sign it. */
   sign(meta: CallMeta, order: SigningOrder): Promise<ClusterSignature>;

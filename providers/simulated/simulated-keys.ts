@@ -1,5 +1,6 @@
 /**
- * Keys of simulated wallets. Their addresses have the right form, but each key follows from the wallet's id, so that anyone who knows the id knows the secret key. Never send anything of value to these addresses.
+ * Keys of simulated wallets. Their addresses have the right form, but each key derives from the wallet's id: anyone who knows
+ * the id knows the secret key. Never send anything of value to these addresses.
  */
 import { toHex, transcriptHash, utf8 } from '../../crypto/bytes.ts';
 import { groupOf } from '../../crypto/group.ts';

@@ -1,6 +1,5 @@
 /**
- * The port to the keys that wrap the keys of secrets: the current one wraps new keys, older ones stay to open
- * old ones.
+ * The port to the keys that wrap the keys of secrets: the current one wraps new keys, older ones stay to open old ones.
  */
 import type { RandomBytes } from '../../actors/contract.ts';
 
