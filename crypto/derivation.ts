@@ -2,7 +2,7 @@
  * Child keys without hardening: BIP-32 CKDpub for secp256k1, and the same additive construction for ed25519.
  *
  * The child key is the parent key plus tweak·G, so a threshold key derives without a round: every Shamir share of the
- * key plus the tweak is a share of the child key, since a constant adds to the whole polynomial. The DKG key stands at
+ * key plus the tweak is a share of the child key, since a constant adds to the whole polynomial. The DKG key is at
  * the account level, as an account xpub does; leading hardened components of a path only name that account.
  *
  * The ed25519 formula is ours (docs/protocol.md); other wallets will not derive the same children.

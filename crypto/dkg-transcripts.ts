@@ -14,7 +14,7 @@
  *   that sent two nodes different openings. Each node signs the session context, its own id, the digest and the result, so
  *   that a signed result is valid only in its attempt, and a relaying node cannot change it.
  *
- * All are `transcriptHash` values: injective in their parts, 32 bytes, each with a tag of its own. Sources: Pedersen
+ * All are `transcriptHash` values: injective in their parts, 32 bytes, each with its own tag. Sources: Pedersen
  * 1991, Feldman 1987; Komlo and Goldberg 2020 ("FROST"), figure 1, for the proof of possession.
  */
 import { Variant } from './backend.ts';

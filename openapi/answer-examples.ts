@@ -1,5 +1,5 @@
 /**
- * Examples of answers, made from their schemas: every field with the first of its own examples, the first value of an
+ * Examples of answers, generated from their schemas: every field with the first of its own examples, the first value of an
  * enum, or the smallest value of its schema. Every operation gets one, and so do the events of webhooks.
  */
 import type { JsonSchema } from '../api/schema-text.ts';

@@ -56,9 +56,9 @@ export const dkgLifetimeMs = 10 * 60_000;
 export const retentionMs = 30 * 24 * 3_600_000;
 /** The most sessions in a page of their list. */
 export const sessionsPageMax = 100;
-/** How long an order of a gateway is valid: as long as the guard of its intent may exist. */
+/** The lifetime of a gateway's order: as long as the guard of its intent may exist. */
 export const orderLifetimeMs = retentionMs + pendingLifetimeMs;
-/** How long a call waits for unreachable nodes. */
+/** The time that a call waits for unreachable nodes. */
 export const nodesWaitMs = 10_000;
 
 /** The longest time that a session waits for the vendor of its key, whatever the vendor answers. */

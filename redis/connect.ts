@@ -28,7 +28,7 @@ export interface ConnectOptions
   readonly replicas?: number | undefined;
 }
 
-/** How often a client follows redirections, and the pause between attempts where one is needed. */
+/** The number of redirections that a client follows, and the pause between attempts where one is needed. */
 const impatientRedirections = 6;
 const patientRedirections = 64;
 const retryDelayMs = 100;

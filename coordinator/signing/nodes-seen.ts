@@ -37,7 +37,7 @@ export interface NodesSeen {
   /** Asked in this round and silent for too long, or unreachable. */
   readonly silent: ReadonlySet<number>;
   readonly unable: ReadonlyMap<number, Inability>;
-  /** How often each node did not know its nonce in this session. */
+  /** By node: how many times it did not know its nonce in this session. */
   readonly forgot: ReadonlyMap<number, number>;
 }
 

@@ -29,7 +29,7 @@ export interface RedisStoreOptions extends SessionStoreOptions {
   readonly log?: Log;
   /** Called at the same times; undefined: Redis accepts writes. */
   readonly onTrouble?: (trouble: string | undefined) => void;
-  /** How long a command waits for Redis; 5 s by default. */
+  /** The longest wait of a command for Redis; 5 s by default. */
   readonly commandTimeoutMs?: number;
   /** Called whenever Redis becomes reachable or unreachable. */
   readonly onStatus: (ready: boolean) => void;

@@ -36,7 +36,7 @@ export interface ArmedFault {
   phase: 'waiting' | 'watching' | 'holding' | 'over';
   /** While it waits: when it begins. Infinity: with its step. */
   beginsMs: number;
-  /** While it holds. Infinity: no end of its own. */
+  /** While it holds. Infinity: it has no end time. */
   endsMs: number;
   overMs: number;
   /** Frames that it has counted. */

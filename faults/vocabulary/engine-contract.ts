@@ -113,7 +113,7 @@ export interface PortCallMade {
 
 /**
  * The fate of a call: `lost` before it took effect, `unanswered` after it did, `refused` without effect and with an answer
- * that says so, `twice`: its receiver gets it two times.
+ * that says so, `twice`: its receiver gets it twice.
  */
 export interface PortVerdict {
   readonly fate: 'answered' | 'lost' | 'unanswered' | 'refused' | 'twice';
@@ -150,10 +150,10 @@ export interface FaultStatus {
   readonly id: string;
   readonly fault: Fault;
   readonly state: 'armed' | 'holding' | 'over';
-  /** How often it triggered. */
+  /** The number of its triggers. */
   readonly triggerCount: number;
   readonly armedMs: number;
-  /** null: no end of its own. */
+  /** null: it has no end time. */
   readonly endsMs: number | null;
 }
 

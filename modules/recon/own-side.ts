@@ -31,7 +31,7 @@ export interface OwnMovement {
   readonly fee: NewBalance;
   readonly status: string;
   readonly state: OwnState;
-  /** It will not change any more. */
+  /** It can no longer change. */
   readonly isFinal: boolean;
   readonly createdAtMs: number;
   /** The time of its latest change. */

@@ -40,7 +40,7 @@ export interface StrategyTerms {
     readonly priceAgeMaxS: number;
     /** A plan is stale this long after it was made. */
     readonly planTtlS: number;
-    /** How long a plan waits for a silent venue. Versions of an earlier format have none. */
+    /** The time that a plan waits for a silent venue. Versions of an earlier format have none. */
     readonly venueDeadlineS?: number;
   };
   readonly autonomy: Autonomy;

@@ -6,7 +6,7 @@ import type { NodeEffect, SigningAsked } from '../records/messages.ts';
 import { type NodeWrite, vendorRecordKey, vendorRecordName } from '../records/records.ts';
 import { encodeVendorOrder, type VendorOrderRecord } from './record.ts';
 
-/** How often the actor reports an order's outcome to its session, until the session acknowledges it. */
+/** The interval at which the actor reports an order's outcome to its session, until the session acknowledges it. */
 export const tellMs = 5_000;
 
 export interface VendorOrders {

@@ -42,13 +42,13 @@ import {
 } from './messages.ts';
 import { decodeVendorOrder, isSettled, type VendorEnd, type VendorOrderRecord } from './record.ts';
 
-/** How long a request waits for a quick vendor. Well below the coordinator's time for a partial. */
+/** The time that a request waits for a quick vendor. Well below the coordinator's time for a partial. */
 const patienceMs = 150;
 /** The poll interval of an open order without callbacks. */
 export const pollMs = 15_000;
-/** How long an actor without an open order stays in memory. */
+/** The time that an actor without an open order stays in memory. */
 const idleMs = 60_000;
-/** How long the record of a settled order stays after its last use. */
+/** The time that the record of a settled order stays after its last use. */
 const retentionMs = 7 * 86_400_000;
 /** The most waiting requests of one order; later ones replace them. */
 const waitingMax = 32;

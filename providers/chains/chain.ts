@@ -79,7 +79,7 @@ export interface Chain {
   fund(key: string, address: string, asset: string, units: bigint, by?: FundedBy): Promise<void>;
 }
 
-/** How long the chains store a mined transaction. Balances and nonces stay forever. */
+/** The time that the chains store a mined transaction. Balances and nonces stay forever. */
 export const retentionMs = 31 * 24 * 3_600_000;
 
 export type ChainRejection =

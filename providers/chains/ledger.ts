@@ -66,9 +66,9 @@ export interface AccountLedger extends Ledger {
   fund(key: string, address: string, asset: string, units: bigint, by?: FundedBy): Promise<void>;
 }
 
-/** How far ahead of its account's nonce a transaction may wait. */
+/** The largest distance of a waiting transaction's nonce from its account's nonce. */
 export const queuedAheadMax = 10_000;
-/** How long a transaction may wait for an earlier one. */
+/** The longest time that a transaction waits for an earlier one. */
 export const queuedMaxMs = 6 * 3_600_000;
 
 export interface NewEvmTransaction extends NewTransaction {

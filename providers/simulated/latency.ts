@@ -1,4 +1,4 @@
-/** How long a simulated custodian takes to answer: between 5 and 60 ms, always the same for the same call. */
+/** The answer time of a simulated custodian: between 5 and 60 ms, always the same for the same call. */
 import { simulatedHash } from './simulated-keys.ts';
 
 /** Resolves after about this time. */

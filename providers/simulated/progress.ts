@@ -18,7 +18,7 @@ export interface OrderStanding {
   readonly memory: Readonly<Record<string, unknown>>;
 }
 
-/** How often a final transfer is polled. */
+/** The poll interval of a final transfer. */
 const idleWaitMs = 60_000;
 
 /** A simulated provider needs no numbers, so it never uses one. */
