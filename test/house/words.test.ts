@@ -22,11 +22,26 @@ function riddlesIn(text: string): number[] {
   return text.split('\n').flatMap((line, index) => (riddles.test(line) ? [index + 1] : []));
 }
 
-test('the repository’s own files name who acts', () => {
+function unfinishedIn(text: string): number[] {
+  return text.split('\n').flatMap((line, index) => (/^(<{7}|>{7}) /.test(line) ? [index + 1] : []));
+}
+
+/** Files of the repository that people wrote, with their texts. */
+function texts(): [file: string, text: string][] {
   const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).trim().split('\n');
-  const read = files.filter((file) => !withoutWords.test(file));
+  return files.filter((file) => !withoutWords.test(file)).map((file) => [file, readFileSync(join(root, file), 'utf8')]);
+}
+
+test('the repository’s own files name who acts', () => {
+  const read = texts();
   expect(read.length).toBeGreaterThan(500);
-  const found = read.flatMap((file) => riddlesIn(readFileSync(join(root, file), 'utf8')).map((at) => `${file}:${at}`));
+  const found = read.flatMap(([file, text]) => riddlesIn(text).map((at) => `${file}:${at}`));
+  expect(found).toEqual([]);
+});
+
+test('no file holds the marks of a merge that was not finished', () => {
+  expect(unfinishedIn('a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> d')).toEqual([2, 6]);
+  const found = texts().flatMap(([file, text]) => unfinishedIn(text).map((at) => `${file}:${at}`));
   expect(found).toEqual([]);
 });
 
