@@ -176,7 +176,7 @@ async function change(isOver: () => boolean, name: string, connectionId: string,
           });
     answers.set(key, made.id);
     // The pace of the load, not a wait for anything.
-    await new Promise((resolve) => setTimeout(resolve, chance.integer(50, 400)));
+    await new Promise((resolve) => setTimeout(resolve, chance.integer(200, 1_000)));
   }
 }
 
