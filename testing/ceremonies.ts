@@ -1,4 +1,4 @@
-/** Keys and signatures as a test has them. */
+/** Keys and signatures, as tests get them. */
 import { type DiagnosticReceipt, ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
 export interface Key {
@@ -14,24 +14,24 @@ export interface Signature {
   readonly signature: Uint8Array;
   /** Mock ECDSA: one byte; else empty. */
   readonly recoveryId: Uint8Array;
-  /** What was signed: for secp256k1 the SHA-256 digest of the message, for ed25519 the message. */
+  /** The signed bytes: for secp256k1 the SHA-256 digest of the message, for ed25519 the message. */
   readonly signed: Uint8Array;
   readonly sessionId: string;
 }
 
 export interface SignOptions {
-  /** The transaction intent; one of its own by default. */
+  /** The transaction intent; a new one by default. */
   readonly intent?: string;
   /**
-   * With secp256k1 keys `MOCK_THRESHOLD` gives ECDSA signatures, `MPC_FROST` BIP-340 ones. A key has one: that of its first
-   * signature, and mock ECDSA if that names none.
+   * With secp256k1 keys `MOCK_THRESHOLD` gives ECDSA signatures, `MPC_FROST` BIP-340 ones. The first signature of a key binds the
+   * key to its scheme: mock ECDSA if it names none.
    */
   readonly keystore?: 'MOCK_THRESHOLD' | 'MPC_FROST';
   /** BIP-32 path below the key. */
   readonly path?: string;
 }
 
-/** A ceremony that did not come to its end: why, by its receipt. */
+/** A ceremony that did not complete; its receipt holds the reason. */
 export class CeremonyFailed extends Error {
   override readonly name = 'CeremonyFailed';
   readonly receipt: DiagnosticReceipt;

@@ -1,4 +1,4 @@
-/** What a kind of cluster gives `TestCluster`, and what a test sees of events and webhooks. */
+/** The ports that each kind of cluster gives `TestCluster`, and the types of events and webhooks that tests see. */
 import type { ClientPorts } from '../client/contract.ts';
 import type { Event } from '../client/generated-api.ts';
 import type { RunEvent } from '../faults/recording.ts';
@@ -7,13 +7,13 @@ import type { EventMatch, EventOf } from './event-reader.ts';
 import type { NextOptions, WalletWorld } from './wallet-side.ts';
 import type { OpenReceiver, Webhook, WebhookOptions } from './webhooks.ts';
 
-/** Where its API is, and what to show it. */
+/** The address and the tokens of its API. */
 export interface ClusterAddress {
   /** e.g. http://127.0.0.1:8080 */
   readonly url: string;
   /** With every scope. */
   readonly token: string;
-  /** host:port; undefined: of a sandbox that runs already its banner alone tells it. */
+  /** host:port; undefined for a running sandbox, which prints it only in its banner. */
   readonly grpc?: string;
   /** Likewise. */
   readonly approverToken?: string;
@@ -21,15 +21,15 @@ export interface ClusterAddress {
 
 /** A token of a simulated cluster. */
 export interface TokenOptions {
-  /** Of its principal: two tokens are two people, whatever their names. */
+  /** The name of its principal: two tokens are two people, even with equal names. */
   readonly name?: string;
   /** Every scope by default. */
   readonly scopes?: readonly string[];
-  /** The cluster's own by default; another sees nothing of it. */
+  /** The cluster's own by default; another tenant sees none of its data. */
   readonly tenant?: string;
 }
 
-/** What a kind of cluster adds to its world. */
+/** The ports that a kind of cluster adds to its world. */
 export interface ClusterPorts extends Pick<WalletWorld, 'ports' | 'since' | 'drive' | 'obstacles'> {
   readonly nodes: number;
   readonly address: ClusterAddress;
@@ -55,7 +55,7 @@ export interface ClusterEvents {
   next<M extends EventMatch>(match: M, options?: NextOptions): Promise<EventOf<M>>;
   /** Of any type. */
   next(): Promise<Event>;
-  /** What happened so far is not given by `next` any more. */
+  /** `next` will skip every event so far. */
   skip(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A cluster in the hands of a test: the five calls, keys and signatures in one line each, faults, the clock, snapshots.
- * The same for a simulated cluster, where time is virtual and a minute passes at once, and for a live one.
+ * A cluster for a test: the five calls, keys and signatures in one line each, faults, the clock, snapshots.
+ * The API is the same for a simulated cluster, whose virtual minute passes at once, and for a live one.
  */
 /// <reference lib="esnext.disposable" preserve="true" />
 import { createHash } from 'node:crypto';
@@ -63,7 +63,7 @@ export class TestCluster {
   readonly #wallets: WalletSide;
   #names = 0;
 
-  /** The event log: called, all of it; `next` and `skip` await it. */
+  /** The event log: a call returns all of it; `next` and `skip` await events. */
   readonly events: ClusterEvents;
   readonly webhooks: ClusterWebhooks;
 
@@ -88,7 +88,7 @@ export class TestCluster {
     return this.#ports.nodes;
   }
 
-  /** The base URL of its REST API, e.g. http://127.0.0.1:8080; that of a simulated cluster is known to its `fetch` alone. */
+  /** The base URL of its REST API, e.g. http://127.0.0.1:8080; only the `fetch` of a simulated cluster reaches its URL. */
   get url(): string {
     return this.#ports.address.url;
   }
@@ -103,14 +103,14 @@ export class TestCluster {
     return this.#ports.address.token;
   }
 
-  /** Another principal's, of the same tenant: its approvals count for what the first has initiated. Throws likewise. */
+  /** A token of another principal of the same tenant: its approvals count for intents of the first. Throws likewise. */
   get approverToken(): string {
     return this.#address('approverToken');
   }
 
   /**
-   * `fetch` (https://fetch.spec.whatwg.org/) of this cluster, for an HTTP client of your own. A relative URL begins at `url`.
-   * Simulated, virtual time passes until the answer is there.
+   * `fetch` (https://fetch.spec.whatwg.org/) of this cluster, for an HTTP client of your own. A relative URL begins at `url`. In
+   * a simulated cluster, virtual time passes until the answer arrives.
    */
   get fetch(): typeof globalThis.fetch {
     return this.#ports.userPorts.fetch;
@@ -126,14 +126,14 @@ export class TestCluster {
     return this.#wallets.approve(intent, options);
   }
 
-  /** Its vote against; one ends the intent. Rejects likewise. */
+  /** A rejecting vote of the second principal; one ends the intent. Rejects likewise. */
   reject(intent: IntentRef, options: RejectOptions = {}): Promise<Intent> {
     return this.#wallets.reject(intent, options);
   }
 
   /**
    * The intent when it is completed, or in a status of `until`; time passes until then. Rejects with a ClientError of code
-   * `intent_ended` when it has ended otherwise, with StillPending when it has not ended in time, and with ApiError.
+   * `intent_ended` when it ended otherwise, with StillPending when it has not ended in time, and with ApiError.
    */
   waitFor(intent: IntentRef, options: WaitForOptions = {}): Promise<Intent> {
     return this.#wallets.waitFor(intent, options);
@@ -191,12 +191,12 @@ export class TestCluster {
     return { signature: made.fullSignature, recoveryId: made.recoveryId, signed, sessionId };
   }
 
-  /** What is known of a session; undefined: there is none. */
+  /** The facts of a session; undefined: there is none. */
   session(sessionId: string): Promise<SessionFacts | undefined> {
     return this.#ask('session', { sessionId });
   }
 
-  /** What a node would submit to a signing session now; nothing is submitted. 32 bytes. */
+  /** The partial signature that a node would submit to a signing session now; submits nothing. 32 bytes. */
   async previewPartial(sessionId: string, nodeId: number): Promise<Uint8Array> {
     const found = await this.#ask('previewPartial', { sessionId, nodeId });
     if ('failure' in found) throw new Error(found.failure);
@@ -204,11 +204,11 @@ export class TestCluster {
   }
 
   /**
-   * Injects a fault of the vocabulary (docs/faults.md). It ends by `heal`, or as it says itself. Rejects with a TypeError
-   * that names the field.
+   * Injects a fault of the vocabulary (docs/faults.md). `heal` ends it, or its own fields do. Rejects with a TypeError that names
+   * the field.
    */
   async inject(fault: Fault): Promise<InjectedFault> {
-    // Tests in JavaScript have no compiler that would find a wrong field, and a live sandbox words it in its own way.
+    // Tests in JavaScript have no compiler that finds a wrong field, and a live sandbox words the error differently.
     const wrong = faultFaults(fault, []).map(({ path, message, remedy }) =>
       [...(path.length > 0 ? [`${path.join('.')}: `] : []), message, ...(remedy === '' ? [] : [`; ${remedy}`])].join(
         '',
@@ -232,7 +232,7 @@ export class TestCluster {
     await this.#ask('heal', {});
   }
 
-  /** Every clock goes forward, at once. Milliseconds, a whole number; rejects with a RangeError for any other. */
+  /** Sets every clock forward, at once. Milliseconds, a whole number; rejects with a RangeError for any other. */
   async advance(byMs: number): Promise<void> {
     checkMs('byMs', byMs);
     await this.#ask('advance', { byMs });
@@ -268,37 +268,37 @@ export class TestCluster {
     return this.#ask('delivered', {});
   }
 
-  /** Everything durable as it is now. */
+  /** The present durable state. */
   takeSnapshot(): Promise<unknown> {
     return this.#ports.takeSnapshot();
   }
 
-  /** Everything durable as it was then; every nonce is void. */
+  /** Restores the durable state of the snapshot; every nonce is void. */
   async restoreSnapshot(snapshot: unknown): Promise<void> {
     await this.#ports.restoreSnapshot(snapshot);
     this.#wallets.restored();
   }
 
-  /** As a fresh cluster. */
+  /** Makes the cluster as fresh. */
   async reset(): Promise<void> {
     await this.#ports.reset();
     this.#wallets.restored();
   }
 
-  /** What is seen of the run so far, for reports. */
+  /** The recorded events of the run so far, for reports. */
   recording(): Promise<readonly RunEvent[]> {
     return this.#ports.recording();
   }
 
   /**
-   * What contradicted an invariant so far. Nothing ever should. A simulated cluster checks them all, until a snapshot is
-   * restored; a live one those that answers and events show.
+   * Contradictions of invariants so far; there should be none. A simulated cluster checks all invariants, until a snapshot is
+   * restored; a live one checks those that answers and events show.
    */
   violations(): readonly Violation[] {
     return this.#world.violations();
   }
 
-  /** Ends what was started for this cluster. Repeatable. */
+  /** Ends everything that was started for this cluster. Repeatable. */
   stop(): Promise<void> {
     this.#wallets.stop();
     return this.#ports.stop();

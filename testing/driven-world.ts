@@ -1,6 +1,6 @@
 /**
- * A simulated world whose time passes while its answers are awaited. The signing cluster's questions go to it; what the
- * control plane stores is asked for at its door.
+ * A simulated world whose time passes while a test awaits its answers. Questions about signing go to the signing cluster;
+ * questions about the control plane's data go to its REST API.
  */
 import type { RunEvent } from '../faults/recording.ts';
 import type { QuestionName, Questions, ScenarioWorld } from '../runner/scenario/world.ts';
@@ -19,7 +19,7 @@ export interface DrivenParts {
 
 type Handlers = { readonly [Q in QuestionName]?: (asks: Questions[Q]['asks']) => Promise<Questions[Q]['gets']> };
 
-/** A gateway that is down is asked again after so long. */
+/** Pause before another request to a gateway that is down. */
 const repeatMs = 25;
 const patienceMs = 60_000;
 const lookMs = 5;
@@ -76,7 +76,7 @@ export class DrivenWorld implements ScenarioWorld {
         .map(({ event: { type } }) => type),
   };
 
-  /** From now on `delivered` tells what a webhook for every event has acknowledged. */
+  /** From now on `delivered` returns the events that a webhook for all events has acknowledged. */
   async deliverTo(test: TestCluster): Promise<void> {
     this.#webhook = await test.webhooks.open();
   }

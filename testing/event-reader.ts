@@ -1,6 +1,6 @@
 /**
- * The event log of a cluster as a test awaits it: events in their order, each given once. It follows the log over one
- * connection from its first use on, and begins with the oldest event of the cluster, so that none is missed.
+ * Reads the event log of a cluster for a test: events in order, each given once. It follows the log over one connection from its
+ * first use on, and begins with the oldest event of the cluster, so that it misses none.
  */
 import type { ClientPorts } from '../client/contract.ts';
 import { follow } from '../client/follow.ts';
@@ -10,10 +10,10 @@ import { Feed } from './feed.ts';
 
 /** e.g. "transaction_intent.completed", "transaction_intent.*", "*". */
 export type EventPattern = Event['type'] | `${string}.*` | '*';
-/** Of those types, or for which the function gives true. */
+/** Events of those types, or for which the function returns true. */
 export type EventMatch = EventPattern | ((event: Event) => boolean);
 
-/** The event of a type: with a pattern or a function, any. */
+/** The event of a type: for a pattern or a function, any event. */
 export type EventOf<M> = M extends Event['type']
   ? Event extends infer E
     ? E extends Event
@@ -28,7 +28,7 @@ export interface EventSource {
   readonly url: string;
   readonly token: string;
   readonly ports: ClientPorts;
-  /** In a sandbox that ran before: earlier events are of others. RFC 3339; undefined: all are this cluster's. */
+  /** For a sandbox that ran before: earlier events are not this cluster's. RFC 3339; undefined: all are this cluster's. */
   readonly since: string | undefined;
 }
 
@@ -48,24 +48,24 @@ export class EventReader {
     this.#source = source;
   }
 
-  /** What was read so far, oldest first. */
+  /** The events read so far, oldest first. */
   get log(): readonly Event[] {
     return this.#feed.all;
   }
 
-  /** As `Feed.first`. Rejects when the log cannot be read, too. */
+  /** As `Feed.first`. Also rejects when the log cannot be read. */
   first(matches: (event: Event) => boolean, once: boolean, signal: AbortSignal): Promise<Event> {
     const found = this.#feed.first(matches, once, signal);
     this.#follow();
     return found;
   }
 
-  /** What was read so far counts as given. */
+  /** Marks every event read so far as given. */
   giveAll(): void {
     this.#feed.giveAll();
   }
 
-  /** The log is another from now on. */
+  /** From now on reads another log. */
   restart(): void {
     this.stop();
     this.#feed.clear();

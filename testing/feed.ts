@@ -1,6 +1,6 @@
-/** What comes one after the other, and is awaited by what it is: each entry can be given once. */
+/** Entries that arrive in order and that callers await by a predicate; each entry can be given once. */
 interface Waiter {
-  /** Whether it found what it waits for. */
+  /** Returns whether it found its entry. */
   readonly take: () => boolean;
   readonly reject: (error: unknown) => void;
 }
@@ -25,8 +25,8 @@ export class Feed<T> {
   }
 
   /**
-   * The first entry that matches, of all that came and will come. `once`: of those that were not given yet, and it is given
-   * now. Rejects with what `matches` throws, and with the reason of `signal`.
+   * The first entry that matches, among all that arrived and will arrive. `once`: among those not given yet, and marks it as
+   * given. Rejects with the error that `matches` throws, and with the reason of `signal`.
    */
   first(matches: (entry: T) => boolean, once: boolean, signal: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -46,7 +46,7 @@ export class Feed<T> {
     });
   }
 
-  /** What came so far counts as given. */
+  /** Marks every entry so far as given. */
   giveAll(): void {
     for (const entry of this.#all) this.#given.add(entry);
   }
@@ -62,7 +62,7 @@ export class Feed<T> {
   }
 }
 
-/** Whether it waits no longer: a function of the test may throw. */
+/** Returns whether it no longer waits: a function of the test may throw. */
 function tried({ take, reject }: Waiter): boolean {
   try {
     return take();

@@ -23,7 +23,7 @@ export class GrpcCaller {
     this.#token = token;
   }
 
-  /** Never rejects for what the service or the network does. */
+  /** Never rejects for failures of the service or the network. */
   async call<N extends CallName>(
     name: N,
     request: CallTypes[N][0],

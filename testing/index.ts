@@ -18,27 +18,27 @@ export type { ReceivedRequest, Respond, Webhook, WebhookDelivery, WebhookOptions
 
 export interface ClusterOptions {
   /**
-   * false (default): simulated, in this process and in virtual time. true: real processes, started for this cluster. An
-   * address: a sandbox that runs already; `token` is one of it with every scope.
+   * false (default): simulated, in this process and in virtual time. true: real processes, started for this cluster. An address:
+   * a running sandbox; `token` is one of its tokens, with every scope.
    */
   readonly live?: boolean | string;
   readonly token?: string;
   /**
-   * true: the simulated cluster on real ports, for clients that need sockets: in this process, without Redis. Its time is
-   * real then. false.
+   * true: the simulated cluster on real ports, for clients that need sockets: in this process, without Redis, and in real time.
+   * Default false.
    */
   readonly listen?: boolean;
   /** 5. */
   readonly nodes?: number;
-  /** Of the simulated world: the same seed and calls give the same run. */
+  /** Seed of the simulated world: the same seed and calls give the same run. */
   readonly seed?: string;
-  /** A silent node is replaced after so long. 300. */
+  /** A silent node is replaced after this time. Default 300. */
   readonly partialTimeoutMs?: number;
   /** How long a call waits for unreachable nodes. 2,000. */
   readonly nodesWaitMs?: number;
-  /** Whether a webhook receiver gets every event; `delivered` tells of it. false. */
+  /** Whether a webhook receiver gets every event; `delivered` returns them. Default false. */
   readonly receiver?: boolean;
-  /** Variables of a live sandbox of its own (docs/configuration.md). */
+  /** Variables of a new live sandbox (docs/configuration.md). */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -54,7 +54,7 @@ const optionNames: Readonly<Record<keyof ClusterOptions, true>> = {
   environment: true,
 };
 
-/** A misspelt option would be a cluster of another kind, without a word. */
+/** Without this check a misspelt option would silently give another kind of cluster. */
 function checkNames(options: object): void {
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(optionNames, name));
   if (unknown === undefined) return;
@@ -64,7 +64,7 @@ function checkNames(options: object): void {
 /**
  * A running cluster. The caller stops it, or uses `await using`.
  *
- * @throws TypeError for options that contradict each other; Error with the last words of a sandbox that does not start
+ * @throws TypeError for options that contradict each other; Error with the last output of a sandbox that does not start
  */
 export async function cluster(options: ClusterOptions = {}): Promise<TestCluster> {
   const { live = false, listen = false, token, nodes = 5, seed = 'test', environment } = options;

@@ -1,4 +1,4 @@
-/** The simulated service on real ports and paced by the real clock (embedded/), in this process: a sandbox for a test. */
+/** The simulated service on real ports and in real time (embedded/), in this process: a sandbox for a test. */
 import { createHash } from 'node:crypto';
 import { startEmbedded } from '../embedded/service.ts';
 import type { TokenOptions } from './cluster-ports.ts';
@@ -13,7 +13,7 @@ export interface ListeningOptions {
 
 const tenant = 'tn_test';
 const anyPort = { host: '127.0.0.1', port: 0 } as const;
-/** As a live cluster for tests has it (live-process.ts). */
+/** The same schedule as in live-process.ts. */
 const retryScheduleMs = [200, 1_000, 5_000] as const;
 
 export async function startListening(options: ListeningOptions): Promise<OwnSandbox> {
@@ -31,7 +31,7 @@ export async function startListening(options: ListeningOptions): Promise<OwnSand
     config: { partialTimeoutMs, nodesWaitMs },
     version: '0.0.0-test',
     acceptAnyTestToken: true,
-    // A test makes the keys that it needs.
+    // A test makes the keys that it needs itself.
     readyMade: { tenant, schemes: {} },
     makeKeys: async () => undefined,
   });

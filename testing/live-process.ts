@@ -1,6 +1,6 @@
 /**
- * A sandbox of its own for a test, a benchmark or the demo: `signmesh up` with a data directory, ports and a private Redis
- * that no other process uses. It ends with `stop`, and, should this process die before, by itself.
+ * A private sandbox for a test, a benchmark or the demo: `signmesh up` with a data directory, ports and a Redis that no other
+ * process uses. `stop` ends it; it also ends by itself when this process dies.
  */
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
@@ -12,9 +12,9 @@ import { StartFailed, UpProcess, upCommand } from './up-process.ts';
 export interface LiveProcessOptions {
   /** Variables of `up` (docs/configuration.md); a function gets the data directory. */
   readonly environment?: Variables | ((dataDir: string) => Variables);
-  /** Further words for `up`. */
+  /** Further arguments of `up`. */
   readonly args?: readonly string[];
-  /** What `up` says for people. */
+  /** Gets the output of `up` for people. */
   readonly onOutput?: (text: string) => void;
 }
 type Variables = Readonly<NodeJS.ProcessEnv>;
@@ -31,20 +31,20 @@ export interface TestSettings {
   readonly nodes: number;
   /** 1 by default. */
   readonly clusters?: number;
-  /** A silent node is replaced after so long. */
+  /** A silent node is replaced after this time. */
   readonly partialTimeoutMs: number;
-  /** A call waits so long for nodes that are unreachable. */
+  /** The longest time that a call waits for unreachable nodes. */
   readonly nodesWaitMs: number;
   /** 1 each by default. */
   readonly gateways?: number;
   readonly workers?: number;
-  /** Calls that a tenant has in ten seconds, by class; not counted by default. */
+  /** Calls of a tenant in ten seconds, by class; unlimited by default. */
   readonly rateLimits?: RateLimits | undefined;
-  /** Whether its gateway's door can have faults. */
+  /** Whether faults can target the API server of its gateway. */
   readonly doorFaults?: boolean;
 }
 
-/** Variables of a sandbox for tests and scenarios: it repeats deliveries soon. */
+/** Variables of a sandbox for tests and scenarios: its delivery retries are fast. */
 export function testVariables(settings: TestSettings): Variables {
   const {
     nodes,
@@ -80,13 +80,13 @@ function rateLimitVariables(limits: RateLimits | undefined): Variables {
 
 const portTries = 5;
 
-/** Resolves when every process serves. Rejects with the last words of `up` when it does not come to that. */
+/** Resolves when every process serves. Rejects with the last output of `up` when that fails. */
 export async function startLiveProcess(options: LiveProcessOptions = {}): Promise<LiveProcess> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await startOnce(options);
     } catch (error) {
-      // Another process may take a port between the moment it is chosen and the moment it is used.
+      // Another process may take a port between its choice and its use.
       const wasTaken = error instanceof StartFailed && / is taken\b/.test(error.message);
       if (!wasTaken || attempt === portTries) throw error;
     }
@@ -120,8 +120,8 @@ async function startOnce({ environment = {}, args = [], onOutput }: LiveProcessO
 }
 
 /**
- * On loopback, but not `other`. Below the range that the system takes ports of outgoing connections from: those of a busy
- * machine would soon have it. At random, so that clusters that start at once choose different ones.
+ * A free port on loopback, but not `other`. It is below the ephemeral range, whose ports a busy machine would soon take. It is
+ * random, so that clusters that start at the same time choose different ones.
  */
 async function freePort(other = 0): Promise<number> {
   for (;;) {

@@ -1,9 +1,9 @@
 /**
- * The live world of a scenario: a running sandbox, reached over HTTP alone. What the runner asks becomes calls of the
- * signing API and of /v1/sandbox. Faults of the webhook receiver target this world's own receiver.
+ * The live world of a scenario: a running sandbox, reached only over HTTP. Questions of the runner become calls of the signing
+ * API and of /v1/sandbox. Faults of the webhook receiver target this world's own receiver.
  *
- * Faults and processes are the whole sandbox's: one scenario at a time runs on it. Ids are of this run, so that scenarios
- * may follow each other on one sandbox.
+ * Faults and processes are the whole sandbox's: one scenario at a time runs on it. Ids belong to this run, so that scenarios may
+ * follow each other on one sandbox.
  */
 import { randomBytes } from 'node:crypto';
 import { faultEngine } from '../faults/engine.ts';
@@ -34,11 +34,11 @@ export interface LiveWorldOptions {
   readonly nodes: number;
   /** Whether there is a receiver of webhooks, and whether it gets every event of the sandbox's tenant. */
   readonly receiver: boolean | 'registered';
-  /** Gateways that the calls of the wallet API go to in turn; that of `api` alone by default. */
+  /** Gateways that get the calls of the wallet API in turn; only the gateway of `api` by default. */
   readonly doors?: readonly string[];
   /** host:port of their gRPC servers; without it no call uses gRPC. */
   readonly grpcAddresses?: readonly string[];
-  /** Of gRPC calls; with every scope. Secret. */
+  /** The token of gRPC calls, with every scope. Secret. */
   readonly token?: string;
   /** Checks answers, events and faults; a live world shows no frames and no writes. */
   readonly checkers?: readonly Checker[];
@@ -56,10 +56,10 @@ export class LiveWorld implements ScenarioWorld {
   readonly #run = randomBytes(4).toString('hex');
   readonly #grpc: GrpcCaller | undefined;
   readonly #receiver: WebhookReceiver | undefined;
-  /** All that faults of receivers concern. */
+  /** Every receiver that receiver faults apply to. */
   readonly #receivers = new Set<WebhookReceiver>();
   #behaviour: ReceiverBehaviour | undefined;
-  /** Decides about the receiver alone. */
+  /** Decides only about receiver faults. */
   readonly #receiverFaults: FaultEngine;
   readonly #receiverFaultIds = new Set<string>();
   readonly #observed: RunEvent[] = [];
@@ -94,7 +94,7 @@ export class LiveWorld implements ScenarioWorld {
     });
   }
 
-  /** Resolves when the sandbox is as a scenario wants to find it: no faults, every process up. */
+  /** Resolves when the sandbox is ready for a scenario: no faults, every process up. */
   static async open(options: LiveWorldOptions): Promise<LiveWorld> {
     const receiver = options.receiver !== false ? await WebhookReceiver.start() : undefined;
     const world = new LiveWorld(options, receiver);
@@ -123,7 +123,7 @@ export class LiveWorld implements ScenarioWorld {
     await this.#stopReceivers();
   }
 
-  /** The sandbox itself ends: nothing in it needs to be mended. */
+  /** The sandbox itself ends: there is nothing to heal. */
   async abandon(): Promise<void> {
     clearTimeout(this.#waking);
     await this.#stopReceivers();
@@ -148,7 +148,7 @@ export class LiveWorld implements ScenarioWorld {
     await Promise.all(receivers.map((receiver) => receiver.stop()));
   }
 
-  /** What may stand in a test's way, in words. */
+  /** Possible causes of a stuck test, in words. */
   async obstacles(): Promise<readonly string[]> {
     const processes = await this.#api.processes();
     const away = processes.filter(({ state, linked }) => state !== 'running' || linked === false);
@@ -159,7 +159,7 @@ export class LiveWorld implements ScenarioWorld {
     ];
   }
 
-  /** Since when it belongs to this cluster, by the clock of the sandbox, RFC 3339. */
+  /** The time from which its events belong to this cluster, by the clock of the sandbox, RFC 3339. */
   get since(): string {
     return this.#since;
   }
@@ -182,7 +182,7 @@ export class LiveWorld implements ScenarioWorld {
     handler(asks).then(gets, (cause: unknown) => {
       const error = cause instanceof Error ? cause : new Error(String(cause));
       if (fails) return fails(error);
-      // The sandbox itself does not answer: nothing can be said about the scenario.
+      // The sandbox itself does not answer, so the scenario gets no verdict.
       this.#failed ??= error;
       this.#onFailure?.(this.#failed);
     });
@@ -191,18 +191,18 @@ export class LiveWorld implements ScenarioWorld {
   #failed: Error | undefined;
   #onFailure: ((error: Error) => void) | undefined;
 
-  /** Called once when the sandbox does not answer this world any more: the run has no verdict. */
+  /** Called once when the sandbox no longer answers this world: the run has no verdict. */
   onFailure(listener: (error: Error) => void): void {
     this.#onFailure = listener;
     if (this.#failed) listener(this.#failed);
   }
 
-  /** What this side saw; `readRecording` adds what passed between the processes. */
+  /** The events that this side saw; `readRecording` adds the traffic between the processes. */
   recording(): readonly RunEvent[] {
     return this.#observed;
   }
 
-  /** Adds what the fault injector saw, in the order of time. */
+  /** Adds the events that the fault injector saw, in the order of time. */
   async readRecording(): Promise<void> {
     for (let after = this.#recordingFrom; ; ) {
       const { events, next, began_at } = await this.#insist(() => this.#api.recording(after));
@@ -271,7 +271,7 @@ export class LiveWorld implements ScenarioWorld {
     },
     heal: () => this.#heal(),
     advance: async ({ byMs }) => {
-      // The sandbox takes no step of nothing.
+      // The sandbox refuses a step of zero.
       if (byMs > 0) await this.#api.advance(byMs);
       return undefined;
     },
@@ -321,7 +321,7 @@ export class LiveWorld implements ScenarioWorld {
     received: async ({ name }) => this.#receiver?.received.filter((one) => one.name === name) ?? [],
   };
 
-  /** Each run has tenants of its own, and every principal a token of its own. */
+  /** Each run has its own tenants, and every principal its own token. */
   async #tokenOf(by: string): Promise<string> {
     const known = this.#tokens.get(by);
     if (known !== undefined) return known;
@@ -367,7 +367,7 @@ export class LiveWorld implements ScenarioWorld {
     this.#waking = setTimeout(wake, Math.max(0, wakeMs - this.nowMs()) + 1);
   }
 
-  /** Every fault ends, every process runs and is linked. */
+  /** Ends every fault; every process runs and is linked. */
   async #heal(): Promise<undefined> {
     this.#perform(this.#receiverFaults.clear(this.nowMs()));
     await this.#insist(() => this.#api.clearFaults());
@@ -387,8 +387,8 @@ export class LiveWorld implements ScenarioWorld {
   }
 
   /**
-   * Repeats while no answer comes, as long as the list of missing parts changes: the gateway may be what the
-   * scenario took down, and the machine may be a busy one.
+   * Repeats while no answer comes, as long as the list of missing parts changes: the scenario may have stopped the gateway, and
+   * the machine may be busy.
    */
   async #insist<T>(ask: () => Promise<T>): Promise<T> {
     let deadlineMs = performance.now() + apiPatienceMs;
@@ -422,7 +422,7 @@ export class LiveWorld implements ScenarioWorld {
   }
 }
 
-/** In the time of this world instead of the recording's. */
+/** The event in the time of this world instead of the recording's. */
 function shifted(event: RunEvent, byMs: number): RunEvent {
   const atMs = Math.round(event.atMs + byMs);
   if (event.kind !== 'frame') return { ...event, atMs };

@@ -1,4 +1,4 @@
-/** A live cluster for a test: a sandbox of its own, of processes or in this one, or one that runs already. */
+/** A live cluster for a test: a new sandbox, of processes or in this process, or a running one. */
 import { ambientPorts } from '../client/ambient.ts';
 import { TestCluster } from './cluster.ts';
 import { startLiveProcess, testVariables } from './live-process.ts';
@@ -9,13 +9,13 @@ import { SandboxApi } from './sandbox-api.ts';
 export interface LiveClusterOptions {
   /** Of a sandbox in this process, which listens; undefined: of processes. */
   readonly seed?: string;
-  /** Of a sandbox of its own. */
+  /** Of a new sandbox. */
   readonly nodes: number;
   readonly partialTimeoutMs: number;
   readonly nodesWaitMs: number;
   readonly receiver: boolean;
   readonly environment?: Readonly<Record<string, string>>;
-  /** A sandbox that runs already, and a token of it with every scope. */
+  /** A running sandbox, and one of its tokens with every scope. */
   readonly running?: { readonly baseUrl: string; readonly token: string };
 }
 
@@ -59,7 +59,7 @@ export async function liveCluster(options: LiveClusterOptions): Promise<TestClus
         return world.recording();
       },
       stop: () => {
-        // An own sandbox is removed with all its data; another one is left as it was.
+        // A private sandbox is removed with all its data; a shared one is only healed.
         stopping ??= own ? world.abandon().then(() => own.stop()) : world.close();
         return stopping;
       },

@@ -1,6 +1,6 @@
 /**
- * Folders of live clusters in the system's temporary directory, each with a note of whose it is. What a process left
- * behind that was killed, the next one to make a folder clears away: the processes that still run on it, then the folder.
+ * Folders of live clusters in the system's temporary directory, each with a note of its owner. When a process was killed, the
+ * next process that makes a folder cleans up after it: it ends the remaining processes, then removes the folder.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,18 +8,18 @@ import { join } from 'node:path';
 import { identify, isRunning, type ProcessIdentity, parseRecord, signal } from '../actors/live/process-identity.ts';
 
 export interface OwnFolder {
-  /** Where the cluster lives. */
+  /** The data directory of the cluster. */
   readonly dataDir: string;
   remove(): void;
 }
 
 const prefix = 'signmesh-test-';
 const ownerFile = 'owner.json';
-/** Between its making and the note of whose it is. */
+/** The longest time between the creation of a folder and its owner's note. */
 const withoutOwnerMs = 60_000;
 const endsWithinMs = 10_000;
 
-/** Resolves when nothing of others that are gone is left. */
+/** Resolves when no remains of dead owners are left. */
 export async function makeOwnFolder(parent = tmpdir()): Promise<OwnFolder> {
   await clearAbandoned(parent);
   const folder = mkdtempSync(join(parent, prefix));
@@ -36,7 +36,7 @@ async function clearAbandoned(parent: string): Promise<void> {
   await Promise.all(folders.map(clear));
 }
 
-/** Of this user, and the process that made it is gone. */
+/** It belongs to this user, and the process that made it has ended. */
 function isAbandoned(folder: string): boolean {
   try {
     const { uid, mtimeMs } = statSync(folder);
@@ -44,14 +44,14 @@ function isAbandoned(folder: string): boolean {
     const owner = recordIn(join(folder, ownerFile));
     return owner === undefined ? Date.now() - mtimeMs > withoutOwnerMs : !isRunning(owner);
   } catch {
-    // Another one has just cleared it away.
+    // Another process has just removed it.
     return false;
   }
 }
 
 /**
  * `up` ends when its parent does, and its children with it; they get a short time for that. A process removes its record before
- * it ends, so those once seen are waited for.
+ * it ends, so this function waits for every process that it has seen.
  */
 async function clear(folder: string): Promise<void> {
   const untilMs = performance.now() + endsWithinMs;
@@ -70,7 +70,7 @@ async function clear(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
 
-/** `up` by its lock, its children by their records. */
+/** `up` by its lock file, its children by their records. */
 function processesOf(runDir: string): readonly ProcessIdentity[] {
   let names: readonly string[];
   try {

@@ -1,4 +1,4 @@
-/** What a cluster of its own stands on: processes (live-process.ts), or a service in this one (listening.ts). */
+/** The base of a private cluster: processes (live-process.ts), or a service in this process (listening.ts). */
 import type { ClusterPorts } from './cluster-ports.ts';
 import type { ReadyLine } from './ready-line.ts';
 

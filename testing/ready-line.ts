@@ -1,4 +1,4 @@
-/** What `up --json` prints when every process serves. */
+/** The line that `up --json` prints when every process serves. */
 export interface ReadyLine {
   /** e.g. http://127.0.0.1:40001 */
   readonly http: string;
@@ -6,11 +6,11 @@ export interface ReadyLine {
   readonly grpc: string;
   /** Of every gateway; the first is that of `http` and `grpc`. */
   readonly gateways: readonly { readonly http: string; readonly grpc: string }[];
-  /** Of this sandbox alone, with every scope. Secret where the sandbox has a seed of its own. */
+  /** Valid only in this sandbox, with every scope. Secret where the sandbox has its own seed. */
   readonly token: string;
-  /** Another principal's of the same tenant: approves what the first has initiated. */
+  /** Token of another principal of the same tenant: approves intents of the first. */
   readonly approver_token: string;
-  /** Made by the start. */
+  /** Made at the start. */
   readonly keys: readonly {
     readonly wallet_id: string;
     readonly curve: 'secp256k1' | 'ed25519';

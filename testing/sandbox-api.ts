@@ -1,7 +1,7 @@
 /**
  * A sandbox over HTTP, as its clients see it: the five calls of the signing API and everything under /v1/sandbox.
  *
- * A call of the signing API that got no response message rejects with CallFailed; any other refusal with ApiError.
+ * A call of the signing API without a response message rejects with CallFailed; any other refusal rejects with ApiError.
  */
 import {
   create,
@@ -35,7 +35,7 @@ import type { CallFailure, NoAnswer, Questions, SessionFacts } from '../runner/s
 export class CallFailed extends Error {
   override readonly name = 'CallFailed';
   readonly failure: CallFailure;
-  /** After how long the service asks to be called again. */
+  /** Seconds after which the service asks for another call. */
   readonly retryAfterS: number | undefined;
   constructor(failure: CallFailure, message: string, retryAfterS?: number) {
     super(message);
@@ -44,7 +44,7 @@ export class CallFailed extends Error {
   }
 }
 
-/** A refusal of the REST API. `status` 0: there was no answer. */
+/** A refusal of the REST API. `status` 0: no answer. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
@@ -64,7 +64,7 @@ export interface SandboxApiOptions {
   readonly baseUrl: string;
   /** A token with every scope, `sandbox:admin` too. Secret. */
   readonly token: string;
-  /** How long a call may take. 35,000. */
+  /** The longest time of a call. Default 35,000. */
   readonly timeoutMs?: number;
   /** Instead of the global one. */
   readonly fetch?: typeof globalThis.fetch;
@@ -144,12 +144,12 @@ export class SandboxApi {
   resumeSession = this.#rpc('/v1/sessions/resume', ResumeSessionRequestSchema, ResumeSessionResponseSchema);
 
   async health(): Promise<{ readonly status: string; readonly nodes_ready: number; readonly environment: string }> {
-    // 503 carries the same body: it says what is missing.
+    // 503 carries the same body: it lists the missing parts.
     const { text } = await this.#fetch('GET', '/v1/health', undefined);
     return JSON.parse(text) as { status: string; nodes_ready: number; environment: string };
   }
 
-  /** `expiresInS`: a fault that is left behind ends by itself. */
+  /** `expiresInS`: ends a fault that was not removed. */
   createFault(fault: Fault, expiresInS?: number): Promise<FaultView> {
     const body = { ...fault, ...(expiresInS !== undefined && { expires_in_s: expiresInS }) };
     return this.request('POST', '/v1/sandbox/faults', body);
@@ -159,7 +159,7 @@ export class SandboxApi {
     return this.request('GET', `/v1/sandbox/faults/${encodeURIComponent(id)}`);
   }
 
-  /** undefined: there is none of that id. */
+  /** undefined: there is no fault with that id. */
   async faultIfThere(id: string): Promise<FaultView | undefined> {
     try {
       return await this.fault(id);
@@ -181,7 +181,7 @@ export class SandboxApi {
     await this.request('POST', '/v1/sandbox/faults/reset', {});
   }
 
-  /** A step of a scenario begins: faults may wait for it. */
+  /** Announces a step of a scenario: faults may wait for it. */
   async step(step: string): Promise<void> {
     await this.request('POST', '/v1/sandbox/steps', { step });
   }
@@ -196,7 +196,7 @@ export class SandboxApi {
     return this.request('POST', `/v1/sandbox/nodes/${name}/${action}`, body);
   }
 
-  /** undefined: there is none of that id. */
+  /** undefined: there is no session with that id. */
   async session(id: string): Promise<SessionView | undefined> {
     try {
       return await this.request('GET', `/v1/sandbox/sessions/${encodeURIComponent(id)}`);
@@ -206,14 +206,14 @@ export class SandboxApi {
     }
   }
 
-  /** What a node would submit to a signing session now. */
+  /** The partial signature that a node would submit to a signing session now. */
   async previewPartial(sessionId: string, nodeId: number): Promise<Uint8Array> {
     const path = `/v1/sandbox/sessions/${encodeURIComponent(sessionId)}/nodes/${nodeId}/partial`;
     const { partial } = await this.request<{ partial: string }>('POST', path, {});
     return Buffer.from(partial, 'base64');
   }
 
-  /** As `initiateDkg`, for a key of a type that nodes do not share. Rejects with CallFailed too. */
+  /** As `initiateDkg`, for a key of a type that nodes do not share. Also rejects with CallFailed. */
   async beginKey(
     { sessionId, threshold, totalNodes, derivation }: MessageInitShape<typeof InitiateDkgRequestSchema>,
     keystoreType: string,
@@ -248,16 +248,16 @@ export class SandboxApi {
     await this.request('POST', '/v1/sandbox/reset', {});
   }
 
-  /** What the fault injector saw since a position; `next` is where to read on, `began_at` its time 0. */
+  /** Events that the fault injector saw since a position; `next` is the next position, `began_at` its time 0. */
   async recording(after: number): Promise<{ events: readonly RunEvent[]; next: number; began_at: string }> {
     const path = `/v1/sandbox/recording?after=${after}&limit=10000`;
     const page = await this.request<{ events: readonly RunEventJson[]; next: number; began_at: string }>('GET', path);
     return { ...page, events: page.events.map(runEventOf) };
   }
 
-  /** Where the recording ends now. */
+  /** The present end of the recording. */
   async recordingEnd(): Promise<number> {
-    // Beyond the end there is the end.
+    // A position beyond the end returns the end.
     return (await this.recording(999_999_999_999_999)).next;
   }
 
@@ -286,7 +286,7 @@ export class SandboxApi {
     throw new ApiError(response.status, error?.code ?? '', message, response.retryAfterS);
   }
 
-  /** One try of any operation, by another token, at another gateway (`door`); whatever the answer is. */
+  /** One try of any operation, with another token, at another gateway (`door`); returns any answer. */
   async once(
     method: string,
     path: string,
@@ -306,7 +306,7 @@ export class SandboxApi {
     }
   }
 
-  /** The answer may also be cut short, by the death of the gateway: then there was none. */
+  /** A dying gateway may cut its answer short: that counts as no answer. */
   async #fetch(
     method: string,
     path: string,
@@ -367,7 +367,7 @@ const failures: Readonly<Record<number, CallFailure>> = {
   504: 'DEADLINE_EXCEEDED',
 };
 
-/** A call without an answer, as the runner of scenarios hears of it. */
+/** A call without an answer, as the runner of scenarios gets it. */
 export function noAnswerOf({ failure, message, retryAfterS }: CallFailed): NoAnswer {
   return { failure, message, ...(retryAfterS !== undefined && { retryAfterS }) };
 }

@@ -1,6 +1,6 @@
 /**
- * A simulated cluster for a test: the whole product in virtual time. Awaiting an answer lets time pass until it is there;
- * what is asked for in the same turn of the event loop happens at the same virtual time.
+ * A simulated cluster for a test: the whole product in virtual time. Awaiting an answer lets time pass until it arrives; requests
+ * of the same turn of the event loop happen at the same virtual time.
  */
 import { describe } from '../faults/describe.ts';
 import type { RunEvent } from '../faults/recording.ts';
@@ -19,11 +19,11 @@ import { VirtualFetch } from './virtual-fetch.ts';
 import { virtualPorts } from './virtual-ports.ts';
 import { virtualReceivers } from './virtual-receivers.ts';
 
-/** A call without an answer is lost after so long, as a live client's is. */
+/** A call without an answer times out after this time, as a live client's does. */
 const callTimeoutMs = 35_000;
-/** As a live cluster for tests has it (live-process.ts). */
+/** The same schedule as in live-process.ts. */
 const retryScheduleMs = [200, 1_000, 5_000] as const;
-/** A name that no resolver knows (RFC 6761): what is sent there by another way than `fetch` goes nowhere. */
+/** A name that no resolver knows (RFC 6761): requests that bypass `fetch` reach no host. */
 const baseUrl = 'http://signmesh.test';
 const tenant = 'tn_sim';
 
@@ -101,7 +101,7 @@ export async function simulatedCluster(options: SimulatedClusterOptions): Promis
     restoreSnapshot: async (snapshot) => {
       if (!taken.has(snapshot as Snapshot))
         throw new TypeError('this is no snapshot of this cluster: see takeSnapshot');
-      // The checkers remember events that are now undone: from here on none checks.
+      // The restore undoes events that the checkers remember, so no checker runs from here on.
       checkers = [];
       await restore(snapshot as Snapshot);
     },
@@ -122,7 +122,7 @@ export async function simulatedCluster(options: SimulatedClusterOptions): Promis
   return test;
 }
 
-/** The event log is shared with the control plane: `events-complete` is about one that has events of sessions alone. */
+/** The event log is shared with the control plane; `events-complete` needs a log with session events only. */
 function checkersOfRun(): readonly Checker[] {
   return allCheckers().filter(({ invariant }) => invariant !== 'events-complete');
 }

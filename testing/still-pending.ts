@@ -1,7 +1,7 @@
-/** What was awaited did not happen in its time: what, and what stands in its way. */
+/** The awaited condition did not hold in time; the message names it and its possible causes. */
 export class StillPending extends Error {
   override readonly name = 'StillPending';
-  /** In words, one thing each: transfers that are not over, faults, processes that are down. */
+  /** In words, one entry each: unfinished transfers, faults, processes that are down. */
   readonly pending: readonly string[];
 
   constructor(what: string, withinMs: number, pending: readonly string[]) {

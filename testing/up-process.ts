@@ -1,9 +1,9 @@
 /**
- * `signmesh up` as a child process: the one way in which tests, benchmarks, the demo and live scenarios start a cluster. It
- * gets a private Redis, whatever this process was told about one, and ends with this process at the latest.
+ * `signmesh up` as a child process: tests, benchmarks, the demo and live scenarios all start a cluster this way. It gets a
+ * private Redis, whatever the environment of this process says, and ends with this process at the latest.
  *
- * A start has no time limit: on a busy machine it takes as long as it takes. `up` ends, and says why, when it
- * makes no progress; here only its silence is too much.
+ * A start has no time limit, since a busy machine may need long. `up` ends with the reason when it makes no progress; this class
+ * only limits its silence.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -20,16 +20,16 @@ export interface Place {
 export interface UpOptions {
   /** Variables (docs/configuration.md) over those of this process. */
   readonly environment?: Readonly<NodeJS.ProcessEnv>;
-  /** Program and words. `node cli/signmesh.mjs up --json`. */
+  /** Program and arguments. `node cli/signmesh.mjs up --json`. */
   readonly command?: readonly string[];
-  /** What `up` says for people, as it comes. */
+  /** Gets the output of `up` for people, as it arrives. */
   readonly onOutput?: (text: string) => void;
 }
 
 /** `up` ended before it was ready. */
 export class StartFailed extends Error {}
 
-/** `up` says every second what it waits for; before that the command may compile a checkout, for a minute or two. */
+/** `up` prints every second what it waits for; before that the command may compile a checkout, for a minute or two. */
 const silentWithinMs = 300_000;
 const saidCharsMax = 1_000_000;
 
@@ -39,7 +39,7 @@ export class UpProcess {
   readonly exited: Promise<number>;
   exitCode: number | undefined;
   stdout = '';
-  /** What a person would read, and the ready line. */
+  /** The output for people, and the ready line. */
   output = '';
   #wake: () => void = () => undefined;
 
@@ -50,7 +50,7 @@ export class UpProcess {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const end = () => this.child.kill('SIGKILL');
-    // `up` ends with its parent too, a moment later.
+    // `up` also ends with its parent, a moment later.
     process.once('exit', end);
     this.exited = new Promise((resolve) => {
       const over = (code: number) => {
@@ -75,7 +75,7 @@ export class UpProcess {
     });
   }
 
-  /** Resolves when every process serves. Rejects with StartFailed, and the words of `up`, when it ends before. */
+  /** Resolves when every process serves. Rejects with StartFailed and the output of `up` when it ends before. */
   async ready(): Promise<ReadyLine> {
     for (;;) {
       const line = this.stdout.split('\n').find((one) => one.startsWith('{"event":"ready"') && one.endsWith('}'));
@@ -103,7 +103,7 @@ export class UpProcess {
   }
 }
 
-/** The variables of a cluster at `place`: those of this process, but for its Redis. */
+/** The variables of a cluster at `place`: those of this process, except its Redis. */
 export function environmentOf({ dataDir, httpPort, grpcPort }: Place): NodeJS.ProcessEnv {
   const { REDIS_URL: _, ...inherited } = process.env;
   return {

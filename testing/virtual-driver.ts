@@ -1,9 +1,8 @@
 /**
- * Lets the time of a simulated world pass while a test awaits something of it, and at no other moment: what a test does
- * in between (its assertions, files that it reads) takes no virtual time. What it begins in one turn of the event loop
- * begins at one moment.
+ * Lets the time of a simulated world pass only while a test awaits a result of it: the test's own work (assertions, reading
+ * files) takes no virtual time. Calls that a test makes in one turn of the event loop begin at one moment.
  */
-// Node's own, also where a test has replaced the global ones.
+// Node's own timers, even where a test has replaced the global ones.
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { CustodyWorld } from '../world/custody-world.ts';
 import { turnOfEventLoop } from '../world/event-loop-turn.ts';
@@ -15,14 +14,14 @@ interface Held {
   isReleased: boolean;
 }
 
-/** At most so much virtual time passes between two looks at what is awaited. */
+/** The most virtual time between two checks of the awaited results. */
 const stepMs = 60_000;
-/** Of real time: the world waits no longer for code of the test. */
+/** In real time: the longest that the world waits for code of the test. */
 const heldMsMax = 2_000;
 
 export class VirtualDriver {
   readonly #world: CustodyWorld;
-  /** What is awaited; each is called when the world cannot go on. */
+  /** Rejects each awaited result; called when the world cannot continue. */
   readonly #awaited = new Set<(error: unknown) => void>();
   readonly #held = new Set<Held>();
   #wake = (): void => undefined;
@@ -35,24 +34,24 @@ export class VirtualDriver {
     this.#world = world;
   }
 
-  /** Of virtual time: when something was last begun that is awaited until it is there. */
+  /** Virtual time at which the last awaited work began. */
   get activeMs(): number {
     return this.#activeMs;
   }
 
-  /** What `work` gives; time passes until then. Rejects with ClusterStopped, and with what broke the world. */
+  /** The result of `work`; time passes until then. Rejects with ClusterStopped, and with the error that broke the world. */
   run<T>(work: Promise<T>): Promise<T> {
     this.#activeMs = this.#world.nowMs;
     for (const held of this.#held) held.isReleased = true;
     return this.#await(work, undefined);
   }
 
-  /** The same, but after so much virtual time it waits for others to let time pass. */
+  /** The same, but after `forMs` of virtual time it waits for others to let time pass. */
   runBriefly<T>(work: Promise<T>, forMs: number): Promise<T> {
     return this.#await(work, forMs);
   }
 
-  /** Time stands still until `work` has settled, in real time: code of the test that the world calls. */
+  /** Stops virtual time until `work` has settled, in real time: code of the test that the world calls. */
   hold<T>(work: Promise<T>): Promise<T> {
     const held: Held = { isReleased: false };
     this.#held.add(held);
@@ -69,7 +68,7 @@ export class VirtualDriver {
     });
   }
 
-  /** Whatever is awaited rejects, and nothing more is run. Repeatable. */
+  /** Rejects everything awaited, and runs nothing more. Repeatable. */
   stop(): void {
     this.#isStopped = true;
     this.#fail(new ClusterStopped());

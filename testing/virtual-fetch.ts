@@ -1,20 +1,20 @@
 /**
- * The Fetch Standard's `fetch` (https://fetch.spec.whatwg.org/), served by the gateway of a simulated world: requests and
- * answers are Node's own `Request` and `Response`, and what has no answer rejects as Node's `fetch` does. A call lets
- * virtual time pass until its answer is there.
+ * The Fetch Standard's `fetch` (https://fetch.spec.whatwg.org/), served by the gateway of a simulated world: requests and answers
+ * are Node's own `Request` and `Response`, and a call without an answer rejects as Node's `fetch` does. A call lets virtual time
+ * pass until its answer arrives.
  *
- * - A client that polls or repeats comes forward: the same GET again, with nothing sent in between, and what follows a
- *   failure (no answer, 429, 5xx) leaves 250 ms later, then 1 s, then 3 s. So a loop that really sleeps between two
- *   attempts needs a few of them.
- * - A stream that is read lets 15 s pass without news; then it waits until something else lets time pass. So a stream that
- *   is read in the background does not run the world away from its test.
+ * - A client that polls or retries advances time: the same GET again, with nothing sent in between, and the next request after a
+ *   failure (no answer, 429, 5xx) both leave 250 ms later, then 1 s, then 3 s. So a loop that really sleeps between two attempts
+ *   needs few of them.
+ * - Reading a stream lets 15 s pass without news; then it waits until another call lets time pass. So a stream that a test reads
+ *   in the background does not advance the world far beyond the test.
  */
 import type { CustodyWorld } from '../world/custody-world.ts';
 import type { Answered, Exchange, Pieces } from '../world/exchange.ts';
 import { ClusterStopped } from './stopped.ts';
 import type { VirtualDriver } from './virtual-driver.ts';
 
-/** Virtual time after which a call without an answer is given up, as Node does. */
+/** Virtual time after which a call without an answer ends, as in Node. */
 const answerMsMax = 300_000;
 const repeatPausesMs = [250, 1_000, 3_000] as const;
 const quietMsMax = 15_000;
@@ -26,16 +26,16 @@ export class VirtualFetch {
   readonly #driver: VirtualDriver;
   readonly #base: URL;
   readonly #isPassive: boolean;
-  /** How often a path was read since something else was sent. */
+  /** Reads of a path in a row, without another request in between. */
   readonly #reads = new Map<string, number>();
-  /** In a row. */
+  /** Failures in a row. */
   #failures = 0;
   readonly #open = new Set<(reason: unknown) => void>();
   #isStopped = false;
 
   /**
-   * `baseUrl`: the only origin that it reaches; relative URLs begin there. `isPassive`: nothing that is read twice or in the
-   * background lets time pass.
+   * `baseUrl`: the only origin that it reaches; relative URLs begin there. `isPassive`: repeated and background reads do not let
+   * time pass.
    */
   constructor(world: CustodyWorld, driver: VirtualDriver, baseUrl: string, isPassive = false) {
     this.#world = world;
@@ -71,7 +71,7 @@ export class VirtualFetch {
     return this.#response(request, answer, call);
   };
 
-  /** Whatever is open fails. Repeatable. */
+  /** Fails everything open. Repeatable. */
   stop(): void {
     this.#isStopped = true;
     for (const fail of [...this.#open]) fail(new ClusterStopped());
@@ -116,7 +116,7 @@ export class VirtualFetch {
   }
 }
 
-/** One call, until its answer was read. */
+/** One call, until its answer is read. */
 class VirtualCall {
   readonly #world: CustodyWorld;
   readonly #driver: VirtualDriver;
@@ -194,14 +194,14 @@ class VirtualCall {
           this.#end(undefined);
         },
       },
-      // Nothing is read, and no time passes, before the test asks for it.
+      // Nothing is read, and no time passes, before the test reads.
       { highWaterMark: 0 },
     );
   }
 
   readonly #aborted = (): void => this.#end(this.#signal.reason);
 
-  /** The client goes, and what awaits the call rejects. */
+  /** Drops the client, and rejects the awaited call. */
   readonly #end = (reason: unknown): void => {
     if (!this.#open.has(this.#end)) return;
     this.#done();
@@ -222,7 +222,7 @@ const meanings = {
   UND_ERR_HEADERS_TIMEOUT: `the simulated gateway gave no answer within ${answerMsMax / 1_000} s of virtual time`,
 } as const;
 
-/** As Node's fetch says it: a TypeError whose cause has the code. */
+/** As Node's fetch reports it: a TypeError whose cause has the code. */
 function unanswered(code: keyof typeof meanings, message = 'fetch failed'): TypeError {
   return new TypeError(message, { cause: Object.assign(new Error(meanings[code]), { code }) });
 }

@@ -5,7 +5,7 @@ import { randomStream } from '../sim/random.ts';
 import type { CustodyWorld } from '../world/custody-world.ts';
 import type { VirtualDriver } from './virtual-driver.ts';
 
-/** A longer timer is a deadline of something that lets time pass itself; a shorter one may be all that is awaited. */
+/** A longer timer is a deadline of a call that lets time pass itself; a shorter one may be the only awaited thing. */
 const pauseMsMax = 30_000;
 
 export interface VirtualPortsOptions {
@@ -33,7 +33,7 @@ export function virtualPorts(world: CustodyWorld, driver: VirtualDriver, options
         then();
       };
       const cancel = cluster.time.after(ms, fire, true);
-      // A cluster that was stopped has no time: what waits for it ends at once.
+      // A stopped cluster has no time: its waits end at once.
       if (drives && ms <= pauseMsMax) driver.run(over).catch(fire);
       return () => {
         cancel();

@@ -4,7 +4,7 @@ import type { Received } from '../world/receivers.ts';
 import type { VirtualDriver } from './virtual-driver.ts';
 import { type OpenReceiver, type ReceivedRequest, respondWith } from './webhooks.ts';
 
-/** `told` hears of every request, to whatever address. */
+/** `told` gets every request, to any address. */
 export function virtualReceivers(
   world: CustodyWorld,
   driver: VirtualDriver,

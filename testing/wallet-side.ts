@@ -1,6 +1,6 @@
 /**
- * The wallet API in the hands of a test, a line each: approvals, transfers and events that are awaited. The same in every
- * world: it asks by HTTP alone, and the world says how time passes.
+ * The wallet API for a test, in one line each: approvals, transfers and awaited events. The same in every world: it only uses
+ * HTTP, and the world decides how time passes.
  */
 import type { ClientPorts } from '../client/contract.ts';
 import type { Event, Intent } from '../client/generated-api.ts';
@@ -28,7 +28,7 @@ export interface WithinOptions {
 }
 
 export interface NextOptions extends WithinOptions {
-  /** Events of this resource alone: a wallet, an intent, a session, or its id. */
+  /** Only events of this resource: a wallet, an intent, a session, or its id. */
   readonly of?: string | { readonly id: string };
 }
 
@@ -76,7 +76,7 @@ export class WalletSide {
     return found as EventOf<M>;
   }
 
-  /** What happened so far counts as given. */
+  /** Marks every event so far as given. */
   async skip(): Promise<void> {
     const last = await this.#lastSequence();
     await this.within('the event log was not read', withinMsDefault, (signal) =>
@@ -134,7 +134,7 @@ export class WalletSide {
     throw new ApiError(response.status, code, `${method} ${path}: ${response.status} ${message}${more}`);
   }
 
-  /** Rejects with StillPending after so much of the cluster's time. */
+  /** Rejects with StillPending after `withinMs` of the cluster's time. */
   async within<T>(what: string, withinMs: number, begin: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (!Number.isSafeInteger(withinMs) || withinMs < 0)
       throw new RangeError('withinMs must be a whole number of milliseconds, 0 or more');
@@ -152,7 +152,7 @@ export class WalletSide {
     }
   }
 
-  /** The log is another from now on. */
+  /** From now on reads another log. */
   restored(): void {
     this.#reader.restart();
   }

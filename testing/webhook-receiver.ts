@@ -7,9 +7,9 @@ import { type ReceivedRequest, type Respond, respondWith } from './webhooks.ts';
 export interface ReceivedEvent {
   readonly id: string;
   readonly type: string;
-  /** The status that it was answered with; 0: the connection was cut. */
+  /** The status of its answer; 0: the connection was cut. */
   readonly status: number;
-  /** The path that it was sent to, without its slash: the receiver's name; empty: the one without a name. */
+  /** The path of the request without its slash: the receiver's name; empty: the unnamed receiver. */
   readonly name: string;
   readonly resource: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -54,7 +54,7 @@ export class WebhookReceiver {
     });
   }
 
-  /** `hears` is called with each request, once it was answered; `respond` answers while no behaviour is set. */
+  /** Calls `hears` with each request after its answer; `respond` answers while no behaviour is set. */
   static async start(
     hears: (request: ReceivedRequest, failure?: unknown) => void = () => undefined,
     respond?: Respond,
@@ -72,12 +72,12 @@ export class WebhookReceiver {
     this.#behaviour = behaviour;
   }
 
-  /** How the receiver of this name answers the requests to come, in turn; the last answer from then on. */
+  /** Sets the answers of the receiver of this name to its next requests, in turn; the last one repeats. */
   answer(name: string, answers: readonly ReceiverAnswer[]): void {
     this.#answers.set(name, [...answers]);
   }
 
-  /** A fault of all receivers goes before what one of them is told. */
+  /** A fault of all receivers overrides the answers of one of them. */
   #behaviourOf(name: string): ReceiverBehaviour & { readonly never?: boolean } {
     const answers = this.#answers.get(name) ?? [];
     const told = answers.length > 1 ? answers.shift() : answers[0];

@@ -1,4 +1,4 @@
-/** Webhooks in the hands of a test: a receiver that checks signatures, and whose answers the test may choose. */
+/** Webhooks for a test: a receiver that checks signatures, and whose answers the test may choose. */
 import type { Event } from '../client/generated-api.ts';
 import { verifyWebhook } from '../client/webhooks.ts';
 import { type EventMatch, type EventOf, type EventPattern, matcher } from './event-reader.ts';
@@ -6,15 +6,15 @@ import { Feed } from './feed.ts';
 import { ApiError } from './sandbox-api.ts';
 import { type NextOptions, resourceOf, type WalletSide } from './wallet-side.ts';
 
-/** A request that came, and its answer. */
+/** A received request, and its answer. */
 export interface ReceivedRequest {
-  /** As it came: what the signature covers. */
+  /** As received: the bytes that the signature covers. */
   readonly body: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** Of the answer; 0: the connection was cut. */
   readonly status: number;
-  /** When it came, by the clock of the receiver: milliseconds since 1970. */
+  /** The time of arrival, by the clock of the receiver: milliseconds since 1970. */
   readonly atMs: number;
 }
 
@@ -25,22 +25,22 @@ export interface WebhookDelivery<E extends Event = Event> extends ReceivedReques
 /** A status, or a whole answer. */
 export type Respond = (request: Request) => number | Response | Promise<number | Response>;
 
-/** Where a world receives. */
+/** The receiving side of a world. */
 export interface ReceiverPlace {
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** `hears` is called with each request, once it was answered; `respond` undefined: 204. */
+/** Calls `hears` with each request after its answer; `respond` undefined: 204. */
 export type OpenReceiver = (
   hears: (request: ReceivedRequest, failure?: unknown) => void,
   respond: Respond | undefined,
 ) => Promise<ReceiverPlace>;
 
 export interface WebhookOptions {
-  /** Event types that it wants; ["*"] by default. */
+  /** The event types to receive; ["*"] by default. */
   readonly events?: readonly EventPattern[];
-  /** Answers each request; 204 by default. What it throws is a 500, and rejects the next `next`. */
+  /** Answers each request; 204 by default. An error that it throws becomes a 500, and rejects the next `next`. */
   readonly respond?: Respond;
 }
 
@@ -95,14 +95,14 @@ export class Webhook {
     }
   }
 
-  /** Every request so far, oldest first; an event comes again when its answer was no 2xx. */
+  /** Every request so far, oldest first; an event repeats after an answer other than 2xx. */
   get received(): readonly WebhookDelivery[] {
     return this.#feed.all;
   }
 
   /**
-   * The next request that was not given yet, of an event that matches; time passes until it comes. Its signature is checked
-   * under the secret. Rejects with WebhookVerificationError, and with StillPending when none comes in time.
+   * The next request of a matching event that was not given yet; time passes until it arrives. Checks its signature under the
+   * secret. Rejects with WebhookVerificationError, and with StillPending when none arrives in time.
    */
   next<M extends EventMatch>(match: M, options?: NextOptions): Promise<WebhookDelivery<EventOf<M>>>;
   /** Of any event. */
@@ -138,7 +138,7 @@ interface Made {
   readonly secret: string;
 }
 
-/** What a test's own `respond` gives. Never rejects. */
+/** The answer of a test's own `respond`. Never rejects. */
 export async function respondWith(
   respond: Respond | undefined,
   request: () => Request,
