@@ -1,6 +1,6 @@
 /**
- * One client of a scenario: it does its steps in order and reports the result of each. A step that insists repeats a call
- * that has no answer, and resumes what has paused, as a patient client of the API does.
+ * One client of a scenario: it runs its steps in order and reports the result of each. A step that insists repeats a call without
+ * an answer, and resumes a paused session, as a patient client of the API does.
  */
 import type { StepOf } from './format.ts';
 import { type Outcome, outcomeOf, outcomeText } from './outcome.ts';
@@ -21,15 +21,15 @@ export type CallStep =
       | 'preview_partial'
     >;
 
-/** How a step ended. `stuck`: its time is over, and what it waited for; `impossible`: this run cannot do it. */
+/** The end of a step. `stuck`: its time is over, with what it waited for; `impossible`: this run cannot do it. */
 export type Ended =
   | { readonly kind: 'answered'; readonly outcome: Outcome }
   | { readonly kind: 'stuck'; readonly waitsFor: string; readonly outcome: Outcome }
   | { readonly kind: 'impossible'; readonly why: string };
 
-/** A client that insists waits so long before it asks again. */
+/** The pause of a client that insists, before it repeats a call. */
 const pauseMs = 100;
-/** It repeats at least this often: two unanswered calls alone take a minute. */
+/** It repeats at least this often: two unanswered calls take a minute. */
 const attemptsMin = 4;
 
 export class Caller {
@@ -38,7 +38,7 @@ export class Caller {
   readonly #insistMs: number;
   readonly #learned: (name: string, then: () => void) => void;
 
-  /** `learned` is called when a session may have got its id, and calls back when the client may go on. */
+  /** `learned` is called when a session may have got its id, and calls back when the client may continue. */
   constructor(
     world: ScenarioWorld,
     book: SessionBook,
@@ -150,7 +150,7 @@ export class Caller {
     });
   }
 
-  /** One call; with `insist` as often as it takes. */
+  /** One call; with `insist` as many as needed. */
   #insist(step: CallStep, request: () => Call, end: (ended: Ended) => void): void {
     const { insist = false, session } = step;
     const beganMs = this.#world.nowMs();
@@ -185,7 +185,7 @@ export class Caller {
     const heard = (gets: Questions['call' | 'walletCall']['gets']) => {
       const outcome = outcomeOf(asks.name, gets);
       const opens = (asks.name === 'initiateSigning' || asks.name === 'sign') && 'key' in step;
-      // An altered call is about something else: what it tells is not the session's.
+      // An altered call is about something else: its answer does not describe the session.
       if (outcome.answer !== undefined && step.alter === undefined)
         this.#book.learn(session, outcome.answer, opens ? step : undefined);
       this.#learned(session, () => then(outcome));
@@ -207,7 +207,7 @@ export class Caller {
 /** Answers to a resume after which the session is open, or may be, by this or another client's resume. */
 const opensAgain = new Set(['SESSION_RESUMED', 'RESUME_TOKEN_REUSED', 'RESUME_TOKEN_INVALID', 'SESSION_NOT_RESUMABLE']);
 
-/** What a patient client does next. A human's approval is not for it to give. */
+/** The next action of a patient client, which cannot give a human's approval. */
 function whatHelps({ call, answer, failure }: Outcome): 'done' | 'repeat' | 'resume' {
   if (failure !== undefined) return failure.kind === 'MALFORMED' ? 'done' : 'repeat';
   if (call === 'resumeSession' || call === 'inspectSession' || call === 'previewPartial') return 'done';
@@ -219,13 +219,13 @@ function whatHelps({ call, answer, failure }: Outcome): 'done' | 'repeat' | 'res
   return answer!.reasonCode === 'NODES_UNAVAILABLE' ? 'repeat' : 'done';
 }
 
-/** For the record and for causes. */
+/** Text for the record and for causes. */
 export function endedText(ended: Ended): string {
   if (ended.kind === 'answered') return outcomeText(ended.outcome);
   return ended.kind === 'stuck' ? `stuck: ${outcomeText(ended.outcome)}` : ended.why;
 }
 
-/** A call as scenario files name it. */
+/** The name of a call in scenario files. */
 function inFile(call: string): string {
   return call.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -1,6 +1,6 @@
 /**
- * Does the wallet API's steps: fills in the answers of earlier steps, calls, and reports the result. A step that
- * insists repeats its call with the same idempotency key while it has no answer, as a patient client does.
+ * Runs the wallet API's steps: fills in the answers of earlier steps, calls, and reports the result. A step that insists repeats
+ * its call with the same idempotency key while it has no answer, as a patient client does.
  */
 import type { CustodyBook } from './custody-book.ts';
 import { type CustodyCall, type CustodyStepOf, owner } from './custody-format.ts';
@@ -11,13 +11,13 @@ import { failureOf } from './outcome.ts';
 import { fieldOf, ReferenceMissing, resolved } from './references.ts';
 import type { ScenarioWorld } from './world.ts';
 
-/** How a step ended. `stuck`: its time is over, and what it waited for; `impossible`: this run cannot do it. */
+/** The end of a step. `stuck`: its time is over, with what it waited for; `impossible`: this run cannot do it. */
 export type CustodyEnded =
   | { readonly kind: 'answered'; readonly outcome: CustodyOutcome }
   | { readonly kind: 'stuck'; readonly waitsFor: string; readonly outcome: CustodyOutcome }
   | { readonly kind: 'impossible'; readonly why: string };
 
-/** A call of the API, with everything filled in. */
+/** A call of the API, with every reference resolved. */
 interface Call {
   readonly name: string;
   readonly params?: Readonly<Record<string, string>>;
@@ -34,12 +34,12 @@ interface IntentNamed {
 }
 
 const repeatMs = 100;
-/** It repeats at least this often: two unanswered calls alone take a minute. */
+/** It repeats at least this often: two unanswered calls take a minute. */
 const attemptsMin = 4;
 const pollMs = { simulated: 100, live: 50 } as const;
-/** An intent rests: it has ended, or a person is asked. */
+/** Statuses in which an intent waits: it has ended, or needs a person. */
 const rests = new Set([...['pending_approval', 'completed', 'denied', 'rejected', 'expired', 'cancelled', 'failed']]);
-/** What simulated providers take for credentials. */
+/** Credentials that simulated providers accept. */
 const credentials = {
   self_hosted: {},
   sandbox: {},
@@ -182,7 +182,7 @@ export class CustodyCaller {
     this.#poll(step, { name: 'intents.get', params }, isAtRest, waitsFor, this.#insistMs * 2, end);
   }
 
-  /** Reads until it is so. Answers that are missing are waited for. */
+  /** Reads until the condition holds. A missing answer means another read. */
   #poll(
     step: CustodyCall,
     call: Call,
@@ -203,7 +203,7 @@ export class CustodyCaller {
     read();
   }
 
-  /** One call; with `insist` as often as it takes. */
+  /** One call; with `insist` as many as needed. */
   #call(step: CustodyCall, call: Call, end: End): void {
     const beganMs = this.#world.nowMs();
     let attempts = 0;

@@ -1,4 +1,4 @@
-/** What is expected of wallets, intents, events and webhooks when all clients are done. */
+/** Compares wallets, intents, events and webhooks with the expectations, when all clients are done. */
 import type { CustodyBook } from './custody-book.ts';
 import { readBalances, readEvents, readIntent } from './custody-reads.ts';
 import type { Mismatch } from './expectations.ts';
@@ -8,7 +8,7 @@ import type { ScenarioWorld } from './world.ts';
 type Check = (expectation: Expectation, world: ScenarioWorld, book: CustodyBook, see: See) => void;
 type See = (wrong: readonly Mismatch[]) => void;
 
-/** Calls `see` with everything that is not as expected. */
+/** Calls `see` with every mismatch. */
 export function custodyMismatches(
   expectation: Expectation,
   world: ScenarioWorld,
@@ -88,7 +88,7 @@ const webhookGot: Check = ({ webhook, delivered, tries }, world, _, see) => {
 
 const decimal = /^0*(\d+?)(?:[.](\d*?)0*)?$/;
 
-/** Whether two texts are one decimal: "1", "1.0" and "01.00" are. */
+/** Whether two texts are the same decimal: "1", "1.0" and "01.00" are. */
 function decimalsEqual(one: string, other: string): boolean {
   const [a, b] = [decimal.exec(one), decimal.exec(other)];
   return a !== null && b !== null && a[1] === b[1] && (a[2] ?? '') === (b[2] ?? '');

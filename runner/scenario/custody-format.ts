@@ -1,7 +1,7 @@
 /**
- * Steps of the wallet API in scenario files: any call of it, wallets and transfers in one line, votes, webhooks and how
- * their receivers answer. Bodies and queries are checked against the schemas of the routes themselves
- * (generated-operations.ts), answers that later steps speak of (`$pay.id`) against their shapes.
+ * Steps of the wallet API in scenario files: any of its calls, wallets and transfers in one line, votes, webhooks and the answers
+ * of their receivers. The schemas of the routes (generated-operations.ts) check bodies and queries, and the shapes of answers
+ * check references (`$pay.id`).
  */
 import Type, { type Static } from 'typebox';
 import { Closed, OneOf } from '../../faults/vocabulary/schema-kit.ts';
@@ -22,7 +22,7 @@ const Principal = Type.String({
 const Fields = (description: string) =>
   Type.Record(Type.String({ pattern: '^[A-Za-z0-9_.-]{1,200}$' }), Type.Unknown(), { description });
 
-/** What the answer of a step must be. Without `http`, `code`, `issue` and `error` the call must succeed. */
+/** The expected answer of a step. Without `http`, `code`, `issue` and `error` the call must succeed. */
 export const CallExpectation = Closed({
   http: Type.Optional(Type.Integer({ minimum: 100, maximum: 599, description: 'the status of the answer' })),
   code: Type.Optional(Type.String({ description: 'error.code of a refusal' })),
@@ -56,7 +56,7 @@ const key = Type.Optional(
   Name('the Idempotency-Key; steps with one key are the same request twice. Of each step another by default'),
 );
 
-/** How a receiver answers a delivery. */
+/** The answer of a receiver to a delivery. */
 export const ReceiverAnswer = Type.Union(
   [Type.Integer({ minimum: 200, maximum: 599 }), Type.Literal('never'), Type.Literal('reset')],
   { description: 'a status; never: no answer; reset: the connection is cut' },
@@ -161,10 +161,10 @@ export const custodyStepSchemas = {
 export type CustodyStepKind = keyof typeof custodyStepSchemas;
 export type CustodyStepOf<K extends CustodyStepKind> = Static<(typeof custodyStepSchemas)[K]>;
 export type CustodyStep = { [K in CustodyStepKind]: CustodyStepOf<K> }[CustodyStepKind];
-/** Those that call the API, and have an answer. */
+/** Steps that call the API, and have an answer. */
 export type CustodyCall = Exclude<CustodyStep, { receiver: unknown }>;
 
-/** Waits for what the wallet API does. */
+/** Waits for results of the wallet API. */
 export const custodyWaits = {
   intent: Type.Optional(Name('until the intent of this step …')),
   status: Type.Optional(Type.String({ description: '… has this status' })),
@@ -173,7 +173,7 @@ export const custodyWaits = {
   webhook: Type.Optional(Name('of `delivered`: at the receiver of this webhook')),
 } as const;
 
-/** What must be true of wallets, intents, events and webhooks at the end. */
+/** Expectations about wallets, intents, events and webhooks at the end. */
 export const custodyExpectations = {
   intent: Type.Optional(Name('of the intent of this step:')),
   status: Type.Optional(Type.String({ description: 'its status' })),

@@ -1,6 +1,6 @@
 /**
- * What steps of the wallet API may still get wrong once their shape is right: bodies and queries that the route would
- * refuse, references to steps and fields that do not exist, wallets and intents that no step makes.
+ * Checks steps of the wallet API beyond their shape: bodies and queries that the route would refuse, references to steps and
+ * fields that do not exist, wallets and intents that no step makes.
  */
 import { type CustodyCall, type CustodyStep, isCustodyStep } from './custody-format.ts';
 import type { AnswerShape } from './custody-operation.ts';
@@ -16,17 +16,17 @@ export interface PlacedCustodyStep {
 }
 type Report = (path: Path, message: string, remedy?: string) => void;
 
-/** What a step makes, for the steps that name it. */
+/** The kind of resource that a step makes, for the steps that name it. */
 export type Made = 'wallet' | 'intent' | 'webhook' | 'other';
 
-/** What each call of the wallet API makes, by its step. */
+/** The kind of resource that each call of the wallet API makes, by its step. */
 export function madeBy(steps: readonly { readonly step: object }[]): ReadonlyMap<string, Made> {
   const made = new Map<string, Made>();
   for (const { step } of steps) if (isCustodyStep(step) && !('receiver' in step)) made.set(step.step, kindOf(step));
   return made;
 }
 
-/** Every fault of these steps. `all`: every step of the scenario that is one of the wallet API. */
+/** Every fault of these steps. `all`: every wallet API step of the scenario. */
 export function checkCustodySteps(all: readonly PlacedCustodyStep[], report: Report): void {
   const made = madeBy(all);
   const calls = new Map(all.flatMap((placed) => ('receiver' in placed.step ? [] : [[placed.step.step, placed]])));
@@ -41,7 +41,7 @@ export function checkCustodySteps(all: readonly PlacedCustodyStep[], report: Rep
     else if ('api' in step) checkApi(step, path, report);
     else if (step.call === 'transfer') {
       needs('from', step.from, 'wallet');
-      // What is no wallet of the scenario is an address: the service checks it.
+      // Any other name than a wallet of the scenario is an address: the service checks it.
       if (made.get(step.to) === 'wallet') needs('to', step.to, 'wallet');
       else if (step.to.length < 20 && !step.to.startsWith('$')) needs('to', step.to, 'wallet');
     } else if (step.call === 'vote') {
@@ -102,7 +102,7 @@ function checkApi(step: Extract<CustodyCall, { api: unknown }>, path: Path, repo
   for (const field of Object.keys(until ?? {})) fieldKnown(step, field.split('.'), [...path, 'until', field], report);
 }
 
-/** A text with references may become anything: the service checks what it then is. */
+/** A text with references may become anything: the service checks the result. */
 function checkAgainst(
   schema: (typeof operations)[string]['body'],
   value: unknown,
@@ -119,7 +119,7 @@ function checkAgainst(
   for (const { path: at, message, remedy } of found) if (!open.has(JSON.stringify(at))) report(at, message, remedy);
 }
 
-/** What stands in a query is text. */
+/** The values of a query as texts. */
 export function asTexts(query: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const isPlain = (value: unknown) => typeof value === 'number' || typeof value === 'boolean';
   return Object.fromEntries(
@@ -161,7 +161,7 @@ function fieldKnown(step: CustodyStep, field: readonly string[], path: Path, rep
   report(path, `the answer of ${step.step} has no field ${unknown.name}`, oneOf(unknown.known, unknown.name));
 }
 
-/** What the answer of a step looks like. */
+/** The shape of a step's answer. */
 function shapeOf(step: CustodyStep): AnswerShape | null {
   if ('receiver' in step) return null;
   const name = 'api' in step ? step.api : operationOf[step.call];

@@ -1,4 +1,4 @@
-/** An operation of the wallet API, as scenario files know it. */
+/** An operation of the wallet API, in terms of scenario files. */
 import type { JsonSchema } from './explain.ts';
 
 export interface CustodyOperation {

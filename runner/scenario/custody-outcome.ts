@@ -50,12 +50,12 @@ function issuesOf(body: unknown): string[] {
   return ((body as ErrorBody | undefined)?.error?.details ?? []).map(({ issue }) => issue ?? '');
 }
 
-/** How long a client waits before it repeats: as long as the service asks, and at least so long. */
+/** The pause of a client before it repeats: at least `least`, and as long as the service asks. */
 export function repeatAfterMs({ answer, failure }: CustodyOutcome, leastMs: number): number {
   return Math.max(leastMs, 1_000 * (answer?.retryAfterS ?? failure?.retryAfterS ?? 0));
 }
 
-/** Whether a client that repeats its call may fare better. */
+/** Whether a repeated call may succeed. */
 export function mayRepeat({ answer, failure }: CustodyOutcome): boolean {
   if (failure !== undefined) return failure.kind !== 'MALFORMED';
   const { http, body } = answer!;
@@ -73,7 +73,7 @@ const failureOf: Readonly<Record<number, CallFailure>> = {
   504: 'DEADLINE_EXCEEDED',
 };
 
-/** Everything that is not as expected. `answerOf`: of another step; references in `expect` stand resolved. */
+/** Every mismatch. `answerOf`: gives another step's answer; `expect` has its references resolved. */
 export function callMismatches(
   expect: CallExpectation,
   outcome: CustodyOutcome,
@@ -117,7 +117,7 @@ function fieldsOf({ status, fields = {} }: CallExpectation): Readonly<Record<str
   return { ...(status !== undefined && { status }), ...fields };
 }
 
-/** Of a mismatch: bounded. */
+/** A value in the text of a mismatch: bounded. */
 function shownValue(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
   return text.length > 300 ? `${text.slice(0, 300)}…` : text;

@@ -1,4 +1,4 @@
-/** What waits and expectations at the end read of the wallet API. A read without an answer is as if nothing were there. */
+/** Reads of the wallet API for waits and final expectations. A read without an answer counts as an absent resource. */
 import type { CustodyBook } from './custody-book.ts';
 import { owner } from './custody-format.ts';
 import type { ScenarioWorld } from './world.ts';

@@ -1,9 +1,9 @@
-/** What a step's outcome should have been, held against what it was. Pure. */
+/** Compares a step's outcome with its expectation. Pure. */
 import type { Static } from 'typebox';
 import type { StepExpectation } from './format.ts';
 import { type Outcome, outcomeText } from './outcome.ts';
 
-/** Live clocks are not virtual: a step may take this much longer there. */
+/** Live clocks are real: a step may take this much longer there. */
 const liveGraceMs = 2000;
 
 export interface Mismatch {
@@ -13,7 +13,7 @@ export interface Mismatch {
   readonly found: string;
 }
 
-/** Everything that is not as expected; empty: all is. */
+/** Every mismatch; empty: there is none. */
 export function stepMismatches(
   expect: Static<typeof StepExpectation>,
   outcome: Outcome,
@@ -62,7 +62,7 @@ export function stepMismatches(
   return [...wrong, ...tookMismatches(expect, tookMs, world)];
 }
 
-/** How long a step took, against what it expects. */
+/** Compares a step's duration with its expectation. */
 export function tookMismatches(
   { at_least_ms: least = 0, within_ms: most }: { readonly at_least_ms?: number; readonly within_ms?: number },
   tookMs: number,

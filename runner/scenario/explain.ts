@@ -1,6 +1,6 @@
 /**
- * Says what is wrong with a value that a schema refuses: every fault, with its path and what would be right. For the
- * schemas of scenarios and faults, which use a small part of JSON Schema; a property test holds it to TypeBox's check.
+ * Explains why a schema refuses a value: every fault, with its path and a remedy. It supports the small part of JSON Schema that
+ * scenarios and faults use; a property test compares it with TypeBox's check.
  */
 
 export interface JsonSchema {
@@ -27,9 +27,9 @@ export type Path = readonly (string | number)[];
 export interface Fault {
   readonly path: Path;
   readonly message: string;
-  /** What to write instead; empty when the message says it. */
+  /** The value to write instead; empty when the message says it. */
   readonly remedy: string;
-  /** The key itself is wrong, not what stands under it. */
+  /** The key itself is wrong, not its value. */
   readonly atKey?: boolean;
 }
 
@@ -56,7 +56,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
-/** "one of a, b"; with the nearest first when something like it was meant. */
+/** "one of a, b"; a similar name comes first. */
 export function oneOf(allowed: readonly string[], meant: unknown): string {
   if (allowed.length === 0) return 'there is none';
   const near = typeof meant === 'string' ? nearest(allowed, meant) : undefined;
@@ -138,7 +138,7 @@ function kindOf(value: unknown): string {
   return typeof value === 'boolean' ? String(value) : `the ${typeof value} ${shown(value)}`;
 }
 
-/** What a schema takes, in words. */
+/** The values that a schema accepts, in words. */
 export function describe(schema: JsonSchema): string {
   const note = schema.description === undefined || schema.description === '' ? '' : ` (${schema.description})`;
   return `${words(schema)}${note}`;
@@ -178,7 +178,7 @@ function range(min: number | undefined, max: number | undefined): string {
   return min === undefined ? '' : ` of at least ${min}`;
 }
 
-/** The name that was likely meant: off by a third of its letters at most. */
+/** The name that was probably meant: at most a third of its letters differ. */
 function nearest(names: readonly string[], meant: string): string | undefined {
   const text = meant.toLowerCase();
   const ranked = names.map((name) => ({ name, off: distance(name.toLowerCase(), text) })).sort((a, b) => a.off - b.off);
@@ -186,7 +186,7 @@ function nearest(names: readonly string[], meant: string): string | undefined {
   return best !== undefined && best.off <= Math.ceil(text.length / 3) ? best.name : undefined;
 }
 
-/** Levenshtein 1966; texts are cut, so that it stays cheap. */
+/** Levenshtein 1966; texts are cut to bound the cost. */
 function distance(a: string, b: string): number {
   const [from, to] = [a.slice(0, 64), b.slice(0, 64)];
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);

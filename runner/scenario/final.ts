@@ -1,4 +1,4 @@
-/** What is expected when all clients are done, held against what the world then says. */
+/** Compares the final state of the world with the expectations, when all clients are done. */
 import type { LoggedEvent } from '../../redis/event-log.ts';
 import type { CustodyBook } from './custody-book.ts';
 import { custodyMismatches } from './custody-final.ts';
@@ -10,11 +10,11 @@ import type { ScenarioWorld, SessionFacts } from './world.ts';
 export interface FinalNames {
   readonly book: SessionBook;
   readonly custody: CustodyBook;
-  /** What the world calls a fault of the scenario. */
+  /** The world's id of a fault of the scenario. */
   faultId(id: string): string | undefined;
 }
 
-/** Calls `see` with everything that is not as expected. */
+/** Calls `see` with every mismatch. */
 export function finalMismatches(
   expectation: Expectation,
   world: ScenarioWorld,
@@ -34,7 +34,7 @@ interface Found {
   triggerCount: number;
 }
 
-/** Asks for what the expectation speaks of, and for nothing else. */
+/** Asks only for the data that the expectation names. */
 function gather(
   expectation: Expectation,
   world: ScenarioWorld,
@@ -66,7 +66,7 @@ function gather(
         then();
       }),
     );
-    // What a session blames now may not be in an event: a step within a state has none.
+    // A session may blame a node without an event: a step within a state emits none.
     for (const one of own) {
       asks.push((then) =>
         world.ask('session', { sessionId: one }, (facts) => {

@@ -1,9 +1,9 @@
 /**
- * The scenario format: what clients do, what goes wrong, and what is expected, in one file that runs simulated and live.
- * Scenario files are YAML; scenarios/schema.json is made from this schema. docs/scenarios.md explains it.
+ * The scenario format: client steps, faults and expectations in one file that runs simulated and live. Scenario files are YAML;
+ * scenarios/schema.json is made from this schema. docs/scenarios.md explains it.
  *
- * A client does its steps in order; several clients act at the same time. `session` names are the scenario's own: the
- * world gives every run real ids, so that a scenario may run again on the same cluster.
+ * A client runs its steps in order; several clients act at the same time. `session` names are the scenario's own: the world gives
+ * every run real ids, so that a scenario may run again on the same cluster.
  */
 import Type, { type Static } from 'typebox';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
@@ -38,7 +38,7 @@ export const receiptStates = [
   'UNSUPPORTED_CLIENT_CONTRACT_VERSION',
 ] as const;
 
-/** What a step's answer must be; checked when the step ends. */
+/** The expected answer of a step; checked when the step ends. */
 export const StepExpectation = Closed({
   state: Type.Optional(OneOf(receiptStates, 'the receipt’s state')),
   reason_code: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())], { description: 'one of these' })),
@@ -63,7 +63,7 @@ export const StepExpectation = Closed({
 const step = {
   step: Name('its name, unique in the scenario'),
   expect: Type.Optional(StepExpectation),
-  /** What a patient client does: repeats a call without an answer, and resumes what can be resumed, until it is done. */
+  /** Acts as a patient client: repeats a call without an answer, and resumes the session while possible, until it is done. */
   insist: Type.Optional(
     Type.Boolean({ description: 'repeat while there is no answer; resume what pauses. false by default' }),
   ),
@@ -114,7 +114,7 @@ const signing = {
     ),
   ),
 };
-/** Keystore types whose keys are made for them alone. */
+/** Keystore types with their own kind of key. */
 export const ownKeystores = ['MULTISIG_EVM_WALLET', 'HSM_PKCS11', 'MPC_VENDOR'] as const;
 const dkg = {
   session: Name('what this scenario calls the key and its session'),
@@ -218,7 +218,7 @@ export type StepKind = keyof typeof stepSchemas;
 export type StepOf<K extends StepKind> = Static<(typeof stepSchemas)[K]>;
 export type Step = { [K in StepKind]: StepOf<K> }[StepKind];
 
-/** What must be true at the end. */
+/** The conditions that must hold at the end. */
 export const Expectation = Closed({
   session: Type.Optional(Name('of this session:')),
   state: Type.Optional(OneOf(receiptStates, 'its state')),
@@ -339,7 +339,7 @@ export const Scenario = Closed({
   expect: Type.Optional(Type.Array(Expectation, { maxItems: 200 })),
 });
 
-/** Constants of the product that a simulated cluster may be given. */
+/** Constants of the product that a scenario may set for a simulated cluster. */
 export const clusterConstants = [
   'signing_lifetime_ms',
   'pending_lifetime_ms',
@@ -351,7 +351,7 @@ export const clusterConstants = [
 ] as const;
 export type ClusterConstant = (typeof clusterConstants)[number];
 
-/** What a scenario need not say: how many processes of a role (one), and rate limits (none). */
+/** Optional settings: the number of processes of a role (one), and rate limits (none). */
 export const optionalSettings = ['gateways', 'workers', 'rate_limits'] as const;
 export type OptionalSetting = (typeof optionalSettings)[number] | 'clusters';
 

@@ -5,7 +5,7 @@ import type { JsonSchema } from './explain.ts';
 import { Scenario, stepSchemas } from './format.ts';
 import { operations } from './generated-operations.ts';
 
-/** JSON Schema 2020-12. Faults and steps are told apart by their kinds. */
+/** JSON Schema 2020-12. The kinds of faults and steps select their schemas. */
 export function scenarioJsonSchema(): object {
   const schema = JSON.parse(JSON.stringify(Scenario)) as {
     readonly properties: Readonly<Record<string, { items?: object; patternProperties?: Record<string, object> }>>;
@@ -52,7 +52,7 @@ const { properties, ...rest } = custodyStepSchemas.api as unknown as {
   readonly required: readonly string[];
 };
 
-/** A step of any operation whose query and body are wrong on purpose. */
+/** A step of any operation with an intentionally wrong query and body. */
 function uncheckedStep(): object {
   const { api, ...others } = properties;
   return {
@@ -81,7 +81,7 @@ function apiStep(name: string): object {
   };
 }
 
-/** What stands in a query is text; numbers, true and false may be written as such. */
+/** The values of a query are texts; a file may write numbers, true and false plainly. */
 function plainly(query: object): object {
   const { properties: fields = {} } = query as { readonly properties?: Readonly<Record<string, object>> };
   const open = (field: object) => ({ anyOf: [field, { type: ['number', 'boolean'] }] });
@@ -93,7 +93,7 @@ function plainly(query: object): object {
 
 const reference = { $ref: '#/$defs/reference' };
 
-/** A field may also be taken from an earlier answer; texts are then of any form. */
+/** A field may also be a reference to an earlier answer; texts then have any form. */
 function withReferences({ pattern: _, minLength: _min, maxLength: _max, ...schema }: JsonSchema): object {
   const { type, anyOf, properties, patternProperties, items, ...rest } = schema;
   if (anyOf !== undefined) return { ...rest, anyOf: anyOf.map(withReferences) };

@@ -7,9 +7,7 @@ import { readYaml } from './yaml-file.ts';
 /** The client of a scenario that has `steps`. */
 export const oneClient = 'client';
 
-/**
- * Reads and checks a scenario; `file` is its name in errors. Throws YamlError with every problem that it has.
- */
+/** Reads and checks a scenario; `file` is its name in errors. Throws YamlError with every problem of the file. */
 export function loadScenario(text: string, { file }: { readonly file: string }): CheckedScenario {
   const place = { file, kind: 'scenario', page: 'docs/scenarios.md' };
   const meaning = (value: unknown) => meaningFaults(value as ScenarioFile, withDefaults(value as ScenarioFile));
@@ -42,7 +40,7 @@ function withDefaults(file: ScenarioFile): CheckedScenario {
   };
 }
 
-/** What has no default here. */
+/** The settings that have no default here. */
 export function givenOnly(cluster: NonNullable<ScenarioFile['cluster']>): object {
   const names = [...optionalSettings, ...clusterConstants];
   return Object.fromEntries(names.flatMap((name) => (name in cluster ? [[name, cluster[name]]] : [])));

@@ -1,6 +1,6 @@
 /**
- * What a scenario of the right shape may still get wrong: names that nothing has, sessions that are used before they are
- * made, faults that a world does not have.
+ * Checks a scenario beyond its shape: unknown names, sessions that are used before they are made, faults that a world does not
+ * support.
  */
 import { ofOneCluster } from '../../faults/cluster-names.ts';
 import { checkFault } from '../../faults/engine/checks.ts';
@@ -19,7 +19,7 @@ import { usesWalletApi } from './wallet-api-use.ts';
 type Report = (path: Path, message: string, remedy?: string) => void;
 type SessionKind = 'key' | 'signature';
 
-/** Every fault of what the file means; `scenario` is the same with its defaults. */
+/** Every fault of the file's meaning; `scenario` is the same with its defaults. */
 export function meaningFaults(file: ScenarioFile, scenario: CheckedScenario): Fault[] {
   const found: Fault[] = [];
   const report: Report = (path, message, remedy = '') => {
@@ -100,7 +100,7 @@ function checkNames(steps: readonly PlacedStep[], report: Report): void {
   }
 }
 
-/** No client of a live cluster is the wallet service or its gateway, nor where the wallet service itself runs. */
+/** Clients cannot make the wallet service's calls on a live cluster, nor in a world that runs the wallet service itself. */
 function walletServiceSteps(scenario: CheckedScenario, steps: readonly PlacedStep[], report: Report): void {
   const isLive = scenario.worlds.includes('live');
   if (!isLive && !usesWalletApi(scenario)) return;
@@ -120,7 +120,7 @@ function walletServiceSteps(scenario: CheckedScenario, steps: readonly PlacedSte
   }
 }
 
-/** What waits and expectations name of the wallet API. */
+/** Checks the names of the wallet API in waits and expectations. */
 function checkCustodyNames(
   { expect }: CheckedScenario,
   steps: readonly PlacedStep[],
@@ -144,7 +144,7 @@ function checkCustodyNames(
   for (const [index, one] of expect.entries()) check(one, ['expect', index], ['intent', 'wallet', 'of', 'webhook']);
 }
 
-/** Where each session of the scenario is first made. */
+/** The place where each session of the scenario is first made. */
 function madeSessions(steps: readonly PlacedStep[], report: Report): ReadonlyMap<string, Made> {
   const made = new Map<string, Made>();
   for (const { step, path, client, index } of steps) {
@@ -301,7 +301,7 @@ function checkFaults(
       report([...path, 'fault'], `${fault.fault} is of the live world alone: ${lacking}`, 'say worlds: [live]');
     }
     for (const wrong of faultErrors(fault, scenario)) {
-      // Kinds that a world has not are told above.
+      // The check above reports kinds that a world does not support.
       if (wrong.field === 'fault' && (only ?? lacking) !== undefined) continue;
       report([...path, ...wrong.field.split('.')], wrong.message.slice(wrong.field.length + 2));
     }
@@ -333,14 +333,14 @@ function checkAwaitedSteps(steps: readonly PlacedStep[], report: Report): void {
   }
 }
 
-/** What the engines of the scenario's worlds have against a fault, each error once. */
+/** The errors of the engines of the scenario's worlds about a fault, each once. */
 function faultErrors(fault: ClusterFault, { cluster, worlds, ...rest }: CheckedScenario): FaultError[] {
   const hasPorts = usesWalletApi({ cluster, worlds, ...rest });
   const found = worlds.flatMap((world) => faultError(fault, cluster, world, hasPorts && world === 'simulated') ?? []);
   return found.filter(({ message }, index) => found.findIndex((other) => other.message === message) === index);
 }
 
-/** undefined: the engine would arm it. */
+/** undefined: the engine accepts it. */
 function faultError(
   fault: ClusterFault,
   { nodes, clusters = 1, gateways = 1, workers = 1 }: CheckedScenario['cluster'],

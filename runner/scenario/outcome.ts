@@ -1,4 +1,4 @@
-/** The outcome of one call: an answer, as the scenario speaks of it, or none. */
+/** The outcome of one call in the terms of the scenario: an answer, or none. */
 import {
   type DiagnosticReceipt,
   ReceiptState,
@@ -23,14 +23,14 @@ export interface Answer {
   readonly resumable: boolean;
   /** The checkpoint's state: the session's. */
   readonly sessionState: string;
-  /** Of the session that the call is about; empty: none. */
+  /** Of the session of the call; empty: none. */
   readonly sessionId: string;
   readonly resumeToken: string;
   readonly verified?: boolean;
   readonly isComplete?: boolean;
   /** 64 bytes, when complete. */
   readonly signature?: Uint8Array;
-  /** Of close_key: nodes that have not confirmed that their share is deleted. */
+  /** Of close_key: nodes that have not confirmed the deletion of their share. */
   readonly pendingNodes?: readonly number[];
 }
 
@@ -56,7 +56,7 @@ const kindOfCode: Partial<Readonly<Record<GrpcCode, CallFailure>>> = {
   UNAVAILABLE: 'UNAVAILABLE',
 };
 
-/** What a status of gRPC means for a caller; one that no caller of the contract gets is INTERNAL. */
+/** The meaning of a gRPC status for a caller; INTERNAL for statuses that the contract does not use. */
 export function failureOfCode(code: GrpcCode): CallFailure {
   return kindOfCode[code] ?? 'INTERNAL';
 }

@@ -1,6 +1,6 @@
 /**
- * What a step says of the answers of earlier steps: `$pay.id` is a field of the answer of step `pay`, and
- * `${pay.id}` the same within a text. A field is a path of names, and of places in lists, from 0: `$pay.approvals.0.by`.
+ * References of a step to the answers of earlier steps: `$pay.id` is a field of the answer of step `pay`, and `${pay.id}` the
+ * same within a text. A field is a path of names and of list indices from 0: `$pay.approvals.0.by`.
  */
 import type { AnswerShape } from './custody-operation.ts';
 import { isRecord, type Path } from './explain.ts';
@@ -8,7 +8,7 @@ import { isRecord, type Path } from './explain.ts';
 export interface Reference {
   readonly step: string;
   readonly field: readonly string[];
-  /** As it is written. */
+  /** As written. */
   readonly text: string;
 }
 
@@ -46,10 +46,10 @@ export function fieldOf(answer: unknown, field: readonly string[]): unknown {
   }, answer);
 }
 
-/** A reference that nothing stands behind, at the time of the call. */
+/** A reference without a value at the time of the call. */
 export class ReferenceMissing extends Error {}
 
-/** The value with the answers in the place of its references. Throws ReferenceMissing. */
+/** The value with its references replaced by answers. Throws ReferenceMissing. */
 export function resolved(value: unknown, answerOf: (step: string) => unknown): unknown {
   const read = (step: string, field: string, text: string): unknown => {
     const found = fieldOf(answerOf(step), field === '' ? [] : field.slice(1).split('.'));
@@ -66,7 +66,7 @@ export function resolved(value: unknown, answerOf: (step: string) => unknown): u
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, resolved(member, answerOf)]));
 }
 
-/** The first name of a path that answers of this shape have not, with those that they have; undefined: all is known. */
+/** The first name of a path that answers of this shape lack, with the names that they have; undefined: all exist. */
 export function unknownField(
   shape: AnswerShape | null,
   field: readonly string[],

@@ -28,7 +28,7 @@ import type { Questions, ScenarioWorld } from './world.ts';
 type Call = Questions['call']['asks'];
 type WalletCall = Questions['walletCall']['asks'];
 
-/** No token of any session. */
+/** A text that is no session's token. */
 const noToken = 'not-a-token-of-this-session';
 const witnessBytes = new TextEncoder().encode('a human said yes');
 
@@ -70,7 +70,7 @@ export function previewPartial(sessionId: string, nodeId: number): WalletCall {
 /** The same with one field altered; a request without the field stays as it is. */
 export function alteredCall<C extends Call | WalletCall>(call: C, alteration: Alteration): C {
   const { request } = call;
-  // Fields of messages that the step left out are there to be altered.
+  // Messages that the step left out still have fields to alter.
   const { field } = alteration;
   const whole = {
     ...(field.startsWith('context.') && { context: create(OrchestrationContextSchema, { client: {} }) }),
@@ -131,13 +131,13 @@ export function resumeSession(sessionId: string, resumeToken: string, witness: b
   return { name: 'resumeSession', request };
 }
 
-/** The token that a step means. A session that never gave one gets a text that is none. */
+/** The token that a step means. A session without tokens gets an invalid text. */
 export function tokenOf(which: 'latest' | 'first' | 'wrong', tokens: readonly string[]): string {
   if (which === 'wrong') return noToken;
   return (which === 'first' ? tokens[0] : tokens.at(-1)) ?? noToken;
 }
 
-/** A right partial with one bit of its lowest byte changed: still a scalar, and wrong. */
+/** A valid partial with one bit of its lowest byte changed: still a scalar, but wrong. */
 export function spoiledPartial(partial: Uint8Array, curve: 'secp256k1' | 'ed25519'): Uint8Array {
   const spoiled = Uint8Array.from(partial);
   const lowest = curve === 'ed25519' ? 0 : spoiled.length - 1;

@@ -1,10 +1,9 @@
 /**
- * Runs a scenario in a world: arms its faults, lets its clients act at the same time, and returns the outcome. It knows
- * nothing of time and processes but what the world answers, so that one runner serves virtual and real time.
+ * Runs a scenario in a world: arms its faults, lets its clients act at the same time, and returns the outcome. It gets time and
+ * processes only through the world's answers, so that one runner serves virtual and real time.
  *
- * Expectations that do not hold are collected, and the run continues: the verdict names them all, the first with its cause. A
- * step that cannot be done or is stuck ends the run. What contradicts an invariant (a signature that does not verify is
- * one) decides over all expectations.
+ * The runner collects failed expectations and continues: the verdict lists them all, the first with its cause. A step that is
+ * impossible or stuck ends the run. A violated invariant (such as an invalid signature) outranks all expectations.
  */
 import type { Fault } from '../../faults/vocabulary/fault.ts';
 import { releasedVerifier, type SignatureVerifier } from '../../sim/invariants/verifier.ts';
@@ -23,19 +22,19 @@ import { awaitCondition } from './waiting.ts';
 import type { QuestionName, Questions, ScenarioWorld, Verdict } from './world.ts';
 
 export interface RunOptions {
-  /** How released signatures are verified; with noble-curves by default. */
+  /** Verifies released signatures; noble-curves by default. */
   readonly verify?: SignatureVerifier;
   /** How long a step insists before the run is stuck: 60,000 by default. */
   readonly insistMs?: number;
-  /** How long what is expected at the end may take to come true: 10,000 by default. */
+  /** How long final expectations may take to come true: 10,000 by default. */
   readonly settleMs?: number;
-  /** A step that this run cannot do (a node has no partial to play) is passed over: for random scenarios. */
+  /** Skips a step that this run cannot do (a node has no partial to submit): for random scenarios. */
   readonly passesOver?: boolean;
-  /** Where what the run learns of the wallet API is kept; one of its own by default. */
+  /** Stores the run's record of the wallet API; a new one by default. */
   readonly custody?: CustodyBook;
 }
 
-/** Runs `scenario`; `done` is called once, when the verdict is there. */
+/** Runs `scenario`; `done` is called once, with the verdict. */
 export function runScenario(
   scenario: CheckedScenario,
   world: ScenarioWorld,
@@ -54,11 +53,11 @@ class ScenarioRun {
   readonly #caller: Caller;
   readonly #custody: CustodyBook;
   readonly #custodyCaller: CustodyCaller;
-  /** What the world calls the faults that the scenario names. */
+  /** The world's ids of the faults that the scenario names. */
   readonly #faultIds = new Map<string, string>();
   /** Steps that have ended, by their names. */
   readonly #ended = new Set<string>();
-  /** What is not as expected so far, with its cause at that time. */
+  /** Mismatches so far, with their causes at that time. */
   readonly #wrong: { readonly what: string; readonly cause: string }[] = [];
   /** Faults on sessions that have no id yet. */
   #waiting: Fault[] = [];
@@ -74,7 +73,7 @@ class ScenarioRun {
       ...{ verify: releasedVerifier, insistMs: 60_000, settleMs: 10_000, passesOver: false },
       ...{ ...options, custody },
     };
-    // After the verdict nothing that was asked for is listened to.
+    // The run ignores answers that arrive after the verdict.
     this.#world = {
       kind: world.kind,
       nowMs: () => world.nowMs(),
@@ -204,7 +203,7 @@ class ScenarioRun {
     else this.#note(where, wrong, undefined, text, () => went(text));
   }
 
-  /** All clients are done: what is expected at the end comes true, at once or soon. */
+  /** All clients are done: checks the final expectations, now or until they hold. */
   #finish(): void {
     const beganMs = this.#world.nowMs();
     const names = { book: this.#book, custody: this.#custody, faultId: (id: string) => this.#faultIds.get(id) };
@@ -254,7 +253,7 @@ class ScenarioRun {
     this.#injectAll(due, then);
   }
 
-  /** Expectations do not hold; the run continues. `known`: what the last answer said. */
+  /** Notes failed expectations; the run continues. `known`: text of the last answer. */
   #note(
     where: string,
     mismatches: readonly Mismatch[],
@@ -272,7 +271,7 @@ class ScenarioRun {
     this.#explain(session, '', (cause) => this.#end({ kind, what, cause }));
   }
 
-  /** Why it is so: what is known, the session's own record, and which faults have triggered. */
+  /** The cause: the known text, the session's own record, and the triggered faults. */
   #explain(session: string | undefined, known: string, see: (cause: string) => void): void {
     const triggered = triggeredText(this.#world);
     const finish = (record: string) => {
@@ -308,7 +307,7 @@ class ScenarioRun {
     });
   }
 
-  /** The first expectation that did not hold decides; what ended the run early comes after it. */
+  /** The first failed expectation decides; the early end of the run comes after it. */
   #withWrong(verdict: Verdict): Verdict {
     const [first, ...others] = this.#wrong;
     if (first === undefined || verdict.kind === 'unsupported' || verdict.kind === 'violated') return verdict;
@@ -317,7 +316,7 @@ class ScenarioRun {
     return { kind: 'failed', ...first, ...(also.length > 0 && { also }) };
   }
 
-  /** The public keys and chain codes that signatures are checked under, of the sessions' records. */
+  /** Learns the public keys and chain codes that verify signatures, from the sessions' records. */
   #learnKeys(names: readonly string[], then: () => void): void {
     const [first, ...rest] = names;
     if (first === undefined) {
@@ -361,7 +360,7 @@ function byText({ by }: { readonly by?: string }): string {
   return by === undefined ? '' : ` by ${by}`;
 }
 
-/** What a step of the wallet API does, for reports. */
+/** The text of a wallet API step, for reports. */
 function custodyText(step: Step): string {
   if (!('call' in step)) return '';
   if (step.call === 'transfer') return `: ${step.amount} from ${step.from} to ${step.to}`;

@@ -1,6 +1,6 @@
 /**
- * What a run knows of its sessions: the real ids behind the scenario's names, resume tokens in the order they came, and
- * the signatures that were released. One book a run, kept by all its clients.
+ * The run's record of its sessions: the real ids behind the scenario's names, resume tokens in order of arrival, and the released
+ * signatures. One book a run, shared by all its clients.
  */
 
 import { deriveTweak, parsePath } from '../../crypto/derivation.ts';
@@ -19,9 +19,9 @@ export type SigningStep = Extract<Step, { call: 'initiate_signing' | 'sign' }>;
 export interface SessionNote {
   readonly name: string;
   readonly kind: 'key' | 'signature';
-  /** The real one; undefined while no answer has told it. */
+  /** The real id; undefined while no answer has named it. */
   id: string | undefined;
-  /** Different ones, as they came. */
+  /** Distinct tokens, in order of arrival. */
   readonly tokens: string[];
   last: Answer | undefined;
 }
@@ -30,7 +30,7 @@ export interface KeyTerms {
   readonly curve: Curve;
   readonly threshold: number;
   readonly totalNodes: number;
-  /** Every node has a key of its own, and the signature is several owners'. */
+  /** Every node has its own key, and the signature joins those of several owners. */
   readonly owners: boolean;
 }
 
@@ -47,7 +47,7 @@ export class SessionBook {
   readonly #signings = new Map<string, SigningStep>();
   /** By real session id, then by signature in hex. */
   readonly #released = new Map<string, Map<string, Uint8Array>>();
-  /** The step that a session was opened by, where an answer said so. */
+  /** The step that opened a session, where an answer said so. */
   readonly #openers = new Map<string, SigningStep>();
   readonly #polynomials = new Map<string, Polynomial>();
   readonly #publicKeys = new Map<string, PublicKey>();
@@ -76,7 +76,7 @@ export class SessionBook {
     return note;
   }
 
-  /** What the key is made with; where a step leaves it open, what the service would take, within this cluster. */
+  /** The terms of the key; where a step omits one, the service's default, within this cluster. */
   terms(name: string): KeyTerms {
     return termsOf(this.#keys.get(name)!, this.#scenario.cluster.nodes);
   }
@@ -86,18 +86,18 @@ export class SessionBook {
     return this.#signings.get(name)!;
   }
 
-  /** What a signing session signs. */
+  /** The message of a signing session. */
   message(step: SigningStep): Uint8Array {
     return messageBytes(this.terms(step.key).curve, step.message ?? intentOf(step));
   }
 
-  /** The polynomial of a client-supplied dealer: the same all through the run. */
+  /** The polynomial of a client-supplied dealer: the same for the whole run. */
   polynomial(name: string, dealer: number): Polynomial {
     const label = `played/${name}/${dealer}`;
     const known = this.#polynomials.get(label);
     if (known !== undefined) return known;
     const { curve, threshold } = this.terms(name);
-    // A bad threshold is refused by the service; what is dealt for it does not matter.
+    // The service refuses a bad threshold; the dealt values do not matter then.
     const made = randomPolynomial(
       curve,
       Math.min(100, Math.max(2, threshold)),
@@ -107,7 +107,7 @@ export class SessionBook {
     return made;
   }
 
-  /** Takes in what an answer says of a session. `opener`: the step that asked for it, if it asked for a signature. */
+  /** Records an answer about a session. `opener`: the step that asked for it, if it asked for a signature. */
   learn(name: string, answer: Answer, opener?: SigningStep): void {
     const note = this.note(name);
     note.last = answer;
@@ -123,14 +123,14 @@ export class SessionBook {
     this.#released.set(sessionId, all);
   }
 
-  /** How many different signatures were released, of one session or of all. */
+  /** The number of distinct released signatures, of one session or of all. */
   signatureCount(name?: string): number {
     const id = name === undefined ? undefined : this.note(name).id;
     if (name !== undefined) return id === undefined ? 0 : (this.#released.get(id)?.size ?? 0);
     return [...this.#released.values()].reduce((sum, all) => sum + all.size, 0);
   }
 
-  /** Keys that signatures were released under: no answer tells the public key. */
+  /** Keys with released signatures: no answer contains the public key. */
   usedKeys(): readonly string[] {
     if (this.#released.size === 0) return [];
     const names = [...this.#signings.values()].map(({ key }) => key);
@@ -155,7 +155,7 @@ export class SessionBook {
     return undefined;
   }
 
-  /** The steps that may have opened a session: the one that is known to, or those that asked for its intent. */
+  /** The steps that may have opened a session: the known opener, or the steps with its intent. */
   #askedFor(id: string): readonly SigningStep[] {
     const opener = this.#openers.get(id);
     if (opener !== undefined) return [opener];

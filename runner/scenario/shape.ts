@@ -1,17 +1,17 @@
 /**
- * The shape of a scenario: every field against its schema. A fault or a step is one of many kinds; the kind is told by the
- * field that names it, and its own schema alone is the judge, so that an error speaks of that kind.
+ * Checks the shape of a scenario: every field against its schema. Faults and steps have many kinds; one field names the kind, and
+ * only the schema of that kind applies, so that errors are about that kind.
  */
 import type { Static, TSchema } from 'typebox';
 import { faultKinds, faultSchemas } from '../../faults/vocabulary/fault.ts';
 import { explain, type Fault, isRecord, type JsonSchema, oneOf, type Path, shown } from './explain.ts';
 import { Scenario, type StepKind, stepSchemas } from './format.ts';
 
-/** What a file holds once its shape is right. */
+/** The content of a file of the right shape. */
 export type ScenarioFile = Static<typeof Scenario>;
 
 const top = Scenario as unknown as JsonSchema;
-/** Steps that are told by a field of their own, and not by `call`. */
+/** Steps with their own naming field instead of `call`. */
 const otherSteps: Readonly<Record<string, StepKind>> = {
   wait: 'wait',
   inject: 'inject',
@@ -75,7 +75,7 @@ function kindOfStep(value: Readonly<Record<string, unknown>>): StepKind | undefi
   return field === undefined ? undefined : otherSteps[field];
 }
 
-/** Its items are looked at apart, by their kind. */
+/** The schema without its items: they are checked separately, by kind. */
 function withoutItems(schema: JsonSchema): JsonSchema {
   const { items: _, patternProperties, ...rest } = schema;
   if (patternProperties === undefined) return rest;

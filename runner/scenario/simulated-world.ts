@@ -22,27 +22,27 @@ import { type RunOptions, runScenario } from './run.ts';
 import type { CallFailure, QuestionName, Questions, Run, ScenarioWorld, SessionFacts, Verdict } from './world.ts';
 
 const tenant = 'tn_sim';
-/** As the gateway's: no caller waits longer for an answer. */
+/** The gateway's timeout: no caller waits longer for an answer. */
 const callTimeoutMs = 30_000;
-/** When a run has passed, what must come about in the end is given so long. */
+/** After a passed run, final outcomes get this much time. */
 const settleMs = 60_000;
 const tasksMax = 20_000_000;
-/** A run signs a few times: nodes deal few nonces ahead, and more when few are left. */
+/** A run signs a few times: nodes make few nonces ahead, and more when few are left. */
 const nonceBatchFirst = 4;
 
 export interface SimulatedOptions extends RunOptions {
   /** Instead of the scenario's. */
   readonly seed?: string;
-  /** For the command that runs it again: where the scenario stands, and how signmesh is called. */
+  /** For the command that runs it again: the path of the scenario, and the invocation of signmesh. */
   readonly file?: string;
   readonly command?: string;
   /** Real curves by default. */
   readonly crypto?: 'real' | 'model';
-  /** Whether what is seen is kept for reports; true by default. */
+  /** Whether to record the run for reports; true by default. */
   readonly record?: boolean;
-  /** New ones, for this run alone; of several clusters they see the first. Every invariant is checked by default. */
+  /** New checkers for this run only; with several clusters they see the first. Every invariant is checked by default. */
   readonly checkers?: readonly Checker[];
-  /** The first violation ends the run; false by default: a report shows what follows. */
+  /** The first violation ends the run; false by default: a report shows the events after it. */
   readonly stopsAtViolation?: boolean;
 }
 
@@ -57,7 +57,7 @@ class SimulatedRun {
   readonly #options: SimulatedOptions;
   readonly #seed: string;
   readonly #verify;
-  /** Of each cluster, by its number from 1: what it sees has that cluster's own names. */
+  /** Of each cluster, by its number from 1: they see that cluster's own names. */
   readonly #checkers: readonly (readonly Checker[])[];
   readonly #events: RunEvent[] = [];
   readonly #violations: Violation[] = [];
@@ -130,7 +130,7 @@ class SimulatedRun {
     );
   }
 
-  /** The run has passed: faults end, and what should come about in the end does, or a checker says that it does not. */
+  /** The run has passed: faults end, then pending outcomes complete, or a checker reports that they do not. */
   #settle(): Verdict {
     const all = this.#checkers.flat();
     if (all.every(({ finish }) => finish === undefined)) return { kind: 'passed' };
@@ -159,7 +159,7 @@ class SimulatedRun {
     return first && { kind: 'violated', invariant: first.invariant, cause: first.text };
   }
 
-  /** Those of the first cluster that are about all clusters see what happens in the others too. */
+  /** Checkers of the first cluster that cover all clusters also see the other clusters. */
   #observe(cluster: number, observation: Observation): void {
     const own = this.#checkers[cluster - 1]!;
     for (const checker of own) this.#check(checker, cluster, observation);
@@ -188,7 +188,7 @@ export function simulatedReplay({ scenario }: CheckedScenario, seed: string, opt
   return `${command} scenario run ${shellWord(file)} --seed ${shellWord(seed)}${flag}`;
 }
 
-/** What the scenario's coordinator is told at its start. */
+/** The configuration of the scenario's coordinator. */
 export function coordinatorConfig({ cluster }: CheckedScenario): NonNullable<SimOptions['config']> {
   const lifetimes = lifetimesOf(cluster);
   return {
@@ -201,7 +201,7 @@ export function coordinatorConfig({ cluster }: CheckedScenario): NonNullable<Sim
   };
 }
 
-/** How long its sessions live: the product's lifetimes, where the scenario says nothing. */
+/** The lifetimes of its sessions: the product's, where the scenario sets none. */
 export function lifetimesOf(cluster: CheckedScenario['cluster']): LifetimesMs {
   return {
     signing: cluster.signing_lifetime_ms ?? signingLifetimeMs,
@@ -210,14 +210,14 @@ export function lifetimesOf(cluster: CheckedScenario['cluster']): LifetimesMs {
   };
 }
 
-/** The others are the gateway's own. */
+/** All other calls are the gateway's own. */
 const ofWalletService = { makeKey: true, sign: true, closeKey: true } as const;
 
 type Handlers = {
   readonly [Q in QuestionName]: (asks: Questions[Q]['asks'], gets: (answer: Questions[Q]['gets']) => void) => void;
 };
 
-/** What is seen of a run. Steps are added to the events, whose others the cluster records. */
+/** Observers of a run. Steps are added to the events; the cluster records the other events. */
 interface Seen {
   readonly events: RunEvent[];
   readonly violations: readonly Violation[];
@@ -281,7 +281,7 @@ export function simulatedWorld(
   };
 }
 
-/** Scenarios that ask for it run in the world of the whole product (world/scenario/run.ts). */
+/** Scenarios that use it run in the world of the whole product (world/scenario/run.ts). */
 function noWalletApi(): never {
   throw new Error('the simulated signing world has no wallet API');
 }
@@ -302,7 +302,7 @@ function call(
   { name, request, keystoreType, walletTerms }: Questions['call']['asks'],
   gets: (answer: Questions['call']['gets']) => void,
 ): void {
-  // Name and request belong together, which the type of a lookup cannot say.
+  // Name and request match, which the type of a lookup cannot express.
   const ask = cluster[name] as (request: unknown, tenant: string, caller: SimCaller) => SimCall<Response>;
   const curve = 'derivation' in request && request.derivation?.curve === 'ed25519' ? 'ed25519' : 'secp256k1';
   const scheme = keystoreType === undefined ? undefined : schemeMeant(KeystoreType[keystoreType], curve);
@@ -336,7 +336,7 @@ function walletCall(
   });
 }
 
-/** What is known of a session by its record; undefined: there is none. */
+/** The facts of a session's record; undefined: there is no record. */
 export function factsOf(sessionId: string, record: ReturnType<SimCluster['storedSession']>): SessionFacts | undefined {
   if (record === undefined) return undefined;
   const { state, reasonCode, epoch, ceremony } = record;
@@ -352,7 +352,7 @@ export function factsOf(sessionId: string, record: ReturnType<SimCluster['stored
   };
 }
 
-/** Quoted where a shell would take it apart. */
+/** Quoted where a shell would split it. */
 function shellWord(text: string): string {
   return /^[A-Za-z0-9._:/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

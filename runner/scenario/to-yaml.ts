@@ -1,4 +1,4 @@
-/** Writes a scenario as a file that a person can read, and that loads to the same scenario. */
+/** Writes a scenario as a readable file that loads to the same scenario. */
 import { Document, isMap, isSeq, type Node, type Pair, visit } from 'yaml';
 import type { CheckedScenario } from './format.ts';
 import { givenOnly, oneClient } from './load.ts';
@@ -9,7 +9,7 @@ const flowCharsMax = 100;
 /** The first line of every scenario file: editors find the schema by it. */
 export const schemaHeader = '# yaml-language-server: $schema=./schema.json';
 
-/** What `loadScenario` reads as the same scenario. Defaults are left out. `notes`: lines of a comment before it. */
+/** Text that `loadScenario` reads as the same scenario, without defaults. `notes`: lines of a comment before it. */
 export function toYaml(scenario: CheckedScenario, notes: readonly string[] = []): string {
   const { about, worlds, cluster, faults, clients, expect } = scenario;
   const names = Object.keys(clients);

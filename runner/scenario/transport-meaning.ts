@@ -1,4 +1,4 @@
-/** What steps may get wrong about `transport: grpc`: calls that gRPC does not have, and fields that only its calls have. */
+/** Checks steps with `transport: grpc`: calls that gRPC lacks, and fields that only its calls have. */
 import type { CallStep } from './client.ts';
 import type { Path } from './explain.ts';
 

@@ -15,7 +15,7 @@ export interface Names {
   readonly custody: CustodyBook;
 }
 
-/** Calls `end` when the condition holds, or with what was waited for in vain. */
+/** Calls `end` when the condition holds, or with a description of the condition on timeout. */
 export function awaitCondition(
   wait: StepOf<'wait'>['wait'],
   world: ScenarioWorld,

@@ -1,6 +1,6 @@
 /**
- * Whether a scenario asks for the wallet API. Simulated, such a scenario runs in the world of the whole product
- * (world/scenario/run.ts), the others in that of the signing cluster alone.
+ * Whether a scenario uses the wallet API. Simulated, such a scenario runs in the world of the whole product
+ * (world/scenario/run.ts), any other in the world of the signing cluster only.
  */
 import { doorKinds, type Fault, type FaultKind } from '../../faults/vocabulary/fault.ts';
 import { isGateway, isWorker, targetsOf } from '../../faults/vocabulary/targets.ts';
@@ -27,7 +27,7 @@ function isOfWalletApi(step: Step): boolean {
 
 const ofDoor: ReadonlySet<FaultKind> = new Set(doorKinds);
 
-/** Doors, ports of gateways and workers, and simulated custodians are in the world of the whole product alone. */
+/** Only the world of the whole product has API servers, ports of gateways and workers, and simulated custodians. */
 function needsPorts(fault: Fault): boolean {
   if (ofDoor.has(fault.fault) || fault.fault === 'provider_fails' || fault.at?.port !== undefined) return true;
   const targets = targetsOf(fault);

@@ -43,7 +43,7 @@ export interface CallTypes {
 }
 export type CallName = keyof CallTypes;
 
-/** What the wallet service, or the gateway of a sandbox, alone asks of the coordinator: simulated worlds alone. */
+/** Requests that only the wallet service, or the gateway of a sandbox, makes of the coordinator: only in simulated worlds. */
 export interface WalletCallTypes {
   makeKey: readonly [InitiateDkgRequest, MakeKeyResponse];
   sign: readonly [InitiateSigningRequest, SignResponse];
@@ -53,25 +53,25 @@ export interface WalletCallTypes {
 }
 export type WalletCallName = keyof WalletCallTypes;
 
-/** Why a call has no answer. `lost`: the caller's timeout is over. */
+/** Why a call has no answer. `lost`: the caller's timeout expired. */
 export type CallFailure = 'UNAVAILABLE' | 'OVERLOADED' | 'DEADLINE_EXCEEDED' | 'INTERNAL' | 'MALFORMED' | 'LOST';
 
 export interface NoAnswer {
   readonly failure: CallFailure;
   readonly message: string;
-  /** After how long the service asks to be called again. */
+  /** Seconds after which the service asks for another call. */
   readonly retryAfterS?: number;
   /** Of a gRPC call. */
   readonly grpc?: GrpcEnd;
 }
 
-/** How a gRPC call ended that has no answer. `reason`: of google.rpc.ErrorInfo; empty: it ended below the service. */
+/** The end of a gRPC call without an answer. `reason`: of google.rpc.ErrorInfo; empty: it ended below the service. */
 export interface GrpcEnd {
   readonly code: GrpcCode;
   readonly reason: string;
 }
 
-/** What is known of a session by its own record. */
+/** The facts of a session by its own record. */
 export interface SessionFacts {
   readonly sessionId: string;
   /** Without the prefix RECEIPT_STATE_. */
@@ -93,13 +93,13 @@ export interface ReceivedDelivery {
   /** The id of the resource that it is about. */
   readonly resource: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** As it came. */
+  /** As received. */
   readonly body: string;
-  /** What was answered; 0: nothing. */
+  /** The status of its answer; 0: none. */
   readonly status: number;
 }
 
-/** What the runner asks for, and what it gets. */
+/** The runner's questions, with the types of their answers. */
 export interface Questions {
   call: {
     readonly asks: {
@@ -110,7 +110,7 @@ export interface Questions {
         readonly keystoreType?: (typeof ownKeystores)[number] | undefined;
         /** Of the key’s wallet. */
         readonly walletTerms?: StepOf<'initiate_signing'>['wallet_terms'];
-        /** undefined: the world’s own way. */
+        /** undefined: the world’s default. */
         readonly transport?: 'grpc' | undefined;
         /** Of a gRPC call. */
         readonly deadlineMs?: number | undefined;
@@ -137,14 +137,14 @@ export interface Questions {
     };
     readonly gets: { readonly status: number; readonly body: unknown; readonly retryAfterS?: number } | NoAnswer;
   };
-  /** A receiver of webhooks by its name, made when it is first asked for; `answers`: from now on. */
+  /** A receiver of webhooks by its name, made at its first use; `answers`: from now on. */
   receiver: {
     readonly asks: { readonly name: string; readonly answers?: readonly ReceiverAnswer[] };
     readonly gets: { readonly url: string };
   };
-  /** What this receiver got so far, oldest first. */
+  /** The deliveries of this receiver so far, oldest first. */
   received: { readonly asks: { readonly name: string }; readonly gets: readonly ReceivedDelivery[] };
-  /** What that node would submit now; a failure: there is nothing to preview. 32 bytes. */
+  /** The partial that the node would submit now; a failure: there is none. 32 bytes. */
   previewPartial: {
     readonly asks: { readonly sessionId: string; readonly nodeId: number };
     readonly gets: { readonly partial: Uint8Array } | { readonly failure: string };
@@ -178,22 +178,22 @@ export interface ScenarioWorld {
     question: Q,
     asks: Questions[Q]['asks'],
     gets: (answer: Questions[Q]['gets']) => void,
-    /** Live: the sandbox refuses the question, or does not answer. Without it the whole run has failed. */
+    /** Live: the sandbox refuses the question, or does not answer. Without it the whole run fails. */
     fails?: (error: Error) => void,
   ): void;
-  /** What is seen of the run, so far. */
+  /** The recorded events of the run so far. */
   recording(): readonly RunEvent[];
-  /** What contradicted an invariant, so far; a live world sees less. */
+  /** Violations of invariants so far; a live world sees fewer. */
   violations(): readonly Violation[];
 }
 
 /** The outcome of a run. */
 export type Verdict =
   | { readonly kind: 'passed' }
-  /** An expectation does not hold: which, and what was there instead. `also`: the others that do not, in order. */
+  /** An expectation does not hold: which one, and the actual value. `also`: the other failed ones, in order. */
   | { readonly kind: 'failed'; readonly what: string; readonly cause: string; readonly also?: readonly string[] }
   | { readonly kind: 'violated'; readonly invariant: string; readonly cause: string }
-  /** Something that must happen did not, in its time. */
+  /** A required outcome did not come in time. */
   | { readonly kind: 'stuck'; readonly what: string; readonly cause: string }
   /** This world cannot run it, and why. */
   | { readonly kind: 'unsupported'; readonly cause: string };

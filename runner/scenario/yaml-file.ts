@@ -1,17 +1,16 @@
 /**
- * Reads a YAML file that people write. Whatever is wrong with it is found at once, and every problem says where it is (line,
- * column and field) and what to write instead. Only plain YAML is taken: no aliases, tags or repeated keys, so that a file
- * says what it says and stays small.
+ * Reads a YAML file that people write. It reports every problem at once, with its place (line, column and field) and a remedy. It
+ * accepts only plain YAML (no aliases, tags or repeated keys), so that a file means what it shows and stays small.
  */
 import { type ErrorCode, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml';
 import type { Fault, Path } from './explain.ts';
 
-/** A file is at most this large. */
+/** The size limit of a file. */
 export const yamlBytesMax = 1024 * 1024;
-/** More problems than this in one file are not listed. */
+/** The limit of listed problems in one file. */
 const problemsMax = 50;
 
-/** What YAML’s own words leave unclear. */
+/** Clearer texts for unclear messages of the YAML parser. */
 const syntaxFaults: Readonly<Partial<Record<ErrorCode, readonly [message: string, remedy: string]>>> = {
   DUPLICATE_KEY: ['this field is there already', 'each field stands once'],
   MULTIPLE_DOCS: ['a file holds one document', 'put the other into a file of its own'],
@@ -49,14 +48,14 @@ function problemLine({ file, line, column, field, message, remedy }: YamlProblem
 export interface YamlFile {
   /** Its name in problems. */
   readonly file: string;
-  /** What kind of file it is, e.g. "scenario", and the page that explains it. */
+  /** The kind of file, e.g. "scenario", and the page that explains it. */
   readonly kind: string;
   readonly page: string;
 }
 
 /**
- * The value of a file. Each of `checks` gets it when those before found nothing. Throws YamlError with every problem
- * that the first failing one has found.
+ * The value of a file. Each of `checks` runs when those before found nothing. Throws YamlError with every problem of the first
+ * failing check.
  */
 export function readYaml(
   text: string,
@@ -76,7 +75,7 @@ export function readYaml(
     problems.push({ file, line: Math.max(1, line), column: Math.max(1, col), field, message, remedy });
   };
   for (const { pos, code, message } of [...document.errors, ...document.warnings]) {
-    // What follows in the same line follows from it.
+    // Later problems in the same line are its consequences.
     const line = Math.max(1, lines.linePos(pos[0]).line);
     if (problems.some((problem) => problem.line === line)) continue;
     const own = syntaxFaults[code];
@@ -109,7 +108,7 @@ export function readYaml(
   return value;
 }
 
-/** Where the node of a path begins; of its nearest parent that is there. */
+/** The offset of the node of a path; of its nearest existing parent. */
 function offsetOf(root: Node, path: Path, atKey: boolean): number {
   let node: Node = root;
   let offset = root.range?.[0] ?? 0;
@@ -125,7 +124,7 @@ function offsetOf(root: Node, path: Path, atKey: boolean): number {
       if (atKey && index === path.length - 1) return key.range?.[0] ?? offset;
       if (pair.value === null) return key.range?.[0] ?? offset;
       node = pair.value as Node;
-      // An empty value has its place behind the colon: the key is what a reader looks for.
+      // The place of an empty value is behind the colon: a reader looks for the key.
       if (isScalar(node) && node.source === '' && key.range) return key.range[0];
     } else {
       return offset;

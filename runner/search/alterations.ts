@@ -1,6 +1,6 @@
 /**
- * Fields that random runs alter, and how: of what clients ask, of what a malicious coordinator asks nodes, and of what byzantine
- * nodes answer. Each is a rule that the other side must check.
+ * Fields that random runs alter, and how: of clients' calls, of a malicious coordinator's requests to nodes, and of byzantine
+ * nodes' answers. For each field the other side must check a rule.
  */
 import type { Alteration, AlterationKind } from '../../faults/vocabulary/fault.ts';
 import type { Point } from '../../faults/vocabulary/trigger-points.ts';
@@ -89,7 +89,7 @@ const result = (at: string): Fields => ({
 
 const ofRequests: Readonly<Partial<Record<Point, Fields>>> = {
   deal_nonces: { scheme: ['zero', 'huge'], coordinator_boot: ['empty', 'other'], request: ['zero', 'below'] },
-  // What names its attempt is the tag.
+  // The tag names the attempt.
   partial_request: {
     session: ['other'],
     tenant: ['other'],
@@ -188,13 +188,13 @@ const ofAnswers: Readonly<Partial<Record<Point, Fields>>> = {
   dkg_refused: { ...attempt, request: id, results: list, ...result('results.0') },
 };
 
-/** An alteration of a call of this kind; undefined: none makes sense. */
+/** An alteration of a call of this kind; undefined: there is none. */
 export function alterationOfCall(kind: StepKind, draw: Draw): Alteration | undefined {
   const fields = ofCalls[kind];
   return fields && alterationIn(fields, draw);
 }
 
-/** An alteration of frames of one point: each is drawn as often. */
+/** An alteration of frames of one point: all have the same probability. */
 export type FrameAlteration = Alteration & { readonly point: Point };
 
 export const alteredRequests = listed(ofRequests);

@@ -1,8 +1,8 @@
 /**
- * Clients that call the sessions and keys of others while those are busy: several calls wait in one session at once, more than it
- * may keep waiting in some runs, and a session ends, is resumed or is taken over while others wait in it.
+ * Clients that call the sessions and keys of other clients while those are busy: several calls wait in one session at once, in
+ * some runs more than its limit, and a session ends, is resumed or is taken over while others wait in it.
  *
- * They insist on nothing, leave the making of a wallet's key alone, and never fix a dealer of a key whose client supplies one.
+ * They do not insist, do not make a wallet's key, and never fix a dealer of a key whose client supplies one.
  */
 import type { Step } from '../scenario/format.ts';
 import type { Draw } from './draw.ts';
@@ -24,7 +24,7 @@ export function bystanders(
     const name = `b${index}`;
     const steps: Step[] = [];
     const add = (call: Call) => void steps.push({ step: `${name}-${steps.length + 1}`, ...call } as Step);
-    // Most meet at one session.
+    // Most call one session.
     const busy = draw.pick(sessions);
     for (let left = draw.int(2, 6); left > 0; left -= 1) {
       add({ wait: { ms: draw.pick([1, 3, 10, Math.ceil(swarm.phaseMs / 5)]) } });

@@ -1,5 +1,5 @@
 /**
- * Runs random scenarios, one a seed, with every checker; and makes of one that fails the smallest that fails alike.
+ * Runs random scenarios, one a seed, with every checker, and shrinks a failure to a minimal scenario that fails alike.
  *
  * The same seed, profile and cryptography give the same run, byte for byte, whatever ran before it.
  */
@@ -16,7 +16,7 @@ import { type Shrunk, shrink } from './shrink.ts';
 
 export interface SearchOptions {
   readonly crypto: 'model' | 'real';
-  /** Whether the run's events are kept. */
+  /** Whether the run's events are recorded. */
   readonly record: boolean;
   /** The seed's scenario with other faults and times (randomScenario); 0 by default. */
   readonly variation?: number | undefined;
@@ -49,12 +49,12 @@ export function runSeed(seed: number, profile: Profile, options: SearchOptions):
   return runChecked(randomScenario(seed, profile, options.variation), options);
 }
 
-/** Whether two runs failed in the same way: by the same invariant, or at the same thing that should have come about. */
+/** Whether two runs failed in the same way: by the same invariant, or by the same missing outcome. */
 export function failsAlike(one: Verdict, other: Verdict): boolean {
   return one.kind !== 'passed' && failureOf(one) === failureOf(other);
 }
 
-/** What kind of failure it is: equal for those that fail alike. */
+/** The kind of the failure: equal for runs that fail alike. */
 export function failureOf(verdict: Verdict): string {
   switch (verdict.kind) {
     case 'passed':
@@ -70,12 +70,12 @@ export function failureOf(verdict: Verdict): string {
   }
 }
 
-/** Of one client alone it is not said whose step it is. */
+/** The text does not name the client of a scenario with only one. */
 function withoutClient(what: string): string {
   return what.replace(/^(step \S+) of [^\s:]+/, '$1');
 }
 
-/** Of a step that is stuck, what it heard last may differ. */
+/** For a stuck step, its last answer may differ. */
 function stepIn(what: string): string {
   return /^step \S+/.exec(what)?.[0].replace(/:$/, '') ?? what;
 }

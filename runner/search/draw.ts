@@ -1,4 +1,4 @@
-/** Choices from a seed: the same seed and label give the same ones, in the order in which they are asked for. */
+/** Choices from a seed: the same seed and label give the same choices, in the order of the calls. */
 import { randomStream } from '../../sim/random.ts';
 
 const blockBytes = 1024;
@@ -37,7 +37,7 @@ export class Draw {
     return list[this.int(0, list.length - 1)]!;
   }
 
-  /** `count` of the list at most, in its order. */
+  /** At most `count` of the list, in its order. */
   some<T>(list: readonly T[], count: number): T[] {
     const left = list.map((_, index) => index);
     while (left.length > count) left.splice(this.int(0, left.length - 1), 1);

@@ -1,8 +1,8 @@
 /**
- * Random scenarios: a cluster, clients and faults from a seed; then everything is healed, and what clients insist on must
- * come to an end. What is expected of such a run are the invariants, and that nothing is stuck: no particular answers.
+ * Random scenarios: a cluster, clients and faults from a seed; then everything heals, and the steps that insist must complete.
+ * Such a run expects no particular answers, only that invariants hold and that nothing is stuck.
  *
- * It is a scenario like any other: a run that fails is saved as a file and runs again from it.
+ * It is an ordinary scenario: a failing run is saved as a file and runs again from it.
  */
 import type { CheckedScenario, ClusterConstant, Step } from '../scenario/format.ts';
 import { bystanders } from './bystanders.ts';
@@ -11,7 +11,7 @@ import { drawSwarm, type Profile, type Swarm } from './profiles.ts';
 import { randomFaults, tokenFaults, vendorFaults } from './random-faults.ts';
 import { type BusySession, ClientPlan, drawKeys, type KeyPlan, keyTerms, type SharedIntent } from './random-steps.ts';
 
-/** Faults begin before the end of their phase, and the last of them is over by then. */
+/** Faults begin before the end of their phase, and all end by its end. */
 const breathMs = 50;
 
 /**
@@ -36,7 +36,7 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
       if (at % swarm.clients === index - 1) plan.makeKey(key);
     });
     for (let left = draw.int(1, 3); left > 0; left -= 1) {
-      // Its own keys stand already; those of others perhaps.
+      // Its own keys exist already; those of others perhaps.
       const own = keys.filter((_, at) => at % swarm.clients === index - 1);
       const key = own.length > 0 && draw.chance(0.8) ? draw.pick(own) : draw.pick(keys);
       plan.tell(draw.pick(swarm.stories), key, intents);
@@ -62,7 +62,7 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
       seed: name,
       partial_timeout_ms: draw.pick([60, 300]),
       nodes_wait_ms: draw.pick([500, 2_000]),
-      // Where a client supplies a dealer, nodes must take it.
+      // Where a client supplies a dealer, nodes must accept it.
       client_dealers: keys.some(({ supplied }) => supplied.length > 0) || draw.chance(0.5),
       ...constants,
     },
@@ -72,7 +72,7 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
   };
 }
 
-/** Constants of the product, drawn anew for each run: most bugs of time and of bounds need small ones. */
+/** Constants of the product, drawn for each run: most bugs of time and of limits need small ones. */
 function drawConstants({ shortLived }: Swarm, draw: Draw): Partial<Record<ClusterConstant, number>> {
   const lifetime = () => draw.pick([300, 600, 1_500, 4_000]);
   return {
@@ -87,7 +87,7 @@ function drawConstants({ shortLived }: Swarm, draw: Draw): Partial<Record<Cluste
 
 /** Heals, completes every key, and signs with each: this must work when every process is healthy. */
 function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number): Step[] {
-  // A session may have expired where clocks jump; a node that lost its store may have cost a key that was being made.
+  // A session may expire where clocks jump; a node that lost its store may have failed a key generation.
   const mayBeGone = swarm.clocksJump || swarm.losesState || swarm.shortLived;
   const signed = ['SIGNATURE_COMPLETED', ...(mayBeGone ? ['WALLET_KEY_NOT_FOUND', 'SESSION_EXPIRED'] : [])];
   // A client may set the clocks forward while the last key is made.
@@ -106,7 +106,7 @@ function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number): Step
     const terms = keyTerms(key);
     const expect = mayBeGone ? {} : { expect: { reason_code: 'DKG_COMPLETED' } };
     const byWallet = key.wallet ? ({ wallet_service: true } as const) : {};
-    // What a node has dealt and lost may cost a key that was nearly made.
+    // The lost shares of a node may fail a key generation shortly before its end.
     const insist = !swarm.losesState;
     steps.push({ step: `${session}-stands`, call: 'make_key', ...terms, ...byWallet, insist, ...expect });
     steps.push({

@@ -1,12 +1,11 @@
 /**
- * Profiles of random runs, and what one run of a profile draws: which kinds of faults and steps are in play at all, and
- * how often (swarm testing: Groce et al. 2012). A run in which everything may happen finds less than many runs in each of
- * which some things happen often.
+ * Profiles of random runs, and the draws of one run of a profile: the kinds of faults and steps that it uses, and their frequency
+ * (swarm testing: Groce et al. 2012). A run with everything possible finds less than many runs that each do a few things often.
  *
  * - calm: no byzantine node, few faults, those of a bad day on a network.
  * - stormy: processes crash and pause, links break, the store fails; every node is honest.
- * - malformed: a byzantine node, or a coordinator that lies to one, alters single fields of frames; little else goes wrong.
- * - hostile: all of that, up to n − t byzantine nodes, or a coordinator that lies to as many, nodes that lose their store,
+ * - malformed: a byzantine node, or a coordinator that lies to one, alters single fields of frames; few other faults.
+ * - hostile: all of these, up to n − t byzantine nodes, or a coordinator that lies to as many, nodes that lose their store,
  *   clocks that jump.
  */
 import { byzantineKinds, coordinatorKinds, type FaultKind } from '../../faults/vocabulary/fault.ts';
@@ -50,7 +49,7 @@ const kindsOf: Readonly<Record<Profile, readonly FaultKind[]>> = {
 };
 const faultsMax: Readonly<Record<Profile, number>> = { calm: 3, stormy: 10, hostile: 8, malformed: 1 };
 
-/** What a client does with a key, each a few steps. */
+/** The stories of a client and a key, each a few steps. */
 export const stories = [
   'sign',
   'steps',
@@ -69,26 +68,26 @@ export const stories = [
 ] as const;
 export type Story = (typeof stories)[number];
 
-/** What is in play in one run. */
+/** The draws of one run. */
 export interface Swarm {
   readonly profile: Profile;
   /** Signer nodes of the cluster. */
   readonly nodes: number;
-  /** Byzantine ones: so many at most as every key of the run can do without. */
+  /** Byzantine nodes: at most as many as every key of the run can do without. */
   readonly liars: readonly number[];
   readonly lies: readonly (typeof byzantineKinds)[number][];
-  /** Nodes to which the coordinator lies, if it lies: no others than the byzantine ones. */
+  /** Nodes to which the coordinator lies, if it lies: only byzantine ones. */
   readonly liedTo: readonly number[];
   readonly coordinatorLies: readonly (typeof coordinatorKinds)[number][];
-  /** Single fields that are altered. */
+  /** The number of altered single fields. */
   readonly alterations: number;
   readonly kinds: readonly FaultKind[];
   readonly faults: number;
   readonly clients: number;
   readonly stories: readonly Story[];
-  /** The part of the run in which faults begin; then everything is healed. */
+  /** The part of the run in which faults begin; then everything heals. */
   readonly phaseMs: number;
-  /** Of how many triggers are points of the protocol, the others times. */
+  /** The share of triggers at points of the protocol; the others are times. */
   readonly byPoint: number;
   /** Nodes may lose their store. */
   readonly losesState: boolean;
@@ -111,7 +110,7 @@ export function drawSwarm(profile: Profile, draw: Draw): Swarm {
   const mayLie = hostile && liars.length > 0;
   const altersRequests = malformed && draw.chance(0.6);
   const drawnLies = mayLie && draw.chance(0.4) ? draw.swarm(coordinatorKinds, 0.35) : [];
-  // Where nodes lie too, they are drawn last and seldom asked.
+  // Where nodes lie too, they are drawn last and seldom used.
   const nodesLie = mayLie && (drawnLies.length === 0 || draw.chance(0.3));
   const nodeLies = nodesLie ? draw.swarm(byzantineKinds, 0.35) : [];
   return {

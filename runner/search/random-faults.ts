@@ -1,4 +1,4 @@
-/** Random faults that make sense: what faults/engine would refuse is never drawn. */
+/** Random faults that faults/engine accepts. */
 import {
   type byzantineKinds,
   type coordinatorKinds,
@@ -65,14 +65,14 @@ export function randomFaults(swarm: Swarm, draw: Draw): Fault[] {
     const kind = draw.pick(swarm.kinds);
     if (kind === 'clock_jump' && !swarm.clocksJump) continue;
     if (kind === 'rollback' && !(swarm.losesState && swarm.liars.length > 0)) continue;
-    // A job that is there twice is a try before its time: with a receiver that fails, one of its few tries is wasted.
+    // A duplicate job makes a try too early: with a failing receiver, it wastes one of the few tries.
     if (kind === 'double_delivery' && swarm.kinds.some((other) => other.startsWith('receiver_'))) continue;
     add(faultOf(kind, swarm, draw));
   }
   return faults;
 }
 
-/** PKCS#11 tokens that fail for a while: any node may have the key's. */
+/** PKCS#11 tokens that fail for a while: any node may hold the key's token. */
 export function tokenFaults(swarm: Swarm, draw: Draw): Fault[] {
   return Array.from({ length: draw.int(0, 2) }, (_, index) => ({
     id: `token-${index + 1}`,
@@ -108,7 +108,7 @@ function lieOf(lie: Lie, liar: number, swarm: Swarm, draw: Draw): Fault {
     : draw.chance(0.7)
       ? undefined
       : { after_ms: draw.int(0, Math.min(100, swarm.phaseMs)) };
-  // A dealer that always lies stops every key: most lie a few times.
+  // A dealer that always lies stops every key: most lie only a few times.
   const common = { target, ...(at && { at }), ...(draw.chance(0.8) && { count: draw.int(1, 4) }) };
   if (lie === 'bad_share' && draw.chance(0.5))
     return { fault: lie, ...common, for: [draw.pick(others)], ...wayOf(lie, at?.point, draw) } as Fault;
@@ -119,7 +119,7 @@ function lieOf(lie: Lie, liar: number, swarm: Swarm, draw: Draw): Fault {
   return { fault: lie, ...common, ...wayOf(lie, at?.point, draw) } as Fault;
 }
 
-/** In which of its ways a lie is told. */
+/** The variant of a lie. */
 function wayOf(lie: Lie, point: Point | undefined, draw: Draw): object {
   switch (lie) {
     case 'bad_share':
@@ -137,17 +137,17 @@ function wayOf(lie: Lie, point: Point | undefined, draw: Draw): object {
   }
 }
 
-/** One field of a few of its answers; which ones it may be is in the alteration's table. */
+/** One field of a few of its answers; the alteration's table lists the possible fields. */
 function alteredAnswer(liar: number, draw: Draw): Fault {
   const { point, ...alteration } = draw.pick(alteredAnswers);
   const at = draw.chance(0.6) ? { point } : { point, nth: draw.int(1, 3) };
   return { fault: 'altered_answer', target: `node/${liar}`, at, count: draw.int(1, 2), ...alteration };
 }
 
-/** Those that stop a key for as long as they last: then nothing is signed. */
+/** Lies that stop a key for their whole duration: nothing is signed meanwhile. */
 const stopsKeys: readonly CoordinatorLie[] = ['substitute_opening', 'supply_dealers', 'split_confirm'];
 
-/** To no more nodes than every key can do without, since its own process may then exclude them from a signature. */
+/** At most as many nodes as every key can do without, since its own process may then exclude them from a signature. */
 function coordinatorLieOf(lie: CoordinatorLie, swarm: Swarm, draw: Draw): Fault {
   const isLimited = stopsKeys.includes(lie) || draw.chance(0.3);
   const common = {
@@ -202,7 +202,7 @@ function faultOf(kind: FaultKind, swarm: Swarm, draw: Draw): Fault {
       return { fault: kind, target, for_ms: forMs(), ...trigger(target, swarm, draw, true) };
     }
     case 'rollback': {
-      // As a store that is lost: what a node dealt is gone.
+      // As with a lost store, the shares that a node dealt are gone.
       const target = `node/${draw.pick(swarm.liars)}`;
       return {
         fault: kind,
@@ -249,10 +249,10 @@ function faultOf(kind: FaultKind, swarm: Swarm, draw: Draw): Fault {
     case 'store_lost':
     case 'store_unanswered': {
       const limit = draw.chance(0.7) ? { count: draw.int(1, 3) } : { for_ms: draw.pick([20, 200]) };
-      // Writes follow what is heard.
+      // Writes follow received messages.
       const point = draw.pick(['call', 'partial_reply', 'partial_reply', 'dkg_verified', 'dkg_confirmed'] as const);
       if (draw.chance(0.3)) {
-        // A node writes what it promises before it answers.
+        // A node stores its promises before it answers.
         const asked = draw.pick(['partial_request', 'dkg_open', 'dkg_verify', 'dkg_confirm'] as const);
         return { fault: kind, target: node(), ...limit, at: { point: asked, nth: draw.int(1, 4) } };
       }
@@ -281,7 +281,7 @@ function faultOf(kind: FaultKind, swarm: Swarm, draw: Draw): Fault {
 
 /** Faults that touch frames one by one. */
 function frameFault(kind: FaultKind, target: string, swarm: Swarm, draw: Draw): Fault {
-  // A link that is bad all the time, a little, touches whatever passes; the others strike somewhere, hard.
+  // A permanently bad link affects any frame, a little; the others affect few frames, severely.
   const always = draw.chance(0.4);
   const about = always ? {} : trigger(target, swarm, draw, false);
   const pointed = about.at?.point !== undefined;
@@ -312,7 +312,7 @@ function frameFault(kind: FaultKind, target: string, swarm: Swarm, draw: Draw): 
   }
 }
 
-/** At a point of the protocol that passes by this process, or at a time. */
+/** A trigger at a point of the protocol that passes this process, or at a time. */
 function trigger(target: string, swarm: Swarm, draw: Draw, phased: boolean): { at?: Trigger } {
   if (!draw.chance(swarm.byPoint)) return timed(swarm, draw);
   const point = draw.pick(pointsBy(target));
@@ -327,7 +327,7 @@ function pointsBy(target: string): readonly Point[] {
 }
 
 function timed({ phaseMs }: Swarm, draw: Draw): { at?: Trigger } {
-  // Much happens at the beginning, when keys are made.
+  // Much happens early, while keys are made.
   const before = draw.chance(0.4) ? Math.min(60, phaseMs) : phaseMs;
   return draw.chance(0.15) ? {} : { at: { after_ms: draw.int(0, before) } };
 }

@@ -1,6 +1,6 @@
 /**
- * Random clients: what they do with keys and signing sessions while things go wrong, and how patiently they finish when
- * all is well again. Step and session names are unique in the scenario.
+ * Random clients: their steps with keys and signing sessions during faults, and how patiently they finish after healing. Step and
+ * session names are unique in the scenario.
  */
 import type { ownKeystores, Step } from '../scenario/format.ts';
 import { alterationOfCall } from './alterations.ts';
@@ -15,19 +15,19 @@ export interface KeyPlan {
   readonly threshold: number;
   readonly totalNodes: number;
   readonly curve: 'secp256k1' | 'ed25519';
-  /** What its clients sign with: a key has one scheme. */
+  /** The scheme of its clients' signatures: a key has one. */
   readonly keystore: 'MOCK_THRESHOLD' | 'MPC_FROST';
   /** A key that nodes do not share; undefined: a shared one. */
   readonly ownType: (typeof ownKeystores)[number] | undefined;
-  /** Client-supplied dealers; the client gives every share that they owe, where the nodes allow it. */
+  /** Client-supplied dealers; the client gives all their shares, where the nodes allow it. */
   readonly supplied: readonly number[];
   /** The wallet service makes it, and signs with it in one call. */
   readonly wallet: boolean;
-  /** The wallet service closes it, at some time. */
+  /** The wallet service closes it at some time. */
   readonly closes: boolean;
 }
 
-/** What a client asks of a key. */
+/** The terms of a client's signature with a key. */
 type SigningTerms = Pick<Extract<Step, { call: 'sign' }>, 'key' | 'keystore' | 'path' | 'approval' | 'message'>;
 
 /** A signing session that a client begins, and its key. */
@@ -36,13 +36,13 @@ export interface BusySession {
   readonly key: KeyPlan;
 }
 
-/** An intent that several clients want signed. */
+/** An intent that several clients use. */
 export interface SharedIntent {
   readonly intent: string;
   readonly terms: SigningTerms;
 }
 
-/** `types`: what else of a key is drawn from, so that shared keys are the same without it. */
+/** `types`: a separate stream for the types of keys, so that shared keys are the same without it. */
 export function drawKeys(swarm: Swarm, draw: Draw, types: Draw): KeyPlan[] {
   const liars = swarm.liars.length;
   return Array.from({ length: draw.pick([1, 1, 1, 2]) }, (_, index) => {
@@ -92,7 +92,7 @@ export class ClientPlan {
   readonly #lifetimeMs: number | undefined;
   readonly #steps: Step[] = [];
   readonly #sessions: { readonly session: string; readonly patient: boolean; readonly key: KeyPlan | undefined }[] = [];
-  /** That of the story which is told. */
+  /** The key of the current story. */
   #key: KeyPlan | undefined;
 
   constructor(name: string, swarm: Swarm, draw: Draw, lifetimeMs: number | undefined) {
@@ -106,7 +106,7 @@ export class ClientPlan {
     return this.#steps;
   }
 
-  /** Those that it began. */
+  /** The sessions that it began. */
   get sessions(): BusySession[] {
     return this.#sessions.flatMap(({ session, key }) => (key === undefined ? [] : [{ session, key }]));
   }
@@ -137,7 +137,7 @@ export class ClientPlan {
       this.#add({ call: 'exchange_dkg_shares', session, sender, recipient });
     }
     this.#add({ call: 'exchange_dkg_shares', session, insist: this.#insists() });
-    // Shares that come when the key may be complete.
+    // Shares that arrive when the key may be complete.
     for (const sender of supplied.slice(0, 1)) {
       const late = { call: 'exchange_dkg_shares', session, sender, recipient: draw.int(1, totalNodes) } as const;
       if (draw.chance(0.6)) this.#add({ ...late, client_supplied: 'right' });
@@ -191,7 +191,7 @@ export class ClientPlan {
         submit();
         break;
       case 'sameIntent': {
-        // An intent is for one message under one key: every call for it asks for the same.
+        // An intent is for one message under one key: every call for it has the same content.
         if (intents.length === 0 || draw.chance(0.3)) intents.push({ intent: `intent-${intents.length + 1}`, terms });
         const { intent, terms: shared } = draw.pick(intents);
         const directive = draw.chance(0.3) ? { directive: 'FORCE_BACKEND_FAILED' as const } : {};
@@ -209,7 +209,7 @@ export class ClientPlan {
         submit();
         const second = this.#session(draw.chance(0.5));
         this.#add({ call: 'sign', session: second, ...shared, intent, message: 'the same' });
-        // The first one may have ended by the second, and hear of it only now.
+        // The first may have ended the session, which the second learns only now.
         if (draw.chance(0.4)) resume('latest', true);
         if (draw.chance(0.5)) submit();
         break;
@@ -244,14 +244,14 @@ export class ClientPlan {
         this.#add({ call: 'initiate_signing', session, ...terms, directive: 'FORCE_BACKEND_FAILED' });
         resume('latest', false);
         submit();
-        // Whatever made it fail again, if anything did.
+        // Resumes after any other cause of failure.
         resume('latest', false);
         resume('first', false);
         submit();
         resume('latest', false);
         break;
       case 'crowd': {
-        // Many calls for one session, more than it may keep waiting, while it loses its memory between them.
+        // Many calls for one session, more than its limit, while it loses its memory between them.
         this.#add({ call: 'initiate_signing', session, ...terms });
         for (let left = draw.int(2, 5); left > 0; left -= 1) {
           submit({ node: node() });
@@ -294,7 +294,7 @@ export class ClientPlan {
         break;
       }
       case 'changed': {
-        // Another message for an intent that nodes have signed something for: they refuse it.
+        // Another message for an intent that nodes have signed: they refuse it.
         const intent = `${this.name}-changed-${this.#steps.length}`;
         this.#add({ call: 'initiate_signing', session, ...terms, intent, message: 'one' });
         for (let left = draw.int(1, key.threshold); left > 0; left -= 1) submit({ node: node() });
@@ -308,7 +308,7 @@ export class ClientPlan {
         break;
       }
       case 'altered': {
-        // Calls with one field out of its range, about a session that is, and about none.
+        // Calls with one field out of its range, about an existing session, and about none.
         const terms = this.#terms(key);
         this.#add({ call: 'initiate_signing', session, ...terms });
         if (draw.chance(0.3))
@@ -348,7 +348,8 @@ export class ClientPlan {
         submit({ node: draw.pick([99, key.totalNodes + 1, 1]) });
         resume('wrong', false);
         if (key.ownType === undefined && draw.chance(0.5)) {
-          // A right one would make this dealer client-supplied, if the key is not made yet, and owe the others.
+          // A valid share would make this dealer client-supplied, if the key is not made yet, and the client would owe the
+          // others.
           this.#add({
             call: 'exchange_dkg_shares',
             session: key.session,
@@ -398,7 +399,7 @@ export class ClientPlan {
           'human_required',
           'custodian',
         ] as const);
-        // Of the wallet alone, or of the field alone: either must be enough.
+        // Of the wallet only, or of the field only: either must be enough.
         const about = asked === undefined ? { alter } : { wallet_terms: asked };
         const more = { ...(draw.chance(0.2) && { path: "m/44'/0" }), ...(draw.chance(0.2) && { witness: true }) };
         this.#add({ call: kind, session: this.#session(false), ...terms, ...more, ...about });
@@ -419,7 +420,7 @@ export class ClientPlan {
         this.#add({ call: kind, session, token: draw.pick(['latest', 'wrong']), witness: draw.chance(0.5), alter });
         return;
       case 'initiate_dkg':
-        // What is not refused begins a session that nothing else uses.
+        // An accepted call begins a session that no other step uses.
         this.#add({
           call: kind,
           ...keyTerms(key),
@@ -428,7 +429,7 @@ export class ClientPlan {
         });
         return;
       case 'exchange_dkg_shares': {
-        // A right one would make its dealer client-supplied, if the key is not made yet: only what is refused by its form.
+        // A valid share would make its dealer client-supplied, if the key is not made yet: only shares with an invalid form.
         const isForm = key.ownType === undefined && !/^(session_id|context)/.test(alter.field);
         const isRefused = isForm && alter.field !== 'commitments.0' && alter.field !== 'sender_node_id';
         const given = isRefused
@@ -445,7 +446,7 @@ export class ClientPlan {
     }
   }
 
-  /** When all is healed: the client sees every session of its own through. */
+  /** After healing: the client completes its own sessions. */
   finish(healedMs: number): void {
     this.#add({ wait: { ms: healedMs } });
     for (const { session, patient } of this.#sessions) {
@@ -455,7 +456,7 @@ export class ClientPlan {
     }
   }
 
-  /** Most keys are insisted on, unless a node may lose what it has dealt. */
+  /** The client insists on most keys, unless a node may lose the shares that it dealt. */
   #insists(): boolean {
     return this.#draw.chance(0.7) && !this.#swarm.losesState;
   }
@@ -472,16 +473,16 @@ export class ClientPlan {
 
   #terms({ session, keystore, ownType }: KeyPlan): SigningTerms {
     const draw = this.#draw;
-    // Such a key derives nothing, and its record names its type.
+    // Such a key has no derivation, and its record names its type.
     if (ownType !== undefined) return { key: session };
-    // The first to leave it unspecified would bind the key to mock ECDSA.
+    // The first call that leaves it unspecified would bind the key to mock ECDSA.
     const named = keystore === 'MPC_FROST' || draw.chance(0.3);
     return {
       key: session,
       ...(named && { keystore }),
       ...(draw.chance(0.3) && { path: draw.pick(['m', 'm/0', 'm/7/2', "m/44'/0'/0'/1"]) }),
       ...(draw.chance(0.1) && { approval: 'DIRECT_ALLOWED' as const }),
-      // Longer than a digest, or than what stays in memory.
+      // Longer than a digest, or than the limit of a message in memory.
       ...(draw.chance(0.08) && { message: `${this.name} ${'long '.repeat(draw.pick([10, 300]))}` }),
     };
   }
@@ -493,7 +494,7 @@ export class ClientPlan {
       this.#add({ advance_ms: draw.pick([60_000, 700_000, 1_000_000]) });
       return;
     }
-    // Calls that meet the very end of a lifetime; each way takes a millisecond or two.
+    // Calls at the very end of a lifetime; each way takes a millisecond or two.
     if (this.#lifetimeMs !== undefined && draw.chance(0.3)) {
       this.#add({ wait: { ms: this.#lifetimeMs - draw.int(0, 8) } });
       return;

@@ -1,9 +1,9 @@
 /**
- * Shrinks a scenario that fails to the fewest faults, clients and steps that still fail in the same way, and then its
- * numbers to small ones: delta debugging (Zeller and Hildebrandt 2002), list by list, until nothing more can go.
+ * Shrinks a failing scenario to the fewest faults, clients and steps that still fail in the same way, and then its numbers to
+ * small ones: delta debugging (Zeller and Hildebrandt 2002), list by list, until no removal is possible.
  *
- * Deterministic: the same scenario and the same answers give the same result. What makes no sense (a session that is used
- * and never made) is not tried.
+ * Deterministic: the same scenario and the same answers give the same result. It skips invalid scenarios (e.g. a session that is
+ * used but never made).
  */
 import type { Fault } from '../../faults/vocabulary/fault.ts';
 import type { CheckedScenario, Step } from '../scenario/format.ts';
@@ -13,7 +13,7 @@ import { simpler } from './simpler.ts';
 export interface ShrinkOptions {
   /** Whether a smaller scenario fails in the same way. */
   readonly fails: (scenario: CheckedScenario) => boolean;
-  /** Runs, at most. */
+  /** The limit of runs. */
   readonly runsMax: number;
 }
 
@@ -22,7 +22,7 @@ export interface Shrunk {
   readonly runs: number;
 }
 
-/** `scenario` fails; what comes back does, too. */
+/** `scenario` fails; so does the result. */
 export function shrink(scenario: CheckedScenario, options: ShrinkOptions): Shrunk {
   const shrinking = new Shrinking(scenario, options);
   shrinking.run();
@@ -62,7 +62,7 @@ class Shrinking {
     for (const client of Object.keys(this.best.clients)) this.#try(withSteps(this.best, client, []));
   }
 
-  /** Removes whole runs of a list, long ones first. */
+  /** Removes whole ranges of a list, long ones first. */
   #list<T>(list: () => readonly T[], rebuilt: (list: T[]) => CheckedScenario): void {
     for (let size = list().length; size >= 1; size = Math.floor(size / 2)) {
       for (let from = 0; from < list().length; ) {
@@ -72,7 +72,7 @@ class Shrinking {
     }
   }
 
-  /** Takes optional fields away, and makes numbers small, one change after the other. */
+  /** Removes optional fields, and makes numbers small, one change after the other. */
   #simplify(): void {
     for (let index = 0; index < this.best.faults.length; index += 1) {
       this.#settle(
@@ -127,7 +127,7 @@ function withSteps(scenario: CheckedScenario, client: string, steps: readonly St
   return { ...scenario, clients };
 }
 
-/** Steps and faults that lean on what is not there any more go, too; undefined: then nothing is left that makes sense. */
+/** Also removes steps and faults with dangling references; undefined: no valid scenario is left. */
 function withoutLooseEnds(scenario: CheckedScenario): CheckedScenario | undefined {
   let current = scenario;
   for (;;) {

@@ -1,6 +1,6 @@
-/** Simpler forms of one fault or one step: a field fewer, or a smaller number. Nearest to nothing first. */
+/** Simpler forms of one fault or one step: one field fewer, or a smaller number. Smallest first. */
 
-/** Fields without which a fault or a step still is one. */
+/** Optional fields of faults and steps. */
 const optional: ReadonlySet<string> = new Set([
   'at',
   'phase',
@@ -24,7 +24,7 @@ const optional: ReadonlySet<string> = new Set([
   'contract_version',
   'wallet_terms',
 ]);
-/** Numbers, and the least that makes sense. */
+/** Numbers, with their smallest useful values. */
 const numbers: Readonly<Record<string, number>> = {
   after_ms: 0,
   nth: 1,
@@ -62,7 +62,7 @@ export function simpler(value: object): object[] {
 }
 
 function smallerThan(field: number, least: number): number[] {
-  // Negative ones only reach towards zero: a clock that is set back is not one that is set forward.
+  // Negative numbers only move towards zero: setting a clock back differs from setting it forward.
   const [floor, sign] = field < 0 ? [0, -1] : [least, 1];
   const size = Math.abs(field);
   if (size <= floor) return [];
