@@ -1,6 +1,6 @@
 /**
- * The gateway's side of the simulated cluster: calls that leave it, the answers that come back, and what their callers
- * learn when none will. As the live gateway (gateway/signing/signing-calls.ts) it repeats nothing by itself.
+ * The gateway's side of the simulated cluster: outgoing calls, their answers, and the failures that callers get without one. As
+ * the live gateway (gateway/signing/signing-calls.ts), it retries nothing.
  */
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 import type { Envelope, UndeliveredReason } from '../actors/contract.ts';
@@ -18,7 +18,7 @@ import { ApprovalMode } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { CallCase, CallRequest, ResponseOf, WireMessage } from '../proto/wire.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** In whose name the gateway asks: a client's unless told otherwise. */
+/** The principal of a call: a client, unless set otherwise. */
 export interface SimCaller extends Pick<MessageInitShape<typeof CallSchema>, 'walletService' | 'keyScheme'> {
   readonly walletTerms?: {
     readonly intentsOnly?: boolean;
@@ -26,20 +26,20 @@ export interface SimCaller extends Pick<MessageInitShape<typeof CallSchema>, 'wa
     readonly archived?: boolean;
     readonly custodian?: string;
   };
-  /** Changes the orders that the gateway made, on their way to the coordinator. */
+  /** Changes the gateway's orders on their way to the coordinator. */
   readonly orders?: (made: CallOrders) => CallOrders;
 }
 
-/** What is known of a call under way. */
+/** A call in progress. */
 export interface CallUnderWay {
   readonly tenant: string;
   readonly callId: bigint;
   readonly request: CallRequest;
-  /** The wallet service asks, not a client. */
+  /** The wallet service calls, not a client. */
   readonly walletService: boolean;
-  /** What the wallet that a client's call names asks for. */
+  /** The terms of the wallet that a client's call names. */
   readonly walletTerms?: SimCaller['walletTerms'];
-  /** Of a key’s making: the only scheme that it will sign with. */
+  /** For the making of a key: the only scheme that it will sign with. */
   readonly keyScheme?: SimCaller['keyScheme'];
 }
 
@@ -51,7 +51,7 @@ export interface CallPorts {
   /** undefined: a call waits for its answer for as long as its link lasts. */
   readonly timeoutMs: number | undefined;
   readonly send: (envelope: Envelope<WireMessage>) => UndeliveredReason | undefined;
-  /** What the gateway orders of the nodes with a call. */
+  /** The gateway's orders to nodes for a call. */
   readonly orders: (call: OrderedCall) => CallOrders;
   readonly stateOf: () => 'up' | 'paused' | 'down';
   readonly called: ((call: CallUnderWay) => void) | undefined;
@@ -68,10 +68,10 @@ interface Waiting extends CallUnderWay {
 export class Calls {
   readonly #ports: CallPorts;
   readonly #waiting = new Map<bigint, Waiting>();
-  /** Made while the gateway is paused: it reads them when it continues. */
+  /** Frames that arrive while the gateway is paused: it reads them when it resumes. */
   #unread: (() => void)[] = [];
   #last = 0n;
-  /** The gateway's name: another for every start, so that an answer to an earlier start finds no receiver. */
+  /** The gateway's name: new for every start, so that an answer to an earlier start finds no receiver. */
   address = 'gateway/sim';
   #starts = 1;
 
@@ -197,7 +197,7 @@ export class Calls {
   }
 }
 
-/** A call on its way. */
+/** A call in progress. */
 export class SimCall<T> {
   readonly #time: VirtualTime;
   #answer: T | undefined;
@@ -214,10 +214,10 @@ export class SimCall<T> {
     this.#listener = listener;
   }
 
-  /** Called when the answer comes, or the call fails; never from within the call that made it. */
+  /** Called when the answer arrives, or the call fails; never from within the call that made it. */
   onDone(listener: (outcome: { readonly answer: T } | { readonly error: CallError }) => void): void {
     this.#onDone = listener;
-    // The gateway died of this very call.
+    // The gateway died during this very call.
     const error = this.#error;
     if (error) this.#time.after(0, () => listener({ error }));
   }
@@ -237,7 +237,7 @@ export class SimCall<T> {
     return this.#answer !== undefined || this.#error !== undefined;
   }
 
-  /** Runs the world until the answer is there. Throws when the world runs dry first, or the call has no response. */
+  /** Runs the world until the answer arrives. Throws when the world has no work left first, or the call has no response. */
   result(): T {
     this.#time.runUntil(() => this.isDone);
     if (this.#error) throw new Error(`call failed: ${this.#error.code} ${this.#error.message}`);

@@ -1,7 +1,7 @@
 /**
- * A whole simulated cluster in one process: the very actors of nodes/ and coordinator/, a virtual clock, a network that
- * carries encoded frames, stores, a gateway's calls, a receiver of webhooks, and everything that can go wrong with them
- * (faults/vocabulary/fault.ts). Deterministic: the same seed and the same calls give the same trace, byte for byte.
+ * A whole simulated cluster in one process: the real actors of nodes/ and coordinator/, a virtual clock, a network that carries
+ * encoded frames, stores, a gateway's calls, a receiver of webhooks, and all faults of these parts (faults/vocabulary/fault.ts).
+ * Deterministic: the same seed and the same calls give the same trace, byte for byte.
  */
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf';
 import { noTrace } from '../actors/contract.ts';
@@ -39,20 +39,20 @@ export type { Delivery } from './deliveries.ts';
 export type { Bug, FrameFate, SimOptions } from './options.ts';
 export type { ProcessState } from './processes.ts';
 
-/** What `snapshot` gives; only `restore` looks into it. */
+/** The result of `snapshot`; only `restore` reads it. */
 export interface SimSnapshot {
   readonly coordinator: CoordinatorSnapshot;
   readonly nodes: readonly ReadonlyMap<string, NodeRecord>[];
   readonly deliveries: DeliveriesSnapshot | undefined;
 }
 
-/** One simulated gateway asks in a tenant's name. */
+/** One simulated gateway makes calls for a tenant. */
 export class SimCluster {
   readonly time: VirtualTime;
   readonly roster: Roster;
   /** Every frame, event, process and fault, one line each: the trace. Empty without `keepTrace`. */
   readonly trace: SimWorld['trace'];
-  /** What actors emitted. Empty without `keepTrace`. */
+  /** The events of actors. Empty without `keepTrace`. */
   readonly events: SimWorld['events'];
   /** Actors that threw, with `onBug: 'record'`. */
   readonly bugs: readonly Bug[];
@@ -118,7 +118,7 @@ export class SimCluster {
     return this.#world.processes.bootOf(process);
   }
 
-  /** How often it was started. */
+  /** The number of its starts. */
   startsOf(process: ProcessName): number {
     return this.#world.processes.startsOf(process);
   }
@@ -128,12 +128,12 @@ export class SimCluster {
     return this.#world.network.isUp(process);
   }
 
-  /** Brings up what is down, linked at once. */
+  /** Starts a process that is down, linked at once. */
   start(process: ProcessName): void {
     this.#world.processes.start(process, true);
   }
 
-  /** It comes back after `restartAfterMs`; by default only when it is started. */
+  /** It restarts after `restartAfterMs`; by default only `start` restarts it. */
   crash(process: ProcessName, options: { readonly loseState?: boolean; readonly restartAfterMs?: number } = {}): void {
     this.#world.processes.crash(process, options.loseState ?? false, options.restartAfterMs ?? null);
   }
@@ -156,12 +156,12 @@ export class SimCluster {
     return this.#world.network.isUp('gateway');
   }
 
-  /** How far the clock of a process is from virtual time. */
+  /** The offset of a process's clock from virtual time. */
   clockOffsetMs(process: ProcessName): number {
     return this.#world.processes.clockOffsetMs(process);
   }
 
-  /** Sets every clock forward. Timers do not notice, and virtual time does not pass. */
+  /** Sets every clock forward. Timers ignore it, and virtual time does not pass. */
   advance(byMs: number): void {
     const { processes, recorder } = this.#world;
     processes.advance(byMs);
@@ -169,7 +169,7 @@ export class SimCluster {
     recorder.clock('coordinator', processes.clockOffsetMs('coordinator'));
   }
 
-  /** Every clock is off by this and no more, whatever a fault has made of it. */
+  /** Sets the offset of every clock to this value, whatever faults did to it. */
   rightClocks(offsetMs = 0): void {
     this.#world.faultService.rightClocks();
     this.#world.processes.rightClocks(offsetMs);
@@ -177,17 +177,17 @@ export class SimCluster {
 
   // --- faults ------------------------------------------------------------------------------------------------------
 
-  /** Returns its id. Throws FaultError when it makes no sense for this cluster. */
+  /** Returns the fault's id. Throws FaultError when the fault makes no sense for this cluster. */
   arm(fault: Fault): string {
     return this.#world.faultService.arm(fault);
   }
 
-  /** Whether there was one of that id. */
+  /** Returns whether a fault with that id existed. */
   disarm(id: string): boolean {
     return this.#world.faultService.disarm(id);
   }
 
-  /** All end; what they hold is released. */
+  /** Ends all faults; releases the frames that they hold. */
   clearFaults(): void {
     this.#world.faultService.clear();
   }
@@ -196,12 +196,12 @@ export class SimCluster {
     return this.#world.faultService.list();
   }
 
-  /** A step of a scenario begins, for triggers that name it. */
+  /** Announces a step of a scenario, for triggers that name it. */
   step(name: string): void {
     this.#world.faultService.step(name);
   }
 
-  /** Every fault ends, and every process is up and runs. Clocks stay as they are. */
+  /** Ends every fault, and starts or resumes every process. Clocks keep their offsets. */
   heal(): void {
     const { faultService, processes, recorder } = this.#world;
     faultService.clear();
@@ -214,12 +214,12 @@ export class SimCluster {
 
   // --- what is durable ---------------------------------------------------------------------------------------------
 
-  /** A node's Ed25519 seed, for tests in which it lies with its own signature. */
+  /** A node's Ed25519 seed, for tests in which it lies under its own signature. */
   identitySeed(id: number): Uint8Array {
     return this.#world.identities[id - 1]!;
   }
 
-  /** What is durable of a session; of a world whose sessions lie with its guests: nothing. So of a key and a log. */
+  /** The durable record of a session; undefined when the guests of the world store the sessions. The same for keys and logs. */
   storedSession(tenant: string, sessionId: string): SessionRecord | undefined {
     const record = this.#world.coordinatorStore
       .as(Number.MAX_SAFE_INTEGER, this.#number)
@@ -227,7 +227,7 @@ export class SimCluster {
     return record?.kind === 'session' ? record.session : undefined;
   }
 
-  /** What is durable of a key. */
+  /** The durable record of a key. */
   storedKey(tenant: string, keyId: string): KeyRecord | undefined {
     const record = this.#world.coordinatorStore
       .as(Number.MAX_SAFE_INTEGER, this.#number)
@@ -235,12 +235,12 @@ export class SimCluster {
     return record?.kind === 'key' ? record.key : undefined;
   }
 
-  /** The tenant's event log, oldest first: an event's sequence is its place, counted from 1. */
+  /** The tenant's event log, oldest first: an event's sequence is its index, counted from 1. */
   eventLog(tenant: string): readonly LoggedEvent[] {
     return this.#world.coordinatorStore.events(tenant);
   }
 
-  /** What a node has stored, for tests that play the thief. */
+  /** The store of a node, for tests that act as a thief. */
   nodeStore(id: number): SyncStore<NodeWrite, NodeRecord> {
     return this.#world.nodeStores[id - 1]!;
   }
@@ -255,7 +255,7 @@ export class SimCluster {
     return this.#world.tokens[id - 1]!;
   }
 
-  /** All that is durable. */
+  /** All durable state. */
   snapshot(): SimSnapshot {
     const { coordinatorStore, nodeStores, deliveries } = this.#world;
     return {
@@ -266,8 +266,8 @@ export class SimCluster {
   }
 
   /**
-   * Every process starts anew from what was durable then; what was in memory, nonces too, is void. Guests in `except` go
-   * on: they have to forget by themselves.
+   * Restarts every process from that durable state; all that was in memory, nonces too, is void. Guests in `except` continue:
+   * they must clear their memory themselves.
    */
   restore(snapshot: SimSnapshot, except: readonly ProcessName[] = []): void {
     const { coordinatorStore, nodeStores, deliveries } = this.#world;
@@ -291,7 +291,7 @@ export class SimCluster {
     return this.#world.deliveries?.delivered() ?? [];
   }
 
-  /** Deliveries under way, and jobs of the worker's queue that made no sense. */
+  /** Deliveries in progress, and invalid jobs of the worker's queue. */
   get queue(): { readonly outstanding: number; readonly putAside: number } {
     const { deliveries } = this.#world;
     return { outstanding: deliveries?.outstanding ?? 0, putAside: deliveries?.putAside ?? 0 };
@@ -303,11 +303,11 @@ export class SimCluster {
     this.#world.coordinator?.deliver({ from: 'runtime', to: expiryAddress, message, trace: noTrace });
   }
 
-  /** It does not count as something left to happen: see virtual-time.ts. */
+  /** It does not count as outstanding work: see virtual-time.ts. */
   #sweepForEver(everyMs = sweepEveryMs): void {
     const { coordinatorStore, processes, guests } = this.#world;
     const again = () => {
-      // A sweep that would find nothing changes nothing, and a world may be at rest for days.
+      // Without an ended lifetime a scan changes nothing, and a world may be idle for days.
       if (guests.sessions !== undefined || coordinatorStore.nextEndMs() <= processes.nowMs('coordinator')) this.sweep();
       this.time.after(everyMs, again, true);
     };
@@ -316,18 +316,18 @@ export class SimCluster {
 
   // --- calls -------------------------------------------------------------------------------------------------------
 
-  /** The five calls. Each resolves in virtual time: `run` until it does. */
+  /** The five calls. Each resolves in virtual time: call `run` until it does. */
   initiateDkg = this.#method('initiateDkg', InitiateDkgRequestSchema);
   exchangeDkgShares = this.#method('exchangeDkgShares', DkgShareExchangeRequestSchema);
   initiateSigning = this.#method('initiateSigning', InitiateSigningRequestSchema);
   submitSignatureShare = this.#method('submitSignatureShare', SignatureShareRequestSchema);
   resumeSession = this.#method('resumeSession', ResumeSessionRequestSchema);
-  /** What the wallet control plane alone asks for; give them `{ walletService: true }`. */
+  /** Calls that only the wallet control plane makes; pass `{ walletService: true }`. */
   makeKey = this.#method('makeKey', InitiateDkgRequestSchema);
   sign = this.#method('sign', InitiateSigningRequestSchema);
   closeKey = this.#method('closeKey', CloseKeyRequestSchema);
   readSessions = this.#method('readSessions', ReadSessionsRequestSchema);
-  /** What a sandbox's gateway alone asks for. */
+  /** Calls that only a sandbox's gateway makes. */
   inspectSession = this.#method('inspectSession', InspectSessionRequestSchema);
   previewPartial = this.#method('previewPartial', PreviewPartialRequestSchema);
 

@@ -1,6 +1,6 @@
 /**
- * Deep copies of plain data: what a store keeps shares nothing with what was handed in. `structuredClone` does the same
- * through a byte string and takes ten times as long; whatever is not plain is left to it.
+ * Deep copies of plain data: a store shares no object with its callers. `structuredClone` does the same through a byte string and
+ * takes ten times as long; it copies everything that is not plain.
  */
 export function copyOf<T>(value: T): T {
   return copied(value) as T;
@@ -16,7 +16,7 @@ function copied(value: unknown): unknown {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return structuredClone(value);
   const source = value as Record<string, unknown>;
-  // The shape of the source is taken over whole; then what is inside is replaced.
+  // Copies the shape of the source whole, then replaces its values.
   const copy = { ...source };
   for (const key in copy) {
     const inner = copy[key];

@@ -1,9 +1,9 @@
 /**
- * Webhooks in the simulated world: one receiver that wants every event of every tenant, and the worker that delivers to
- * it. When a try is repeated is decided as the real worker decides it (delivery/deliveries/retry-schedule.ts); the rest is a
- * small model of it: what is outstanding is durable, jobs that say which try to make are not.
+ * Webhooks in the simulated world: one receiver that wants every event of every tenant, and the worker that delivers to it. The
+ * schedule of retries is the real worker's (delivery/deliveries/retry-schedule.ts); the rest is a small model of it: outstanding
+ * deliveries are durable, the jobs that name their next try are not.
  *
- * At least once: a worker that dies makes the tries again that it had not recorded.
+ * At least once: after a crash the worker repeats the tries that it had not recorded.
  */
 import type { RandomBytes } from '../actors/contract.ts';
 import { afterTry, deliveryTimeoutMs } from '../delivery/deliveries/retry-schedule.ts';
@@ -29,7 +29,7 @@ export interface DeliveryPorts {
   readonly events: (tenant: string) => readonly LoggedEvent[];
   readonly tenants: () => readonly string[];
   readonly stateOf: (process: 'worker' | 'receiver') => ProcessState;
-  /** Whether the log and the records can be reached. */
+  /** Whether Redis, with the log and the records, is reachable. */
   readonly isRedisUp: () => boolean;
   readonly tried: (tenant: string, event: LoggedEvent, status: number, triesBefore: number, isFirst: boolean) => void;
 }
@@ -49,7 +49,7 @@ interface Job {
   readonly tries: number;
 }
 
-/** What outlives the worker. */
+/** The state that survives the worker. */
 export interface DeliveriesSnapshot {
   readonly cursors: ReadonlyMap<string, number>;
   readonly outstanding: ReadonlyMap<string, Readonly<Outstanding>>;
@@ -62,10 +62,10 @@ export class Deliveries {
   readonly #ports: DeliveryPorts;
   #cursors = new Map<string, number>();
   #outstanding = new Map<string, Outstanding>();
-  /** Rises with every start of the worker: jobs of an earlier one are gone. */
+  /** Rises with every start of the worker: jobs of an earlier start are lost. */
   #life = 0;
   #stalled = false;
-  /** What the worker has to do when it can work again. */
+  /** The worker's tasks for when it can work again. */
   #waiting: (() => void)[] = [];
   #latest: Job | undefined;
   #doubles = 0;
@@ -93,12 +93,12 @@ export class Deliveries {
     return this.#outstanding.size;
   }
 
-  /** Jobs that made no sense. */
+  /** The number of invalid jobs. */
   get putAside(): number {
     return this.#putAside;
   }
 
-  /** There is something new in the log, or the worker can go on. */
+  /** The log has new events, or the worker can continue. */
   wake(): void {
     if (!this.#canWork()) return;
     for (const tenant of this.#ports.tenants()) this.#takeOn(tenant);
@@ -114,19 +114,19 @@ export class Deliveries {
     this.#behaviour = behaviour;
   }
 
-  /** A job is there twice: the latest one, or else the next. */
+  /** Duplicates a job: the latest one, or else the next. */
   double(): void {
     if (this.#latest !== undefined && this.#outstanding.get(this.#latest.key)?.tries === this.#latest.tries) {
       this.#queue(this.#latest, 0);
     } else this.#doubles += 1;
   }
 
-  /** A job that names nothing. */
+  /** Adds a job that names no delivery. */
   poison(): void {
     this.#queue({ key: 'poison', tries: 0 }, 0);
   }
 
-  /** The worker's life: its jobs are lost with it, and made again from what is outstanding. */
+  /** The worker's life: its jobs are lost with it, and it makes them again from the outstanding deliveries. */
   readonly life: Life = {
     start: () => {
       const { time } = this.#ports;
@@ -146,7 +146,7 @@ export class Deliveries {
     return { cursors: new Map(this.#cursors), outstanding };
   }
 
-  /** To be followed by a start of the worker. */
+  /** The caller must start the worker afterwards. */
   restore({ cursors, outstanding }: DeliveriesSnapshot): void {
     this.#cursors = new Map(cursors);
     this.#outstanding = new Map([...outstanding].map(([key, delivery]) => [key, { ...delivery }]));
@@ -188,7 +188,7 @@ export class Deliveries {
     }
     const delivery = this.#outstanding.get(job.key);
     if (delivery === undefined && job.key === 'poison') this.#putAside += 1;
-    // Its try was made already.
+    // Another job has made its try already.
     if (delivery?.tries !== job.tries) return;
     this.#try(job, delivery);
   }
@@ -211,7 +211,7 @@ export class Deliveries {
     });
   }
 
-  /** What the receiver knows of it. Returns whether it has acknowledged the event now, and not before. */
+  /** The receiver's view of the try. Returns whether it acknowledged the event now, for the first time. */
   #reached({ tenant, event }: Outstanding, status: number): boolean {
     const { time } = this.#ports;
     const { id, type } = event;
@@ -222,7 +222,7 @@ export class Deliveries {
   }
 
   #record(job: Job, delivery: Outstanding, status: number, life: number): void {
-    // A worker that died has recorded nothing; of two that made the same try, the first one's word counts.
+    // A crashed worker has recorded nothing; of two jobs for the same try, the first result counts.
     if (this.#life !== life || this.#outstanding.get(job.key) !== delivery || delivery.tries !== job.tries) return;
     if (!this.#canWork()) {
       this.#waiting.push(() => this.#record(job, delivery, status, life));

@@ -1,4 +1,4 @@
-/** Performs what the fault engine orders, on the parts of the simulated world. */
+/** Performs the orders of the fault engine on the parts of the simulated world. */
 import type { Deliveries } from './deliveries.ts';
 import type { WorldOrder } from './fault-service.ts';
 import type { Network } from './network.ts';
@@ -7,7 +7,7 @@ import type { Recorder } from './recorder.ts';
 import type { StoreCopies } from './store-copies.ts';
 import type { SimVendor } from './vendor.ts';
 
-/** What orders are about. A world without a receiver has no deliveries. */
+/** The parts that orders apply to. A world without a receiver has no deliveries. */
 export interface OrderedParts {
   readonly processes: Processes;
   readonly network: Network;

@@ -1,6 +1,6 @@
 /**
- * Between the fault engine and the world: shows it frames and writes, performs what it orders, and wakes it when it asked
- * to be woken.
+ * Connects the fault engine and the world: shows the engine frames and writes, performs its orders, and wakes it at the times
+ * that it requests.
  */
 import { describe, targetsOf } from '../faults/describe.ts';
 import type {
@@ -19,13 +19,13 @@ import type {
 import type { Fault, FaultKind, HsmFailure } from '../faults/vocabulary/fault.ts';
 import type { Task, VirtualTime } from './virtual-time.ts';
 
-/** What the world shall do; the rest is for reports. */
+/** Orders that the world performs; the others are for reports. */
 export type WorldOrder = Exclude<Order, { readonly id: string }>;
 
 export interface FaultServicePorts {
   readonly time: VirtualTime;
   readonly engine: FaultEngine;
-  /** Performs what concerns the world; `fired` and `ended` do not come here. */
+  /** Performs orders for the world; `fired` and `ended` do not come here. */
   readonly perform: (order: WorldOrder) => void;
   readonly told: (
     id: string,
@@ -64,7 +64,7 @@ export class FaultService {
     return id;
   }
 
-  /** Whether there was one of that id. */
+  /** Returns whether a fault with that id existed. */
   disarm(id: string): boolean {
     const orders = this.#ports.engine.disarm(id, this.#ports.time.nowMs());
     if (orders !== undefined) this.perform(orders);
@@ -79,7 +79,7 @@ export class FaultService {
     return this.#ports.engine.list(this.#ports.time.nowMs());
   }
 
-  /** The clocks are right again. */
+  /** Resets the engine's clock offsets. */
   rightClocks(): void {
     this.#ports.engine.rightClocks();
   }
@@ -88,7 +88,7 @@ export class FaultService {
     this.perform(this.#ports.engine.step(name, this.#ports.time.nowMs()));
   }
 
-  /** Its orders are for the caller to perform, once the frame is on its way. */
+  /** The caller performs its orders, once the frame is sent. */
   frame(frame: FrameInTransit): FrameVerdict {
     return this.#ports.engine.frame(frame, this.#ports.time.nowMs());
   }
@@ -101,7 +101,7 @@ export class FaultService {
     return verdict;
   }
 
-  /** undefined: nothing is armed. The orders are for the caller to perform. */
+  /** undefined: no fault is armed. The caller performs the orders. */
   portCall(call: PortCallMade): PortVerdict | undefined {
     const { engine, time } = this.#ports;
     return engine.idle ? undefined : engine.portCall(call, time.nowMs());

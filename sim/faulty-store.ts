@@ -1,4 +1,4 @@
-/** A coordinator's store that shows what no coordinator wrote, or has no room for a tenant, as long as a fault says so. */
+/** A coordinator's store that returns records that no coordinator wrote, or has no space for a tenant, while a fault says so. */
 import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/contract/messages.ts';
 import type { SyncStore } from './memory-stores.ts';
 
@@ -8,7 +8,7 @@ export function strangeStore(
   store: SyncStore<CoordinatorWrite, CoordinatorRecord>,
   shows: (what: 'store_tampered' | 'store_full') => boolean,
 ): SyncStore<CoordinatorWrite, CoordinatorRecord> {
-  /** In the place of a session or key that exists. */
+  /** Replaces a session or key that exists. */
   const seen = (record: CoordinatorRecord | undefined) =>
     (record?.kind === 'session' || record?.kind === 'key') && shows('store_tampered') ? tampered : record;
   return {

@@ -1,5 +1,6 @@
 /**
- *  * nothing with what was sent. Without the codec it is only made complete, which is cheaper: its bytes are then shared.
+ * Encodes and decodes each frame, so that a receiver shares nothing with the sender. Without the codec, frames only get their
+ * missing fields, which is cheaper; their bytes are then shared.
  */
 import type { DescMessage } from '@bufbuild/protobuf';
 import { complete } from '../proto/complete.ts';
@@ -15,7 +16,7 @@ const schemas: ReadonlyMap<string, DescMessage> = new Map(
   ),
 );
 
-/** A frame as its receiver sees it; `bytes` only with the codec. Throws on what cannot be encoded. */
+/** A frame as its receiver sees it; `bytes` only with the codec. Throws for a frame that cannot be encoded. */
 export function throughCodec(
   envelope: WireEnvelope,
   codec: Codec,

@@ -1,4 +1,4 @@
-/** Decides how a sent frame arrives: a test's hook first, then the fault engine. */
+/** Decides how a sent frame arrives: first a test's hook, then the fault engine. */
 import type { Envelope } from '../actors/contract.ts';
 import { pointOf } from '../faults/vocabulary/trigger-points.ts';
 import type { WireEnvelope, WireMessage } from '../proto/wire.ts';
@@ -11,7 +11,7 @@ type PartialArrival = FrameOutcome['arrivals'][number];
 
 export function frameFilter(faultService: FaultService, onFrame: SimOptions['onFrame']): NetworkPorts['filter'] {
   return (peer, direction, envelope, received) => {
-    // A hook sees no calls.
+    // A hook gets no calls.
     const fate = onFrame === undefined || envelope.message.body.case === 'call' ? true : onFrame(envelope);
     if (faultService.isIdle)
       return fate === true ? undefined : { arrivals: arrivalsOf(fate), faults: [], afterwards: undefined };

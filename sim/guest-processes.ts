@@ -1,6 +1,6 @@
 /**
- * Processes of another room in the simulated world, e.g. gateways that run the wallet API. They live and die as all
- * processes do, and those with a link talk with the coordinator as gateways.
+ * Processes of another room in the simulated world, e.g. gateways that run the wallet API. They start and die as all processes
+ * do, and a process with a link talks to the coordinator as a gateway.
  */
 
 import type { Address, Envelope, RandomBytes, Trace, UndeliveredReason } from '../actors/contract.ts';
@@ -28,14 +28,14 @@ export interface Guest {
 }
 
 export interface GuestLink {
-  /** Of its present start: another for every start, so that an answer to an earlier one finds no receiver. */
+  /** Of its present start: new for every start, so that an answer to an earlier one finds no receiver. */
   address(): Address;
   arrived(message: WireMessage): void;
   /** Its link came up, or was lost. */
   linked(up: boolean): void;
 }
 
-/** What the world gives its guests. */
+/** The ports of the world for its guests. */
 export interface GuestHost {
   readonly time: VirtualTime;
   readonly roster: Roster;
@@ -45,23 +45,23 @@ export interface GuestHost {
   /** A stream of its own for each label. */
   random(label: string): RandomBytes;
   send(from: ProcessName, message: WireMessage, trace: Trace): UndeliveredReason | undefined;
-  /** The fate of a call of a port; undefined: nothing is armed. Its orders are the caller's to perform. */
+  /** The fate of a call of a port; undefined: no fault is armed. The caller performs its orders. */
   portCall(call: PortCallMade): PortVerdict | undefined;
-  /** The fate of a request to a gateway; undefined: nothing is armed. */
+  /** The fate of a request to a gateway; undefined: no fault is armed. */
   request(request: DoorRequest): DoorVerdict | undefined;
   perform(orders: readonly Order[]): void;
 }
 
 export interface Guests {
   readonly all: readonly Guest[];
-  /** Where the coordinator's records lie, by the fence of its start; by default in a memory of the world's own. */
+  /** The store of the coordinator's records, by the fence of its start; by default in memory. */
   readonly sessions?: (
     fence: number,
     of: { readonly clusterId: string; readonly resumeKey: Uint8Array },
   ) => CalledStore<CoordinatorWrite, CoordinatorRecord>;
-  /** Hears of Redis. */
+  /** Called when Redis becomes reachable or unreachable. */
   readonly redisIs?: (up: boolean) => void;
-  /** Performs what concerns them of the orders of the fault engine; returns whether it did. */
+  /** Performs the fault engine's orders that concern guests; returns whether it did. */
   readonly perform?: (order: WorldOrder) => boolean;
 }
 
@@ -85,12 +85,12 @@ export class GuestLinks {
     return this.#links.get(name);
   }
 
-  /** Who has this address now. */
+  /** The present guest of this address. */
   nameAt(address: Address): ProcessName | undefined {
     return this.names.find((name) => this.#links.get(name)!.address() === address);
   }
 
-  /** Whether it took the message. */
+  /** Returns whether a guest took the message. */
   arrived(name: ProcessName, { to, message }: Pick<Envelope<WireMessage>, 'to' | 'message'>): boolean {
     const link = this.#links.get(name);
     if (link === undefined || link.address() !== to) return false;

@@ -9,7 +9,7 @@ export interface LaterStore<W, R> {
   write(write: W, answer: (written: Written<R>) => void): void;
 }
 
-/** What the machine asks of the world; `send` takes a message to another machine. */
+/** The machine's ports to the world; `send` takes a message to another machine. */
 export interface World<M>
   extends Pick<KernelHost<M, never, never>, 'nowMs' | 'random' | 'send' | 'emit' | 'deadLetter' | 'stepped'> {
   readonly time: VirtualTime;

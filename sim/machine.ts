@@ -1,7 +1,7 @@
 /**
- * One simulated process: a host of the kernel (actors/kernel/kernel.ts) in virtual time. Every turn of an actor, every
- * answer of the store and every timer is a task of its own, so that the world decides what happens in between. A crash
- * ends everything but the store. A paused process does nothing: what falls due waits, in order.
+ * One simulated process: a host of the kernel (actors/kernel/kernel.ts) in virtual time. Every turn of an actor, every answer of
+ * the store and every timer is a separate task, so that the world decides the events in between. A crash ends everything but the
+ * store. A paused process does nothing: due work waits, in order.
  */
 import type { Envelope, UndeliveredReason } from '../actors/contract.ts';
 import type { AnyBehaviour, Cell, Timer } from '../actors/kernel/cell.ts';
@@ -12,7 +12,7 @@ import type { Runnable, Task, VirtualTime } from './virtual-time.ts';
 export class Machine<M, W, R> {
   readonly #time: VirtualTime;
   readonly #kernel: Kernel<M, W, R>;
-  /** What fell due while the process was paused. */
+  /** Work that fell due while the process was paused. */
   #deferred: Runnable[] = [];
   #crashed = false;
   #paused = false;
@@ -31,7 +31,7 @@ export class Machine<M, W, R> {
           timer.handle = time.schedule(afterMs, new Alarm(this, timer));
         },
         cancelTimer: ({ handle }) => time.cancel(handle as Task),
-        // Dead letters name messages, for logs: there are none.
+        // Dead letters name messages for logs, which do not exist here.
         describe: () => '',
         threw: (address, error) => {
           if (bug === undefined) throw error;
@@ -46,7 +46,7 @@ export class Machine<M, W, R> {
     return !this.#crashed;
   }
 
-  /** Memory is lost; frames and calls under way do not arrive. */
+  /** Memory is lost; frames and calls in transit do not arrive. */
   crash(): void {
     this.#crashed = true;
     this.#kernel.end();
@@ -57,7 +57,7 @@ export class Machine<M, W, R> {
     this.#paused = true;
   }
 
-  /** What fell due meanwhile happens now, in its order. */
+  /** Runs the work that fell due meanwhile, in its order. */
   resume(): void {
     this.#paused = false;
     for (const work of this.#deferred.splice(0)) this.#time.schedule(0, work);
@@ -68,12 +68,12 @@ export class Machine<M, W, R> {
     return this.#kernel.deliver(envelope, fresh);
   }
 
-  /** Called by its task alone. */
+  /** Only its task calls it. */
   turn(cell: Cell<M, W, R>, work: Runnable): void {
     if (!this.#defers(work)) this.#kernel.turn(cell);
   }
 
-  /** Called by its task alone. */
+  /** Only its task calls it. */
   fire(timer: Timer<M, W, R>, work: Runnable): void {
     if (!this.#defers(work)) this.#kernel.fired(timer);
   }

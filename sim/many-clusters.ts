@@ -1,10 +1,10 @@
 /**
  * Several simulated clusters in one world: each has its own coordinator, nodes, links and faults, and its own names for them
- * (faults/cluster-names.ts); time, Redis, gateways and the worker are one. What others see has the full names.
+ * (faults/cluster-names.ts); they share time, Redis, gateways and the worker. Outside a cluster the full names apply.
  *
- * The gateway sends each call to the cluster of the session or key that it names, and a new key to the cluster that fits
- * best, by the rules of the live gateway (proto/cluster-named.ts, redis/choose-cluster.ts). Load is 0: a simulated
- * cluster gets fewer calls a second than the first step of a load.
+ * The gateway sends each call to the cluster of its session or key, and a new key to the best fitting cluster, by the rules of
+ * the live gateway (proto/cluster-named.ts, redis/choose-cluster.ts). Load is 0: a simulated cluster gets fewer calls a second
+ * than the first step of a load.
  */
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf';
 import { create } from '@bufbuild/protobuf';
@@ -36,11 +36,11 @@ import { SharedWorld } from './shared.ts';
 export interface ManyClustersOptions extends Omit<SimOptions, 'observe' | 'number' | 'shared' | 'guests' | 'faults'> {
   /** 2 or more. */
   readonly clusters: number;
-  /** What happens in a cluster, in that cluster's own names. */
+  /** The observations of a cluster, in that cluster's own names. */
   readonly observe?: ((cluster: number, observation: Observation) => void) | undefined;
 }
 
-/** What a scenario asks of the simulated clusters, one or many. */
+/** The interface of scenarios to the simulated clusters, one or many. */
 export type ScenarioClusters = Pick<
   SimCluster,
   | 'advance'
@@ -86,9 +86,9 @@ export class ManyClusters implements ScenarioClusters {
         ...options,
         number,
         shared: this.#shared,
-        // What identities, ids and chances follow from: no two clusters have the same.
+        // Identities, ids and random numbers follow from it: no two clusters have the same.
         seed: number === firstCluster ? seed : `${seed}/cluster/${number}`,
-        // There is one worker and one receiver.
+        // The world has one worker and one receiver.
         receiver: options.receiver === true && number === firstCluster,
         ...(observe && { observe: (observation) => observe(number, observation) }),
         ...(record && { record: (event) => record(withFullNames(number, event)) }),
@@ -135,7 +135,7 @@ export class ManyClusters implements ScenarioClusters {
   arm(fault: Fault): string {
     const { cluster, fault: own } = ofOneCluster(fault, this.#clusters.length);
     this.#named += 1;
-    // Each engine names its own faults: those of further clusters get other names.
+    // Each engine names its own faults: faults of further clusters get other names.
     const named = own.id !== undefined || cluster === firstCluster ? own : { ...own, id: `c${cluster}-${this.#named}` };
     return this.#of(cluster).arm(named);
   }
@@ -177,7 +177,7 @@ export class ManyClusters implements ScenarioClusters {
     };
   }
 
-  /** What is not cached is read from Redis: `unknown` while that does not answer. */
+  /** Reads uncached entries from Redis: `unknown` while Redis does not answer. */
   #find(tenant: string, id: string): number | 'unknown' | undefined {
     const known = this.#known.get(`${tenant}/${id}`);
     if (known !== undefined) return known;
@@ -236,7 +236,7 @@ export class ManyClusters implements ScenarioClusters {
   }
 }
 
-/** As reports name it. */
+/** The event with full names, for reports. */
 function withFullNames(cluster: number, event: RunEvent): RunEvent {
   if (cluster === firstCluster) return event;
   const full = (name: string) => processIn(cluster, name);

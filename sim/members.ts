@@ -1,6 +1,6 @@
 /**
- * The machines of the simulated cluster: the very actors of coordinator/ and nodes/, each over its store, as the processes
- * of the live world put them together (coordinator/main.ts, nodes/main.ts).
+ * The machines of the simulated cluster: the real actors of coordinator/ and nodes/, each over its store, assembled as the
+ * processes of the live world do (coordinator/main.ts, nodes/main.ts).
  */
 import type { Envelope, UndeliveredReason, WriteOutcome } from '../actors/contract.ts';
 import { coordinatorBehaviours } from '../coordinator/behaviours.ts';
@@ -27,7 +27,7 @@ import { type CalledStore, type Redis, storeSide } from './store-side.ts';
 
 const storeLatencyMs = 1;
 
-/** What every member asks of the world. */
+/** The world's ports for every member. */
 export interface MemberPorts<W, R> extends Omit<World<never>, 'send' | 'deadLetter'> {
   readonly store: CalledStore<W, R>;
   readonly send: (envelope: Envelope<WireMessage>) => UndeliveredReason | undefined;
@@ -52,7 +52,7 @@ export function nodeMachine(
     ...ports,
     send: (envelope) => {
       if (!isLocalToNode(envelope.message)) return ports.send(envelope as Envelope<WireMessage>);
-      // A process that died meanwhile hears of no answer.
+      // A process that died meanwhile gets no answer.
       const deliver = (answer: Envelope<NodeMessage>) => machine.deliver(answer);
       const routed = routeToHsm(token, envelope, deliver) || routeToVendor(vendor, envelope, deliver);
       return routed ? undefined : 'noRoute';

@@ -1,6 +1,6 @@
 /**
- * The Store ports in memory: what a process finds again after a crash. The coordinator's answers exactly as the scripts
- * of coordinator/store do (one conformance suite holds both together).
+ * The Store ports in memory: the state that a process finds after a crash. The coordinator's store answers exactly as the scripts
+ * of coordinator/store do (one conformance suite tests both).
  */
 import type { Store, WriteOutcome } from '../actors/contract.ts';
 import {
@@ -20,14 +20,14 @@ import { firstCluster } from '../redis/clusters.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import { copyOf } from './copy.ts';
 
-/** The store cannot be reached; the outcome of a write is then unknown. */
+/** The store is unreachable; the outcome of a write is then unknown. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
 /**
- * A store that performs at once; the simulated world decides when its answer arrives. Both throw StoreUnavailable when it
- * cannot be reached.
+ * A store that acts at once; the simulated world decides when its answer arrives. Both throw StoreUnavailable when it is
+ * unreachable.
  */
 export interface SyncStore<W, R> {
   loadNow(key: string): R | undefined;
@@ -44,7 +44,7 @@ export function asStore<W, R>(store: SyncStore<W, R>): Store<W, R> {
 /** The fate of one write: `lost` before it took effect, or `unanswered` after it did. */
 export type WriteFate = 'answered' | 'lost' | 'unanswered';
 
-/** A store whose writes meet the fate that is drawn for each. */
+/** A store with a drawn fate for each write. */
 export function unreliableStore<W, R>(store: SyncStore<W, R>, fate: (write: W) => WriteFate): SyncStore<W, R> {
   return {
     loadNow: (key) => store.loadNow(key),
@@ -59,9 +59,9 @@ export function unreliableStore<W, R>(store: SyncStore<W, R>, fate: (write: W) =
 }
 
 export interface MemoryNodeStore extends SyncStore<NodeWrite, NodeRecord> {
-  /** All that it holds; records are never changed in place, so this is as good as a copy. */
+  /** All its content; records are never changed in place, so this is as good as a copy. */
   snapshot(): ReadonlyMap<string, NodeRecord>;
-  /** What it shall hold; nothing, to lose everything. */
+  /** Replaces its content; an empty map loses everything. */
   restore(snapshot: ReadonlyMap<string, NodeRecord>): void;
 }
 
@@ -81,19 +81,19 @@ export function memoryNodeStore(): MemoryNodeStore {
   };
 }
 
-/** `fence` and cluster of the writer are handed in by `as`: one store serves every start of every cluster's coordinator. */
+/** `as` gets the `fence` and cluster of the writer: one store serves every start of every cluster's coordinator. */
 export interface MemoryCoordinatorStore {
-  /** What this cluster finds and writes; 1 by default. */
+  /** The store as this cluster reads and writes it; 1 by default. */
   as(fence: number, cluster?: number): SyncStore<CoordinatorWrite, CoordinatorRecord>;
   /** The cluster of the session or key of this id; undefined: there is neither. */
   locate(tenant: string, id: string): number | undefined;
-  /** The tenant's event log, oldest first: an event's sequence is its place, counted from 1. */
+  /** The tenant's event log, oldest first: an event's sequence is its index, counted from 1. */
   events(tenant: string): readonly LoggedEvent[];
   /** Tenants that have a log, sorted. */
   tenants(): string[];
-  /** When the next session's lifetime ends that has not ended; Infinity: none is open. */
+  /** The end of the next lifetime of an open session; Infinity: none is open. */
   nextEndMs(): number;
-  /** All that it holds. */
+  /** All its content. */
   snapshot(): CoordinatorSnapshot;
   /** Replaces its content. Fences stay, so that a fenced coordinator stays fenced. */
   restore(snapshot: CoordinatorSnapshot): void;
@@ -126,14 +126,14 @@ export function memoryCoordinatorStore(
   let intents = new Map<string, string>();
   /** By tenant and cluster. */
   const fences = new Map<string, number>();
-  /** By wallet key: its sessions that have not ended, with the end of their lifetime. */
+  /** By wallet key: its open sessions, with the end of their lifetime. */
   let open = new Map<string, Map<string, number>>();
   let closed = new Set<string>();
   let events = new Map<string, LoggedEvent[]>();
   let clusters = new Map<string, number>();
-  /** Of the write under way. */
+  /** Of the present write. */
   let writer = firstCluster;
-  /** See `nextEndMs`; undefined: to be found anew. */
+  /** See `nextEndMs`; undefined: must be recomputed. */
   let nextEndMs: number | undefined;
   const keyOf = ({ tenant, ceremony }: SessionRecord) =>
     openSessionsKey(tenant, ceremony.kind === 'signing' ? ceremony.facts.keyId : '');
@@ -146,7 +146,7 @@ export function memoryCoordinatorStore(
     records.set(key, value);
     if (writer !== firstCluster) clusters.set(key, writer);
   };
-  /** As the writer sees it: of another cluster's records it learns no more than that they are there. */
+  /** A record as the writer sees it: of another cluster's records only their existence. */
   const seen = (key: string, cluster = writer): CoordinatorRecord | undefined => {
     const found = records.get(key);
     if (found === undefined || clusterOf(key) === cluster) return copyOf(found);
@@ -290,7 +290,7 @@ export function memoryCoordinatorStore(
       }, Number.POSITIVE_INFINITY);
       return nextEndMs;
     },
-    // What stands in the maps is replaced, never changed in place: copies of the maps are enough.
+    // Records in the maps are replaced, never changed in place: copies of the maps are enough.
     snapshot: () => ({
       records: new Map(records),
       intents: new Map(intents),

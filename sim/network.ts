@@ -1,13 +1,13 @@
 /**
  * The links of the simulated cluster, a star: one from each node and from the gateway to the coordinator.
  *
- * A link keeps the order of its frames in each direction, unless a fault says otherwise. It breaks when either end dies,
- * when a frame arrives damaged, and when nothing came over it for as long as the heartbeats allow; what was on its way is
- * then lost. A link that broke while both ends live comes back after a short pause, to the same boot. What an end that
- * died had sent before still arrives: then the other end learns of it.
+ * A link preserves the order of its frames in each direction, unless a fault says otherwise. It breaks when either end dies, when
+ * a frame arrives damaged, and when no frame arrived within the heartbeat limit; frames in transit are then lost. A link that
+ * broke while both ends live reconnects after a short pause, to the same boot. Frames that a dead end had sent before still
+ * arrive: then the other end learns of the death.
  *
- * A second process with a peer's identity gets the link when no other holds it, as at the live link server; it says
- * nothing, and the peer's own process stays without a link until the second one has ended.
+ * A second process with a peer's identity gets the link when no other holds it, as at the live link server; it sends nothing, and
+ * the peer's own process has no link until the second one has ended.
  */
 import type { Envelope, RandomBytes, UndeliveredReason } from '../actors/contract.ts';
 import type { Arrival, ProcessName } from '../faults/vocabulary/engine-contract.ts';
@@ -18,10 +18,10 @@ import type { Runnable, Task, VirtualTime } from './virtual-time.ts';
 /** From the peer's side: `out` leaves it, `in` goes to it. */
 export type Direction = 'in' | 'out';
 
-/** How a sent frame arrives: changed, delayed, several times, or not at all. */
+/** The arrival of a sent frame: changed, delayed, several times, or never. */
 export interface FrameOutcome {
   readonly arrivals: readonly (Arrival & {
-    /** Instead of what the link takes. */
+    /** Replaces the link's own latency. */
     readonly exactly?: boolean;
   })[];
   /** Ids of the faults that touched it. */
@@ -34,20 +34,20 @@ export interface NetworkPorts {
   readonly time: VirtualTime;
   readonly codec: Codec;
   readonly latency: { readonly minMs: number; readonly maxMs: number };
-  /** Nothing came for so long: the link is dead. */
+  /** Without a frame for this time, the link is dead. */
   readonly linkTimeoutMs: number;
-  /** Before a link that broke comes back. */
+  /** The pause before a broken link reconnects. */
   readonly backOff: { readonly minMs: number; readonly maxMs: number };
-  /** Labelled chance. */
+  /** Randomness by label. */
   readonly random: (label: string) => RandomBytes;
-  /** undefined: no fault touches the frame. `envelope` as it was sent, `received` as it would arrive. */
+  /** undefined: no fault touches the frame. `envelope`: as sent; `received`: as it would arrive. */
   readonly filter: (
     peer: ProcessName,
     direction: Direction,
     envelope: Envelope<WireMessage>,
     received: ReceivedEnvelope,
   ) => FrameOutcome | undefined;
-  /** A frame has left: when it arrives, once a copy. `bytes` only with the codec. */
+  /** A frame has left: its arrival times, one a copy. `bytes` only with the codec. */
   readonly left:
     | ((
         received: ReceivedEnvelope,
@@ -56,7 +56,7 @@ export interface NetworkPorts {
         outcome: FrameOutcome | undefined,
       ) => void)
     | undefined;
-  /** A frame arrives at a process that takes it. */
+  /** A frame arrives at a process that accepts it. */
   readonly arrive: (peer: ProcessName, direction: Direction, envelope: ReceivedEnvelope) => void;
   readonly stateOf: (process: ProcessName) => 'up' | 'paused' | 'down';
   /** `bySecond`: the link is that of a second process. */
@@ -68,7 +68,7 @@ export interface NetworkPorts {
 class Line {
   /** Frames of an earlier life of the line do not arrive. */
   life = 0;
-  /** Frames on their way, those included that are about to leave or wait at a paused end. */
+  /** Frames in transit, including those that are about to leave or wait at a paused end. */
   flying = 0;
   lastArrivalMs = 0;
   /** Arrived at a paused end. */
@@ -80,10 +80,10 @@ class Link {
   readonly lines = { in: new Line(), out: new Line() };
   readonly chance: RandomBytes;
   up = false;
-  /** One end has died, and the other learns of it when all that was sent before, in this direction, has arrived. */
+  /** One end has died; the other learns of it when all earlier frames in this direction have arrived. */
   closing: Direction | undefined = undefined;
   silent = false;
-  /** A second process asks for the link; it has it. */
+  /** A second process asks for the link, or has it. */
   contested = false;
   contention: Task | undefined = undefined;
   bySecond = false;
@@ -139,14 +139,14 @@ export class Network {
     return this.#links.get(peer)?.up === true;
   }
 
-  /** Puts a frame on its way, or says why not. */
+  /** Sends a frame, or returns the reason why not. */
   send(peer: ProcessName, direction: Direction, envelope: Envelope<WireMessage>): UndeliveredReason | undefined {
     const link = this.#links.get(peer);
     if (link === undefined || !link.up || (link.bySecond && direction === 'out')) return 'noRoute';
     const line = link.lines[direction];
     const { life } = line;
     const { envelope: received, bytes } = throughCodec(envelope, this.#ports.codec);
-    // From now on it counts as sent, even if its sender dies while sending.
+    // From here on it counts as sent, even if its sender dies while sending.
     line.flying += 1;
     const outcome = this.#ports.filter(peer, direction, envelope, received);
     if (outcome === undefined) {
@@ -155,7 +155,7 @@ export class Network {
     } else {
       const arrivesMs: number[] = [];
       for (const arrival of outcome.arrivals) {
-        // What a fault or a hook put in its place is encoded too.
+        // A replacement by a fault or a hook is encoded too.
         const { envelope: sent } =
           arrival.envelope === received ? { envelope: received } : throughCodec(arrival.envelope, this.#ports.codec);
         arrivesMs.push(this.#fly(link, direction, life, sent, arrival));
@@ -168,7 +168,7 @@ export class Network {
     return undefined;
   }
 
-  /** Frames that were held go on their way, in order; a link that is down takes none. Returns when each arrives. */
+  /** Sends frames that were held, in order; a link that is down takes none. Returns the arrival time of each. */
   deliver(peer: ProcessName, direction: Direction, envelopes: readonly Envelope<WireMessage>[]): number[] {
     const link = this.#links.get(peer);
     if (link === undefined || !link.up) return [];
@@ -178,7 +178,7 @@ export class Network {
     );
   }
 
-  /** A frame arrives; called by its task alone. */
+  /** A frame arrives; only its task calls this. */
   land(flight: Flight): void {
     const { link, direction, envelope } = flight;
     const line = link.lines[direction];
@@ -202,7 +202,7 @@ export class Network {
     this.#finishClosing(link);
   }
 
-  /** The link breaks now, for both ends. It comes back by itself if it can. */
+  /** Breaks the link now, for both ends. It reconnects by itself if it can. */
   cut(peer: ProcessName, why: string): void {
     const link = this.#links.get(peer)!;
     if (!link.up) return;
@@ -212,10 +212,10 @@ export class Network {
 
   // --- what happens to the ends ------------------------------------------------------------------------------------
 
-  /** A process has started: it is linked at once, or after a pause. */
+  /** A process has started: its link is up at once, or after a pause. */
   started(process: ProcessName, atOnce: boolean): void {
     for (const link of this.#linksOf(process)) {
-      // A process that connects anew takes over what is left of the link of its predecessor, and no other's.
+      // A process that connects anew takes over the remains of its predecessor's link, and no other's.
       if (link.up && !(link.bySecond && process === link.peer)) this.#down(link, 'taken over');
       if (atOnce) this.#connect(link);
       else this.#comeBack(link);
@@ -230,7 +230,7 @@ export class Network {
         this.#down(link, 'both ends are gone');
         continue;
       }
-      // What was on its way to it arrives nowhere; what it had sent still arrives, unless the heartbeats end it first.
+      // Frames in transit to it are lost; frames that it had sent still arrive, unless the heartbeats end the link first.
       const [to, from] = process === 'coordinator' ? (['out', 'in'] as const) : (['in', 'out'] as const);
       this.#empty(link.lines[to]);
       link.closing = from;
@@ -242,7 +242,7 @@ export class Network {
     for (const link of this.#linksOf(process)) this.#watch(link);
   }
 
-  /** It takes what waited for it, in order, and its links come back. */
+  /** It takes its waiting frames, in order, and its links reconnect. */
   resumed(process: ProcessName): void {
     const direction: Direction = process === 'coordinator' ? 'out' : 'in';
     for (const link of this.#linksOf(process)) {
@@ -251,7 +251,7 @@ export class Network {
     }
   }
 
-  /** From now on (or no more) a second process with this peer's identity asks for its link. */
+  /** Starts (or stops) a second process with this peer's identity, which asks for its link. */
   second(peer: ProcessName, on: boolean): void {
     const link = this.#links.get(peer);
     if (link === undefined) return;
@@ -283,7 +283,7 @@ export class Network {
     link.contention = this.#ports.time.schedule(this.#ports.backOff.minMs, { run }, true);
   }
 
-  /** From now on (or no more) the links of a process carry nothing, heartbeats neither. */
+  /** Starts (or stops) silence on the links of a process: they carry no frames and no heartbeats. */
   silence(process: ProcessName, on: boolean): void {
     for (const link of this.#linksOf(process)) {
       link.silent = on;
@@ -330,7 +330,7 @@ export class Network {
     return link.silent || (!link.bySecond && stateOf(link.peer) !== 'up') || stateOf('coordinator') !== 'up';
   }
 
-  /** What a link can do may have changed. */
+  /** The state of a link may have changed. */
   #watch(link: Link): void {
     if (this.#isMute(link)) {
       if (link.retry !== undefined) this.#ports.time.cancel(link.retry);

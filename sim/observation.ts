@@ -1,6 +1,6 @@
 /**
- * What checkers see of a run: everything that happens in the simulated world, at the moment it happens. Unlike what is
- * recorded for reports, it is the things themselves, secrets included; checkers keep it to themselves.
+ * The checkers' view of a run: every event of the simulated world, at its moment. Unlike recordings for reports, observations
+ * hold the objects themselves, secrets included; checkers do not pass them on.
  */
 import type { ActorEvent, Address, WriteOutcome } from '../actors/contract.ts';
 import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/contract/messages.ts';
@@ -20,9 +20,9 @@ interface ObservedCall {
   readonly callId: bigint;
   readonly method: CallCase;
   readonly walletService: boolean;
-  /** What the wallet that a client's call names asks for. */
+  /** The terms of the wallet that a client's call names. */
   readonly walletTerms?: SimCaller['walletTerms'];
-  /** Of a key's making: the only scheme that it will sign with. */
+  /** For the making of a key: the only scheme that it will sign with. */
   readonly keyScheme?: SimCaller['keyScheme'];
   readonly request: unknown;
 }
@@ -35,7 +35,7 @@ export type Observation =
   /** The client has its answer. */
   | (ObservedCall & { readonly kind: 'answered'; readonly response: unknown })
   | (ObservedCall & { readonly kind: 'failed'; readonly error: CallError })
-  /** A frame leaves its sender. `touched`: a fault changed it; what it says is then not its sender's word. */
+  /** A frame leaves its sender. `touched`: a fault changed it; its content is then not the sender's. */
   | { readonly kind: 'frame'; readonly atMs: number; readonly envelope: WireEnvelope; readonly touched: boolean }
   | {
       readonly kind: 'emitted';
@@ -66,7 +66,7 @@ export type Observation =
       readonly event: LoggedEvent;
       readonly sequence: number;
     }
-  /** The vendor's book has a new order, or one in another state. */
+  /** The vendor's book has a new order, or an order in another state. */
   | { readonly kind: 'vendor'; readonly atMs: number; readonly order: VendorOrder }
   /** A webhook receiver has acknowledged an event. */
   | { readonly kind: 'delivered'; readonly atMs: number; readonly tenant: string; readonly eventId: string }
@@ -76,7 +76,7 @@ export type Observation =
       readonly process: ProcessName;
       readonly what: 'up' | 'down' | 'paused' | 'resumed';
       readonly boot: string;
-      /** With `down`: what it had stored is gone too. */
+      /** With `down`: its store is lost too. */
       readonly storeLost?: boolean;
     }
   /** The link of a node or the gateway to the coordinator. `boot`: with `linkUp`, of the process at its other end. */
@@ -87,9 +87,9 @@ export type Observation =
       readonly what: 'linkUp' | 'linkDown';
       readonly boot: string;
     }
-  /** A clock was set: so far it is from virtual time. */
+  /** A clock was set: its offset from virtual time. */
   | { readonly kind: 'clock'; readonly atMs: number; readonly process: ProcessName; readonly offsetMs: number }
-  /** Every fault was ended and every process brought up. */
+  /** `heal` ended every fault and started every process. */
   | { readonly kind: 'healed'; readonly atMs: number }
   /** An actor threw. */
   | {
@@ -110,8 +110,8 @@ export type Observation =
 
 export interface Checker {
   readonly invariant: string;
-  /** Looks at one observation; a text says what is wrong. */
+  /** Checks one observation; returns a text about a violation. */
   observe(observation: Observation): string | undefined;
-  /** The run is over, its faults healed and its clients served: what should have happened by now and has not. */
+  /** The run is over, its faults healed and its clients served: returns an outcome that is still missing. */
   finish?(): string | undefined;
 }

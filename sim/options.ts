@@ -1,4 +1,4 @@
-/** What a simulated cluster can be told at its start. */
+/** The options of a simulated cluster. */
 import type { Envelope, RandomBytes } from '../actors/contract.ts';
 import type { SessionConfig } from '../coordinator/contract/config.ts';
 import type { CoordinatorWrite } from '../coordinator/contract/messages.ts';
@@ -18,19 +18,19 @@ import type { VirtualTime } from './virtual-time.ts';
 
 export interface SimOptions {
   readonly seed: string;
-  /** One of its own by default, at `worldBeganMs`. */
+  /** A new one by default, at `worldBeganMs`. */
   readonly time?: VirtualTime;
   /** Randomness by label; by default a stream of the seed for each. A restarted process finds that of "identity/…" and "resume-key" again. */
   readonly randomOf?: (label: string) => RandomBytes;
-  /** What health says of the cryptography; "simulated" by default. */
+  /** The cryptography that health reports; "simulated" by default. */
   readonly cryptoBackend?: string;
-  /** What is durable has seen so many starts of each process: none of them comes again. 0 by default. */
+  /** The durable state has seen this many starts of each process: boots are never reused. 0 by default. */
   readonly startsBefore?: number;
   /** Keys whose polynomials come from a seed, as those of a live sandbox; none by default. */
   readonly readyMade?: SandboxKeys;
   /** 5 by default. */
   readonly nodes?: number;
-  /** Whether a node takes client-supplied dealers; all do by default, as the nodes of a sandbox. */
+  /** Whether a node accepts client-supplied dealers; all do by default, as the nodes of a sandbox. */
   readonly clientDealers?: (nodeId: number) => boolean;
   readonly config?: Partial<Omit<SessionConfig, 'roster' | 'coordinatorBoot'>>;
   /** Sees every frame to and from nodes, and to the gateway, and decides its fate; before any fault does. */
@@ -41,48 +41,48 @@ export interface SimOptions {
 
   /** Armed when the cluster is up. */
   readonly faults?: readonly Fault[];
-  /** Decides instead of the one of faults/engine.ts. */
+  /** Replaces the engine of faults/engine.ts. */
   readonly engine?: FaultEngine;
-  /** How long a frame takes; 1 ms by default. Drawn anew for each, in whole milliseconds. */
+  /** The latency of a frame; 1 ms by default. Drawn for each, in whole milliseconds. */
   readonly latency?: { readonly minMs: number; readonly maxMs: number };
-  /** A silent link is dead after so long; 6,000 by default, as three heartbeats are. */
+  /** A silent link is dead after this time; 6,000 by default, as three heartbeats are. */
   readonly linkTimeoutMs?: number;
-  /** A call without an answer fails after so long; by default it waits as long as its link lasts. */
+  /** A call without an answer fails after this time; by default it waits as long as its link lasts. */
   readonly callTimeoutMs?: number;
-  /** The coordinator looks for sessions past their lifetime, every second as a live one. Off by default: see `sweep`. */
+  /** The coordinator scans for expired sessions, every second as a live one. Off by default: see `sweep`. */
   readonly sweeping?: boolean;
-  /** How often it does; every second by default. */
+  /** The interval of the scans; one second by default. */
   readonly sweepEveryMs?: number | undefined;
-  /** There is a receiver of webhooks, and a worker that delivers every event to it. */
+  /** Adds a receiver of webhooks, and a worker that delivers every event to it. */
   readonly receiver?: boolean;
   /** Pauses after the first, second, … failed try; 200, 1,000 and 5,000 ms by default. */
   readonly deliveryScheduleMs?: readonly number[];
-  /** What an actor that throws does: end the run (default), or be noted and restart, as in the live world. */
+  /** When an actor throws: end the run (default), or record it and restart the actor, as in the live world. */
   readonly onBug?: 'throw' | 'record';
 
   /** The vendor of MPC_VENDOR keys. */
   readonly vendor?: SimVendorOptions;
 
-  /** Of further clusters of one world (many-clusters.ts): the number, and what they share. Cluster 1 of its own world by default. */
+  /** Of further clusters of one world (many-clusters.ts): the number and the shared parts. By default cluster 1 of its own world. */
   readonly number?: number;
   readonly shared?: SharedWorld;
 
-  /** Processes of another room. One of the name "gateway" or "worker" stands in the place of the world's own. */
+  /** Processes of another room. A guest named "gateway" or "worker" replaces the world's own. */
   readonly guests?: MakeGuests;
-  /** How many gateways and workers are among them, for faults that name one. */
+  /** The number of gateways and workers among them, for faults that name one. */
   readonly guestCounts?: { readonly gateways: number; readonly workers: number };
 
   readonly observe?: (observation: Observation) => void;
   readonly record?: (event: RunEvent) => void;
-  /** Says of a frame in words what `record` hears; by default that of the reports. */
+  /** The text of a frame for `record`; by default the text of the reports. */
   readonly frameText?: (envelope: WireEnvelope) => string;
   /** Whether `trace` and `events` are kept; true by default. */
   readonly keepTrace?: boolean;
-  /** 'none': frames are passed on without being encoded, which is faster; 'bytes' by default. */
+  /** 'none': frames are not encoded, which is faster; 'bytes' by default. */
   readonly codec?: Codec;
 }
 
-/** true: it arrives. false: it is lost. Otherwise what arrives in its place, each after a delay of its own. */
+/** true: it arrives. false: it is lost. Otherwise its replacements, each with its own delay. */
 export type FrameFate =
   | boolean
   | Envelope<WireMessage>

@@ -1,6 +1,6 @@
 /**
- * The processes of the simulated world: which are up, paused or down, when a crashed one restarts, and how far its clock is
- * off. The caller supplies what starting and dying mean for each. Each cluster of a world has its own names for them.
+ * The processes of the simulated world: which are up, paused or down, when a crashed one restarts, and the offset of its clock.
+ * The caller supplies the start and death of each. Each cluster of a world has its own names for them.
  */
 import { processIn, splitName } from '../faults/cluster-names.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
@@ -8,9 +8,9 @@ import type { VirtualTime } from './virtual-time.ts';
 
 export type ProcessState = 'up' | 'paused' | 'down';
 
-/** What happens to a process. Its state has changed already when it is told. */
+/** The life of a process. Its state has changed already when these are called. */
 export interface Life {
-  /** `atOnce`: does not wait for its links. `boot`: fresh for every start. */
+  /** `atOnce`: does not wait for its links. `boot`: new for every start. */
   start(boot: string, atOnce: boolean): void;
   crash(loseState: boolean): void;
   pause(): void;
@@ -21,7 +21,7 @@ interface Process {
   /** As its own cluster names it. */
   readonly name: ProcessName;
   readonly told: ProcessPorts['told'];
-  /** Those of one cluster are one; a gateway has a life in each. */
+  /** A process of one cluster has one; a gateway has a life in each cluster. */
   readonly lives: Life[];
   state: ProcessState;
   starts: number;
@@ -31,7 +31,7 @@ interface Process {
 
 export interface ProcessPorts {
   readonly time: VirtualTime;
-  /** What is durable has seen so many starts of each process. */
+  /** The durable state has seen this many starts of each process. */
   readonly startsBefore?: number | undefined;
   readonly told: (
     process: ProcessName,
@@ -39,9 +39,9 @@ export interface ProcessPorts {
     boot: string,
     storeLost: boolean,
   ) => void;
-  /** The cluster whose names are used here; 1 by default. */
+  /** The cluster whose names apply here; 1 by default. */
   readonly cluster?: number | undefined;
-  /** Those of all clusters of the world, by their full names; without it they are this cluster's alone. */
+  /** The processes of all clusters of the world, by their full names; without it only this cluster's. */
   readonly table?: ProcessTable | undefined;
 }
 
@@ -57,7 +57,7 @@ export class Processes {
     this.#table = ports.table ?? new Map();
   }
 
-  /** It is down until it is started. What another cluster has added already, e.g. the gateway, gets one more life. */
+  /** It is down until it is started. A process that another cluster has added, e.g. the gateway, gets one more life. */
   add(name: ProcessName, life: Life): void {
     const shared = this.#find(name);
     if (shared !== undefined) {
@@ -103,7 +103,7 @@ export class Processes {
     return this.#find(name)?.starts ?? 0;
   }
 
-  /** What its clock shows. */
+  /** The time that its clock shows. */
   nowMs(name: ProcessName): number {
     return this.#ports.time.nowMs() + this.clockOffsetMs(name);
   }
@@ -116,18 +116,18 @@ export class Processes {
     this.#of(name).offsetMs = offsetMs;
   }
 
-  /** No clock is off by more than this, which is the same for all. */
+  /** Sets the offset of every clock to this value. */
   rightClocks(offsetMs: number): void {
     this.#advancedMs = offsetMs;
     for (const process of this.#table.values()) process.offsetMs = 0;
   }
 
-  /** Every clock goes forward; timers do not hear of it. */
+  /** Sets every clock forward; timers ignore it. */
   advance(byMs: number): void {
     this.#advancedMs += byMs;
   }
 
-  /** A process that is up stays as it is. */
+  /** A process that is up is unchanged. */
   start(name: ProcessName, atOnce: boolean): void {
     const process = this.#of(name);
     process.cancelRestart?.();
@@ -140,7 +140,7 @@ export class Processes {
     for (const life of process.lives) life.start(boot, atOnce);
   }
 
-  /** `restartAfterMs` null: it stays down until it is started. What is down already stays as it is. */
+  /** `restartAfterMs` null: it stays down until it is started. A process that is down is unchanged. */
   crash(name: ProcessName, loseState: boolean, restartAfterMs: number | null): void {
     const process = this.#of(name);
     if (process.state === 'down') return;

@@ -1,9 +1,9 @@
 /**
- * What may be shown of an actor's state, for reports: phases, numbers, node ids. No share, nonce, token or key is in it,
- * and nothing is read that could be secret.
+ * The part of an actor's state that reports may show: phases, numbers, node ids. It contains no share, nonce, token or key, and
+ * this file reads nothing that could be secret.
  *
- * The states belong to their actors. What is read here is named once more, so that this file alone must follow when one
- * of them changes.
+ * The states belong to their actors. This file repeats the types of the fields that it reads, so that only it must follow when
+ * one changes.
  */
 import type { Address } from '../actors/contract.ts';
 import type { DkgState as DkgSessionState } from '../coordinator/dkg/public.ts';
@@ -17,7 +17,7 @@ import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
 export type PublicState = Pick<Extract<RunEvent, { kind: 'state' }>, 'state' | 'fields'>;
 
-/** undefined: there is nothing to show of this actor. */
+/** undefined: this actor has nothing to show. */
 export function publicState(address: Address, state: unknown): PublicState | undefined {
   const [first = '', second, third] = address.split('/');
   if (first === 'signing') return signingState(state as SigningState);
@@ -73,7 +73,7 @@ function dkgSessionState(state: DkgSessionState): PublicState {
   };
 }
 
-/** What is read of the actor "cluster". */
+/** The fields read of the actor "cluster". */
 interface ClusterState {
   readonly ready: ReadonlyMap<number, unknown>;
   readonly pools: { readonly pools: ReadonlyMap<string, { readonly nonces: readonly unknown[] }> };

@@ -1,15 +1,15 @@
 /**
- * Labelled streams of pseudo-random bytes from one seed: the same seed and label give the same bytes, and one stream's
- * use does not move another.
+ * Labelled streams of pseudo-random bytes from one seed: the same seed and label give the same bytes, and using one stream does
+ * not change another.
  *
- * sfc32 (Chris Doty-Humphrey, PractRand), its state from SHA-256 over seed and label: even and quick, and
- * no party of a simulation tries to guess. Bytes are written in one order on every machine.
+ * sfc32 (Chris Doty-Humphrey, PractRand), its state from SHA-256 over seed and label: uniform and fast, and no party of a
+ * simulation tries to predict it. The byte order is the same on every machine.
  */
 import type { RandomBytes } from '../actors/contract.ts';
 import { utf8 } from '../crypto/bytes.ts';
 import { realSha256 } from '../crypto/hashing.ts';
 
-/** Rounds after which the state's words no longer resemble what they began with. */
+/** Rounds after which the state's words no longer resemble their initial values. */
 const roundsBefore = 12;
 
 export function randomStream(seed: string, label: string): RandomBytes {
@@ -45,7 +45,7 @@ export function randomStream(seed: string, label: string): RandomBytes {
     for (let at = 0; at < length; at += 4) {
       const four = word();
       bytes[at] = four;
-      // What lies beyond the end is not written.
+      // Writes beyond the end have no effect.
       bytes[at + 1] = four >>> 8;
       bytes[at + 2] = four >>> 16;
       bytes[at + 3] = four >>> 24;

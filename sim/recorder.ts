@@ -1,7 +1,8 @@
 /**
- * Records what happens in the simulated world: the trace in lines, observations for checkers, events for reports. It builds only what has a consumer.
+ * Records the simulated world: the trace in lines, observations for checkers, events for reports. It builds only what has a
+ * consumer.
  *
- * Times are those of the scenario, which begins at 0; the trace has the world's own.
+ * Times are the scenario's, from 0; the trace has the world's own.
  */
 import type { ActorEvent, Address } from '../actors/contract.ts';
 import type { RunEvent } from '../faults/recording.ts';
@@ -30,7 +31,7 @@ export class Recorder {
   readonly #options: RecorderOptions;
   /** The last state shown of each actor, as text. */
   readonly #shown = new Map<Address, string>();
-  /** Frames that did not arrive yet because a fault holds them: when they do, by the frame. */
+  /** Frames that a fault holds: their arrival times, by the frame. */
   readonly #held = new WeakMap<object, number[]>();
 
   constructor(options: RecorderOptions) {
@@ -89,7 +90,7 @@ export class Recorder {
     });
   }
 
-  /** A frame that was held is on its way now. Its event, which was told when it left, learns when it arrives. */
+  /** A held frame is now in transit. Its event, recorded when it left, gets its arrival time. */
   released(envelope: WireEnvelope, arrivesMs: number): void {
     const { time, trace } = this.#options;
     trace?.push(
@@ -97,7 +98,7 @@ export class Recorder {
     );
     const arrives = this.#held.get(envelope);
     if (arrives !== undefined) arrives.push(arrivesMs - time.beganMs);
-    // What was held is not what had left: checkers have not seen it yet.
+    // The held frame is not the one that had left: checkers have not seen it yet.
     else this.observe?.({ kind: 'frame', atMs: this.atMs, envelope, touched: true });
   }
 
@@ -108,7 +109,7 @@ export class Recorder {
     this.record?.({ kind: 'actor', atMs: this.atMs, address, type, level, fields });
   }
 
-  /** An actor has taken a step; only to be called when `record` is set. */
+  /** An actor has taken a step; call only when `record` is set. */
   stepped(address: Address, state: unknown): void {
     const shown = publicState(address, state);
     if (shown === undefined) return;
@@ -120,7 +121,7 @@ export class Recorder {
 
   process(process: ProcessName, what: 'up' | 'down' | 'paused' | 'resumed', boot: string, storeLost: boolean): void {
     this.#options.trace?.push(`${this.#options.time.nowMs()} ${process} ${what} ${boot}`);
-    // Whatever its actors were, they are no more.
+    // Its actors no longer exist.
     if (what === 'down')
       for (const address of this.#shown.keys()) if (livesIn(address, process)) this.#shown.delete(address);
     this.observe?.({ kind: 'process', atMs: this.atMs, process, what, boot, storeLost });

@@ -1,6 +1,6 @@
 /**
- * What the clusters of one simulated world share: virtual time, Redis with what is in it, and the processes that belong to no
- * cluster (Redis, gateways, the worker, the receiver). A world of one cluster has it for itself.
+ * The shared parts of the clusters of one simulated world: virtual time, Redis with its content, and the processes that belong to
+ * no cluster (Redis, gateways, the worker, the receiver). A world of one cluster has them for itself.
  */
 import type { LoggedEvent } from '../redis/event-log.ts';
 import { type MemoryCoordinatorStore, memoryCoordinatorStore } from './memory-stores.ts';
@@ -8,7 +8,7 @@ import type { ProcessTable } from './processes.ts';
 import { Redis } from './store-side.ts';
 import { VirtualTime } from './virtual-time.ts';
 
-/** A cluster of the world, as the others' deeds reach it. */
+/** A cluster of the world, as other clusters affect it. */
 export interface ClusterMember {
   /** Its coordinator wrote an event. */
   logged(tenant: string, event: LoggedEvent, sequence: number): void;
@@ -23,7 +23,7 @@ export class SharedWorld {
   readonly redis = new Redis();
   readonly processes: ProcessTable = new Map();
   readonly store: MemoryCoordinatorStore;
-  /** Of the identity that all gateways share; the first cluster's chance makes it. */
+  /** Of the identity that all gateways share; the first cluster's randomness makes it. */
   gatewaySeed: Uint8Array | undefined;
   /** By number, from 1. */
   readonly #members: ClusterMember[] = [];

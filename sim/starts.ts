@@ -1,6 +1,6 @@
 /**
- * Every start of a process with actors: its configuration, its stream of randomness, its store with what may go wrong on
- * the way to it, and its observers.
+ * Every start of a process with actors: its configuration, its stream of randomness, its store with the faults on the way to it,
+ * and its observers.
  */
 import type { ActorEvent, Address, Envelope, WriteOutcome } from '../actors/contract.ts';
 import { safeErrorText } from '../actors/error-text.ts';
@@ -35,7 +35,7 @@ import type { VirtualTime } from './virtual-time.ts';
 
 type CoordinatorPorts = MemberPorts<CoordinatorWrite, CoordinatorRecord>;
 
-/** The parts of the world that a process is put into. */
+/** The parts of the world that a process uses. */
 export interface StartParts {
   readonly time: VirtualTime;
   readonly roster: Roster;
@@ -73,7 +73,7 @@ export class Starts {
       nodesWaitMs,
       partialTimeoutMs: 2000,
       sandbox: true,
-      // Few, since most worlds live for a handful of signatures.
+      // Few, since most worlds make only a handful of signatures.
       nonceBatchFirst: 1,
       ...this.#options.config,
       roster: this.#parts.roster,

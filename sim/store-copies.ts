@@ -1,9 +1,9 @@
-/** Copies of what a process's store held at a time, for a fault that takes it back there. The coordinator's is Redis. */
+/** Copies of a process's store at a moment, for a fault that rolls it back. The coordinator's store is Redis. */
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import type { Deliveries, DeliveriesSnapshot } from './deliveries.ts';
 import type { CoordinatorSnapshot, MemoryCoordinatorStore, MemoryNodeStore } from './memory-stores.ts';
 
-/** The stores of a world, and its webhooks' cursors, which lie in Redis too. */
+/** The stores of a world, and its webhooks' cursors, which are in Redis too. */
 export interface CopiedParts {
   readonly nodeStores: readonly MemoryNodeStore[];
   readonly coordinatorStore: MemoryCoordinatorStore;
@@ -37,7 +37,7 @@ export class StoreCopies {
     if (process === 'coordinator') this.#redis.delete(copy);
   }
 
-  /** While the process is down. */
+  /** Call it while the process is down. */
   restore(process: ProcessName, copy: string): void {
     const { coordinatorStore, deliveries } = this.#parts();
     const store = this.#storeOf(process);

@@ -1,6 +1,6 @@
 /**
- * The way from a simulated process to its store: how long it takes, and what goes wrong on it. Redis as a process of its
- * own, which may be unreachable: commands then wait, as in the live client.
+ * The path from a simulated process to its store: its latency and its faults. Redis is a separate process, which may be
+ * unreachable: commands then wait, as in the live client.
  */
 import type { WriteOutcome } from '../actors/contract.ts';
 import type { Found, Unavailable, Written } from '../actors/kernel/host.ts';
@@ -9,10 +9,10 @@ import type { LaterStore } from './machine-ports.ts';
 import { StoreUnavailable, type SyncStore } from './memory-stores.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** How long the live client waits for an answer (coordinator/store/redis-store.ts). */
+/** The live client's timeout for an answer (coordinator/store/redis-store.ts). */
 const commandTimeoutMs = 5_000;
 
-/** A store that calls back, at once or later; it says by itself when it cannot be reached. */
+/** A store that calls back, at once or later; it reports itself when it is unreachable. */
 export interface CalledStore<W, R> {
   load(key: string, found: (found: Found<R>) => void): void;
   write(write: W, written: (written: Written<R>) => void): void;
@@ -37,12 +37,12 @@ export interface StoreSideOptions<W, R> {
   readonly time: VirtualTime;
   readonly store: CalledStore<W, R>;
   readonly latencyMs: number;
-  /** Whether the process that asks still lives: what it had not sent yet is lost with it. */
+  /** Whether the calling process still lives: its unsent commands are lost with it. */
   readonly isAlive: () => boolean;
-  /** The fate of a write; undefined: nothing is armed. */
+  /** The fate of a write; undefined: no fault is armed. */
   readonly verdict: () => WriteVerdict | undefined;
   readonly readsFail: () => boolean;
-  /** undefined: a store of its own, on its own disk. */
+  /** undefined: a separate store, on its own disk. */
   readonly redis: Redis | undefined;
   /** Called for every write that took effect or was refused, at that moment. */
   readonly wrote: ((write: W, outcome: WriteOutcome<R>['kind']) => void) | undefined;
@@ -82,11 +82,11 @@ export function storeSide<W, R>(options: StoreSideOptions<W, R>): LaterStore<W, 
     const fate = drawn?.fate ?? 'answered';
     time.after(latencyMs / 2 + (drawn?.delayMs ?? 0), () => {
       if (!isAlive()) return;
-      // At a whole millisecond, whenever it was performed: what follows an answer has whole times.
+      // At a whole millisecond, whatever the time of the write: everything after an answer has whole times.
       const later = (outcome: Written<R>, afterMs = 1) =>
         time.after(Math.floor(time.nowMs()) + afterMs - time.nowMs(), () => answer(outcome));
       if (fate === 'lost') {
-        // A store that fails says so. One that only loses a write keeps its writer waiting.
+        // A failing store reports it. A store that only loses a write lets its writer wait.
         if (readsFail()) later(unavailable('the write failed'));
         else later(unavailable('the write was lost'), commandTimeoutMs);
         return;
@@ -96,7 +96,7 @@ export function storeSide<W, R>(options: StoreSideOptions<W, R>): LaterStore<W, 
         if (!isAlive()) return;
         store.write(write, (outcome) => {
           if (outcome.kind !== 'unavailable') wrote?.(write, outcome.kind);
-          // A command whose caller stopped waiting is performed all the same.
+          // A command whose caller stopped waiting still runs.
           if (!isWaiting) return;
           if (fate === 'unanswered') later(unavailable('the answer was lost'), commandTimeoutMs);
           else later(outcome);
@@ -120,7 +120,7 @@ function unavailableBy(error: unknown): Unavailable {
   return unavailable(error.message);
 }
 
-/** Whether Redis is there. What it held it still holds when it comes back. */
+/** Whether Redis is reachable. Its content survives. */
 export class Redis {
   #up = true;
   #waiting: (() => void)[] = [];
@@ -129,7 +129,7 @@ export class Redis {
     return this.#up;
   }
 
-  /** Returns whether that is a change. */
+  /** Returns whether the state changed. */
   set(up: boolean): boolean {
     if (this.#up === up) return false;
     this.#up = up;
@@ -137,7 +137,7 @@ export class Redis {
     return true;
   }
 
-  /** Performs it when Redis is back; tells when that took too long, and performs it even so. */
+  /** Runs the command when Redis is back; reports a timeout, and still runs it then. */
   wait(time: VirtualTime, perform: () => void, timedOut: () => void): void {
     const cancel = time.after(commandTimeoutMs, timedOut);
     this.#waiting.push(() => {

@@ -1,6 +1,6 @@
 /**
- * A PKCS#11 token of the simulated world: one a node. Its keys outlive the node's process, as those of a device do. It answers
- * a millisecond after it was asked, or fails as it was told to.
+ * A PKCS#11 token of the simulated world: one a node. Its keys survive the node's process, as in a real device. It answers a
+ * millisecond after a request, or fails as its fault says.
  */
 
 import type { RandomBytes } from '../crypto/bytes.ts';
@@ -15,10 +15,10 @@ export class SimToken implements HsmPort {
   readonly #time: VirtualTime;
   readonly #fails: () => HsmFailure | undefined;
   readonly #keys: HeldKeys;
-  /** What it answers in place of a signature. */
+  /** Its answer in place of a signature. */
   fault: HsmFault | undefined;
 
-  /** `fails`: how the armed faults make it fail now. */
+  /** `fails`: the failure that the armed faults cause now. */
   constructor(time: VirtualTime, random: RandomBytes, fails: () => HsmFailure | undefined) {
     this.#fails = fails;
     this.#time = time;

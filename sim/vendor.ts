@@ -1,6 +1,6 @@
 /**
- * The vendor of the simulated world: one party for all nodes, which outlives their processes. An answer takes 2 ms; a callback
- * that finds no process is sent again a few times.
+ * The vendor of the simulated world: one party for all nodes, which survives their processes. An answer takes 2 ms; a callback
+ * without a receiving process is repeated a few times.
  */
 import { fromHex, toHex } from '../crypto/bytes.ts';
 import type { HsmOutcome, HsmRequest, VendorFault } from '../nodes/records/hsm-port.ts';
@@ -64,7 +64,7 @@ export class SimVendor {
     this.book.conduct = conduct;
   }
 
-  /** As node `nodeId` reaches it. */
+  /** The vendor's port for node `nodeId`. */
   portOf(nodeId: number): VendorPort {
     return {
       ask: (request, answer) => this.#later(() => this.#key(request), answer),
@@ -87,7 +87,7 @@ export class SimVendor {
         return failed('VENDOR_UNAVAILABLE', error.message);
       }
     };
-    // At a whole millisecond, as everything but the moment of a write.
+    // At a whole millisecond, as everything except the moment of a write.
     const nowMs = this.#time.nowMs();
     this.#time.after(Math.ceil(nowMs) + answerMs / 2 - nowMs, () => {
       const outcome = attempt();

@@ -1,4 +1,4 @@
-/** What a checker found: the name of the invariant and what contradicts it, in words without secrets. */
+/** A checker's finding: the name of the invariant and the contradiction, in words without secrets. */
 export interface Violation {
   readonly invariant: string;
   readonly text: string;

@@ -1,22 +1,21 @@
 /**
- * Virtual time: tasks in order of their time, then of their making. Nothing here waits.
+ * Virtual time: tasks ordered by their time, then by their creation. It never waits.
  *
- * A task may be `background`: something that repeats for ever, as a clock that ticks. It runs in its turn, but
- * does not count as something left to happen: when nothing else is left, time stops. So a world in which nothing
- * runs comes to rest, whatever ticks in it.
+ * A task may be `background`: a repetition without end, such as a ticking clock. It runs in its turn, but does not count as
+ * outstanding work: without other tasks, time stops. So an idle world comes to rest in spite of its background tasks.
  */
 
-/** What is done when its time comes. */
+/** Work to run at its time. */
 export interface Runnable {
   run(): void;
 }
 
-/** A place in the order of time. Made by `schedule`; its holder may only cancel it. */
+/** An entry in the order of time. `schedule` makes it; its holder may only cancel it. */
 export interface Task {
   readonly atMs: number;
   readonly order: number;
   readonly background: boolean;
-  /** undefined: done, or called off. */
+  /** undefined: done, or cancelled. */
   work: Runnable | undefined;
 }
 
@@ -29,10 +28,10 @@ export class VirtualTime {
   #nowMs: number;
   #order = 0;
   #run = 0;
-  /** Tasks that count as left to happen. */
+  /** The number of outstanding tasks. */
   #left = 0;
   readonly #heap: Task[] = [];
-  /** Tasks that were made without a delay, oldest first, from `#soonAt` on: the heap would only carry them to its top. */
+  /** Tasks made without a delay, oldest first, from `#soonAt` on: they bypass the heap, which would only move them to its top. */
   readonly #soon: Task[] = [];
   #soonAt = 0;
 
@@ -45,7 +44,7 @@ export class VirtualTime {
     return this.#nowMs;
   }
 
-  /** When the next task is due, one of the background too; undefined: there is none. It may have been cancelled since. */
+  /** The time of the next task, background tasks included; undefined: there is none. It may have been cancelled since. */
   get nextMs(): number | undefined {
     const soon = this.#soon[this.#soonAt];
     const first = this.#heap[0];
@@ -53,17 +52,17 @@ export class VirtualTime {
     return Math.min(soon.atMs, first.atMs);
   }
 
-  /** How many tasks have run. */
+  /** The number of tasks that have run. */
   get tasksRun(): number {
     return this.#run;
   }
 
-  /** Whether nothing is left to happen. */
+  /** Whether no work is outstanding. */
   get isIdle(): boolean {
     return this.#left === 0;
   }
 
-  /** Runs `run` after a delay; returns how to call it off. */
+  /** Runs `run` after a delay; returns a function that cancels it. */
   after(delayMs: number, run: () => void, background = false): () => void {
     const task = this.schedule(delayMs, { run }, background);
     return () => this.cancel(task);
@@ -86,7 +85,7 @@ export class VirtualTime {
     if (!task.background) this.#left -= 1;
   }
 
-  /** Runs tasks until the condition holds or nothing is left to happen; returns whether it holds. */
+  /** Runs tasks until the condition holds or no work is outstanding; returns whether it holds. */
   runUntil(condition: () => boolean, tasksMax = 1_000_000): boolean {
     for (let count = 0; count < tasksMax; count += 1) {
       if (condition()) return true;
@@ -96,7 +95,7 @@ export class VirtualTime {
     throw new Error(`no end after ${tasksMax} tasks`);
   }
 
-  /** Runs what is due by then, background tasks too, but no more than so many; returns whether more is due. */
+  /** Runs the tasks due by then, background tasks too, but at most `tasksMax`; returns whether more are due. */
   runDue(untilMs: number, tasksMax: number): boolean {
     for (let count = 0; count < tasksMax; count += 1) {
       const { nextMs } = this;
@@ -109,7 +108,7 @@ export class VirtualTime {
     return true;
   }
 
-  /** Runs everything that is due within this much virtual time. */
+  /** Runs all tasks that fall due within this much virtual time. */
   advance(ms: number): void {
     let over = false;
     this.after(ms, () => {
@@ -138,7 +137,7 @@ export class VirtualTime {
       this.#soon.length = 0;
       this.#soonAt = 0;
     } else if (this.#soonAt >= 4096) {
-      // A world that never comes to rest at one moment would grow at its front for ever.
+      // A world that is never idle at one moment would otherwise grow this list without limit.
       this.#soon.splice(0, this.#soonAt);
       this.#soonAt = 0;
     }

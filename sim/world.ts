@@ -1,6 +1,6 @@
 /**
- * Puts the simulated world together: processes, links, stores, the gateway's calls, the webhooks' worker, and the fault
- * engine whose orders it performs. sim/cluster.ts is what others see of it.
+ * Assembles the simulated world: processes, links, stores, the gateway's calls, the webhooks' worker, and the fault engine whose
+ * orders it performs. sim/cluster.ts is its public interface.
  */
 import { peerOf } from '../actors/address.ts';
 import type { ActorEvent, Address, Envelope, UndeliveredReason } from '../actors/contract.ts';
@@ -254,7 +254,7 @@ export class SimWorld implements ClusterMember {
   }
 
   logGrew(): void {
-    // At a whole millisecond, as everything but the moment of a write.
+    // At a whole millisecond, as everything except the moment of a write.
     const { time } = this;
     if (this.deliveries) time.after(Math.floor(time.nowMs()) + 2 - time.nowMs(), () => this.deliveries?.wake());
   }
@@ -406,7 +406,7 @@ export class SimWorld implements ClusterMember {
     };
   }
 
-  /** Checkers hear of what guests order; their call ids are counted below zero, apart from the world's own. */
+  /** Shows checkers the guests' calls; their call ids are negative, apart from the world's own. */
   #guestCalled({ tenant, body }: WireMessage): void {
     const { observe } = this.#options;
     if (observe === undefined || body.case !== 'call' || body.value.request?.case === undefined) return;
@@ -444,7 +444,7 @@ export function nodeName(id: number): `node/${number}` {
   return `node/${id}`;
 }
 
-/** 0 for what is no node. */
+/** 0 for any process that is no node. */
 function nodeIdOf(process: ProcessName): number {
   return process.startsWith('node/') ? Number(process.slice(5)) : 0;
 }

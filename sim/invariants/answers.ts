@@ -1,4 +1,4 @@
-/** What the answers to calls have in common, as checkers read them. */
+/** Reads the parts that all answers to calls share, for checkers. */
 import type { SignResponse } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type {
   DiagnosticReceipt,
@@ -23,7 +23,7 @@ export function signatureIn(
   return signature && signature.length > 0 ? { sessionId: answer.receipt?.sessionId ?? '', signature } : undefined;
 }
 
-/** The nodes that an answer blames: those of MakeKey, Sign and inspections name them. */
+/** The nodes that an answer blames: MakeKey, Sign and inspections name them. */
 export function culpritsIn(response: unknown): readonly number[] {
   return (response as { culprits?: readonly number[] }).culprits ?? [];
 }

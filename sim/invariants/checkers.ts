@@ -1,8 +1,8 @@
 /**
- * Every invariant of a run, one checker each: they look at everything that happens, at the moment it happens. A checker
- * keeps what it needs of the past and no more, since it is asked at every event of thousands of runs.
+ * Every invariant of a run, one checker each: it checks each observation at its moment. A checker stores only the past facts that
+ * it needs, since it runs at every event of thousands of runs.
  *
- * A checker belongs to one run. What it finds is in words without secrets.
+ * A checker belongs to one run. Its findings contain no secrets.
  */
 import type { Checker } from '../observation.ts';
 import { dealersConsented } from './dealers-consented.ts';
@@ -24,7 +24,7 @@ import { tokenUsedOnce } from './token-used-once.ts';
 import { transitionsOnTable } from './transitions-on-table.ts';
 import { releasedVerifier, type SignatureVerifier } from './verifier.ts';
 
-/** What a store no longer holds that was taken back says nothing about: from then on the checker is silent. */
+/** A rolled-back store no longer holds past writes: from then on the checker reports nothing. */
 export function untilRolledBack(checker: Checker): Checker {
   let rolledBack = false;
   return {
@@ -38,17 +38,17 @@ export function untilRolledBack(checker: Checker): Checker {
   };
 }
 
-/** What the checkers of one run get from it. */
+/** The run's input for its checkers. */
 export interface CheckContext {
-  /** Of the cryptography that the run uses; @noble/curves by default. */
+  /** Verifier of the run's cryptography; @noble/curves by default. */
   readonly verify?: SignatureVerifier | undefined;
-  /** What the world itself keeps secret: identity seeds, the resume key. Asked for once, when it is needed. */
+  /** Secrets of the world itself: identity seeds, the resume key. Called once, at their first use. */
   readonly secrets?: (() => readonly Uint8Array[]) | undefined;
   /** The run has a webhook receiver that every event reaches in the end. */
   readonly delivers?: boolean | undefined;
-  /** Other clusters share its Redis: the coordinator knows of their sessions that they hold an intent, and no more. */
+  /** Other clusters share its Redis: the coordinator only knows that their sessions hold an intent. */
   readonly isOneOfMany?: boolean | undefined;
-  /** Whether a node's own configuration takes client-supplied dealers; all do by default. */
+  /** Whether a node's own configuration accepts client-supplied dealers; all nodes do by default. */
   readonly consents?: ((nodeId: number) => boolean) | undefined;
 }
 
@@ -81,10 +81,10 @@ export function allCheckers({
   ];
 }
 
-/** What holds across the clusters of one Redis: one checker sees what happens in all of them. */
+/** Invariants across the clusters of one Redis: one checker sees the observations of all clusters. */
 export const ofAllClusters: ReadonlySet<string> = new Set(['events-complete', 'one-intent-one-effect']);
 
-/** Of a further cluster: the others are the first cluster's. */
+/** Checkers of a further cluster: the others are the first cluster's. */
 export function ownCheckers(context: CheckContext): Checker[] {
   return allCheckers(context).filter(({ invariant }) => !ofAllClusters.has(invariant));
 }

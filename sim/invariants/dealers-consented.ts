@@ -1,12 +1,12 @@
 /**
- * No caller supplies the dealers of a key without the consent of every node that holds it: a node makes no key final in which
- * a dealer was client-supplied unless its own configuration takes such dealers, and never a wallet's.
+ * No caller supplies the dealers of a key without the consent of every node that holds it: a node finalizes a key with a
+ * client-supplied dealer only if its own configuration accepts such dealers, and never a wallet's key.
  */
 import { isWalletKey } from '../../proto/limits.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { dkgRecordsIn } from './node-records.ts';
 
-/** @param consents whether a node's own configuration takes client-supplied dealers */
+/** @param consents whether a node's own configuration accepts client-supplied dealers */
 export function dealersConsented(consents: (nodeId: number) => boolean): Checker {
   return {
     invariant: 'dealers-consented',

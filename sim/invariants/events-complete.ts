@@ -1,6 +1,6 @@
 /**
- * The change and its event are one: every durable change of state has exactly one event in its tenant's log, in order,
- * without holes, and nothing else is there. Where there is a receiver, every terminal event has reached it at the end.
+ * A change and its event are one: every durable change of state has exactly one event in its tenant's log, in order, without
+ * gaps, and the log has no other events. Where a receiver exists, every terminal event has reached it at the end.
  */
 
 import { ReceiptState, ReceiptStateSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -25,7 +25,7 @@ export function eventsComplete(delivers: boolean): Checker {
   const sessions = new DurableSessions();
   const sequences = new Map<string, number>();
   const seen = new Set<string>();
-  /** Events of changes that the log has not shown yet, and events of the log whose change was not seen yet. */
+  /** Events of changes that the log has not shown yet, and events of the log whose change was not observed yet. */
   const unlogged = new Map<string, number>();
   const unexplained = new Map<string, number>();
   const undelivered = new Map<string, string>();
@@ -63,7 +63,7 @@ export function eventsComplete(delivers: boolean): Checker {
     return undefined;
   }
 
-  /** A change and its event are observed one after the other, at one moment. */
+  /** A change and its event are observed one after the other, at the same time. */
   function leftOver(nowMs: number): string | undefined {
     for (const atMs of unlogged.values())
       if (atMs < nowMs) return 'a change of a session became durable without its event';

@@ -1,8 +1,8 @@
 /**
- * What a coordinator sees of FROST never makes a node's share computable:
+ * The data that a coordinator sees of FROST never makes a node's share computable:
  *
- * - No two partials with one nonce. Two answers z = d + ρe + λcs with the same d and e, and other ρ and c, are two
- *   equations more than they have unknowns beside the share s.
+ * - No two partials with one nonce. Two answers z = d + ρe + λcs with the same d and e, and other ρ and c, are two equations more
+ *   than they have unknowns beside the share s.
  * - No mock ECDSA partial under a key that signs FROST: there the coordinator knows the nonce k, and s = (k·z − m)/r.
  */
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
@@ -15,7 +15,7 @@ export function frostShareHidden(): Checker {
   const requests = new PartialRequests();
   /** Own hiding commitments of nodes, to the round in which each was used. */
   const rounds = new Map<string, string>();
-  /** Keys of nodes that are bound to FROST, by the nodes' own records or by a partial. */
+  /** Keys of nodes bound to FROST, by the nodes' own records or by a partial. */
   const frostKeys = new Set<string>();
 
   function answered({ node, tenant, session, request }: AskedOf): string | undefined {
@@ -45,14 +45,14 @@ export function frostShareHidden(): Checker {
         return undefined;
       }
       const asked = requests.take(observation);
-      // Of a tag with several contents it is not known which of them was answered: the others count when they are alone.
+      // For a tag with several contents, the answered one is unknown: the others count when they have a tag to themselves.
       const [first] = asked;
       return first === undefined || asked.some((one) => roundOf(one) !== roundOf(first)) ? undefined : answered(first);
     },
   };
 }
 
-/** All that makes ρ and c. */
+/** All inputs of ρ and c. */
 function roundOf({ tenant, request }: AskedOf): string {
   const { keySession, derivationPath, message, signers, scheme } = request;
   const list = signers.map(({ nodeId, hiding, binding }) => `${nodeId}:${hexOf(hiding)}:${hexOf(binding)}`);

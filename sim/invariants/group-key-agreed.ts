@@ -1,7 +1,7 @@
 /**
- * Nodes that finish a DKG agree on the result: the key records that they store name the same group key, verification
- * shares and chain code, each share belongs to its verification share, and the coordinator's key and the public key of its answers say the same.
- * And a key is made only of what every node has reported alike, lies included: that is the echo.
+ * Nodes that finish a DKG agree on the result: their stored key records name the same group key, verification shares and chain
+ * code, each share belongs to its verification share, and the coordinator's key and the public key of its answers match. And a
+ * key is made only from equal reports of all nodes, lies included: that is the echo.
  */
 import { type Curve, groupOf } from '../../crypto/group.ts';
 import { participantsOf } from '../../crypto/participants.ts';
@@ -14,7 +14,7 @@ import { type KeyRecordJson, keyRecordsIn } from './node-records.ts';
 import { hexOf } from './sessions.ts';
 
 interface Agreed {
-  /** What every node must report, as the first node reported it. */
+  /** The report that every node must repeat: the first node's. */
   readonly said: string;
   readonly by: string;
   readonly publicKey: string;
@@ -23,7 +23,7 @@ interface Agreed {
 export function groupKeyAgreed(): Checker {
   /** By "tenant/session". */
   const keys = new Map<string, Agreed>();
-  /** By "tenant/session/attempt": what each node has reported, also in lost frames. */
+  /** By "tenant/session/attempt": the reports of each node, also in lost frames. */
   const reports = new Map<string, Map<number, Set<string>>>();
 
   function reported({ message }: WireEnvelope): void {
@@ -36,7 +36,7 @@ export function groupKeyAgreed(): Checker {
     byNode.set(recipient, (byNode.get(recipient) ?? new Set()).add(resultText(finished)));
   }
 
-  /** A node may have reported several results, and the one that counted is among them. */
+  /** A node may have reported several results; the one that counted is among them. */
   function echoFault(name: string, keyId: string, totalNodes: number): string | undefined {
     const byNode = [...(reports.get(name)?.values() ?? [])];
     if (byNode.length < totalNodes)
@@ -99,9 +99,9 @@ function holdersOf({ total_nodes: totalNodes, participants }: KeyRecordJson): re
   return participantsOf({ totalNodes, participants });
 }
 
-/** A share is right when it is the secret of its own verification share. */
+/** A share is valid when it is the secret of its own verification share. */
 function ownShareFault(process: string, name: string, key: KeyRecordJson): string | undefined {
-  // A token holds it, and has proved so.
+  // A token holds the share, and has proved possession.
   if (key.signing_share === '') return undefined;
   const group = groupOf(key.curve as Curve);
   const share = group.decodeScalar(Buffer.from(key.signing_share, 'hex'));

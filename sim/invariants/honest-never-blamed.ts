@@ -1,8 +1,8 @@
 /**
- * No honest node is blamed: a node that an event, a session's record or an answer names is one on which a
- * byzantine fault has fired. One whose store was lost or rolled back may be named too, in a DKG: it deals anew what it has
- * dealt, and by what it signed it cannot be told from a node that equivocates. And a malicious coordinator may blame a node to which it
- * lied, since the node's answer does not fit what the coordinator's process asked: that node and no other.
+ * No honest node is blamed: events, session records and answers name only nodes on which a byzantine fault has fired. In a DKG
+ * they may also name a node with a lost or rolled-back store: it deals again, and its signatures make it look like a node that
+ * equivocates. And a malicious coordinator may blame only a node to which it lied, since the node's answer does not match the
+ * request of the coordinator's process.
  */
 import { byzantineKinds, coordinatorKinds, type FaultKind } from '../../faults/vocabulary/fault.ts';
 import type { Checker, Observation } from '../observation.ts';
@@ -14,7 +14,7 @@ const ofCoordinator: ReadonlySet<FaultKind> = new Set(coordinatorKinds);
 
 export function honestNeverBlamed(): Checker {
   const liars = new Set<number>();
-  /** Nodes that got a changed frame; they count as lied to once the coordinator has lied at all. */
+  /** Nodes that got a changed frame; after any lie of the coordinator they count as lied to. */
   const misled = new Set<number>();
   let isCoordinatorFalse = false;
   const sessions = new DurableSessions();

@@ -1,6 +1,4 @@
-/**
- * No actor has a bug: none throws, no call ends in INTERNAL, and a coordinator is fenced out only by another coordinator.
- */
+/** No actor has a bug: none throws, no call ends in INTERNAL, and only another coordinator fences a coordinator out. */
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { Checker, Observation } from '../observation.ts';
 

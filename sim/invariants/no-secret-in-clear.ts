@@ -1,13 +1,13 @@
 /**
- * No secret in clear. What a run must keep secret is learnt as it comes about: key shares, polynomials, sealing seeds and
- * received shares from the nodes' stores; mock nonces and their inverses from the frames that may carry them; identity
- * seeds and the like from the world; resume tokens and witnesses from calls and answers.
+ * No secret in clear. The checker learns the secrets of a run as they appear: key shares, polynomials, sealing seeds and received
+ * shares from the nodes' stores; mock nonces and their inverses from the frames that may carry them; identity seeds and similar
+ * secrets from the world; resume tokens and witnesses from calls and answers.
  *
- * Where what may be:
- * - Events of actors and of the log: none of them, in hex, in base64, or as text.
- * - Frames: none of the nodes' secrets. A revealed sealing seed stands in a complaint, by protocol; a client-supplied share is the
- *   caller's own; mock nonces go to the coordinator and their inverses to the signers, which is the mock.
- * - Resume tokens and witnesses travel in calls and answers only.
+ * The places where a secret may appear:
+ * - Events of actors and of the log: no secret, in hex, in base64, or as text.
+ * - Frames: no secret of the nodes. By protocol a complaint reveals a sealing seed; a client-supplied share is the caller's own;
+ *   mock nonces go to the coordinator and their inverses to the signers, which is the mock.
+ * - Resume tokens and witnesses travel only in calls and answers.
  */
 import type { NodeWrite } from '../../nodes/records/records.ts';
 import type { DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
@@ -24,9 +24,9 @@ const secretBytes = 32;
 export function noSecretInClear(secrets: () => readonly Uint8Array[]): Checker {
   /** Secrets of nodes, hex. */
   const known = new Set<string>();
-  /** Those that a complaint may reveal. */
+  /** Secrets that a complaint may reveal. */
   const sealing = new Set<string>();
-  /** Mock nonces and inverses; looked at only when a text could hold one. */
+  /** Mock nonces and inverses; checked only when a text could hold one. */
   const nonces = new Set<string>();
   let dealt: NoncesDealt[] = [];
   let started = false;
@@ -43,11 +43,11 @@ export function noSecretInClear(secrets: () => readonly Uint8Array[]): Checker {
       for (const { share } of dkg.dealers ?? []) if (share !== undefined) known.add(share);
       if (dkg.key_package) known.add(dkg.key_package.signing_share);
     }
-    // A token holds the key: the node's records have none.
+    // A token holds the key: the node's records have no secret.
     known.delete('');
   }
 
-  /** Whether one of the secrets stands in a text, however it was written. */
+  /** Whether a text contains one of the secrets, in any notation. */
   function isInText(text: string): boolean {
     if (text.includes('rt1_')) return true;
     for (const witness of witnesses) if (text.includes(witness)) return true;
@@ -101,7 +101,7 @@ export function noSecretInClear(secrets: () => readonly Uint8Array[]): Checker {
       case 'dkgVerify':
       case 'dkgConfirm':
       case 'dkgSeal': {
-        // A client-supplied share in dkgVerify is its caller's own, and what a dealer stores of it is the same number.
+        // A client-supplied share in dkgVerify is its caller's own, and a dealer stores the same number.
         const skip = body.case === 'dkgVerify' ? 'clientSupplied' : '';
         return hasSecret(body.value, skip)
           ? `a secret of a node is in a frame from ${from} to ${to} (${body.case})`

@@ -1,6 +1,6 @@
 /**
- * The records that nodes store, read back: JSON text, as nodes/records/key-record.ts and nodes/dkg/record.ts write it. Each
- * record is read once, however many checkers look at it. Secret.
+ * Parses the records that nodes store: JSON text, as nodes/records/key-record.ts and nodes/dkg/record.ts write it. It parses each
+ * record once, for all checkers. Secret.
  */
 import type { NodeRecord, NodeWrite } from '../../nodes/records/records.ts';
 
@@ -14,11 +14,11 @@ export interface KeyRecordJson {
   readonly public_key: string;
   readonly verification_shares: readonly string[];
   readonly chain_code: string;
-  /** What the key is bound to; empty: nothing yet. */
+  /** The scheme of the key; empty: none yet. */
   readonly scheme?: string;
 }
 
-/** Which fields are there depends on the phase. */
+/** The present fields depend on the phase. */
 export interface DkgRecordJson {
   readonly phase: string;
   readonly attempt?: number;

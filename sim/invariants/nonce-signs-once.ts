@@ -1,6 +1,6 @@
 /**
- * No nonce signs twice. Looked at from three sides: a node says with which nonce it signed; the coordinator names a nonce
- * when it asks for a partial; and for FROST and the mock alike the public point of the nonce is in the request.
+ * No nonce signs twice. Checked in three ways: a node names the nonce of its signature; the coordinator names a nonce in its
+ * request for a partial; and for FROST and the mock alike the request has the public point of the nonce.
  */
 import { type PartialRequest, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireEnvelope } from '../../proto/wire.ts';
@@ -10,9 +10,9 @@ import { hexOf } from './sessions.ts';
 export function nonceSignsOnce(): Checker {
   /** Node, scheme, both boots, number. */
   const signed = new Set<string>();
-  /** The same, to what it was asked to sign. */
+  /** The same, to the content of its request. */
   const asked = new Map<string, string>();
-  /** Nonce points, to what they were to sign. */
+  /** Nonce points, to the content that they sign. */
   const points = new Map<string, string>();
 
   const once = (seen: Map<string, string>, name: string, content: string): boolean => {
@@ -49,7 +49,7 @@ export function nonceSignsOnce(): Checker {
       }
       if (observation.kind !== 'emitted' || observation.event.type !== 'signer.partial.signed') return undefined;
       const { boot, coordinatorBoot, scheme, nonce, session } = observation.event.fields;
-      // 0: mock ECDSA by a node that dealt no part of the nonce.
+      // 0: mock ECDSA by a node that made no part of the nonce.
       if (nonce === 0) return undefined;
       const name = `${observation.address} ${scheme} ${boot} ${coordinatorBoot} ${nonce}`;
       if (signed.has(name)) {
@@ -61,7 +61,7 @@ export function nonceSignsOnce(): Checker {
   };
 }
 
-/** What a request asks to sign, and with which key: all that makes a second signature with its nonce another one. */
+/** The content of a request, and its key: everything that would make a second signature with its nonce a different one. */
 function contentOf({ keySession, derivationPath, message, signers }: PartialRequest, tenant: string): string {
   const set = signers.map(({ nodeId, hiding, binding }) => `${nodeId}:${hexOf(hiding)}:${hexOf(binding)}`);
   return `${tenant} ${keySession} ${derivationPath} ${hexOf(message)} ${set.join(' ')}`;

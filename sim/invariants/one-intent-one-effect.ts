@@ -1,6 +1,6 @@
 /**
- * One intent, one effect: at any moment at most one session of an intent is live or completed, and an intent never gets
- * two signatures, whichever of its sessions they come from.
+ * One intent, one effect: at most one session of an intent is live or completed at any moment, and an intent never gets two
+ * signatures, from any of its sessions.
  */
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Checker, Observation } from '../observation.ts';

@@ -1,7 +1,7 @@
 /**
- * One intent, one message per node: once a node gave a partial signature for an intent, every later one of that intent is
- * of the same message, also after sessions or the coordinator's store were lost. A node whose own store was lost or
- * rolled back starts anew.
+ * One intent, one message per node: after a node's first partial signature for an intent, each later one for that intent is of
+ * the same message, also after sessions or the coordinator's store were lost. A node whose own store was lost or rolled back
+ * starts anew.
  */
 import type { Checker, Observation } from '../observation.ts';
 import { type AskedOf, PartialRequests } from './partial-requests.ts';
@@ -35,7 +35,7 @@ export function oneMessageAnIntent(): Checker {
       }
       const asked = requests.take(observation);
       const [first] = asked;
-      // Of a tag with several messages it is not known which of them was signed.
+      // For a tag with several messages, the signed one is unknown.
       if (first === undefined || asked.some(({ request }) => hexOf(request.message) !== hexOf(first.request.message))) {
         return undefined;
       }

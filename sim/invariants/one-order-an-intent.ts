@@ -1,6 +1,6 @@
 /**
- * What a vendor signs with its keys: nothing that no client gave a gateway, and for each intent one thing. An intent has one order
- * at the vendor that is open or signed in earnest, whatever its sessions, node and coordinator went through; further ones follow
+ * A vendor signs with its keys only messages that a client gave a gateway, and one message for each intent. An intent has at most
+ * one open or validly signed order at the vendor, whatever happened to its sessions, node and coordinator; further orders follow
  * only those that ended without a signature, or with one that does not verify.
  *
  * A callback names the actor of one intent's orders: "node/tenant/reference".
@@ -11,9 +11,9 @@ import type { Checker, Observation } from '../observation.ts';
 import { hexOf } from './sessions.ts';
 
 export function oneOrderAnIntent(): Checker {
-  /** What gateways admitted: label of the key at the vendor, message. */
+  /** Messages that gateways admitted: label of the key at the vendor, message. */
   const asked = new Set<string>();
-  /** By callback: the order that stands. */
+  /** By callback: the order that may be signed, or is. */
   const standing = new Map<string, VendorOrder>();
 
   function changed(order: VendorOrder): string | undefined {
@@ -49,7 +49,7 @@ function stands({ status, fate }: VendorOrder): boolean {
   return status === 'SUBMITTED' || status === 'PENDING_SIGNATURE' || (status === 'COMPLETED' && fate !== 'lie');
 }
 
-/** As nodes name keys to tokens and vendors. */
+/** The label of a key at tokens and vendors. */
 function labelOf(tenant: string, key: string): string {
   return `signmesh/${tenant}/${key}`;
 }

@@ -1,6 +1,6 @@
 /**
- * No node signs what no gateway ordered: every partial signature of a node is of a message that a client gave a gateway,
- * under the key and path, and for the intent, that it gave with it.
+ * No node signs without a gateway's order: every partial signature of a node is of a message that a client gave a gateway, under
+ * the same key and path, and for the same intent.
  */
 import type { PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { InitiateSigningRequest } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -10,7 +10,7 @@ import { hexOf } from './sessions.ts';
 
 export function orderedByGateway(): Checker {
   const requests = new PartialRequests();
-  /** What gateways admitted: tenant, key, path, message, intent. */
+  /** Orders that gateways admitted: tenant, key, path, message, intent. */
   const ordered = new Set<string>();
 
   return {

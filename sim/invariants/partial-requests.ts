@@ -1,6 +1,6 @@
 /**
- * What each node was asked to sign, as it arrived, and which requests it answered with a partial signature of its own:
- * what several checkers stand on. A request that a fault changed is seen as changed.
+ * The requests to sign that arrived at each node, and those that it answered with its own partial signature; several checkers use
+ * them. A request that a fault changed appears as changed.
  */
 import type { PartialReply, PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { Observation } from '../observation.ts';
@@ -14,12 +14,12 @@ export interface AskedOf {
 }
 
 export class PartialRequests {
-  /** By node and tag. One tag is one attempt, so that there is more than one only when frames were changed or copied. */
+  /** By node and tag. One tag is one attempt, so several requests mean that frames were changed or copied. */
   readonly #asked = new Map<string, AskedOf[]>();
 
   /**
-   * When a node answers with a partial signature: what it was asked under that tag, the same contents once. Empty
-   * otherwise, and for answers that a fault changed.
+   * When a node answers with a partial signature: its distinct requests under that tag. Empty otherwise, and for answers that a
+   * fault changed.
    */
   take(observation: Observation): readonly AskedOf[] {
     if (observation.kind !== 'frame') return [];

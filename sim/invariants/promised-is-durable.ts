@@ -1,7 +1,7 @@
 /**
- * What is promised is durable: when an answer leaves the coordinator, the epoch, checkpoint and state that it tells of a
- * session are in the store, and so is the signature that it releases. And when a node's word leaves it, so is what it
- * says: the opening that it deals with, the shares that it verified, the key that it confirmed.
+ * Promises are durable: when an answer leaves the coordinator, the store holds the session's epoch, checkpoint and state from the
+ * answer, and the signature that it releases. And when a node's message leaves it, its store holds the content: the opening that
+ * it deals with, the shares that it verified, the key that it confirmed.
  */
 import type { DkgOpened, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { WireEnvelope } from '../../proto/wire.ts';
@@ -10,12 +10,12 @@ import { proofIn, signatureIn } from './answers.ts';
 import { type DkgRecordJson, dkgRecordsIn } from './node-records.ts';
 import { DurableSessions, hexOf, isSigning, stateName } from './sessions.ts';
 
-/** @param isOneOfMany whether answers may name another cluster's session, as holder of an intent: they say nothing else of it */
+/** @param isOneOfMany whether answers may name another cluster's session, only as holder of an intent */
 export function promisedIsDurable(isOneOfMany: boolean): Checker {
   const sessions = new DurableSessions();
   /** Every epoch of every session that became durable: "tenant/session/epoch", to checkpoint and state. */
   const durable = new Map<string, string>();
-  /** What nodes have stored: "node/2 tenant/session". */
+  /** The records that nodes stored: "node/2 tenant/session". */
   const dkgs = new Map<string, DkgRecordJson>();
 
   function promised(tenant: string, response: unknown): string | undefined {
@@ -51,7 +51,7 @@ export function promisedIsDurable(isOneOfMany: boolean): Checker {
         return kept === hexOf(opening!.signature) ? undefined : missing('how it opens');
       }
       case 'dkgVerified': {
-        // Of a broken attempt the complaint is kept, and nothing that could still be used.
+        // Of a broken attempt the node stores the complaint, and no usable secret.
         if (stored?.phase === 'broken') return undefined;
         const known = new Set(stored?.dealers?.map(({ dealer }) => dealer));
         const { verdicts, finished } = body.value as DkgVerified;

@@ -1,7 +1,7 @@
 /**
- * No signature below the threshold, nor after the session's lifetime, nor without the approval that it needs. Counted by
- * what came in: partials of distinct nodes in one attempt, and those that a caller gave in a node's place. That nothing
- * completes after a denial, a revocation or an expiry that was written is the transition table's matter.
+ * No signature below the threshold, after the session's lifetime, or without a required approval. The checker counts received
+ * data: partials of distinct nodes in one attempt, and partials that a caller gave in a node's place. The transition table checks
+ * that a session does not complete after a written denial, revocation or expiry.
  */
 import type { KeyRecord } from '../../coordinator/contract/record.ts';
 import type { PartialReply, VendorSettled } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
@@ -45,7 +45,7 @@ export function quorumSigned(): Checker {
     }
   }
 
-  /** What a vendor has signed belongs to no attempt: tag 0. */
+  /** A vendor's signature belongs to no attempt: tag 0. */
   function replied(
     tenant: string,
     session: string,

@@ -1,6 +1,6 @@
 /**
- * What the store holds of sessions, replayed from the writes that took effect; several checkers use it. A write that
- * is repeated because its answer was lost changes nothing and is not a change here either.
+ * The store's sessions, replayed from the writes that took effect; several checkers use it. A write that is repeated after a lost
+ * answer changes nothing, and is no change here either.
  */
 import type { CoordinatorWrite } from '../../coordinator/contract/messages.ts';
 import type { KeyRecord, SessionRecord, SigningRecord } from '../../coordinator/contract/record.ts';
@@ -11,7 +11,7 @@ import type { Observation } from '../observation.ts';
 /** One durable change of one session. */
 export interface SessionChange {
   readonly record: SessionRecord;
-  /** What stood there; undefined: the session begins, or nothing is known of it. */
+  /** The previous record; undefined: the session begins, or its past is unknown. */
   readonly before: SessionRecord | undefined;
   readonly begins: boolean;
   readonly event: LoggedEvent | undefined;
@@ -29,7 +29,7 @@ export class DurableSessions {
     return this.#sessions.get(`${tenant}/${sessionId}`);
   }
 
-  /** The changes that an observation tells of, in the order in which they take effect. */
+  /** The changes of an observation, in the order in which they take effect. */
   take(observation: Observation): readonly SessionChange[] {
     if (observation.kind !== 'written' || observation.process !== 'coordinator') return none;
     if (observation.outcome !== 'written') return none;

@@ -1,6 +1,6 @@
 /**
- * Every released signature verifies for exactly the message that was approved, under the key derived from the one that a
- * DKG made. "Approved" is what a client asked for, not what the session's record says: both are compared.
+ * Every released signature verifies for exactly the approved message, under the key derived from a DKG's key. "Approved" is the
+ * message that a client asked for, not the one in the session's record: the checker compares both.
  */
 
 import type { KeyRecord } from '../../coordinator/contract/record.ts';
@@ -21,11 +21,11 @@ import type { SignatureVerifier } from './verifier.ts';
 export function signatureVerifies(verify: SignatureVerifier): Checker {
   const sessions = new DurableSessions();
   const keys = new Map<string, KeyRecord>();
-  /** What clients asked to sign, by "tenant intent". */
+  /** Messages that clients asked to sign, by "tenant intent". */
   const asked = new Map<string, Set<string>>();
-  /** What sessions were begun to sign, as hex, by "tenant session": one that has ended keeps a long message's digest alone. */
+  /** Messages of begun sessions, as hex, by "tenant session": an ended session stores only the digest of a long message. */
   const messages = new Map<string, string>();
-  /** Signatures that were found right, by "tenant session". */
+  /** Signatures that verified, by "tenant session". */
   const verified = new Map<string, string>();
 
   function released(tenant: string, sessionId: string, signature: Uint8Array): string | undefined {
@@ -62,7 +62,7 @@ export function signatureVerifies(verify: SignatureVerifier): Checker {
         case 'written':
           for (const { record, begins, key } of sessions.take(observation)) {
             if (key) keys.set(`${key.tenant} ${key.keyId}`, key);
-            // One that ends as it begins never signs.
+            // A session that ends as it begins never signs.
             if (!begins || !isSigning(record) || isTerminal(record.state)) continue;
             const { intentId, keyId, derivationPath, messageHash } = record.ceremony.facts;
             messages.set(`${record.tenant} ${record.sessionId}`, messageHash);

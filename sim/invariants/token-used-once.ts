@@ -1,20 +1,20 @@
 /**
- * A resume token works once. From the write that its session resumes by, its epoch is among the used ones for good, no
- * second call is told that it resumed by it, and every later call with it hears that it was used already.
+ * A resume token works once. After the write that resumes a session with it, its epoch stays among the used ones, no second call
+ * gets an answer that it resumed with it, and every later call with it learns that it was used already.
  */
 import { ReceiptState, type ResumeSessionRequest } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { proofIn } from './answers.ts';
 import { DurableSessions, type SessionChange } from './sessions.ts';
 
-/** What a call with a used token may hear instead: the call itself is at fault. */
+/** Other answers that a call with a used token may get: the call itself is invalid. */
 const faultsOfTheCall = new Set(['INVALID_REQUEST', 'CONTRACT_VERSION_UNSUPPORTED']);
 
 export function tokenUsedOnce(): Checker {
   const sessions = new DurableSessions();
   /** Tokens, to session and epoch: secret, and never in a text. */
   const issued = new Map<string, string>();
-  /** Session and epoch of tokens that were used. */
+  /** Session and epoch of used tokens. */
   const used = new Set<string>();
   const resumedBy = new Set<string>();
 

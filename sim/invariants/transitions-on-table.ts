@@ -1,6 +1,6 @@
 /**
- * Sessions move only along the table, and end once; every durable change raises the epoch by one and has a checkpoint of
- * its own; and the epoch that clients see of a session never goes back.
+ * Sessions move only along the table, and end once; every durable change raises the epoch by one and has its own checkpoint; and
+ * the epoch that clients see of a session never decreases.
  */
 import { initialStates, isOpen, mayFollow } from '../../coordinator/contract/transitions.ts';
 import type { Checker, Observation } from '../observation.ts';
@@ -38,7 +38,7 @@ export function transitionsOnTable(): Checker {
     const { epoch, checkpointId } = checkpoint;
     const name = `${tenant}/${sessionId}`;
     const before = told.get(name);
-    // That one speaks of another session, as the store had it when the call was refused; its own answers may be newer.
+    // It names another session, in its state when the call was refused; that session's own answers may be newer.
     if (before && reasonCode === 'DUPLICATE_INTENT' && epoch < before.epoch) return undefined;
     if (before && epoch < before.epoch)
       return `session ${sessionId} is told to be at epoch ${epoch} after ${before.epoch}`;

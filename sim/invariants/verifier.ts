@@ -1,9 +1,9 @@
-/** What the checkers take for the truth about a signature: by default another library than the one that made it. */
+/** The checkers' verifier of signatures: by default another library than the one that signed. */
 import { type ReleasedKind, verifyReleased } from '../../crypto/frost/released.ts';
 
 /**
- * Whether a signature (64 bytes) is one of `message` under `publicKey` (compressed: 33 bytes, ed25519: 32). False for
- * anything malformed. `message`: the digest for secp256k1.
+ * Whether a signature (64 bytes) is one of `message` under `publicKey` (compressed: 33 bytes, ed25519: 32). False for malformed
+ * input. `message`: the digest for secp256k1.
  */
 export type SignatureVerifier = (input: {
   readonly scheme: ReleasedKind;
