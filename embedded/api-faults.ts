@@ -1,6 +1,6 @@
 /**
- * API faults of an embedded service, injected at its own servers: answers that come late, are lost after their effect, are
- * cut in their body, or are refusals. While no fault is armed, requests pass unchanged.
+ * API faults of an embedded service, injected at its own servers: late answers, answers lost after their effect or cut in their
+ * body, and refusals. While no fault is armed, requests pass unchanged.
  */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Server } from '@grpc/grpc-js';
@@ -14,7 +14,7 @@ export type ApiFaults = (request: DoorRequest) => DoorVerdict | undefined;
 
 const touched = new WeakMap<ServeResponse, 'severed' | 'refused'>();
 
-/** `severed`: a client gets none of it, or a part alone. `refused`: no gateway has seen the request. */
+/** `severed`: a client gets none or only a part of it. `refused`: no gateway has seen the request. */
 export function faultOf(response: ServeResponse): 'severed' | 'refused' | undefined {
   return touched.get(response);
 }
@@ -45,7 +45,7 @@ export function faultyServe(serve: Serve, faults: ApiFaults): Serve {
   };
 }
 
-/** The connection ends in the place of the answer, or within its body. */
+/** Ends the connection in place of the answer, or within its body. */
 function brokenOff({ status, headers, body = '', stream }: ServeResponse, hasBegun: boolean): ServeResponse {
   return {
     ...{ status, headers },
@@ -54,7 +54,7 @@ function brokenOff({ status, headers, body = '', stream }: ServeResponse, hasBeg
         const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
         if (stream === undefined) yield text.slice(0, Math.floor(text.length / 2));
         else yield* firstOf(stream(cut));
-        // It is on its way before the connection ends.
+        // The part is sent before the connection ends.
         await new Promise((resolve) => setImmediate(resolve));
       }
       cut();
@@ -78,12 +78,12 @@ interface StreamServer {
   on(event: string, listener: OnStream): unknown;
 }
 
-/** A part of grpc-js's server that its types hide; the version is exact. */
+/** An internal part of grpc-js's server that its types hide; the version is pinned. */
 interface WithStreams {
   _setupHandlers(http2Server: StreamServer, interceptors: unknown): void;
 }
 
-/** Before the server is bound. Health and reflection always pass. */
+/** Call it before the server is bound. Health and reflection always pass. */
 export function faultyGrpc(server: Server, faults: ApiFaults): void {
   const inner = server as unknown as WithStreams;
   const setUp = inner._setupHandlers;
@@ -126,8 +126,8 @@ async function refuse(stream: ServerHttp2Stream, verdict: DoorVerdict): Promise<
 }
 
 /**
- * What the server writes is held back until it has written all: the call has its effect. A lost answer, and one that is
- * cut, end the whole connection, as a broken network does.
+ * Holds the server's writes back until it has written everything: the call has its effect. A lost or cut answer ends the whole
+ * connection, as a broken network does.
  */
 function holdAnswer(stream: ServerHttp2Stream, { fate, delayMs }: DoorVerdict): void {
   const own = {

@@ -1,4 +1,4 @@
-/** The real doors of an embedded service: REST and gRPC, on sockets, before the gateway of its world. */
+/** The real API servers of an embedded service: REST and gRPC, on sockets, before the gateway of its world. */
 import type { AddressInfo } from 'node:net';
 import { type Log, systemPorts } from '../actors/live/ports.ts';
 import { RequestIds } from '../api/request-id.ts';
@@ -32,12 +32,12 @@ export interface Doors {
   /** host:port. */
   readonly http: string;
   readonly grpc: string;
-  /** The gateway has died: every connection is lost. */
+  /** The gateway has died: ends every connection. */
   cut(): void;
   stop(): Promise<void>;
 }
 
-/** Why a door does not open: one sentence for the person who started it. */
+/** Why an API server does not open: one sentence for the person who started it. */
 export class DoorError extends Error {
   override readonly name = 'DoorError';
 }

@@ -1,4 +1,4 @@
-/** How the workers of an embedded service reach webhook receivers: over real connections, as a worker process does. */
+/** Connects the workers of an embedded service to webhook receivers: over real connections, as a worker process does. */
 import type { Connections } from '../delivery/egress/connections.ts';
 import type { Send, SendOutcome } from '../delivery/egress/public.ts';
 import type { ProcessLife } from '../world/process-life.ts';
@@ -7,9 +7,9 @@ type SendTo = typeof import('../delivery/egress/send.ts').sendTo;
 
 /** The result of a request to a receiver. */
 export interface ReceiverNote {
-  /** Of the event that it carried; undefined: of none. */
+  /** The id of the event in it; undefined: none. */
   readonly type: string | undefined;
-  /** As scenarios say it. */
+  /** In the words of scenarios. */
   readonly answer: number | 'never' | 'reset';
 }
 
@@ -17,12 +17,12 @@ export class RealEgress {
   readonly #hears: ((url: string, note: ReceiverNote) => void) | undefined;
   #parts: Promise<{ readonly sendTo: SendTo; readonly connections: Connections }> | undefined;
 
-  /** `hears` of every request to a receiver. */
+  /** `hears` gets every request to a receiver. */
   constructor(hears?: (url: string, note: ReceiverNote) => void) {
     this.#hears = hears;
   }
 
-  /** Of one life of a worker: a dead one gets no outcome. */
+  /** Of one life of a worker: a dead worker gets no outcome. */
   readonly sender = (life: ProcessLife): Send => {
     return (request) =>
       life.call<SendOutcome>('egress', request.url, (_fate, answer) => {
@@ -45,7 +45,7 @@ export class RealEgress {
     await (await this.#parts)?.connections.stop();
   }
 
-  /** At the first delivery: a start does not wait for an HTTP client. */
+  /** Loaded at the first delivery: a start does not wait for an HTTP client. */
   #load() {
     this.#parts ??= Promise.all([
       import('../delivery/egress/send.ts'),

@@ -1,6 +1,6 @@
 /**
- * The gateway of an embedded service as its doors see it, whichever start of it runs now. A door outlives the gateway:
- * while that is down the door refuses, as nothing would listen.
+ * The gateway of an embedded service for its API servers, whichever start of it runs now. An API server outlives the gateway:
+ * while the gateway is down, the server refuses requests as a closed port would.
  */
 import { ServiceError } from '../api/errors/service-error.ts';
 import type { Admission } from '../gateway/auth/admission.ts';
@@ -14,7 +14,7 @@ import type { ProcessLife } from '../world/process-life.ts';
 const name = 'gateway';
 const isDown = () => new ServiceError('unavailable', 'the gateway is down');
 
-/** A request that gets no answer, because its gateway dies, stays open: the door cuts its connection. */
+/** A request without an answer, because its gateway died, stays open: the API server cuts its connection. */
 export function serveThrough(world: CustodyWorld): Serve {
   return (request) =>
     new Promise((resolve) => {
@@ -23,7 +23,7 @@ export function serveThrough(world: CustodyWorld): Serve {
     });
 }
 
-/** What comes of the connection later enters the process, if that still runs. */
+/** Later events of the connection enter the process, if it still runs. */
 function entering(request: ServeRequest, life: ProcessLife): ServeRequest {
   const { method, target, httpVersion, headers, rawHeaders, entry } = request;
   return {

@@ -1,27 +1,27 @@
 /**
- * Virtual time that passes with a real clock: what is due runs as soon as the process gets to it. Nothing here waits but
- * the process itself; a world in it may be reached from outside at any moment, between two tasks.
+ * Virtual time that passes with a real clock: due tasks run as soon as the process gets to them. Only the process itself waits;
+ * external calls may reach its world at any moment, between two tasks.
  *
- * The clock never passes a task that is due: a process that got no CPU time for seconds catches up in the order of virtual
- * time. Its timeouts run after the answers that they wait for, however late both are.
+ * The clock never passes a due task: a process that got no CPU time for seconds catches up in the order of virtual time. Its
+ * timeouts run after the answers that they wait for, however late both are.
  *
- * It is not deterministic, and need not be: between two tasks whatever promises they woke may or may not have run, as in
- * the live world.
+ * It is not deterministic, and need not be: between two tasks the promises that they resolved may or may not have run, as in the
+ * live world.
  */
 import { VirtualTime } from '../sim/virtual-time.ts';
 
 export interface Pace {
   /** Milliseconds since the Unix epoch, of a clock that never jumps. */
   nowMs(): number;
-  /** Runs the task once, after the I/O that waits now. */
+  /** Runs the task once, after the waiting I/O. */
   soon(run: () => void): void;
-  /** Runs the task once, after so long; the returned function cancels it. */
+  /** Runs the task once, after this delay; the returned function cancels it. */
   later(ms: number, run: () => void): () => void;
 }
 
 /** After so many tasks the process handles I/O. */
 const tasksAtOnce = 2_000;
-/** Tasks that are due at once follow each other so often before the process handles I/O. */
+/** Due tasks follow each other this many times before the process handles I/O. */
 const roundsAtOnce = 8;
 
 export const realPace: Pace = {
@@ -37,7 +37,7 @@ export const realPace: Pace = {
 
 export class PacedTime extends VirtualTime {
   readonly #pace: Pace;
-  /** When it runs again; Infinity: it sleeps. */
+  /** The time of its next run; Infinity: it sleeps. */
   #plannedMs = Number.POSITIVE_INFINITY;
   #cancelPlan = (): void => undefined;
   #isRunning = false;
@@ -65,7 +65,7 @@ export class PacedTime extends VirtualTime {
     return task;
   }
 
-  /** Nothing runs any more. */
+  /** Stops running tasks. */
   stop(): void {
     this.#isStopped = true;
     this.#cancelPlan();

@@ -1,7 +1,7 @@
 /**
- * The randomness of an embedded service, by label. What a cluster is known by (its members' identities, the key of its
- * resume tokens) comes from the cluster's secret, so that a stored state finds it again. Everything else is the
- * system's: two runs on one state share no nonce.
+ * The randomness of an embedded service, by label. The cluster's identity (its members' identities, the key of its resume tokens)
+ * comes from the cluster's secret, so that a stored state restores it. Everything else comes from the system: two runs on one
+ * state share no nonce.
  */
 import type { RandomBytes } from '../actors/contract.ts';
 import { hkdfSha256 } from '../crypto/hashing.ts';

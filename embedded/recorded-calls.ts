@@ -1,6 +1,6 @@
 /**
- * Recorded calls of the signing API as steps of a scenario, each with what it was answered. Ids become names, digests become
- * texts: what was signed twice is again the same.
+ * Recorded calls of the signing API as steps of a scenario, each with its answer. Ids become names, digests become texts: a
+ * message that was signed twice is the same text again.
  */
 import {
   ApprovalMode,
@@ -28,7 +28,7 @@ const errors: Readonly<Record<string, string>> = {
 type Expectation = Partial<import('typebox').Static<typeof StepExpectation>>;
 
 export class RecordedCalls {
-  /** Keys that existed from the start, by session. */
+  /** Keys that existed at the start, by session. */
   readonly #readyMade: Readonly<Record<string, KeyScheme>>;
   readonly #name: (kind: string) => string;
   /** Names by real id. */
@@ -37,13 +37,13 @@ export class RecordedCalls {
   readonly #readyUsed = new Map<string, KeyScheme>();
   readonly #intents = new Map<string, string>();
 
-  /** `name`: one for a step. */
+  /** `name`: makes the name of a step. */
   constructor(readyMade: Readonly<Record<string, KeyScheme>>, name: (kind: string) => string) {
     this.#readyMade = readyMade;
     this.#name = name;
   }
 
-  /** The steps that make the ready-made keys that were used. */
+  /** The steps that make the used ready-made keys. */
   keys(): Step[] {
     return [...this.#readyUsed].map(
       ([session, scheme]): Step => ({
@@ -59,11 +59,11 @@ export class RecordedCalls {
     return undefined;
   }
 
-  /** undefined: no step says it. */
+  /** undefined: no step can express it. */
   step(one: RecordedCall): object | undefined {
     const { tenant, request } = one.call;
     const expect = expectationOf(one);
-    // What was wrong with it the step would not have.
+    // The step would not have its fault.
     if (expect === undefined || expect.reason_code === 'INVALID_REQUEST') return undefined;
     const draft = this.#draft(tenant, request, one, expect);
     this.#learn(tenant, one);
@@ -151,7 +151,7 @@ export class RecordedCalls {
       message: Buffer.from(messageHash).toString('hex').slice(0, 512),
       ...(derivation?.derivationPath && { path: derivation.derivationPath }),
       ...(isNamed && { keystore }),
-      // The ready-made one signs with no other.
+      // The ready-made key signs with no other scheme.
       ...(!isNamed && scheme === 'frost_bip340' && { keystore: 'MPC_FROST' }),
       ...(approvalMode !== ApprovalMode.APPROVAL_MODE_UNSPECIFIED && { approval: ApprovalMode[approvalMode] }),
       ...(asked.humanApprovalWitness.length > 0 && { witness: true }),
@@ -160,7 +160,7 @@ export class RecordedCalls {
     };
   }
 
-  /** Resume tokens, in the order in which they came. */
+  /** Resume tokens, in order of arrival. */
   #learn(tenant: string, { outcome }: RecordedCall): void {
     const answer = outcome?.response?.value as
       | { readonly checkpoint?: { readonly sessionId: string; readonly resumeToken: string } }
@@ -194,7 +194,7 @@ function idOf(tenant: string, id: string): string {
   return `${tenant}/${id}`;
 }
 
-/** undefined: it was refused before it reached the coordinator, as no step is. */
+/** undefined: it was refused before it reached the coordinator; no step can be. */
 function expectationOf({ call: { request }, outcome }: RecordedCall): Expectation | undefined {
   // Its connection was cut.
   if (outcome === undefined) return { error: 'any' };

@@ -1,8 +1,8 @@
-/** Faults, actions on processes and clock advances that the sandbox API was asked for, as steps of a scenario. */
+/** Requests to the sandbox API for faults, process actions and clock advances, as steps of a scenario. */
 import type { Fault } from '../faults/vocabulary/fault.ts';
 import type { Recorded, RecordedOrder } from './recorded.ts';
 
-/** As long as any scenario. */
+/** The limit of any scenario. */
 const foreverMs = 86_400_000;
 
 interface Away {
@@ -12,9 +12,9 @@ interface Away {
 }
 
 export class RecordedOrders {
-  /** Faults that were removed, by id: when. */
+  /** Removal times of faults, by id. */
   readonly #removedMs = new Map<string, number>();
-  /** Processes that are down or paused until they are brought back: which fault of ours is to say for how long. */
+  /** Processes that are down or paused until someone restarts or resumes them: the fault of ours that gets the duration. */
   readonly #away = new Map<string, Away>();
   readonly #sessionOf: (id: string) => string | undefined;
 
@@ -27,7 +27,7 @@ export class RecordedOrders {
     }
   }
 
-  /** 'nothing': another step says it; undefined: no step does. */
+  /** 'nothing': another step expresses it; undefined: no step does. */
   step(one: RecordedOrder): object | 'nothing' | undefined {
     switch (one.method) {
       case 'faults.create':
@@ -46,7 +46,7 @@ export class RecordedOrders {
   }
 
   #fault({ takes: { fault }, fault: id = '', endedMs }: RecordedOrder<'faults.create'>): object | undefined {
-    // Steps are the scenario's own.
+    // The scenario has its own steps.
     if (fault.at?.step !== undefined) return undefined;
     const session = fault.at?.session;
     const name = session === undefined ? undefined : this.#sessionOf(session);
@@ -58,7 +58,7 @@ export class RecordedOrders {
     return { inject: { ...said, for_ms: Math.max(1, Math.round(removedMs - endedMs)) } };
   }
 
-  /** How long a process is down or paused is known when it is brought back: it is written into the fault then. */
+  /** The duration of a stop or pause is known at its end: it is written into the fault then. */
   #act({ takes, endedMs }: RecordedOrder<'processes.act'>): object | 'nothing' {
     const { process: target, action, loseState, restartAfterMs } = takes;
     const away = this.#away.get(target);

@@ -1,6 +1,6 @@
 /**
- * Recorded requests of the wallet API as steps of a scenario: what was asked, by whom, and what it was answered: the
- * status, the issue of a refusal, and where what was made has come to rest.
+ * Recorded requests of the wallet API as steps of a scenario: the request, its caller, and its answer: the status, the issue of a
+ * refusal, and the final state of the created resource.
  */
 import type { CallExpectation, ReceiverAnswer } from '../runner/scenario/custody-format.ts';
 import { owner } from '../runner/scenario/custody-format.ts';
@@ -22,12 +22,12 @@ interface Known {
 const known = new Map<string, Known>(
   Object.entries(operations).map(([name, operation]) => [`${operation.method} ${operation.path}`, { name, operation }]),
 );
-/** On its way to another state: how long it is there depends on the machine. */
+/** Transient statuses: their duration depends on the machine. */
 const passing: ReadonlySet<unknown> = new Set([
   ...['created', 'screening', 'approved', 'signing', 'broadcasting', 'confirming'],
   ...['queued', 'running', 'executing', 'deploying', 'closing', 'retrying', 'reserve_check', 'processing'],
 ]);
-/** Refusals that depend on how fast this machine was. */
+/** Refusals that depend on the speed of this machine. */
 const racing: ReadonlySet<string> = new Set(['request_in_progress', 'version_conflict']);
 const answersMax = 100;
 
@@ -35,9 +35,9 @@ export interface RequestParts {
   readonly requests: readonly RecordedRequest[];
   readonly receivers: ReadonlyMap<string, readonly ReceiverNote[]>;
   readonly secrets: readonly string[];
-  /** Whose signing calls are in it, if there are any. */
+  /** The tenant of its signing calls, if there are any. */
   readonly signingTenant: string | undefined;
-  /** A name for a step. */
+  /** Makes a name for a step. */
   readonly name: (kind: string) => string;
 }
 
@@ -46,9 +46,9 @@ export class RecordedRequests {
   readonly #parts: RequestParts;
   /** The names of principals, by tenant and actor. */
   readonly #principals = new Map<string, string>();
-  /** Names of idempotency keys, by principal and key; and the step that was first. */
+  /** Names of idempotency keys, by principal and key; and the first step with the key. */
   readonly #keys = new Map<string, { readonly name: string; readonly step: string }>();
-  /** The step that made it, by URL. */
+  /** The step that created it, by URL. */
   readonly #webhooks = new Map<string, string>();
 
   constructor(parts: RequestParts) {
@@ -76,7 +76,7 @@ export class RecordedRequests {
     return written;
   }
 
-  /** The steps that read what was made, until it is as it was at the end. */
+  /** The steps that read the created resources, until they have their final state. */
   finals(finals: readonly RecordedFinal[]): ApiDraft[] {
     const isUnderWay = finals.some(({ body }) => passing.has((parsed(body) as { status?: unknown }).status));
     return finals.flatMap(({ principal, route, target, body }) => {
@@ -99,7 +99,7 @@ export class RecordedRequests {
     });
   }
 
-  /** What webhook receivers have acknowledged. */
+  /** The events that webhook receivers have acknowledged. */
   deliveries(): { readonly webhook: string; readonly delivered: string[] }[] {
     return [...this.#webhooks].flatMap(([url, webhook]) => {
       const notes = this.#parts.receivers.get(url) ?? [];
@@ -143,7 +143,7 @@ export class RecordedRequests {
     };
   }
 
-  /** undefined: a plain call says more. */
+  /** undefined: a plain call expresses more. */
   #webhook({ body, answer, key }: RecordedRequest, step: string) {
     const given = parsed(body ?? '');
     if (answer?.status !== 201 || key !== undefined || !isRecord(given)) return undefined;
@@ -194,7 +194,7 @@ export class RecordedRequests {
     return name === owner ? undefined : name;
   }
 
-  /** The tenant that did most is the scenario's own, and its most active actor the owner. */
+  /** The tenant with most requests is the scenario's own, and its most active actor the owner. */
   #namePrincipals(): void {
     const { requests, signingTenant } = this.#parts;
     const actors = byCount(requests.map(({ principal }) => placeOf(principal)));
@@ -237,14 +237,14 @@ function paramsOf(pattern: string, path: string): Record<string, string> {
   );
 }
 
-/** Without the last answers that are the same; the last one counts from then on. */
+/** Without the repetitions of the last answer, which stands for all later ones. */
 function shortened(answers: readonly ReceiverAnswer[]): readonly ReceiverAnswer[] {
   const kept = answers.slice(0, answersMax);
   while (kept.length > 1 && kept.at(-1) === kept.at(-2)) kept.pop();
   return kept;
 }
 
-/** undefined: it is no JSON. */
+/** undefined: not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

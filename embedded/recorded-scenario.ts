@@ -1,10 +1,9 @@
 /**
- * Makes a scenario of what was recorded of an embedded service: what its clients did and were answered, and its faults. It
- * runs in virtual time with the same outcome, as long as that depends on the order of events and not on how fast this
- * machine was.
+ * Makes a scenario from the recording of an embedded service: its clients' requests and answers, and its faults. It runs in
+ * virtual time with the same outcome, as long as the outcome depends on the order of events and not on the speed of this machine.
  *
- * What overlapped in time is done by several clients, each of which waits for what had ended before its step began. What no
- * step says is left out, and a comment of the file names it.
+ * Overlapping work belongs to several clients, each of which waits for everything that had ended before its step began. The file
+ * omits everything that no step can express, and names it in a comment.
  */
 import type { KeyScheme } from '../proto/key-schemes.ts';
 import type { CheckedScenario, Step } from '../runner/scenario/format.ts';
@@ -20,29 +19,29 @@ import { Unwritable } from './recorded-values.ts';
 
 export interface RecordedService {
   readonly recorded: readonly Recorded[];
-  /** Calls, requests and orders that were too many. */
+  /** Calls, requests and orders beyond the limit. */
   readonly left: number;
-  /** What no step says, by its name: how often it happened. */
+  /** Recorded things that no step can express, by name: their count. */
   readonly unsaid: ReadonlyMap<string, number>;
-  /** What receivers answered, by URL. */
+  /** The answers of receivers, by URL. */
   readonly receivers: ReadonlyMap<string, readonly ReceiverNote[]>;
   readonly finals: readonly RecordedFinal[];
-  /** Texts that must not be in the file. */
+  /** Texts that the file must not contain. */
   readonly tokens: readonly string[];
   readonly name: string;
   readonly nodes: number;
   readonly partialTimeoutMs: number;
   readonly nodesWaitMs: number;
-  /** Keys that existed from the start, by session. */
+  /** Keys that existed at the start, by session. */
   readonly readyMade: Readonly<Record<string, KeyScheme>>;
 }
 
-/** Shorter pauses between two steps are not written. */
+/** Shorter pauses between two steps are omitted. */
 const pauseLeastMs = 20;
-/** A wait for another client's step takes as long as it may, and no less than this. */
+/** The minimum time of a wait for another client's step. */
 const awaitLeastMs = 30_000;
 const firstClient = 'client';
-/** Rounds of leaving out what does not load. */
+/** Rounds of omitting steps that do not load. */
 const roundsMax = 50;
 
 /** The text of the file; it loads as a scenario. */
@@ -53,7 +52,7 @@ export function recordedScenario(service: RecordedService): string {
 interface Placed {
   readonly name: string;
   readonly endedMs: number;
-  /** How many steps of each client have ended before it does. */
+  /** The number of steps of each client that end before it begins. */
   readonly clock: readonly number[];
 }
 
@@ -61,9 +60,9 @@ interface Placed {
 interface Lane {
   readonly steps: Step[];
   readonly placed: Placed[];
-  /** How many steps of each client have ended for it. */
+  /** The number of ended steps of each client, as far as it knows. */
   clock: number[];
-  /** When it was done with its last step. */
+  /** The end of its last step. */
   freeMs: number;
 }
 
@@ -73,9 +72,9 @@ class Writer {
   readonly #calls: RecordedCalls;
   readonly #orders: RecordedOrders;
   readonly #requests: RecordedRequests;
-  /** What is left out, by its name: how often. */
+  /** The omitted things, by name: their count. */
   readonly #omitted: Map<string, number>;
-  /** Steps that are left out. */
+  /** The omitted steps. */
   readonly #gone = new Set<string>();
   #steps = 0;
 
@@ -136,7 +135,7 @@ class Writer {
     lane.freeMs = endedMs;
   }
 
-  /** Waits for what other clients had done before; returns when the last of it was done. */
+  /** Waits for the earlier steps of other clients; returns the end of the last of them. */
   #awaitOthers(lane: Lane, at: number, beganMs: number): number {
     let sinceMs = lane.freeMs;
     const others = this.#lanes.flatMap((other, index) => {
@@ -164,7 +163,7 @@ class Writer {
 
   // --- the file ----------------------------------------------------------------------------------------------------
 
-  /** Leaves out what a scenario may not have: a step that names one that is left out goes too. */
+  /** Omits steps that a scenario may not have; also steps that refer to an omitted one. */
   #whatLoads(): string {
     for (let round = 0; round < roundsMax; round += 1) {
       const inBoth = this.#written(['simulated', 'live']);
@@ -207,7 +206,7 @@ class Writer {
     return Object.fromEntries(named.filter(([, steps]) => steps.length > 0));
   }
 
-  /** Another client waits for the ready-made keys, which the first one makes. */
+  /** Other clients wait for the ready-made keys, which the first one makes. */
   #afterKeys(keys: readonly Step[], steps: readonly Step[]): Step[] {
     const waits = keys.map(({ step }): Step => ({ step: `${step}-made-${steps[0]?.step}`, wait: { ended: step } }));
     return [...(steps.length === 0 ? [] : waits), ...steps];

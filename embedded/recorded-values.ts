@@ -1,6 +1,6 @@
 /**
- * What a recorded request says, in a form that replays: ids and addresses that earlier answers told become references to
- * those answers, and secrets become words that mean nothing.
+ * Values of recorded requests in a form that replays: ids and addresses from earlier answers become references to those answers,
+ * and secrets become meaningless words.
  */
 
 import { testCredentials } from '../providers/port/test-triggers.ts';
@@ -8,33 +8,33 @@ import type { AnswerShape } from '../runner/scenario/custody-operation.ts';
 import { isRecord } from '../runner/scenario/explain.ts';
 import { referencesIn, unknownField } from '../runner/scenario/references.ts';
 
-/** Fields that hold secrets wherever they stand. */
+/** Fields with secrets, in any place. */
 const secretFields = /^(api_key|api_secret|private_key|secret|password|passphrase|access_token|access_key)$/;
-/** Of credentials, those of any custodian. */
+/** Fields of credentials, of any custodian. */
 const credentialFields = /key|secret|token|pass|pin|seed/i;
 const tokenTexts = /svc_sk_[A-Za-z0-9_]+|whsec_[A-Za-z0-9+/=_-]+/g;
-/** What simulated custodians take for a secret. */
+/** A secret that simulated custodians accept. */
 const placeholder = 'scenario';
-/** Within a text: what an id, an address or a hash looks like. */
+/** Patterns of ids, addresses and hashes within a text. */
 const words = /[A-Za-z0-9_-]{16,}/g;
 const dates = /^\d{4}-\d\d-\d\dT\d\d:/;
 
-/** It cannot be written, and why. */
+/** The reason why it cannot be written. */
 export class Unwritable extends Error {}
 
 export class RecordedValues {
-  /** References by what they stand for. */
+  /** References by their values. */
   readonly #references = new Map<string, string>();
-  /** What clients have said by themselves: it is the same in a replay. */
+  /** Values that clients chose themselves: a replay has the same. */
   readonly #own = new Set<string>();
   readonly #secrets = new Set<string>();
 
-  /** `secrets`: texts that must not be in what is written. */
+  /** `secrets`: texts that the output must not contain. */
   constructor(secrets: readonly string[]) {
     for (const secret of secrets) this.#secrets.add(secret);
   }
 
-  /** Learns what the answer to a step tells. */
+  /** Learns the values in the answer to a step. */
   learn(step: string, answer: unknown, shape: AnswerShape | null): void {
     const walk = (value: unknown, path: readonly string[]): void => {
       if (Array.isArray(value)) for (const [index, item] of value.entries()) walk(item, [...path, String(index)]);
@@ -55,7 +55,7 @@ export class RecordedValues {
     if (isSayable && unknownField(shape, path) === undefined) this.#references.set(text, [step, ...path].join('.'));
   }
 
-  /** What a client has said, as a step says it. Throws Unwritable. */
+  /** The values of a client, as a step has them. Throws Unwritable. */
   written(value: unknown, path: readonly string[] = []): unknown {
     const [first] = path;
     const name = path.at(-1) ?? '';
@@ -78,12 +78,12 @@ export class RecordedValues {
     return this.#text(value);
   }
 
-  /** Whether an answer has told it. */
+  /** Whether an answer contained it. */
   knows(text: string): boolean {
     return this.#references.has(text);
   }
 
-  /** Whether a text of the file has a secret in it. */
+  /** Whether a text of the file contains a secret. */
   tells(text: string): boolean {
     if (new RegExp(tokenTexts).test(text)) return true;
     return [...this.#secrets].some((secret) => secret.length >= 8 && text.includes(secret));

@@ -1,4 +1,4 @@
-/** What is recorded of an embedded service (service-recorder.ts), for recorded-scenario.ts to write. */
+/** The recording of an embedded service (service-recorder.ts), which recorded-scenario.ts turns into a scenario. */
 import type { ControlMethod, ControlTakes } from '../faults/control.ts';
 import type { CallOutcome, SigningCall } from '../gateway/signing/signing-calls.ts';
 
@@ -6,7 +6,7 @@ export interface RecordedCall {
   readonly kind: 'call';
   readonly beganMs: number;
   readonly call: SigningCall;
-  /** undefined: none came. */
+  /** undefined: no answer came. */
   outcome: CallOutcome | undefined;
   endedMs: number;
 }
@@ -21,7 +21,7 @@ export interface RecordedOrder<M extends ControlMethod = ControlMethod> {
   endedMs: number;
 }
 
-/** Who made a request. */
+/** The caller of a request. */
 export interface RecordedPrincipal {
   readonly tenant: string;
   readonly actor: string;
@@ -39,9 +39,9 @@ export interface RecordedRequest {
   readonly principal: RecordedPrincipal;
   /** The Idempotency-Key. */
   readonly key: string | undefined;
-  /** As it came; undefined: it has none, or it was not read. */
+  /** As received; undefined: it has none, or it was not read. */
   readonly body: string | undefined;
-  /** undefined: it was lost on its way, or the gateway died. */
+  /** undefined: it was lost in transit, or the gateway died. */
   answer: RecordedAnswer | undefined;
   endedMs: number;
 }
@@ -50,17 +50,17 @@ export interface RecordedAnswer {
   readonly status: number;
   /** Empty: it has none, or one that is too long. */
   readonly body: string;
-  /** It is that of an earlier request with the same key. */
+  /** It repeats the answer to an earlier request with the same key. */
   readonly isReplayed: boolean;
 }
 
 export type Recorded = RecordedCall | RecordedOrder | RecordedRequest;
 
-/** Something as it is when the recording ends. */
+/** A resource at the end of the recording. */
 export interface RecordedFinal {
   readonly principal: RecordedPrincipal;
   readonly route: string;
   readonly target: string;
-  /** Of an answer 200. */
+  /** The body of a 200 answer. */
   readonly body: string;
 }

@@ -6,7 +6,7 @@ import { ServiceRecorder } from './service-recorder.ts';
 
 const byRoute = new Set(Object.values(operations).map(({ method, path }) => `${method} ${path}`));
 const ofSigning = new Set(signingMethods.map(({ httpPath }) => httpPath));
-/** Recorded as orders; what only reads it changes nothing. */
+/** Recorded as orders; operations that only read change nothing. */
 const ofSandbox = /^\/v1\/sandbox\/(faults|nodes|clock|reset|snapshots)/;
 
 /** `nowMs`: of a clock that never jumps. */

@@ -1,8 +1,8 @@
 /**
- * Records what clients of an embedded service do, over REST or gRPC, how webhook receivers answer, and what its sandbox API
- * orders, in the order in which it begins. recorded-scenario.ts makes a scenario of it.
+ * Records the calls of an embedded service's clients, over REST or gRPC, the answers of webhook receivers, and the orders of its
+ * sandbox API, by the order of their beginnings. recorded-scenario.ts makes a scenario of it.
  *
- * It holds tokens and answers in memory, for as long as the service runs; the scenario has none of the secrets in them.
+ * It holds tokens and answers in memory, for as long as the service runs; the scenario contains none of their secrets.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { actorOf } from '../api/principal.ts';
@@ -21,10 +21,10 @@ import type {
   RecordedRequest,
 } from './recorded.ts';
 
-/** A scenario has no more steps of one client, with the pauses and waits between them. */
+/** A client of a scenario can have no more steps, with the pauses and waits between them. */
 const recordedMax = 480;
 const answerCharsMax = 65_536;
-/** What is read when the recording ends. */
+/** The resources that it reads when the recording ends. */
 const finalsMax = 100;
 const bodyBytesMax = 1_048_576;
 const finalWithinMs = 1_000;
@@ -35,20 +35,20 @@ const steering: ReadonlySet<ControlMethod> = new Set<ControlMethod>([
   'processes.act',
   'clock.advance',
 ]);
-/** From then on the service is as after its start. */
+/** Restarts the recording: the service is as after its start. */
 const beginsAnew: ReadonlySet<ControlMethod> = new Set<ControlMethod>(['reset', 'snapshots.restore']);
 
 export interface RecorderOptions {
   nowMs(): number;
-  /** Whether scenarios have the operation at that route. */
+  /** Whether scenarios support the operation of that route. */
   isSayable(method: string, route: string): boolean;
   /** Whether it is recorded as a call or as an order, by its route. */
   isRecordedElsewhere(route: string): boolean;
   /** The pattern of an operation's path, or the path of a signing call. */
   routeAt(method: string, path: string): string | undefined;
-  /** A signing call by its path and body; undefined: it is none. */
+  /** A signing call by its path and body; undefined: it is no signing call. */
   callAt(path: string, body: string): SigningCall['request'] | undefined;
-  /** The route that reads one of what this route makes; undefined: there is none. */
+  /** The route that reads one resource that this route creates; undefined: there is none. */
   readerOf(method: string, route: string): string | undefined;
 }
 
@@ -56,7 +56,7 @@ export class ServiceRecorder {
   readonly #options: RecorderOptions;
   #recorded: Recorded[] = [];
   #left = 0;
-  /** What no step says, by its name: how often it happened. */
+  /** Recorded things that no step can express, by name: their count. */
   #unsaid = new Map<string, number>();
   /** Requests to webhook receivers, by URL. */
   #receivers = new Map<string, ReceiverNote[]>();
@@ -65,7 +65,7 @@ export class ServiceRecorder {
   readonly #tokens = new Map<string, string>();
   /** By token. */
   readonly #principals = new Map<string, RecordedPrincipal>();
-  /** The call that a request over HTTP becomes. */
+  /** The call in a request over HTTP. */
   readonly #slots = new AsyncLocalStorage<{ call: RecordedCall | undefined }>();
   #serve: Serve | undefined;
 
@@ -77,7 +77,7 @@ export class ServiceRecorder {
     return this.#recorded;
   }
 
-  /** How much was too much to record. */
+  /** The number of records beyond the limit. */
   get left(): number {
     return this.#left;
   }
@@ -90,17 +90,17 @@ export class ServiceRecorder {
     return this.#receivers;
   }
 
-  /** After `finish`. */
+  /** Records nothing after `finish`. */
   get finals(): readonly RecordedFinal[] {
     return this.#finals;
   }
 
-  /** Tokens that must not be in what is written. */
+  /** Tokens that the output must not contain. */
   get tokens(): readonly string[] {
     return [...this.#tokens.values()].map((value) => value.replace(/^Bearer /i, ''));
   }
 
-  /** What was before is forgotten. */
+  /** Drops everything recorded before. */
   begin(): void {
     this.#recorded = [];
     this.#left = 0;
@@ -123,7 +123,7 @@ export class ServiceRecorder {
     });
   }
 
-  /** Records what succeeds. */
+  /** Records successful orders. */
   control(inner: SandboxControl): SandboxControl {
     return {
       ask: async (method, takes) => {
@@ -180,14 +180,14 @@ export class ServiceRecorder {
     };
   }
 
-  /** A webhook receiver was asked. */
+  /** A request to a webhook receiver. */
   delivered(url: string, note: ReceiverNote): void {
     const notes = this.#receivers.get(url) ?? [];
     if (notes.length < recordedMax) notes.push(note);
     this.#receivers.set(url, notes);
   }
 
-  /** Reads how what clients have made is now; before the service stops. */
+  /** Reads the final state of the clients' resources, before the service stops. */
   async finish(): Promise<void> {
     const reads = new Map<string, { readonly principal: RecordedPrincipal; readonly route: string }>();
     for (const one of this.#recorded) {
@@ -235,7 +235,7 @@ export class ServiceRecorder {
     this.#put(request, principal, route, beganMs, body, response);
   }
 
-  /** An API fault has refused it: no gateway knows of it. */
+  /** An API fault has refused it: no gateway has seen it. */
   #refused(request: ServeRequest, beganMs: number, body: string, response: ServeResponse): void {
     const { method, target, headers } = request;
     const [path = ''] = target.split('?', 1);
@@ -279,7 +279,7 @@ export class ServiceRecorder {
     }
   }
 
-  /** A client reads until something is so: the last answer counts, as long as only reads are between the two. */
+  /** A client polls until a condition holds: the last answer counts, as long as only reads are between the two. */
   #sameRead({ target, principal }: RecordedRequest): RecordedRequest | undefined {
     for (let index = this.#recorded.length - 1; index >= 0; index -= 1) {
       const one = this.#recorded[index]!;

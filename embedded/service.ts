@@ -1,8 +1,8 @@
 /**
  * A whole custody service in one process: the simulated world of world/, its time paced by the real clock, with real
- * cryptography, served on real doors. Nothing is installed for it, and nothing of it is left when it has stopped.
+ * cryptography, served on real ports. It needs no installation, and leaves nothing behind when it stops.
  *
- * What only real processes have is not here: deaths by the operating system, sockets between members, more than one core.
+ * It lacks the properties of separate processes: kills by the operating system, sockets between members, more than one core.
  */
 import { type Log, silentLog, systemRandom } from '../actors/live/ports.ts';
 import { cryptoBackend } from '../crypto/group.ts';
@@ -42,9 +42,9 @@ export interface EmbeddedOptions
   readonly version: string;
   readonly acceptAnyTestToken: boolean;
   readonly corsOrigins?: readonly string[] | undefined;
-  /** Makes the ready-made keys, or finds them, before the doors open. */
+  /** Makes or finds the ready-made keys, before the API servers open. */
   readonly makeKeys: (ask: Ask) => Promise<unknown>;
-  /** What an earlier run has left. */
+  /** The state of an earlier run. */
   readonly stored?: StoredState | undefined;
   readonly logOf?: (process: ProcessName) => Log;
   readonly requests?: RequestWatcher | undefined;
@@ -66,14 +66,14 @@ export interface EmbeddedService {
   stop(): Promise<void>;
 }
 
-/** Frames and commands take no time of their own: what they cost is real. */
+/** Frames and commands take no virtual time: their cost is real. */
 const noWay = { minMs: 0, maxMs: 0 } as const;
-/** Few are dealt ahead at first: most of what a start and a reset cost is dealing them. Batches double while they run low. */
+/** Nodes make few ahead at first, since a start and a reset mostly cost nonces. Batches double while they run low. */
 const nonceBatchFirst = 4;
 
-/** As many as a test looks back at; each takes about a kilobyte. */
+/** As many as a test reads back; each takes about a kilobyte. */
 const eventsMax = 10_000;
-/** Beyond that, a recorded frame says only what kind it is. */
+/** Beyond that, the record of a frame has only its kind. */
 const wordsPerSecondMax = 300;
 
 /** Resolves when everything serves. Rejects with DoorError when a port is not available. */
@@ -140,7 +140,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     const { process, what } = event;
     if (what === 'up') processes.started(process, Math.floor(time.nowMs()));
     if (process !== 'gateway') return;
-    // The gateway is there when its process has started.
+    // The gateway exists when its process has started.
     if (what === 'up') time.after(0, () => health.watch(world), true);
     if (what !== 'down') return;
     health.down();
@@ -182,7 +182,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   };
 }
 
-/** Words cost more than the frame: a flood of frames has few. */
+/** The text costs more than the frame: in a flood few frames get one. */
 function fewWords(nowMs: () => number): (envelope: WireEnvelope) => string {
   let second = 0;
   let left = 0;

@@ -1,7 +1,7 @@
 /**
- * The state of an embedded service as a file: what `--state` loads and saves. One line of JSON says what it is; the state
- * follows in V8's format of structured clones, and its SHA-256 guards both. It holds key shares in clear and is readable
- * by its owner alone.
+ * The state of an embedded service as a file, which `--state` loads and saves. One line of JSON describes it; the state follows
+ * in V8's format of structured clones, and its SHA-256 protects both. It contains key shares in clear and only its owner can read
+ * it.
  */
 import { createHash } from 'node:crypto';
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import type { WorldSnapshot } from '../world/custody-world.ts';
 
 /** The ready-made things of a sandbox (cli/cluster-files/sandbox.ts). */
 export interface StoredSandbox {
-  /** Of its seed. What has the public one is known to all. */
+  /** Of its seed. Anyone can compute the keys of the public seed. */
   readonly kind: 'public' | 'text' | 'random';
   /** 32 bytes: of the polynomials of its keys. */
   readonly seed: Uint8Array;
@@ -19,19 +19,19 @@ export interface StoredSandbox {
 }
 
 export interface StoredState {
-  /** 32 bytes, secret: what the cluster is known by. */
+  /** 32 bytes, secret: the cluster's identity comes from it. */
   readonly clusterSecret: Uint8Array;
   readonly nodes: number;
   readonly sandbox: StoredSandbox;
   readonly clockOffsetMs: number;
-  /** Starts of a process so far, at most. */
+  /** The largest number of starts of a process so far. */
   readonly starts: number;
   readonly world: WorldSnapshot;
-  /** What a reset goes back to. */
+  /** The state after a reset. */
   readonly first: WorldSnapshot;
 }
 
-/** Why a file cannot be used: one sentence that names it, and what to do. */
+/** The reason why a file cannot be used: one sentence with its name and the remedy. */
 export class StateFileError extends Error {
   override readonly name = 'StateFileError';
 }
@@ -47,7 +47,7 @@ export function sizeOfState(state: WorldSnapshot): number {
   return serialize(state).length;
 }
 
-/** Replaces the file whole, or not at all. */
+/** Replaces the whole file, or nothing. */
 export function saveState(path: string, format: number, state: StoredState): void {
   const body = serialize(state);
   const head: Head = { signmesh: 'embedded-state', format, sha256: createHash('sha256').update(body).digest('hex') };

@@ -1,6 +1,6 @@
 /**
- * Snapshots and reset of an embedded service, in memory. A state that is put back is the very one that was taken;
- * every process but the gateway starts anew on it, with a boot of its own, so that no earlier nonce is valid.
+ * Snapshots and reset of an embedded service, in memory. A restore gives exactly the saved state; every process but the gateway
+ * restarts on it, with a new boot, so that no earlier nonce is valid.
  */
 import type { RandomBytes } from '../actors/contract.ts';
 import type { SnapshotControl } from '../fault-injection/ports.ts';
@@ -31,7 +31,7 @@ export class States implements SnapshotControl {
     this.#random = random;
   }
 
-  /** What a reset goes back to: the state now, or that of an earlier run. */
+  /** The state after a reset: the present one, or that of an earlier run. */
   begin(first: WorldSnapshot = this.#now().snapshot()): WorldSnapshot {
     this.#first = first;
     return first;

@@ -1,6 +1,6 @@
 /**
- * The sandbox API over a simulated world: its faults, processes and clock in the place of the live injector's
- * (fault-injection/sandbox-control.ts asks). Every kind of fault that the simulated world has is possible.
+ * The sandbox API over a simulated world: its faults, processes and clock replace the live injector's
+ * (fault-injection/sandbox-control.ts calls it). It supports every kind of fault of the simulated world.
  */
 
 import type { Crash, ProcessControl, ProcessStatus } from '../fault-injection/ports.ts';
@@ -15,7 +15,7 @@ import type { CustodyWorld } from '../world/custody-world.ts';
 const linkPollMs = 2;
 const rememberedMax = 1_000;
 
-/** What a world is asked of. It begins after the control that asks. */
+/** The interface to a world, which begins after the control that calls it. */
 export type WorldNow = () => CustodyWorld;
 
 export class WorldInjector implements ControlledInjector {
@@ -58,7 +58,7 @@ export class WorldInjector implements ControlledInjector {
     }
   }
 
-  /** Throws the engine's own error for what makes no sense. */
+  /** Throws the engine's own error for an invalid fault. */
   arm(fault: Fault, expiresInMs: number): ArmedFault {
     const { cluster } = this.#now();
     const id = cluster.arm(fault);
@@ -114,7 +114,7 @@ export class WorldInjector implements ControlledInjector {
     this.#expiries.get(id)?.cancel();
   }
 
-  /** Forgets what the engine does not list any more. */
+  /** Drops the faults that the engine no longer lists. */
   #prune(): void {
     if (this.#expiries.size < rememberedMax) return;
     const listed = new Set(this.list().map(({ id }) => id));
