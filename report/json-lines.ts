@@ -40,7 +40,7 @@ export function* jsonLines(run: Run): Generator<string> {
   yield line({ type: 'verdict', verdict: kind, ...words, exit_code: verdictExitCodes[kind], replay });
 }
 
-/** Some readers end a line at these too. */
+/** Some readers also end a line at these. */
 function line(object: object): string {
   return JSON.stringify(object).replace(
     /[\u0085\u2028\u2029]/g,
@@ -48,7 +48,7 @@ function line(object: object): string {
   );
 }
 
-/** In the names and the order of the format. */
+/** The names and the order of the format. */
 function eventObject(event: RunEvent): object {
   const head = { type: event.kind, at_ms: event.atMs };
   switch (event.kind) {

@@ -1,14 +1,14 @@
 /**
- * Runs as one JUnit XML document, for continuous integration: a testsuite for each world, a testcase for each scenario.
- * A verdict that is not `passed` is a failure of that type; a run that its world cannot do is skipped. Seed and replay
- * are properties. XML 1.0: what it cannot hold (control characters, lone surrogates) is written as an escape.
+ * Runs as one JUnit XML document, for continuous integration: a testsuite for each world, a testcase for each scenario. A verdict
+ * other than `passed` is a failure of that type; a run that its world does not support is skipped. Seed and replay are
+ * properties. Characters that XML 1.0 cannot hold (control characters, lone surrogates) become escapes.
  */
 import type { Run } from '../runner/scenario/world.ts';
 import { plain } from './plain.ts';
 import { eventLine, verdictText } from './text.ts';
 import { verdictInWords } from './verdict.ts';
 
-/** The last events of a run that failed, at most. */
+/** The number of last events shown of a failed run. */
 const tailLines = 20;
 
 /** The whole document. Suites come in the order simulated, live; an empty list gives an empty document. */

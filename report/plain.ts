@@ -1,15 +1,15 @@
 /**
- * Texts made fit for where they are shown. Names and texts of a scenario are a stranger's: none may move a terminal's
- * cursor, break a line, turn the reading direction or end an XML element.
+ * Makes texts safe for their place. Names and texts of a scenario are untrusted: none may move a terminal's cursor, break a line,
+ * turn the reading direction or end an XML element.
  */
 import type { RunEvent } from '../faults/recording.ts';
 
-/** Control characters, line and paragraph separators, and what turns the reading direction. */
+/** Control characters, line and paragraph separators, and characters that turn the reading direction. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]/g;
 const loneSurrogate = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
-/** `text` on one line, with nothing in it that a terminal or a reader acts upon: those become `\u001b` and the like. */
+/** `text` on one line, with control characters for terminals or readers escaped as `\u001b` and the like. */
 export function plain(text: string): string {
   return text.replace(unprintable, escaped).replace(loneSurrogate, escaped);
 }
@@ -20,7 +20,7 @@ function escaped(character: string): string {
 
 type Fields = Extract<RunEvent, { kind: 'actor' }>['fields'];
 
-/** Fields in one order, whatever the order in which they were set. */
+/** Fields in one order, independent of the order of assignment. */
 export function sortedFields(fields: Fields): readonly (readonly [string, Fields[string]])[] {
   return Object.keys(fields)
     .sort()

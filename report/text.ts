@@ -29,7 +29,7 @@ interface Columns {
   readonly text: string;
 }
 
-/** One line, without its end. Trailing columns that are empty leave no blanks. */
+/** One line, without its end. Empty trailing columns leave no blanks. */
 export function eventLine(event: RunEvent, options: TextOptions = {}): string {
   const { from, to, what, text } = columnsOf(event);
   const mark = markOf(event);
@@ -54,7 +54,7 @@ export function textReport(run: Run, options: TextOptions = {}): string {
   return lines.join('\n');
 }
 
-/** What a terminal shows of a run without its events: verdict, faults, duration and the command that replays it. */
+/** The summary of a run for a terminal, without its events: verdict, faults, duration and the command that replays it. */
 export function verdictText(run: Run, options: TextOptions = {}): string {
   return `${closing(run, options).join('\n')}\n`;
 }
@@ -161,7 +161,7 @@ function joined(...parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join(' · ');
 }
 
-/** Three decimals always: columns stay, and microseconds of a live run are seen. */
+/** Always three decimals: columns align, and microseconds of a live run are visible. */
 function time(ms: number): string {
   return ms.toFixed(3);
 }
@@ -169,7 +169,7 @@ function time(ms: number): string {
 function clipped(address: string, width: number): string {
   const text = plain(address);
   if (text.length <= width) return text;
-  // By code points: a pair of surrogates must not be cut in two.
+  // By code points, so that a surrogate pair is not split.
   const points = [...text];
   const head = Math.floor(width / 2);
   return points.length <= width

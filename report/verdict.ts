@@ -5,7 +5,7 @@ export interface VerdictWords {
   readonly kind: Verdict['kind'];
   /** "failed: the signature of t1 verifies". */
   readonly sentence: string;
-  /** What was found, and why; empty when all is well. */
+  /** The finding and its cause; empty after success. */
   readonly cause: string;
   /** Further expectations that do not hold. */
   readonly also: readonly string[];

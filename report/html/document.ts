@@ -1,6 +1,6 @@
 /**
- * A self-contained HTML document with a packed script and its data. It loads nothing: its policy allows its own script and
- * its own style, by their digests, and nothing else. What the data says is text in it, never markup or code.
+ * A self-contained HTML document with a packed script and its data. It loads nothing: its policy only allows its own script and
+ * style, by their digests. The data appears only as text, never as markup or code.
  */
 import { createHash } from 'node:crypto';
 import { plain } from '../plain.ts';
@@ -10,9 +10,9 @@ export interface PageParts {
   readonly title: string;
   /** The style sheet. */
   readonly styles: string;
-  /** The module that the packed script begins with, from the root of the repository. */
+  /** The entry module of the packed script, from the root of the repository. */
   readonly script: string;
-  /** Markup. What comes from elsewhere went through `html`. */
+  /** Markup. External texts must go through `html`. */
   readonly body: string;
   /** JSON, for the script: the text of the element `run`. */
   readonly data: unknown;

@@ -1,7 +1,6 @@
 /**
- * One run as one self-contained HTML page: a message sequence diagram in the manner of Lamport, faults laid over it, a
- * lane for each session, and the state of any actor at any moment. It works up to 100,000 events: only what is in sight
- * is drawn.
+ * One run as one self-contained HTML page: a message sequence diagram as Lamport's, with faults on top, a lane for each session,
+ * and the state of any actor at any moment. It supports 100,000 events: it only draws the visible part.
  *
  * The page loads nothing (document.ts).
  */

@@ -1,4 +1,4 @@
-/** The page's style sheet: calm paper by day and slate by night, one colour for each family of faults. */
+/** The page's style sheet: light by day and dark by night, one colour for each family of faults. */
 
 const families = {
   process: ['#c2500f', '#f2965c'],

@@ -1,6 +1,4 @@
-/**
- * The page at work: what is chosen, filtered and in sight. Runs in the browser, which is handed in.
- */
+/** The page's state: selection, filter and visible part. Runs in the browser, which is passed in. */
 import type { Browser, Canvas, Ui, UiEvent } from './dom.ts';
 import { makeDrawing } from './draw.ts';
 import { type Filter, type Layout, makeLayout } from './layout.ts';
@@ -90,7 +88,7 @@ export function startPage(browser: Browser): void {
       scroller.scrollTop = Math.max(0, y - room / 2.5);
     scroller.scrollIntoView({ block: 'nearest' });
   };
-  /** After anything that changes what is shown or how: the event in the middle stays where it is. */
+  /** Call after any change of the content or its display: the event in the middle stays in its place. */
   const arrange = () => {
     const held = selected >= 0 ? selected : layout ? layout.eventAt(scroller.scrollTop) : -1;
     const wasAt = layout && held >= 0 ? layout.yOfRank(model.startRank[held]!) - scroller.scrollTop : 0;
@@ -144,7 +142,7 @@ export function startPage(browser: Browser): void {
   };
   const setOrdinal = (to: boolean) => {
     ordinal = to;
-    // In proportion, the whole run is four screens long to begin with.
+    // In proportion, the whole run is four screens long at first.
     zoom = to ? 1 : Math.max(0.002, (4 * scroller.clientHeight) / (2 * Math.max(1, model.run.tookMs)));
     byId('ordinal').setAttribute('aria-pressed', String(to));
     byId('proportional').setAttribute('aria-pressed', String(!to));

@@ -1,6 +1,6 @@
 /**
- * The little of a browser's interfaces that the page uses, as types. The compiler's own would put a browser's globals
- * into every file of the house.
+ * The small part of a browser's interfaces that the page uses, as types. The compiler's own types would put a browser's globals
+ * into every file of the repository.
  */
 export interface Ui {
   textContent: string | null;

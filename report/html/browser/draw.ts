@@ -1,13 +1,13 @@
 /**
- * Draws what is in sight: one line down for each process, arrows from send to arrival, faults laid over. Runs in the
- * browser. It draws on a canvas and changes nothing else.
+ * Draws the visible part: one vertical line for each process, arrows from send to arrival, faults on top. Runs in the browser. It
+ * draws on a canvas and changes nothing else.
  */
 import type { Canvas, Pen } from './dom.ts';
 import type { Geometry, Margins, Scene } from './margins.ts';
 
 export interface Drawing {
   geometry: Margins['geometry'];
-  /** Draws, and says which events it drew first and last; -1: none. */
+  /** Draws, and returns the first and the last event that it drew; -1: none. */
   draw(canvas: Canvas, scene: Scene): { readonly first: number; readonly last: number };
   /** The event nearest to a point of the canvas, within reach; -1: none. */
   hit(scene: Scene, x: number, y: number): number;
@@ -18,7 +18,7 @@ export function makeDrawing(margins: Margins): Drawing {
   /** The columns of a fault's event; when it fires, those of the processes that it hit. */
   const flagColumns = ({ model, layout }: Scene, event: number) =>
     model.list(event, 'targets').flatMap((target) => layout.columnsOf(target));
-  /** Where an event's parts are on the canvas. */
+  /** The positions of an event's parts on the canvas. */
   const shapeOf = (scene: Scene, geo: Geometry, event: number) => {
     const { model, layout, scrollTop, scrollLeft } = scene;
     const kind = model.kindName(event);
@@ -43,7 +43,7 @@ export function makeDrawing(margins: Margins): Drawing {
     return { kind, x: x(Math.max(0, from)), y, arrows };
   };
 
-  /** Text with a rim of the ground's colour, so that lines do not cross its letters. */
+  /** Text with a rim of the background's colour, so that lines do not cross its letters. */
   const label = (pen: Pen, scene: Scene, text: string, x: number, y: number, colour: string, align = 'left') => {
     pen.textAlign = align;
     pen.textBaseline = 'middle';
@@ -149,7 +149,7 @@ export function makeDrawing(margins: Margins): Drawing {
     if (kind === 'violation') {
       pen.fillRect(geo.gutter, y - 1, scene.width - geo.gutter, 2);
     } else if (kind === 'fault') {
-      // A flag on every process that it hits; hollow, and one alone, where it begins or ends.
+      // A flag on every process that it hits; one hollow flag where it begins or ends.
       const fires = model.text(event, 'what') === 'fired';
       const others = fires ? flagColumns(scene, event).slice(1) : [];
       for (const at of [x, ...others.map((column) => geo.xOf(column) - scene.scrollLeft)]) {
@@ -183,7 +183,7 @@ export function makeDrawing(margins: Margins): Drawing {
     let text = model.title(event);
     const before = kind === 'state' ? scene.spans.stateBefore(event) : undefined;
     if (before?.state === text) {
-      // The same state again: what is new in it says more.
+      // The same state again: its changed fields say more.
       const news = model.fields(event).filter(([name, value]) => before.fields.get(name) !== value);
       text = news.map(([name, value]) => `${name} ${value || 'none'}`).join(', ') || text;
     }
@@ -226,7 +226,7 @@ export function makeDrawing(margins: Margins): Drawing {
       pen.fillRect(geo.gutter - 8, Math.round(layout.yOfRank(model.startRank[scene.moment]!) + dy), width, 1);
       pen.globalAlpha = 1;
     }
-    // Where many fall on one pixel between the same columns, one is drawn for all; what a fault touched is always drawn.
+    // Where many fall on one pixel between the same columns, it draws one for all; it always draws frames that a fault touched.
     const lastLine = new Map<number, number>();
     const lastLabel = new Map<number, number>();
     const labelled: number[] = [];
@@ -267,7 +267,7 @@ export function makeDrawing(margins: Margins): Drawing {
     };
     scene.layout.forEachBetween(scene.scrollTop - geo.pad - 20, scene.scrollTop + scene.height, (event) => {
       const shape = shapeOf(scene, geo, event);
-      // A mark lies over the lines that pass it.
+      // A mark covers the lines that pass it.
       let near = Math.hypot(x - shape.x, y - shape.y) - 3;
       for (const arrow of shape.arrows) near = Math.min(near, distance(shape.x, shape.y, arrow.x, arrow.y));
       if (shape.kind === 'violation') near = Math.abs(y - shape.y);

@@ -1,8 +1,8 @@
 /**
- * A run as the page reads it: one table of strings, and a row of numbers an event. 100,000 events stay below 15 MB.
+ * A run in the page's format: one table of strings, and a row of numbers an event. 100,000 events stay below 15 MB.
  *
- * A row is `[kind, atMs, ...values]`; `shapes[kind]` names the values. The first letter of a name says what a value is:
- * `s` an index into `strings`, `S` several, `n` a number, `N` several, `F` fields (name, JSON of the value, …: indices).
+ * A row is `[kind, atMs, ...values]`; `shapes[kind]` names the values. The first letter of a name is the type of its value: `s`
+ * an index into `strings`, `S` several, `n` a number, `N` several, `F` fields (name, JSON of the value, …: indices).
  */
 import type { RunEvent } from '../../../faults/recording.ts';
 import type { Run } from '../../../runner/scenario/world.ts';
@@ -47,7 +47,7 @@ export function encodeRun(run: Run): EncodedRun {
     }
     return index;
   };
-  // A live run's processes are seen a moment apart: the order of time is restored, ties stay as they were seen.
+  // Observations of a live run's processes are slightly out of order: sorts them by time, ties in order of observation.
   const events = run.events.toSorted((a, b) => a.atMs - b.atMs);
   const rows = events.map((event) => [kinds.indexOf(event.kind), rounded(event.atMs), ...cells(event, indexOf)]);
   return {
@@ -100,7 +100,7 @@ function fieldCells(
   return sortedFields(fields).flatMap(([name, value]) => [indexOf(name), indexOf(JSON.stringify(value))]);
 }
 
-/** To the microsecond: shorter in the file, and no more is known. */
+/** To the microsecond: shorter in the file, and the source has no better precision. */
 function rounded(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }

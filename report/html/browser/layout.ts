@@ -1,13 +1,13 @@
 /**
- * Where everything stands: which column, how far down, and which events are in sight. Runs in the browser.
- * Searches are binary, and what reaches into sight from above is found by blocks.
+ * The layout: the column and height of each event, and the visible events. Runs in the browser. Searches are binary; blocks find
+ * events that reach into the visible part from above.
  */
 import type { Model } from './model.ts';
 import type { Spans } from './spans.ts';
 
 export interface Filter {
   readonly words: string;
-  /** Kinds that are hidden. */
+  /** Hidden kinds. */
   readonly without: ReadonlySet<string>;
   readonly actor: string;
   readonly session: string;
@@ -16,13 +16,13 @@ export interface Filter {
 
 export interface Layout {
   readonly columns: readonly { readonly name: string; readonly group: string }[];
-  /** How many events are shown. */
+  /** The number of shown events. */
   readonly shown: number;
   readonly ordinal: boolean;
   readonly scale: number;
   /** Pixels from the first moment to the last. */
   readonly height: number;
-  /** By time alone: the stretches in which something happens, in order. Time between two of them is drawn short. */
+  /** By time only: the stretches with events, in order. The time between two of them is drawn short. */
   readonly stretches: readonly Stretch[];
   columnOf(address: string): number;
   /** Columns of a process name; `node/*` is all nodes. */
@@ -33,7 +33,7 @@ export interface Layout {
   forEachBetween(top: number, bottom: number, visit: (event: number) => void): void;
   /** The last shown event that begins at or above a height; the first if all are below; -1 if none is shown. */
   eventAt(y: number): number;
-  /** The next shown event after `event` (by: 1) or before it (-1) that passes; -1 if there is none. */
+  /** The next shown event after `event` (by: 1) or before it (-1) that matches; -1 if there is none. */
   neighbour(event: number, by: 1 | -1, passes?: (event: number) => boolean): number;
 }
 
@@ -98,7 +98,7 @@ export function makeLayout(
   const columnOf = (address: string) =>
     indexOfColumn.get(partOf(address)) ?? indexOfColumn.get(`${spans.clusterOf(address)}coordinator`)!;
 
-  // What the filter keeps.
+  // The events that the filter keeps.
   const keep = new Uint8Array(count);
   const words = filter.words
     .toLowerCase()
@@ -149,7 +149,7 @@ export function makeLayout(
     shownEvents[shown] = event;
     shown += 1;
   }
-  // How many kept moments lie before each rank; and the last rank that reaches out of each block of events.
+  // The number of kept moments before each rank; and the last rank that reaches out of each block of events.
   const before = new Uint32Array(rankEvent.length + 1);
   for (let rank = 0; rank < rankEvent.length; rank += 1) before[rank + 1] = before[rank]! + keep[rankEvent[rank]!]!;
   const moments = before[rankEvent.length]!;
@@ -167,7 +167,7 @@ export function makeLayout(
   }
 
   const wanted = view.ordinal ? 18 * view.zoom : 2 * view.zoom;
-  // Time in which nothing happens that is shown takes a fixed height once it would take more than this.
+  // Time without shown events takes a fixed height once it would take more than this.
   const idleMax = 160;
   const idleHeight = 44;
   const times: number[] = [0];
@@ -200,7 +200,7 @@ export function makeLayout(
   for (let rank = 0; rank < timeY.length; rank += 1) timeY[rank] = yOfTime(rankTime[rank]!);
   const yOfRank = (rank: number) =>
     view.ordinal ? before[Math.min(rank, rankTime.length)]! * scale : (timeY[Math.min(rank, timeY.length - 1)] ?? 0);
-  /** The first index below `length` at which `reached` holds, of a row in which it holds from somewhere on. */
+  /** The first index below `length` at which `reached` holds, where it holds for every index from some index on. */
   const search = (length: number, reached: (index: number) => boolean) => {
     let low = 0;
     let high = length;

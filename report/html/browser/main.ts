@@ -1,4 +1,4 @@
-/** Where the page begins: the one module that names the browser. */
+/** The entry of the page: the only module that names the browser. */
 import { startPage } from './app.ts';
 import type { Browser } from './dom.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What stands around the diagram: its measures, the time at its left, the heads of its columns, and the lanes of sessions
- * at its right. Runs in the browser.
+ * The margins of the diagram: its measures, the time at its left, the heads of its columns, and the lanes of sessions at its
+ * right. Runs in the browser.
  */
 import type { Pen } from './dom.ts';
 import type { Layout } from './layout.ts';
@@ -37,7 +37,7 @@ export interface Geometry {
 
 export interface Margins {
   geometry(layout: Layout, spans: Spans, width: number): Geometry;
-  /** `text` cut to what fits into so many pixels. */
+  /** `text` cut to this many pixels. */
   fitted(text: string, width: number): string;
   drawSessions(pen: Pen, scene: Scene, geo: Geometry): void;
   drawRims(pen: Pen, scene: Scene, geo: Geometry): void;
@@ -116,7 +116,7 @@ export function makeMargins(): Margins {
     }
   };
 
-  /** Above `y` lies time in which nothing happens, drawn short: a dotted line across, and how long it is. */
+  /** Above `y` is time without events, drawn short: a dotted line across, with its length. */
   const drawIdle = (pen: Pen, scene: Scene, geo: Geometry, y: number, ms: number) => {
     const middle = y - 22;
     pen.strokeStyle = scene.colour('muted');
@@ -180,7 +180,7 @@ export function makeMargins(): Margins {
         }
       }
     }
-    // Heads, over everything.
+    // Heads, on top of everything.
     pen.fillStyle = scene.colour('panel');
     pen.fillRect(0, 0, width, geo.head - 6);
     pen.fillStyle = scene.colour('rule');

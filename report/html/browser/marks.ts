@@ -1,6 +1,5 @@
 /**
- * The lists above the diagram: faults with how often they triggered, and violations; each links to its place. Runs in the
- * browser.
+ * The lists above the diagram: faults with their trigger counts, and violations; each links to its place. Runs in the browser.
  */
 import type { Ui } from './dom.ts';
 import type { Model } from './model.ts';

@@ -1,7 +1,7 @@
 /**
  * The run in the page's memory: columns of numbers, read once. Runs in the browser.
  *
- * A *moment* is a point on the page's way down: each event has one, and each arrival of a frame. `rank` numbers moments in
+ * A *moment* is a point on the page's vertical axis: each event has one, and each arrival of a frame. `rank` numbers moments in
  * order of time.
  */
 import type { Cell, EncodedRun } from './encode.ts';
@@ -22,7 +22,7 @@ export interface Model {
   readonly rankTime: Float64Array;
   readonly rankEvent: Uint32Array;
   kindName(event: number): string;
-  /** A value as it was recorded: text, number, or a list of them; undefined: this kind has none of that name. */
+  /** A recorded value: text, number, or a list of them; undefined: this kind has no value of that name. */
   value(event: number, name: string): string | number | readonly string[] | readonly number[] | undefined;
   /** A value that is a text; empty if there is none. */
   text(event: number, name: string): string;
@@ -30,7 +30,7 @@ export interface Model {
   fields(event: number): readonly (readonly [string, string])[];
   /** The actor, process or client of the event; for a frame its sender. */
   origin(event: number): string;
-  /** In a few words: the point of a frame, the state of an actor. */
+  /** A short text: the point of a frame, the state of an actor. */
   title(event: number): string;
   /** Whether any text of the event has its index marked. */
   mentions(event: number, marked: Uint8Array): boolean;
@@ -60,7 +60,7 @@ export function readModel(json: string): Model {
   const indexOfString = new Map(strings.map((text, index) => [text, index] as const));
   const sessionOfIndex = new Map<number, number>();
   const sessionName = indexOfString.get('session');
-  /** Actors say of which session they speak in a field of that name. */
+  /** Actors name the session of an event in a field of that name. */
   const sessionOfFields = (event: number): number | undefined => {
     const fields = cell(event, 'fields') as readonly number[] | undefined;
     if (!fields || sessionName === undefined) return undefined;
@@ -91,7 +91,7 @@ export function readModel(json: string): Model {
     }
   }
 
-  // An arrival comes right after its own start if it takes no time, else before what starts at the same time.
+  // An arrival comes right after its own start if it takes no time, else before starts at the same time.
   const arrivals = arrivalStart[count]!;
   const arrivalTime = new Float64Array(arrivals);
   const arrivalEvent = new Uint32Array(arrivals);

@@ -1,20 +1,20 @@
 /**
- * The words beside the diagram: the event that is chosen, and every actor's state at that moment. Runs in the
- * browser. Texts of a run become text nodes, never markup.
+ * The texts beside the diagram: the selected event, and every actor's state at that moment. Runs in the browser. Texts of a run
+ * become text nodes, never markup.
  */
 import type { Browser, Ui } from './dom.ts';
 import type { Model } from './model.ts';
 import type { Spans } from './spans.ts';
 
 export interface Panels {
-  /** An element with a class and what is in it. */
+  /** An element with a class and its content. */
   make(name: string, className: string, ...children: readonly (Ui | string)[]): Ui;
   button(words: string, className: string, pressed: () => void): Ui;
-  /** `event` -1: none is chosen. */
+  /** `event` -1: none is selected. */
   showEvent(into: Ui, event: number, choices: { readonly session: (name: string) => void }): void;
-  /** The states right after `event`, of actors whose address has `words` in it, the last to change first. */
+  /** The states right after `event`, of actors whose address contains `words`, the latest change first. */
   showStates(into: Ui, event: number, words: string): void;
-  /** The event in one line, for those who hear the page. */
+  /** The event in one line, for screen readers. */
   line(event: number): string;
 }
 

@@ -1,10 +1,10 @@
 /**
- * Spans: processes that are down or paused, faults that hold, sessions with their states; and the state of any
- * actor at any moment. Found once. Runs in the browser.
+ * Spans: processes that are down or paused, active faults, sessions with their states; and the state of any actor at any moment.
+ * Computed once. Runs in the browser.
  */
 import type { Model } from './model.ts';
 
-/** `until`: the event that ends it; -1: nothing does. */
+/** `until`: the event that ends it; -1: none. */
 export interface Span {
   readonly from: number;
   until: number;
@@ -19,13 +19,13 @@ export interface FaultSpan extends Span {
   readonly family: string;
   readonly targets: readonly string[];
   readonly triggers: number[];
-  /** How many frames it touched, and the first of them; -1: none. */
+  /** The number of frames that it touched, and the first of them; -1: none. */
   frames: number;
   firstFrame: number;
 }
 export interface SessionSpan {
   readonly name: string;
-  /** Which of the lanes it is drawn in: sessions that do not overlap share one. */
+  /** The index of its lane: sessions that do not overlap share one. */
   lane: number;
   readonly firstRank: number;
   lastRank: number;
@@ -38,14 +38,14 @@ export interface Spans {
   readonly sessions: readonly SessionSpan[];
   readonly lanes: number;
   readonly violations: readonly number[];
-  /** Every process that is spoken of. */
+  /** Every process that an event names. */
   readonly processNames: readonly string[];
   readonly actors: readonly string[];
   /** Family of the first fault that touched a frame, as index into families; 255: none. */
   readonly touched: Uint8Array;
   readonly families: readonly string[];
   processOf(address: string): string;
-  /** What the names of a further cluster begin with, "cluster/2/"; empty for the first, and for what is no cluster's. */
+  /** The prefix of a further cluster's names, "cluster/2/"; empty for the first, and for names outside clusters. */
   clusterOf(address: string): string;
   /**
    * The last `state` event of each actor up to and with `event`, by the order of `actors`; -1: none yet, or its process
@@ -53,7 +53,7 @@ export interface Spans {
    */
   statesAt(event: number): Int32Array;
   processAt(process: string, event: number): string;
-  /** Of a `state` event: what its actor had before; undefined: nothing that was seen. */
+  /** Of a `state` event: its actor's previous state; undefined: none was observed. */
   stateBefore(event: number): { readonly state: string; readonly fields: ReadonlyMap<string, string> } | undefined;
 }
 
