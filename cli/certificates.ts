@@ -1,6 +1,6 @@
 /**
- * `signmesh certificates`: lists the certificates of a data directory, renews them, and issues further ones of its authority, for doors
- * and for Redis. It works where the authority's key is: on the machine where `signmesh init` ran.
+ * `signmesh certificates`: lists the certificates of a data directory, renews them, and issues further ones of its authority, for
+ * API servers and for Redis. It needs the authority's key: run it on the machine of `signmesh init`.
  */
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
@@ -20,7 +20,7 @@ interface Flags {
 
 const dayMs = 24 * 3_600_000;
 
-/** Resolves with an exit code. Throws a Failure for a wrong call, and where the authority is not. */
+/** Resolves with an exit code. Throws a Failure for a wrong call, and where the authority's key is missing. */
 export async function run(args: readonly string[]): Promise<number> {
   return (await runSubcommand(makeCommand(), args)) ?? exitCodes.ok;
 }

@@ -1,7 +1,6 @@
 /**
- * The signmesh command as people call it: its commands, options and help. Everything a person can do wrong here ends in
- * one clear line: exit 2 for a wrong call or wrong settings, exit 1 for a world that is not as it must be. Commands load
- * what they need when they run.
+ * The signmesh command as people call it: its commands, options and help. Every mistake ends in one clear line: exit 2 for a
+ * wrong call or wrong settings, exit 1 for an unsuitable environment. Commands load their code when they run.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -35,7 +34,7 @@ interface LogsFlags {
   readonly raw?: boolean;
 }
 
-/** Resolves with an exit code. Throws a Failure, or what is a bug. */
+/** Resolves with an exit code. Throws a Failure; any other error is a bug. */
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
   let exitCode: number = exitCodes.ok;
   const program = makeProgram(argv, (code) => {
@@ -45,7 +44,7 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     await program.parseAsync([...argv]);
     return exitCode;
   } catch (error) {
-    // Help and version end in an "error" too; commander has written what there is to say.
+    // Help and version also end in an "error"; commander has written their output.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
     throw error;
   }
@@ -169,7 +168,7 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
       end(await probe(name, settings));
     });
 
-  // Those with options have words of their own for --help.
+  // Commands with options have their own text for --help.
   for (const [name, description, ownHelp] of [
     ['tokens', 'issue, list, rotate and revoke access tokens', true],
     ['modules', 'list, grant and deny requests for access to modules', true],
@@ -188,7 +187,7 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
     ['docs', 'generate the pages of docs/ from code', false],
   ] as const) {
     const command = program
-      // A package leaves out what works on the repository alone.
+      // A package omits the commands that need the repository.
       .command(name, { hidden: !existsSync(moduleOf(name)) })
       .description(description)
       .argument('[args...]')
@@ -199,7 +198,7 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
   return program;
 }
 
-/** Flags that the other way of `up` has, and this one has not. */
+/** Flags that only the other mode of `up` has. */
 function needNone(flags: UpFlags, names: readonly ('dataDir' | 'state' | 'record')[]): void {
   const given = names.find((name) => flags[name] !== undefined);
   if (given === undefined) return;
@@ -226,14 +225,14 @@ function clusterCommand(program: Command, name: string, description: string): Co
     .option('--threshold <count>', 'number of nodes that must sign, in a new cluster (SIGNMESH_THRESHOLD)');
 }
 
-/** Commands for a checkout alone lie apart from the product: a package has no tools/. */
+/** Commands that need a checkout are separate from the product: a package has no tools/. */
 const repositoryCommands = new Set(['bench', 'check', 'docs', 'guards', 'mutate']);
 
 function moduleOf(name: string): string {
   return builtFile(`${repositoryCommands.has(name) ? 'tools' : 'cli'}/${name}.js`);
 }
 
-/** Commands that live in a module of their own and take their own words: it exports `run(args)`, an exit code. */
+/** Commands with their own module and arguments: the module exports `run(args)`, which gives an exit code. */
 async function runModule(name: string, args: readonly string[]): Promise<number> {
   const path = moduleOf(name);
   if (!existsSync(path)) throw new Failure(`"signmesh ${name}" is for a checkout: this package has no ${name}.`);

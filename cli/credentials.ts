@@ -1,6 +1,6 @@
 /**
- * `signmesh credentials`: the keys that seal what tenants entrust to us. A rotation makes the next key and wraps every
- * sealed field under it, while gateways go on; they see the new key within ten seconds.
+ * `signmesh credentials`: the keys that seal the secrets that tenants entrust to us. A rotation makes the next key and wraps
+ * every sealed field under it, while gateways serve; they see the new key within ten seconds.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -26,7 +26,7 @@ interface Flags {
 /** Sealed answers of idempotent requests live for a day; an hour more for clocks that differ. */
 const keyAgeMsMin = 25 * 3_600_000;
 
-/** Resolves with an exit code: 1 when something sealed does not open. Throws a Failure. */
+/** Resolves with an exit code: 1 when a sealed field does not open. Throws a Failure. */
 export async function run(args: readonly string[]): Promise<number> {
   let exitCode: number = exitCodes.ok;
   const program = makeCommand((code) => {
@@ -67,7 +67,7 @@ async function rotate(flags: Flags): Promise<number> {
   const url = redisUrlFor(settings);
   const directory = keyDirectory(settings);
   const key = Math.max(...ids(directory)) + 1;
-  // Check everything before making anything.
+  // Check every field before making a key.
   return withRedis(url, async (redis) => {
     writeOnce(join(directory, `${key}.key`), `${randomBytes(32).toString('hex')}\n`);
     const report = await rewrapWith(redis, directory);
@@ -92,13 +92,13 @@ async function prune(flags: Flags): Promise<number> {
   return tell(flags, { removed_keys: removed, kept_keys: kept }, [...lines, `kept: ${kept.join(', ')}`], report);
 }
 
-/** Removes the keys that nothing uses and whose successor is a day old. The newest always stays. */
+/** Removes unused keys whose successor is a day old. The newest always stays. */
 export function pruneKeys(directory: string, inUse: readonly string[], nowMs: number): number[] {
   const all = ids(directory);
   const removable = all.filter((id, index) => {
     const successor = all[index + 1];
     if (successor === undefined || inUse.includes(String(id))) return false;
-    // Until then an answer that was sealed under the old key may still be asked for.
+    // Until then a client may ask for an answer that was sealed under the old key.
     return nowMs - statSync(join(directory, `${successor}.key`)).mtimeMs >= keyAgeMsMin;
   });
   for (const id of removable) rmSync(join(directory, `${id}.key`));

@@ -1,8 +1,8 @@
 /**
- * `signmesh demo`: a key made by five nodes and a signature made by three of them, drawn as they happened, and verified
- * before the reader's eyes by an independent library (@noble/curves).
+ * `signmesh demo`: five nodes make a key and three of them a signature; it draws the messages, and an independent library
+ * (@noble/curves) verifies the signature.
  *
- * It brings up a cluster of its own and takes it down again.
+ * It starts its own cluster and stops it at the end.
  */
 import { createHash } from 'node:crypto';
 import { ed25519 } from '@noble/curves/ed25519.js';
@@ -42,7 +42,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-/** One key and one signature; whether it verifies. */
+/** One key and one signature; returns whether it verifies. */
 async function ceremony(cluster: DemoCluster, curve: 'secp256k1' | 'ed25519'): Promise<boolean> {
   const diagram = new Diagram(nodes);
   const session = `demo-${curve}`;
@@ -85,7 +85,7 @@ async function ceremony(cluster: DemoCluster, curve: 'secp256k1' | 'ed25519'): P
   return holds && !forged;
 }
 
-/** One call: in, what the nodes did, out. */
+/** One call: the request, the messages of the nodes, the answer. */
 function draw(diagram: Diagram, call: string, between: readonly Row[], outcome: string): void {
   const rows: Row[] = [
     { from: ['client'], to: ['gateway'], label: `${call} (HTTP)` },

@@ -1,7 +1,7 @@
 /**
- * `signmesh health ROLE`: what a container's health check runs, beside the process it asks about. The gateway answers
- * for the cluster behind it; of the coordinator it is enough that it takes connections; a node, which listens nowhere,
- * is healthy while it can reach its coordinator; a worker, which has no port either, writes a heartbeat to Redis.
+ * `signmesh health ROLE`: a container's health check runs it, beside the process that it checks. The gateway answers for the
+ * cluster behind it; the coordinator only has to accept connections; a node, which does not listen, is healthy while it can reach
+ * its coordinator; a worker, which has no port either, writes a heartbeat to Redis.
  */
 import { get as getPlain } from 'node:http';
 import { get as getOverTls } from 'node:https';
@@ -23,7 +23,7 @@ export async function probe(role: string, settings: Settings): Promise<number> {
   }
   if (role === 'gateway') {
     const { SIGNMESH_HTTP_HOST: host, SIGNMESH_HTTP_PORT: port, SIGNMESH_TLS_CLIENT_CA: clientCa } = settings;
-    // A door that asks for a client's certificate answers no probe that has none: that it listens must do.
+    // An API server that requires client certificates does not answer this probe: listening is enough.
     if (clientCa !== undefined) return takesConnections(reachable(host), port);
     return answersOk(
       `${settings.SIGNMESH_TLS_CERT === undefined ? 'http' : 'https'}://${reachable(host)}:${port}/v1/health`,
@@ -33,7 +33,7 @@ export async function probe(role: string, settings: Settings): Promise<number> {
   throw new Failure(`health: "${role}" is none of coordinator, node, gateway, worker.`, exitCodes.usage);
 }
 
-/** The door's certificate names where clients come to, which need not be this address: the probe sends no secret, and takes any. */
+/** The certificate names the server's public host, maybe not this address: the probe sends no secret, and accepts any. */
 function answersOk(url: string): Promise<number> {
   const options = { timeout: timeoutMs, rejectUnauthorized: false, agent: false };
   return new Promise((resolve) => {

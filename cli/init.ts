@@ -1,5 +1,5 @@
 /**
- * `signmesh init`: makes the keys, secrets and certificates of clusters, for setups that start each role alone. Repeatable.
+ * `signmesh init`: makes the keys, secrets and certificates of clusters, for set-ups that start each role separately. Repeatable.
  */
 import { ensureCertificates } from './cluster-files/certificates.ts';
 import { ensureClusters } from './cluster-files/clusters.ts';
@@ -7,7 +7,7 @@ import { ensureSandbox } from './cluster-files/sandbox.ts';
 import { makeDirectory } from './common/files.ts';
 import type { Settings } from './settings/config.ts';
 
-/** Returns what a person should know, never a secret but the public sandbox's tokens. */
+/** Returns text for the person, without secrets except the public sandbox's tokens. */
 export function initialise(settings: Settings, seed: string | undefined, nodes: number | undefined): string {
   const dataDir = settings.SIGNMESH_DATA_DIR;
   makeDirectory(dataDir);

@@ -1,6 +1,6 @@
 /**
- * The control of a sandbox's processes as its gateway has it: each question goes through the channel to `signmesh up`,
- * and its answer comes back. Where there is none of it, every question is refused with the reason.
+ * The gateway's control of a sandbox's processes: it sends each question over the channel to `signmesh up`, and gets the answer
+ * back. Without a channel it refuses every question with the reason.
  */
 import {
   type ControlAnswer,

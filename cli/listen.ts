@@ -1,6 +1,6 @@
 /**
- * `signmesh listen`: a tenant's events as they happen, one line each, and if it is asked to, each also posted to a local
- * URL, signed as a webhook would be. What is forwarded has one try: a delivery that must arrive is a webhook's.
+ * `signmesh listen`: prints a tenant's events as they happen, one line each, and on request posts each to a local URL, signed as
+ * a webhook would be. It tries each post once: for guaranteed delivery use a webhook.
  */
 import { randomBytes } from 'node:crypto';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
@@ -26,9 +26,9 @@ interface Flags extends TargetFlags {
 export interface ListenOptions {
   readonly target: Target;
   readonly types?: string | undefined;
-  /** Where to begin: behind this sequence; now by default. */
+  /** The place to begin: after this sequence; now by default. */
   readonly after?: string | undefined;
-  /** Lines of JSON: the events as they were sent. */
+  /** Lines of JSON: the events as received. */
   readonly json?: boolean | undefined;
   readonly forward?: { readonly url: string; readonly secret: string } | undefined;
   readonly signal: AbortSignal;
@@ -72,7 +72,7 @@ export async function run(args: readonly string[]): Promise<number> {
   return exitCodes.ok;
 }
 
-/** Resolves when it was told to stop. */
+/** Resolves when the caller stopped it. */
 export async function listen(options: ListenOptions): Promise<void> {
   const { target, types, after, json, signal, write, note, forward: to } = options;
   let isOpen = false;

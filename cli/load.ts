@@ -1,4 +1,4 @@
-/** `signmesh load`: loads a service from outside, over its doors, and reports how it fared (load/). */
+/** `signmesh load`: loads a service from outside, over its APIs, and reports the results (load/). */
 import { readFileSync } from 'node:fs';
 import { CommanderError } from 'commander';
 import { checkTarget, type LoadFlags, loadCommand } from '../load/command/command.ts';
@@ -10,7 +10,7 @@ import { errorText, exitCodes, Failure } from './common/failure.ts';
 import { type TargetFlags, targetOf, withTarget } from './events/public.ts';
 import { readScenarios } from './scenario/public.ts';
 
-/** Resolves with an exit code. Throws a Failure for a wrong call, and when there is nothing to load. */
+/** Resolves with an exit code. Throws a Failure for a wrong call, and when there is no service to load. */
 export async function run(args: readonly string[]): Promise<number> {
   try {
     return await load(args);

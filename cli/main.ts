@@ -1,6 +1,6 @@
 /**
- * Where every process of signmesh begins. A role ("node 3", "gateway") runs at once: `up` starts eight of them, and none
- * waits for the words and options that people use (command-line.ts).
+ * The entry of every signmesh process. A role ("node 3", "gateway") runs at once: `up` starts eight of them, and they skip the
+ * commands and options for people (command-line.ts).
  */
 import './source-maps.ts';
 import { Failure } from './common/failure.ts';
@@ -29,8 +29,8 @@ async function runRoleCall({ role, nodeIds }: RoleCall): Promise<number> {
   return runRole(role, nodeIds, settings);
 }
 
-// Keys, stores and logs are readable by their owner alone.
+// Only the owner can read keys, stores and logs.
 process.umask(0o077);
 const exitCode = await main(process.argv);
-// What a library left open must not keep a finished command alive; what was written must still arrive.
+// Handles left open by a library must not keep a finished command alive; its output must still arrive.
 process.stdout.write('', () => process.exit(exitCode));

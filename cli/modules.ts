@@ -1,6 +1,6 @@
 /**
- * `signmesh modules`: which tenants of a sandbox may use the modules that are PLANNED. A gateway grants at once what they
- * ask for, or, with SIGNMESH_MODULE_ACCESS=operator, leaves it to this command.
+ * `signmesh modules`: which tenants of a sandbox may use the modules that are PLANNED. A gateway grants requests at once, or,
+ * with SIGNMESH_MODULE_ACCESS=operator, leaves them to this command.
  */
 import { Argument, Command, InvalidArgumentError } from 'commander';
 import { systemPorts } from '../actors/live/ports.ts';

@@ -1,6 +1,6 @@
 /**
- * A role that can be stopped and started again within its process, as `signmesh up` orders it: what a restored state
- * asks for, without the second that a new process takes.
+ * A role that `signmesh up` can stop and start again within its process: a restored state needs that, without the second that a
+ * new process takes.
  */
 import { shiftSystemClock } from '../actors/live/ports.ts';
 import { clockOffsetVariable, type DoneMessage, isOrderMessage, type Order } from './common/channel.ts';
@@ -8,21 +8,21 @@ import { errorText } from './common/failure.ts';
 
 export interface Running {
   stop(): Promise<unknown>;
-  /** The state of the cluster is another: forget what is remembered of it. */
+  /** The state of the cluster was replaced: drops everything remembered of it. */
   onRestored?(): unknown;
 }
 
 export class Restartable {
   readonly #start: () => Promise<Running>;
   #running: Running | undefined;
-  /** Orders are carried out one after the other. */
+  /** Orders run one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(start: () => Promise<Running>) {
     this.#start = start;
   }
 
-  /** The clock first: nothing may see the wrong time. */
+  /** The clock first: no part may see the wrong time. */
   async start(environment: NodeJS.ProcessEnv = process.env): Promise<void> {
     const offsetMs = Number(environment[clockOffsetVariable] ?? 0);
     if (Number.isFinite(offsetMs)) shiftSystemClock(offsetMs);

@@ -1,6 +1,6 @@
 /**
- * The configuration of each role process: settings from the environment, secrets from the data directory. A role reads its own
- * secrets and no other's, so that each can run where the others' files are not.
+ * The configuration of each role process: settings from the environment, secrets from the data directory. A role reads only its
+ * own secrets, so that each can run without the others' files.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ import { readIfThere } from './common/files.ts';
 import { clientDealersAllowed, required, type Settings } from './settings/config.ts';
 import { coordinatorTakesTls, linksUseTls } from './settings/links.ts';
 
-/** The variables' descriptions say it. */
+/** The variables' descriptions explain it. */
 const rateLimitWindowS = 10;
 
 export function coordinatorConfig(settings: Settings): CoordinatorConfig {
@@ -106,7 +106,7 @@ function linkTlsOf(settings: Settings, roster: Roster, role: LinkRole, nodeId?: 
   return readLinkTls({ dataDir, folder, roster, role, nodeId, nowMs: Date.now() });
 }
 
-/** undefined: the doors are plain. */
+/** undefined: the API servers use no TLS. */
 export function doorTlsOf(settings: Settings): DoorTls | undefined {
   const { SIGNMESH_TLS_CERT: cert, SIGNMESH_TLS_KEY: key, SIGNMESH_TLS_CLIENT_CA: clientCa } = settings;
   return readDoorTls({ cert, key, clientCa, nowMs: Date.now() });
@@ -139,7 +139,7 @@ function vendorConfig(settings: Settings): VendorConfig | undefined {
   };
 }
 
-/** Secret. An empty file is refused here: tried at the token, it would count as a wrong PIN. */
+/** Secret. An empty file is refused here: the token would count it as a wrong PIN. */
 function readPin(path: string): string {
   const pin = readIfThere(path)?.trim();
   if (pin === undefined) throw new Failure(`SIGNMESH_PKCS11_PIN_FILE: ${path} is missing.`);
@@ -147,7 +147,7 @@ function readPin(path: string): string {
   return pin;
 }
 
-/** From the variable, from the file that a variable names, or from beside the store. */
+/** From the variable, from the file in a variable, or from beside the store. */
 function storageKeyOf(settings: Settings, nodeId: number): Uint8Array {
   const { SIGNMESH_STORAGE_KEY: key, SIGNMESH_STORAGE_KEY_FILE: file, SIGNMESH_DATA_DIR: dataDir } = settings;
   const folder = clusterFolder(dataDir, settings.SIGNMESH_CLUSTER);

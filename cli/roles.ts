@@ -1,8 +1,8 @@
 /**
- * One role as a process of its own: started by `up` with a channel, or by itself (containers, other supervisors).
+ * One role as a separate process: started by `up` with a channel, or by itself (containers, other supervisors).
  *
- * It ends in order on SIGTERM and SIGINT, and when the channel closes: then `up` is gone, however it went. Each room is
- * loaded by the role that needs it alone; a node never loads the gateway's libraries.
+ * It ends in order on SIGTERM and SIGINT, and when the channel closes: then `up` has ended, for any reason. Each role loads only
+ * the rooms that it needs; a node never loads the gateway's libraries.
  */
 import { pino } from 'pino';
 import type { LinkTls } from '../actors/live/link-tls.ts';
@@ -21,7 +21,7 @@ import { listenFailure, readyMessage } from './up/public.ts';
 
 export type RoleName = 'coordinator' | 'node' | 'gateway' | 'worker';
 
-/** Shorter than what `up` waits before it kills. */
+/** Shorter than the time before `up` kills it. */
 const stopWithinMs = 4500;
 
 /** Resolves with an exit code when the role has stopped. */
@@ -33,16 +33,16 @@ export async function runRole(role: RoleName, nodeIds: readonly number[], settin
   });
   const running = new Restartable(() => start(role, nodeIds, settings));
   const started = running.start();
-  // What it waits for may never come (a Redis that refuses): then there is nothing to stop yet.
+  // The awaited thing may never come (a Redis that refuses): then there is nothing to stop yet.
   const wasAsked = await Promise.race([started.then(() => false), asked.then(() => true)]);
   if (wasAsked) return exitCodes.ok;
-  // `up` may have died while we started: then the channel is closed already, and its event was long ago.
+  // `up` may have died during our start: then the channel is closed already, and its event is past.
   const wasSupervised = process.send !== undefined;
   if (wasSupervised && process.connected) process.send?.(readyMessage);
   if (!wasSupervised || process.connected) await asked;
   const exitCode = await stop(running);
-  // `up` has ended and no longer reads our output: at an ordinary exit the log would try for ever to write its last
-  // lines. Everything has stopped in order; nothing is lost but those.
+  // `up` has ended and no longer reads our output: at an ordinary exit the log would try for ever to write its last lines.
+  // Everything has stopped in order; only those lines are lost.
   if (wasSupervised && !process.connected) process.kill(process.pid, 'SIGKILL');
   return exitCode;
 }
@@ -76,7 +76,7 @@ async function startRole(
       const config = coordinatorConfig(settings);
       warnAtStart(role, settings, [config.linkTls]);
       const log = pino({ level: settings.SIGNMESH_LOG_LEVEL, base: { role } });
-      // The one writer of a cluster's state: it makes sure that the state is its own before it writes any.
+      // The only writer of a cluster's state: it checks that the state is its own before it writes any.
       await claimRedisPatiently(config.redisUrl, config.roster, {
         mayWait: () => true,
         onWaiting: (why) => {
@@ -118,14 +118,14 @@ async function startRole(
   }
 }
 
-/** In the log: a process that is watched from afar has no other place. */
+/** Writes to the log: a remotely operated process has no other output. */
 function warnAtStart(role: RoleName, settings: Settings, links: readonly (LinkTls | undefined)[]): void {
   const certs = { links: links.flatMap((tls) => (tls ? [tls.cert] : [])), door: doorTlsOf(settings)?.cert };
   const log = pino({ level: settings.SIGNMESH_LOG_LEVEL, base: { role } });
   for (const { event, text } of startWarnings(role, settings, certs, Date.now())) log.warn({ event }, text);
 }
 
-/** Nodes that share a process start and stop together; if one cannot start, none of them runs. */
+/** Nodes in one process start and stop together; if one cannot start, none of them runs. */
 async function together(starting: readonly Promise<Running>[]): Promise<Running> {
   const started = await Promise.allSettled(starting);
   const running = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
@@ -136,7 +136,7 @@ async function together(starting: readonly Promise<Running>[]): Promise<Running>
   throw failed.reason;
 }
 
-/** Reports to `up`, if that started us, the cause of a wait; undefined: none. */
+/** Reports the cause of a wait to `up`, if `up` started us; undefined: none. */
 function waitFor(what: string | undefined): void {
   const message: WaitingMessage = { kind: 'waiting', ...(what !== undefined && { what }) };
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined);

@@ -1,6 +1,6 @@
 /**
  * `signmesh scenario`: runs fault scenarios, simulated or live, checks their files, and lists them. Results go to standard
- * output, problems to standard error. The exit code tells the worst verdict (runner/scenario/world.ts).
+ * output, problems to standard error. The exit code gives the worst verdict (runner/scenario/world.ts).
  */
 import { Command, CommanderError, Option } from 'commander';
 import { runSimulated } from '../runner/scenario/simulated-world.ts';
@@ -11,7 +11,7 @@ import { commandName } from './common/invocation.ts';
 import { type FoundScenario, listed, parseReport, type Report, RunReporter, readScenarios } from './scenario/public.ts';
 
 interface RunFlags {
-  /** true: a cluster of its own; a text: the one there. */
+  /** true: a private cluster; a text: an existing one. */
   readonly live?: string | true;
   readonly token?: string;
   readonly seed?: string;
@@ -19,7 +19,7 @@ interface RunFlags {
   readonly report: readonly Report[];
 }
 
-/** Resolves with an exit code. Throws a Failure for a wrong call or a scenario that cannot be used. */
+/** Resolves with an exit code. Throws a Failure for a wrong call or an invalid scenario. */
 export async function run(args: readonly string[]): Promise<number> {
   let exitCode: number = exitCodes.ok;
   const command = makeCommand((code) => {
@@ -86,7 +86,7 @@ function collect(text: string, before: readonly Report[]): readonly Report[] {
 }
 
 async function runAll(names: readonly string[], flags: RunFlags): Promise<number> {
-  // `--live FILE`: what is no address is the first file.
+  // `--live FILE`: a value that is no address is the first file.
   const isUrl = typeof flags.live === 'string' && /^https?:\/\//.test(flags.live);
   const files = typeof flags.live === 'string' && !isUrl ? [flags.live, ...names] : names;
   if (files.length === 0) throw new Failure('Give a scenario: a file, a folder or a name.', exitCodes.usage);
@@ -111,7 +111,7 @@ async function simulated(scenario: FoundScenario, { seed, crypto }: RunFlags): P
   const again = { file, command: commandName() };
   const options = { ...again, ...(seed !== undefined && { seed }), ...(crypto !== undefined && { crypto }) };
   if (!usesWalletApi(scenario)) return runSimulated(scenario, options);
-  // The control plane is loaded where it is asked for.
+  // Loads the control plane only for scenarios that use it.
   const { runInCustodyWorld } = await import('../world/scenario/run.ts');
   return runInCustodyWorld(scenario, options);
 }

@@ -1,7 +1,7 @@
 /**
- * `signmesh sim`: random clusters, workloads and faults in virtual time, every invariant checked at every event. Results
- * go to standard output, progress to standard error. The exit code tells the first failure's verdict
- * (runner/scenario/world.ts); 0 when nothing was found.
+ * `signmesh sim`: random clusters, workloads and faults in virtual time, with every invariant checked at every event. Results go
+ * to standard output, progress to standard error. The exit code gives the first failure's verdict (runner/scenario/world.ts); 0
+ * without a failure.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { landmarks } from '../model/landmarks.ts';
@@ -49,7 +49,7 @@ interface Flags {
 }
 
 const seedsDefault = 300;
-/** A search of so many runs counts landmarks, keeps seeds and varies them; it fails when no run reached one that must be reached. */
+/** A search of this many runs counts landmarks, stores and varies seeds, and fails when no run reached a required landmark. */
 const landmarkRunsMin = 900;
 /** Seeds are part of names and of random labels. */
 const seedMax = 999_999_999;
@@ -144,7 +144,7 @@ function variantOf(text: string): Variant {
   return read;
 }
 
-/** One run, told event by event. */
+/** One run, printed event by event. */
 async function trace({ seed = 0, variation, profile, crypto, world, variant }: Flags): Promise<number> {
   // A trace is of one run.
   const one = profile === 'all' ? 'stormy' : profile;
@@ -153,7 +153,7 @@ async function trace({ seed = 0, variation, profile, crypto, world, variant }: F
     return told(await runWorldSeed(seed, walletProfile(one), { crypto, record: true }, variant));
   }
   const { verdict, events } = runSeed(seed, one, { crypto, record: true, variation });
-  // One write: a pipe takes what a terminal could not.
+  // One write, for pipes.
   process.stdout.write(events.map((event) => `${eventLine(event)}\n`).join(''));
   process.stderr.write(`${verdictLine(verdict)}\n`);
   return verdictExitCodes[verdict.kind];
@@ -178,7 +178,7 @@ async function search(flags: Flags): Promise<number> {
   const varied = isGuided ? Math.floor(tasks.length / roundRuns) * roundVariants : 0;
   const progress = new SimProgress(process.stderr, tasks.length + varied, await landmarksOf(flags.world));
   const kept = new KeptSeeds();
-  // In one profile alone some landmarks are out of reach.
+  // A single profile cannot reach some landmarks.
   const isWhole = flags.profile === 'all';
   const note = (text: string) => progress.say(text);
   const failures: Finished[] = [];

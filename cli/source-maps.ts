@@ -1,8 +1,8 @@
 /**
- * Stack traces of bundled code name the source file and line. Imported for its effect, before anything can throw.
+ * Stack traces of bundled code name the source file and line. Import it for its effect, before any code can throw.
  *
- * Node's own `--enable-source-maps` reads and keeps the map of every file that it loads; here a map is read when the first
- * trace needs it, so a process that prints none pays nothing.
+ * Node's own `--enable-source-maps` reads and stores the map of every loaded file; this reads a map when the first trace needs
+ * it, so a process without traces pays nothing.
  */
 import { readFileSync } from 'node:fs';
 import { SourceMap, type SourceMapPayload } from 'node:module';
@@ -24,7 +24,7 @@ function described(frame: NodeJS.CallSite): string {
   if (!file?.startsWith('file:') || line === null || column === null) return text;
   const path = fileURLToPath(file);
   const entry = mapOf(path)?.findEntry(line - 1, column - 1);
-  // Of bundled packages the maps say nothing.
+  // The maps do not cover bundled packages.
   if (entry === undefined || !('originalSource' in entry) || !entry.originalSource) return text;
   const place = `${join(dirname(path), entry.originalSource)}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
   return text.replace(`${file}:${line}:${column}`, place);
@@ -36,7 +36,7 @@ function mapOf(path: string): SourceMap | undefined {
     try {
       map = new SourceMap(JSON.parse(readFileSync(`${path}.map`, 'utf8')) as SourceMapPayload);
     } catch {
-      // No bundle of ours: its places are right already.
+      // Not our bundle: its positions are right already.
     }
     maps.set(path, map);
   }

@@ -1,6 +1,6 @@
 /**
- * `signmesh tokens`: who may call the service. A token is shown once, when it is issued; afterwards there is nothing but
- * its keyed hash, and its record goes by its id.
+ * `signmesh tokens`: who may call the service. It shows a token once, when it issues it; afterwards only its keyed hash exists,
+ * and its record is named by its id.
  */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -37,7 +37,7 @@ const lifetimeMaxMs = 3_650 * 86_400_000;
 const nameCharsMax = 100;
 const columns = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'REVOKED'] as const;
 
-/** Resolves with an exit code. Throws a Failure for a wrong call, and for a world that is not as it must be. */
+/** Resolves with an exit code. Throws a Failure for a wrong call, and for an unsuitable environment. */
 export async function run(args: readonly string[]): Promise<number> {
   return (await runSubcommand(makeCommand(), args)) ?? exitCodes.ok;
 }
@@ -167,7 +167,7 @@ function readSettings({ dataDir }: CommonFlags) {
   return loadSettings({ ...process.env, ...(dataDir !== undefined && { SIGNMESH_DATA_DIR: dataDir }) });
 }
 
-/** A sandbox has a tenant of its own, whose token the banner shows; elsewhere the tenant is named. */
+/** A sandbox has its own tenant, whose token the banner shows; elsewhere the caller names the tenant. */
 function tenantOf(flags: CommonFlags): string {
   if (flags.tenant !== undefined) return flags.tenant;
   const { settings } = readSettings(flags);
@@ -180,7 +180,7 @@ function tenantOf(flags: CommonFlags): string {
   );
 }
 
-/** The token key lies in the data directory: the same for gateways and commands. */
+/** The token key is in the data directory: the same for gateways and commands. */
 async function withStore<T>(flags: CommonFlags, work: (store: TokenStore) => Promise<T>): Promise<T> {
   const { settings, warnings } = readSettings(flags);
   for (const warning of warnings) note(warning);
@@ -195,7 +195,7 @@ async function withStore<T>(flags: CommonFlags, work: (store: TokenStore) => Pro
   });
 }
 
-/** The token on standard output; what a person should know beside it on standard error. */
+/** Prints the token on standard output, and remarks for people on standard error. */
 function show({ token, record }: IssuedToken, { json }: CommonFlags): void {
   if (json) {
     write(JSON.stringify({ token, ...view(record) }));

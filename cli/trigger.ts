@@ -1,6 +1,6 @@
 /**
- * `signmesh trigger <type>`: makes an event of a type happen for real, by the calls of the API that bring it about, and
- * shows it. Nothing is made up: what it shows is what every listener and webhook of the tenant gets.
+ * `signmesh trigger <type>`: causes a real event of a type, by calls of the API, and shows it. It fakes nothing: every listener
+ * and webhook of the tenant gets the same event.
  */
 import { Command, CommanderError } from 'commander';
 import { eventTypes } from '../delivery/events/public.ts';
@@ -27,7 +27,7 @@ interface Flags extends TargetFlags {
 /** An approval takes a minute to expire. */
 const eventWithinMs = 90_000;
 
-/** Resolves with an exit code. Throws a Failure for a wrong call, and when the event could not be brought about. */
+/** Resolves with an exit code. Throws a Failure for a wrong call, and when it could not cause the event. */
 export async function run(args: readonly string[]): Promise<number> {
   const command = makeCommand();
   try {
@@ -50,7 +50,7 @@ export async function run(args: readonly string[]): Promise<number> {
   return exitCodes.ok;
 }
 
-/** The event that came of it. Throws a Failure. */
+/** The resulting event. Throws a Failure. */
 export async function trigger(
   type: string,
   target: Target,

@@ -63,7 +63,7 @@ export interface SimOptions {
   /** The vendor of MPC_VENDOR keys. */
   readonly vendor?: SimVendorOptions;
 
-  /** Of further clusters of one world (many-clusters.ts): the number and the shared parts. By default cluster 1 of its own world. */
+  /** Of further clusters of one world (many-clusters.ts): number and shared parts. By default cluster 1 of its own world. */
   readonly number?: number;
   readonly shared?: SharedWorld;
 

@@ -1,6 +1,6 @@
 /**
- * What a process checks of its own certificates before it starts: that they are there, belong together, say its name and are
- * valid now. So a wrong file is named on the host where it lies, and not as a connection that the other side closed.
+ * Checks a process's own certificates before it starts: they exist, belong together, contain its name and are valid now. So the
+ * host with a wrong file reports the file, and not a connection that the other side closed.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ export interface LinkEnd {
   readonly nowMs: number;
 }
 
-/** The certificate of a role for its links, from `<folder>/tls.crt` and `.key`. Throws a Failure that names what is wrong. */
+/** The certificate of a role for its links, from `<folder>/tls.crt` and `.key`. Throws a Failure that names the fault. */
 export function readLinkTls({ dataDir, folder, roster, role, nodeId, nowMs }: LinkEnd): LinkTls {
   const certFile = join(folder, 'tls.crt');
   const ca = readCertificate(join(dataDir, authorityFile));
@@ -47,7 +47,7 @@ export function readLinkTls({ dataDir, folder, roster, role, nodeId, nowMs }: Li
   return { ca: ca.toString(), cert: own.toString(), key };
 }
 
-/** Files that the operator names. Chains are taken as they are. */
+/** Files of the operator's choice. It does not verify their chains. */
 export function readDoorTls(files: {
   readonly cert: string | undefined;
   readonly key: string | undefined;
@@ -72,7 +72,7 @@ export function readDoorTls(files: {
   };
 }
 
-/** A sentence, or undefined while there is time. */
+/** A sentence about the expiry; undefined while there is time. */
 export function expiryWarning(pem: string, what: string, warnDays: number, nowMs: number): string | undefined {
   const { validTo } = new X509Certificate(pem);
   const days = (Date.parse(validTo) - nowMs) / dayMs;

@@ -1,4 +1,4 @@
-/** Reading a certificate: every role does at its start, and loads nothing of what makes one (x509.ts). */
+/** Reads a certificate: every role does at its start, without loading the code that makes certificates (x509.ts). */
 import { X509Certificate } from 'node:crypto';
 import { errorText, Failure } from '../common/failure.ts';
 import { readIfThere } from '../common/files.ts';

@@ -1,7 +1,7 @@
 /**
- * The certificates of a data directory: an authority (`authority/ca.key`, for the set-up machine alone, and `ca.crt`, which every process
- * pins), and a certificate and key for each coordinator and node, and for the gateways. `signmesh init` makes what is missing;
- * `signmesh certificates` renews, lists and issues further ones.
+ * The certificates of a data directory: an authority (`authority/ca.key`, only for the set-up machine, and `ca.crt`, which every
+ * process pins), and a certificate and key for each coordinator and node, and for the gateways. `signmesh init` makes missing
+ * ones; `signmesh certificates` renews, lists and issues further ones.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,10 +19,10 @@ export const authorityKeyFile = 'authority/ca.key';
 const dayMs = 24 * 3_600_000;
 const authorityDays = 3650;
 export const leafDays = 365;
-/** Clocks of two hosts differ. */
+/** Tolerance for differing clocks of two hosts. */
 const backdatedMs = 3_600_000;
 
-/** Whose certificate, and where it lies in the data directory: the paths without `.crt` and `.key`. */
+/** The owner of a certificate, and its place in the data directory: the paths without `.crt` and `.key`. */
 export interface Holder {
   readonly path: string;
   readonly leaf: Leaf;
@@ -49,7 +49,7 @@ export function holdersOf(rosters: readonly Roster[]): readonly Holder[] {
   });
 }
 
-/** Makes what is missing; changes nothing that is there. Returns how many certificates were made. */
+/** Makes missing certificates; changes no existing one. Returns the number that it made. */
 export function ensureCertificates(dataDir: string, rosters: readonly Roster[], now: Date): number {
   const missing = holdersOf(rosters).filter(({ path }) => !existsSync(join(dataDir, `${path}.crt`)));
   if (missing.length === 0) return 0;
@@ -58,7 +58,7 @@ export function ensureCertificates(dataDir: string, rosters: readonly Roster[], 
   return missing.length;
 }
 
-/** New keys and certificates for all whose folders are here. Returns their paths. Throws a Failure without an authority. */
+/** New keys and certificates for every folder that exists here. Returns their paths. Throws a Failure without an authority. */
 export function renewCertificates(dataDir: string, rosters: readonly Roster[], now: Date): readonly string[] {
   const authority = readAuthority(dataDir);
   const here = holdersOf(rosters).filter(({ path }) => existsSync(join(dataDir, path, '..')));
@@ -66,7 +66,7 @@ export function renewCertificates(dataDir: string, rosters: readonly Roster[], n
   return here.map(({ path }) => `${path}.crt`);
 }
 
-/** For a door, a Redis or a client of one: writes `<path>.crt` and `<path>.key`. */
+/** For an API server, a Redis or a client of one: writes `<path>.crt` and `<path>.key`. */
 export function issueFor(dataDir: string, path: string, leaf: Leaf, now: Date): void {
   const pair = issue(readAuthority(dataDir), leaf, leafValidity(now));
   if (existsSync(`${path}.crt`) || existsSync(`${path}.key`)) {
@@ -94,7 +94,7 @@ function ensureAuthority(dataDir: string, { installation, clusterId }: Roster, n
       validityOf(now, authorityDays),
     );
     makeDirectory(join(dataDir, 'authority'));
-    // One text, so that a kill in between leaves no key without its certificate.
+    // One text, so that a kill cannot leave a key without its certificate.
     writeOnce(join(dataDir, authorityKeyFile), key + cert);
   }
   const [, cert = ''] = splitAuthority(dataDir);
@@ -102,7 +102,7 @@ function ensureAuthority(dataDir: string, { installation, clusterId }: Roster, n
   return readAuthority(dataDir);
 }
 
-/** Throws a Failure where the authority's key is not, as on every host but the one that set the deployment up. */
+/** Throws a Failure where the authority's key is missing, as on every host except the set-up machine. */
 function readAuthority(dataDir: string): KeyAndCertificate {
   const [key, cert] = splitAuthority(dataDir);
   if (key === undefined || cert === undefined) {
@@ -121,7 +121,7 @@ function splitAuthority(dataDir: string): readonly string[] {
   return text.match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----\n/g) ?? [];
 }
 
-/** The certificate last: who has one has its key. */
+/** Writes the certificate last: a certificate on disk implies its key. */
 function writePair(path: string, { key, cert }: KeyAndCertificate): void {
   makeDirectory(join(path, '..'));
   replaceFile(`${path}.key`, key);

@@ -1,13 +1,13 @@
 /**
- * What makes a cluster: the roster that every process pins, one identity a process, the secrets they share.
+ * Makes the files of a cluster: the roster that every process pins, one identity a process, the secrets that they share.
  *
- * Cluster 1 lies in the data directory itself, cluster 2 in its folder cluster-2, and so on. Each has a coordinator, nodes and
- * a join secret of its own; the gateways and what they know are those of all.
+ * Cluster 1 is in the data directory itself, cluster 2 in its folder cluster-2, and so on. Each has its own coordinator, nodes
+ * and join secret; all share the gateways and their secrets.
  *
- * Made once. Every file appears whole or not at all, and the roster comes last: a data directory with a cluster.json
- * is complete, one without is continued where its making stopped. Nothing is ever made anew once the roster stands,
- * for it pins the identities; secrets that only gateways know are added to a directory that is older than they are.
- * Secrets come from the operating system, never from the sandbox's seed.
+ * Made once. Every file appears whole or not at all, and the roster comes last: a data directory with a cluster.json is complete;
+ * without one, the next run continues where the last stopped. After the roster exists, nothing it pins is made again; only
+ * missing secrets of the gateways are added to an older directory. Secrets come from the operating system, never from the
+ * sandbox's seed.
  */
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
@@ -26,7 +26,7 @@ import { errorText, exitCodes, Failure } from '../common/failure.ts';
 import { makeDirectory, readIfThere, writeOnce } from '../common/files.ts';
 import { carryOver, checkDataFormat, rosterFile, withDataFormat } from './data-format.ts';
 
-/** Secrets of 32 bytes, as 64 hex digits and a newline, by their path in the cluster's folder; the gateways' in that of cluster 1. */
+/** Secrets of 32 bytes, as 64 hex digits and a newline, by their path in the cluster's folder; the gateways' in cluster 1's. */
 export const secretFiles = {
   join: 'join.secret',
   coordinatorIdentity: 'coordinator/identity.key',
@@ -41,24 +41,24 @@ export const secretFiles = {
 /** The keys that seal provider credentials: 1.key, 2.key, …; the highest is current. Rotation adds to them. */
 export const credentialKeysDir = 'gateway/credential-keys';
 
-/** Secrets that no other process knows, so that a data directory made before they were can get them later. */
+/** Secrets that only gateways know, so that an older data directory can get them later. */
 const lateSecrets = [secretFiles.gatewayReceipt, `${credentialKeysDir}/1.key`];
 
-/** Where the files of a cluster lie. */
+/** The place of a cluster's files. */
 export function clusterFolder(dataDir: string, cluster: number): string {
   return cluster === firstCluster ? dataDir : join(dataDir, `cluster-${cluster}`);
 }
 
 export interface ClusterShape {
-  /** 1 by default. The clusters before it are there. */
+  /** 1 by default. The clusters before it exist. */
   readonly cluster?: number;
-  /** Nodes that sign with a key that asks for no number, of all nodes; undefined: 3 of 5. */
+  /** The default threshold of a key over all nodes; undefined: 3 of 5. */
   readonly threshold?: number | undefined;
 }
 
 /**
- * Makes what is missing of one cluster. `nodes` undefined: what is there, else `nodesDefault`. Throws a Failure when the directory holds a
- * cluster of another size or another environment.
+ * Makes the missing files of one cluster. `nodes` undefined: the existing number, else `nodesDefault`. Throws a Failure when the
+ * directory holds a cluster of another size or another environment.
  */
 export function ensureClusterMaterial(
   dataDir: string,
@@ -103,9 +103,9 @@ export function hasCluster(dataDir: string, cluster: number): boolean {
 }
 
 /**
- * The roster of a data directory. Throws a Failure when there is none, when it is another version's, and when the directory was set up for another
- * environment than the process runs in: a role that took a production cluster for a sandbox would open what production
- * closes. `environment` undefined: the caller serves neither.
+ * The roster of a data directory. Throws a Failure when there is none, when another version wrote it, and when the directory was
+ * set up for another environment than the process's: a role that took a production cluster for a sandbox would open what
+ * production closes. `environment` undefined: the caller serves neither.
  */
 export function readRoster(
   dataDir: string,
@@ -149,7 +149,7 @@ export function readSecret(dataDir: string, file: string): Uint8Array {
   return parseSecret(join(dataDir, file), text);
 }
 
-/** A secret of 32 bytes from a file that lies elsewhere. The caller owns them. */
+/** A secret of 32 bytes from a file elsewhere. The caller owns them. */
 export function readSecretFile(path: string): Uint8Array {
   const text = readIfThere(path);
   if (text === undefined) throw new Failure(`${path} is missing.`);
@@ -188,7 +188,7 @@ function make(
     coordinator: identityFromSeed(secret(secretFiles.coordinatorIdentity)).publicKey,
     gateway: identityFromSeed(ensureSecret(dataDir, secretFiles.gatewayIdentity)).publicKey,
   };
-  // Another process may have been quicker: what stands on the disk is the roster.
+  // Another process may have been faster: the roster on disk counts.
   writeOnce(join(folder, rosterFile), withDataFormat(serializeRoster(roster, environment)));
 }
 
@@ -196,7 +196,7 @@ function makeLateSecrets(dataDir: string): void {
   const folder = join(dataDir, credentialKeysDir);
   makeDirectory(folder);
   for (const file of lateSecrets) {
-    // The first credential key may have been retired after a rotation: it must not come back as another one.
+    // A rotation may have retired the first credential key: it must not come back as another one.
     if (file.startsWith(credentialKeysDir) && readdirSync(folder).some((name) => name.endsWith('.key'))) continue;
     ensureSecret(dataDir, file);
   }

@@ -1,4 +1,4 @@
-/** The clusters of a data directory: those that are there, and those that a person adds. */
+/** The clusters of a data directory: existing ones, and those that a person adds. */
 import { nodesMax } from '../../proto/limits.ts';
 import type { ClusterEnvironment, Roster } from '../../proto/roster.ts';
 import { firstCluster } from '../../redis/clusters.ts';
@@ -6,9 +6,9 @@ import { exitCodes, Failure } from '../common/failure.ts';
 import { ensureClusterMaterial, hasCluster, readRosters } from './cluster-material.ts';
 
 export interface ClustersWanted {
-  /** undefined: those that are there, or one. */
+  /** undefined: the existing ones, or one. */
   readonly clusters: number | undefined;
-  /** Of each; undefined: as it is, or `nodesDefault` in a new one. */
+  /** Of each; undefined: the existing number, or `nodesDefault` in a new one. */
   readonly nodes: number | undefined;
   readonly nodesDefault: number;
   readonly threshold: number | undefined;
@@ -16,8 +16,8 @@ export interface ClustersWanted {
 }
 
 /**
- * Makes what is missing. Clusters that are added get the nodes and the threshold that are asked for, those that are there keep
- * theirs. Throws a Failure when all are there and one is of another size, and when more are there than are asked for.
+ * Makes missing clusters. Added clusters get the requested nodes and threshold; existing ones keep theirs. Throws a Failure when
+ * all exist and one has another size, and when more exist than requested.
  */
 export function ensureClusters(dataDir: string, wanted: ClustersWanted): readonly Roster[] {
   const { environment, nodesDefault, nodes, threshold } = wanted;

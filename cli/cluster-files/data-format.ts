@@ -1,8 +1,8 @@
 /**
- * The format of everything that a cluster stores: its data directory, its Redis, the stores of its nodes, its snapshots.
- * One number for all, written into cluster.json and into each snapshot, and checked by every role before it reads
- * anything else. What another version stored is refused, in one line that says what to do, unless this one reads it as it
- * stands: `up` and `init` then write the new number.
+ * The format of all stored data of a cluster: its data directory, its Redis, the stores of its nodes, its snapshots. One number
+ * for all, written into cluster.json and into each snapshot; every role checks it before it reads anything else. A role refuses
+ * another version's data, in one line with the remedy, unless this version reads it unchanged: `up` and `init` then write the new
+ * number.
  */
 import { join } from 'node:path';
 import { Failure } from '../common/failure.ts';
@@ -11,11 +11,11 @@ import { readIfThere, replaceFile } from '../common/files.ts';
 export interface DataFormat {
   readonly format: number;
   readonly what: string;
-  /** Later versions read it as it stands. */
+  /** Later versions read it unchanged. */
   readonly isRead?: boolean;
 }
 
-/** Oldest first. A change of the layout or the meaning of anything that is stored adds a row. */
+/** Oldest first. A change of the layout or the meaning of stored data adds a row. */
 export const dataFormats: readonly DataFormat[] = [
   { format: 1, what: 'the first; `cluster.json` does not name it' },
   {
@@ -42,17 +42,17 @@ export const dataFormats: readonly DataFormat[] = [
   },
 ];
 
-/** What this version writes and reads. */
+/** The format that this version writes and reads. */
 export const dataFormat = dataFormats.at(-1)!.format;
 
-/** Where the roster and the number stand. */
+/** The file with the roster and the number. */
 export const rosterFile = 'cluster.json';
 
 export function withDataFormat(roster: string): string {
   return `${JSON.stringify({ data_format: dataFormat, ...(JSON.parse(roster) as object) }, null, 2)}\n`;
 }
 
-/** Throws a Failure when the directory is another version's. One without a cluster has no version yet. */
+/** Throws a Failure when another version wrote the directory. A directory without a cluster has no version yet. */
 export function checkDataFormat(dataDir: string): void {
   const text = readIfThere(join(dataDir, rosterFile));
   if (text === undefined) return;
@@ -66,12 +66,12 @@ export function checkDataFormat(dataDir: string): void {
   );
 }
 
-/** Whether this version reads what one of that format has stored. */
+/** Whether this version reads data of that format. */
 export function isReadable(format: number): boolean {
   return format === dataFormat || dataFormats.some((one) => one.format === format && one.isRead === true);
 }
 
-/** A readable directory of an earlier format has this version's from now on: the earlier version would refuse what comes. */
+/** Gives a readable directory of an earlier format this version's number: the earlier version must refuse newer data. */
 export function carryOver(folder: string): void {
   const path = join(folder, rosterFile);
   const text = readIfThere(path);
@@ -87,7 +87,7 @@ export function versionOf(format: number): string {
   return `${age} version (data format ${format}; this version has ${dataFormat})`;
 }
 
-/** Format 1 did not name itself. undefined: it is no roster at all, which its parser reports. */
+/** Format 1 had no number. undefined: it is no roster at all, which its parser reports. */
 function formatIn(text: string): number | undefined {
   try {
     const { data_format: format = 1, cluster_id: clusterId } = JSON.parse(text) as Record<string, unknown>;

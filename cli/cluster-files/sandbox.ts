@@ -1,7 +1,7 @@
 /**
- * The sandbox's ready-made things: one tenant, its two tokens, a key for each scheme. They come from a seed, so that every fresh start
- * shows the same keys, as local chains do. The default seed is public: every reader of this file can compute those keys. That
- * is the point of them, and the reason why nothing of value may ever be sent there.
+ * The ready-made things of the sandbox: one tenant, its two tokens, a key for each scheme. They come from a seed, so that every
+ * fresh start has the same keys, as local chains do. The default seed is public: every reader of this file can compute those
+ * keys. They exist for that purpose, and this is why no one may send anything of value there.
  */
 import { createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ export const sandboxSessions = {
   ed25519: 'sandbox-ed25519',
   bip340: 'sandbox-bip340',
 } as const;
-/** The one scheme that each of their keys signs with. */
+/** The only scheme that each of their keys signs with. */
 export const sandboxSchemes: Readonly<Record<string, KeyScheme>> = {
   [sandboxSessions.secp256k1]: 'mock_ecdsa',
   [sandboxSessions.ed25519]: 'frost_ed25519',
@@ -34,13 +34,13 @@ export interface Sandbox {
   readonly seed: Uint8Array;
   /** The bearer token of the banner. */
   readonly token: string;
-  /** Of the same tenant: approves what the other has initiated. */
+  /** A second token of the same tenant: it approves requests of the first. */
   readonly approverToken: string;
 }
 
 /**
- * Reads the sandbox of a data directory; makes it from the choice if there is none. `choice` undefined: whatever is
- * there, else the public seed. Throws a Failure when the directory was made from another seed.
+ * Reads the sandbox of a data directory; makes it from the choice if there is none. `choice` undefined: the existing one, else
+ * the public seed. Throws a Failure when the directory was made from another seed.
  */
 export function ensureSandbox(dataDir: string, choice: string | undefined): Sandbox {
   const path = join(dataDir, 'sandbox.json');
@@ -70,14 +70,14 @@ export function newSandbox(choice: string | undefined): Sandbox {
   return complete({ kind: 'text', seed, token: newToken('sandbox', seededBytes(seed, 'signmesh/sandbox/token/v1')) });
 }
 
-/** The seed gives the approver's token, also where the file is older than it; what stands in the file is for people. */
+/** The seed gives the approver's token, also for an older file; the copy in the file is for people. */
 function complete(sandbox: Omit<Sandbox, 'approverToken'>): Sandbox {
   const { kind, seed } = sandbox;
   const random = seededBytes(seed, 'signmesh/sandbox/approver/v1');
   return { ...sandbox, approverToken: kind === 'public' ? publicApproverToken : newToken('sandbox', random) };
 }
 
-/** Whether that choice made it. */
+/** Whether it was made from that choice. */
 export function seedMatches(sandbox: Sandbox, choice: string): boolean {
   if (choice === 'random') return sandbox.kind === 'random';
   return sandbox.kind !== 'random' && Buffer.compare(sandbox.seed, seedOf(choice)) === 0;
@@ -87,7 +87,7 @@ function seedOf(text: string): Uint8Array {
   return createHash('sha256').update('signmesh/sandbox/seed/v1\0').update(text).digest();
 }
 
-/** The same bytes for the same seed: HKDF-Expand, cut in order into what the token's making asks for. */
+/** The same bytes for the same seed: HKDF-Expand, split in order into the lengths that the token code requests. */
 function seededBytes(seed: Uint8Array, purpose: string): (length: number) => Uint8Array {
   const stream = new Uint8Array(hkdfSync('sha256', seed, new Uint8Array(0), purpose, 1024));
   let used = 0;

@@ -1,4 +1,4 @@
-/** What a role says at its start of certificates that expire soon, and of what crosses between hosts in clear. */
+/** Warnings of a role at its start: certificates that expire soon, and plain-text links between hosts. */
 import { isLoopback } from '../../actors/live/link-tls.ts';
 import { redisAddress, redisHosts } from '../../redis/address.ts';
 import type { Role, Settings } from '../settings/config.ts';
@@ -9,7 +9,7 @@ export interface StartWarning {
   readonly text: string;
 }
 
-/** `linkCerts`, `doorCert`: PEM texts of those in use. */
+/** `linkCerts`, `doorCert`: PEM texts of the used ones. */
 export function startWarnings(
   role: Role,
   settings: Settings,
@@ -53,7 +53,7 @@ function plainTexts(
   return texts;
 }
 
-/** Gateways find cluster 1 by configuration, the others by what their coordinators announce. */
+/** Gateways find cluster 1 by configuration, the others by the announcements of their coordinators. */
 function unreachable(role: Role, settings: Settings): StartWarning[] {
   const { SIGNMESH_COORDINATOR_HOST: host, SIGNMESH_COORDINATOR_URL: url, SIGNMESH_CLUSTER: cluster } = settings;
   if (role !== 'coordinator' || cluster === 1 || url !== undefined || !['0.0.0.0', '::'].includes(host)) return [];

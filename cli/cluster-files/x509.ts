@@ -1,6 +1,6 @@
 /**
- * Makes certificates (RFC 5280): an authority's own, and those that it signs. Structures and DER are @peculiar/asn1-x509's; keys
- * and signatures are Node's, ECDSA over P-256 with SHA-256, which every TLS stack takes.
+ * Makes certificates (RFC 5280): an authority's own, and those that it signs. Structures and DER come from @peculiar/asn1-x509;
+ * keys and signatures from Node, ECDSA over P-256 with SHA-256, which every TLS stack accepts.
  */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { isIP } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * Finds files of the package. A bundle puts a module into any of its chunks, so a path relative to the module's own file
- * means nothing: files are looked for in the folders above it, up to the root of the package.
+ * Finds files of the package. A bundle may put a module into any chunk, so a path relative to the module's own file is
+ * unreliable: this searches the folders above it, up to the root of the package.
  */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const folders = foldersAbove(fileURLToPath(import.meta.url));
 const packageRoot = folders.at(-1)!;
 
-/** A file that the build made, e.g. `cli/main.js`: what a child process or a worker runs. It may not exist. */
+/** A file of the build, e.g. `cli/main.js`, for a child process or a worker. It may not exist. */
 export function builtFile(path: string): string {
   const built = join(packageRoot, 'dist', path);
   return folders.map((folder) => join(folder, path)).find((path) => existsSync(path)) ?? built;

@@ -1,19 +1,19 @@
 /**
- * What `signmesh up` and a role process say to each other through the child's channel, beside "ready" and what a
- * sandbox's gateway asks (faults/control.ts). Each order is answered when it is done.
+ * The messages between `signmesh up` and a role process over the child's channel, besides "ready" and the questions of a
+ * sandbox's gateway (faults/control.ts). The role answers each order when it is done.
  */
 
-/** The variable that carries a clock's offset to a process that starts, in milliseconds. No setting: `up` alone sets it. */
+/** The variable with the clock offset of a starting process, in milliseconds. Not a setting: only `up` sets it. */
 export const clockOffsetVariable = 'SM_CLOCK_OFFSET_MS';
 
 export type Order =
-  /** The process's clock is off by this much from now on. */
+  /** Sets the process's clock offset from now on. */
   | { readonly kind: 'clock'; readonly offsetMs: number }
-  /** The role releases everything: links, stores, ports. The process stays. */
+  /** The role releases everything: links, stores, ports. The process continues. */
   | { readonly kind: 'quiesce' }
-  /** The role starts again, as a process that was started anew would. */
+  /** The role starts again, as in a new process. */
   | { readonly kind: 'resume' }
-  /** The state of the cluster is another: what is remembered of it is worth nothing. */
+  /** The state of the cluster was replaced: the role drops everything that it remembers of it. */
   | { readonly kind: 'restored' };
 
 export interface OrderMessage {
@@ -25,11 +25,11 @@ export interface OrderMessage {
 export interface DoneMessage {
   readonly kind: 'done';
   readonly id: number;
-  /** Why it was not. */
+  /** The reason why it failed. */
   readonly error?: string;
 }
 
-/** What a role waits for before it is ready; undefined: nothing any more. For people. */
+/** The thing that a role waits for before it is ready; undefined: nothing now. For people. */
 export interface WaitingMessage {
   readonly kind: 'waiting';
   readonly what?: string;

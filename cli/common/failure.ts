@@ -1,6 +1,4 @@
-/**
- * What a person did or must do, as one clear line. Everything else that is thrown is a bug and keeps its stack.
- */
+/** A user's mistake or next action, as one clear line. Any other thrown error is a bug and keeps its stack. */
 
 /** Exit codes of the command. 130 is the shell's word for "interrupted". */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const;

@@ -1,6 +1,6 @@
 /**
- * Files of the data directory: made at once or not at all, durable when the call returns (but for records of what runs),
- * readable by their owner only.
+ * Files of the data directory: written whole or not at all, durable when the call returns (except records of running processes),
+ * readable only by their owner.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -19,7 +19,7 @@ import {
 import { dirname, resolve } from 'node:path';
 import { errorCode, errorText, Failure } from './failure.ts';
 
-/** With its parents. Directories are 0700; the umask can only take away. */
+/** With its parents. Directories are 0700; the umask can only remove rights. */
 export function makeDirectory(path: string): void {
   try {
     makeWithParents(resolve(path));
@@ -60,8 +60,8 @@ export function replaceFile(path: string, content: string): void {
 }
 
 /**
- * For what is true while this machine runs and no longer: not forced to the disk, which takes a busy disk a tenth of a
- * second. After a power loss the file may be the old one, or empty.
+ * For facts that are valid only while this machine runs: not synced to the disk, which takes a busy disk a tenth of a second.
+ * After a power loss the file may be the old one, or empty.
  */
 export function replaceShortLived(path: string, content: string): void {
   const temporary = temporaryPath(path);

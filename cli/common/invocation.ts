@@ -1,4 +1,4 @@
-/** How this command was called, so that commands which are shown can be pasted. */
+/** The way in which this command was called, so that the commands it shows can be pasted. */
 import { relative, sep } from 'node:path';
 
 /** "signmesh"; for a package of the project "npx signmesh"; from a checkout "node cli/signmesh.mjs". */

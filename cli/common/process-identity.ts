@@ -1,4 +1,4 @@
-/** Records of processes: files that say which process is meant (actors/live/process-identity.ts). */
+/** Records of processes: files that identify a process (actors/live/process-identity.ts). */
 import { rmSync } from 'node:fs';
 import { type ProcessIdentity, parseRecord } from '../../actors/live/process-identity.ts';
 import { readIfThere, replaceShortLived } from './files.ts';

@@ -4,7 +4,7 @@ import { exitCodes, Failure } from './failure.ts';
 
 /**
  * Resolves with undefined when the subcommand has run, or with the exit code of a call that only asked for help. `program`: with
- * `exitOverride`. Throws a Failure for a wrong call, and what the subcommand throws.
+ * `exitOverride`. Throws a Failure for a wrong call, and every error of the subcommand.
  */
 export async function runSubcommand(program: Command, args: readonly string[]): Promise<number | undefined> {
   try {

@@ -1,4 +1,4 @@
-/** A cluster of the demo's own, in a directory that it removes at its end. */
+/** The demo's own cluster, in a directory that it removes at its end. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
@@ -13,7 +13,7 @@ export class DemoCluster {
   }
 
   static async start(): Promise<DemoCluster> {
-    // Frames are logged by name, so that they can be drawn.
+    // Frames are logged by name, so that the demo can draw them.
     const { REDIS_URL } = process.env;
     const environment = { SIGNMESH_LOG_LEVEL: 'debug', ...(REDIS_URL && { REDIS_URL }) };
     try {
@@ -39,7 +39,7 @@ export class DemoCluster {
     return JSON.parse(text) as Record<string, unknown>;
   }
 
-  /** Of a key that was made: compressed, hex. */
+  /** Of a created key: compressed, hex. */
   async publicKeyOf(session: string): Promise<string> {
     const response = await fetch(`${this.httpUrl}/v1/sandbox/sessions/${session}`, {
       headers: { authorization: `Bearer ${this.#live.ready.token}` },

@@ -1,6 +1,6 @@
 /**
- * A ceremony as a sequence diagram for the terminal: a lane each for client, gateway, coordinator and every node; one
- * row a message. Frames that say the same to or from several nodes in a row share one row.
+ * A ceremony as a sequence diagram for the terminal: a lane each for client, gateway, coordinator and every node; one row a
+ * message. Consecutive equal frames to or from several nodes share one row.
  */
 
 /** One frame as the coordinator's log names it. */

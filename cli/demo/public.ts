@@ -1,3 +1,3 @@
-/** What the command `demo` uses of its parts. */
+/** The parts that the command `demo` uses. */
 export { DemoCluster } from './cluster.ts';
 export { Diagram, type Row, rowsOf } from './diagram.ts';

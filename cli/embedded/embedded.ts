@@ -1,6 +1,6 @@
 /**
- * `signmesh up --embedded`: the whole service in this process, with nothing else installed or started (embedded/service.ts),
- * from its banner to its last word.
+ * `signmesh up --embedded`: the whole service in this process, with nothing else to install or start (embedded/service.ts), from
+ * its banner to its last output.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -27,22 +27,22 @@ import { type Lock, lockFile, readyFile, takeLock } from '../up/public.ts';
 
 export interface EmbeddedUp {
   readonly settings: Settings;
-  /** undefined: what the state has, else the default. */
+  /** undefined: the number in the state, else the default. */
   readonly seed: string | undefined;
   readonly nodes: number | undefined;
   readonly json: boolean;
   readonly verbose: boolean;
-  /** A file that is loaded if there is one, and saved at the end; undefined: the state is gone then. */
+  /** A file to load if it exists, and to save at the end; undefined: the state is lost then. */
   readonly state: string | undefined;
-  /** A file that gets a scenario of what clients did and what went wrong, at the end. */
+  /** A file that gets, at the end, a scenario of the clients' calls and the faults. */
   readonly record: string | undefined;
-  /** Of a detached one: where `status`, `stop` and `logs` find it; undefined: it belongs to the command that runs it. */
+  /** Of a detached one: the place for `status`, `stop` and `logs`; undefined: it belongs to the command that runs it. */
   readonly dataDir: string | undefined;
 }
 
-/** Of the memory in use, before V8 collects. */
+/** Of the used memory, before V8 collects. */
 const heapGrowingPercent = 30;
-/** npm passes a Ctrl-C on that the terminal has sent us already: a second one within this time is the same one. */
+/** npm forwards a Ctrl-C that the terminal has already sent us: a second one within this time is the same one. */
 const sameSignalMs = 700;
 
 /** Resolves, with an exit code, when it has stopped. */
@@ -53,7 +53,7 @@ export async function upEmbedded(options: EmbeddedUp): Promise<number> {
   const stored = stateFile === undefined ? undefined : stateIn(stateFile);
   const recording = options.record === undefined ? undefined : await recordingTo(options.record);
   for (const file of [stateFile, recording?.path]) if (file !== undefined) checkWritable(file);
-  // V8 would let the heap grow to several times what is in use before it collects.
+  // V8 would let the heap grow to several times the used size before it collects.
   setFlagsFromString(`--heap-growing-percent=${heapGrowingPercent}`);
   const stream = json ? process.stderr : process.stdout;
   const terminal = stream.isTTY === true;
@@ -72,7 +72,7 @@ export async function upEmbedded(options: EmbeddedUp): Promise<number> {
   if (stateFile !== undefined) saveAtOnce = () => saveState(stateFile, dataFormat, service.state());
   if (place === undefined) for (const line of bannerLines(ready, 'Ctrl-C', screen)) screen.line(line);
   else {
-    // The command that started it ends when it reads that all is ready.
+    // The starting command ends when it reads that everything is ready.
     endWatch();
     replaceShortLived(place.readyFile, `${JSON.stringify(ready)}\n`);
   }
@@ -80,7 +80,7 @@ export async function upEmbedded(options: EmbeddedUp): Promise<number> {
   screen.line(`\nStopping: ${await asked}.`);
   const beganMs = performance.now();
   await recording?.recorder.finish();
-  // What is answered must be in the file: nothing is asked any more.
+  // The file must contain every answered request: no new requests from here on.
   await service.stop();
   const failures: string[] = [];
   if (stateFile !== undefined) {
@@ -102,13 +102,13 @@ export async function upEmbedded(options: EmbeddedUp): Promise<number> {
   return exitCodes.ok;
 }
 
-/** Throws a Failure when another one runs there. */
+/** Throws a Failure when another service runs there. */
 function takePlace(dataDir: string): { readonly lock: Lock; readonly readyFile: string } {
   for (const folder of [dataDir, join(dataDir, 'run')]) makeDirectory(folder);
   return { lock: takeLock(lockFile(dataDir), dataDir), readyFile: readyFile(dataDir) };
 }
 
-/** Notes why it failed: what else is to be saved is saved all the same. */
+/** Notes the reason of a failure: the other files are still saved. */
 async function attempt(failures: string[], what: string, run: () => void | Promise<void>): Promise<void> {
   try {
     await run();
@@ -117,7 +117,7 @@ async function attempt(failures: string[], what: string, run: () => void | Promi
   }
 }
 
-/** Throws a Failure now, and not when hours of work are to be saved. */
+/** Throws a Failure now instead of at the save, after hours of work. */
 function checkWritable(path: string): void {
   const part = `${path}.part`;
   try {
@@ -191,7 +191,7 @@ function readyOf(
     ...{ httpUrl: http, grpcAddress: grpc, token: sandbox.token, approverToken: sandbox.approverToken, keys },
     secretSeed: sandbox.kind !== 'public',
     data: { kind: 'embedded', stateFile },
-    // Since node began.
+    // Since Node began.
     tookMs: performance.now(),
     clusters: [{ cluster: 1, nodes }],
     gateways: [{ http, grpc }],
@@ -203,12 +203,12 @@ function readyOf(
 
 interface Recording {
   readonly path: string;
-  /** Of the scenario, by its file. */
+  /** The name of the scenario, by its file. */
   readonly name: string;
   readonly recorder: ServiceRecorder;
 }
 
-/** Throws a Failure when the file's name is that of no scenario. */
+/** Throws a Failure when the file's name is no valid scenario name. */
 async function recordingTo(file: string): Promise<Recording> {
   const path = resolve(file);
   const name = /(?:^|[/\\])([a-z0-9][a-z0-9-]{0,79})\.yaml$/.exec(path)?.[1];
@@ -232,7 +232,7 @@ async function writeScenario({ path, name, recorder }: Recording, nodes: number,
   });
 }
 
-/** Settings that ask for what one process does not have. */
+/** Settings that one process cannot fulfil. */
 function checkSettings(settings: Settings): void {
   const { SIGNMESH_CLUSTERS: clusters = 1, SIGNMESH_GATEWAYS: gateways, SIGNMESH_WORKERS: workers } = settings;
   const wrong = [
@@ -261,7 +261,7 @@ function stateIn(path: string): StoredState | undefined {
 }
 
 /**
- * `asked` resolves with the reason. A second signal calls `saveAtOnce` and ends the process. `endWatch`: it may outlive the
+ * `asked` resolves with the reason. A second signal calls `saveAtOnce` and ends the process. `endWatch`: lets it outlive the
  * process that started it.
  */
 function whenAskedToStop(saveAtOnce: () => void): { readonly asked: Promise<string>; endWatch(): void } {
@@ -285,7 +285,7 @@ function whenAskedToStop(saveAtOnce: () => void): { readonly asked: Promise<stri
 
 const levels = { debug: 20, info: 30, warn: 40, error: 50 } as const;
 
-/** Warnings and errors are shown, with `--verbose` records of level info too. */
+/** Shows warnings and errors, with `--verbose` also records of level info. */
 function logsOn(screen: Screen, verbose: boolean): (process: string) => Log {
   const from = verbose ? levels.info : levels.warn;
   return (name) => {

@@ -1,4 +1,4 @@
-/** The wallet API as the recipes of `signmesh trigger` call it: what goes wrong is a Failure with the service's words. */
+/** The wallet API for the recipes of `signmesh trigger`: an error is a Failure with the service's message. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { errorText, Failure } from '../common/failure.ts';
@@ -17,12 +17,12 @@ export interface Made {
   readonly [field: string]: any;
 }
 
-/** The simulated provider, or the cluster’s own nodes. */
+/** A simulated provider, or the cluster’s own nodes. */
 export type Provider = 'sandbox' | 'self_hosted';
 
 export class RecipeApi {
   readonly #target: Target;
-  /** In every name that is made, so that runs do not meet. */
+  /** Part of every created name, so that runs do not collide. */
   readonly suffix = randomBytes(3).toString('hex');
   readonly #connections = new Map<Provider, Promise<Made>>();
 
@@ -52,7 +52,7 @@ export class RecipeApi {
     return this.call('POST', path, body);
   }
 
-  /** A connection, one for a recipe. */
+  /** A connection, one for each recipe. */
   connection(provider: Provider = 'sandbox'): Promise<Made> {
     const known = this.#connections.get(provider);
     const connection =
@@ -71,7 +71,7 @@ export class RecipeApi {
     });
   }
 
-  /** What this path answers, as soon as its status is this one. */
+  /** The answer of this path, as soon as it has this status. */
   async reached(path: string, status: string, withinMs = reachedWithinMs): Promise<Made> {
     for (let run = 0; run * reachedEveryMs < withinMs; run += 1) {
       const found = await this.call('GET', path);
@@ -81,7 +81,7 @@ export class RecipeApi {
     throw new Failure(`${path} is not ${status} after ${withinMs / 1000} s`);
   }
 
-  /** A transfer to a wallet of one's own, or to `address`. */
+  /** A transfer to another of the tenant's wallets, or to `address`. */
   async intent(
     amount: string,
     { address, provider = 'sandbox' }: { readonly address?: string; readonly provider?: Provider } = {},

@@ -1,6 +1,6 @@
 /**
- * Follows a tenant's events over GET /v1/events/stream: each once, in order, connecting again with the last id whenever
- * the stream ends or breaks, until it is told to stop.
+ * Follows a tenant's events over GET /v1/events/stream: each once, in order, reconnecting with the last id whenever the stream
+ * ends or breaks, until the caller stops it.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import { errorText, Failure } from '../common/failure.ts';
@@ -19,23 +19,23 @@ export interface FollowOptions {
   readonly target: Pick<Target, 'url' | 'token'>;
   /** Separated by commas; undefined: all. */
   readonly types: string | undefined;
-  /** Where to begin; undefined: now. */
+  /** The place to begin; undefined: now. */
   readonly afterSequence: string | undefined;
   readonly signal: AbortSignal;
-  /** The stream stands. */
+  /** The stream is connected. */
   readonly onOpen: () => void;
-  /** It broke off, and is opened again. */
+  /** The stream broke, and is reconnecting. */
   readonly onBreak: (reason: string) => void;
-  /** `text`: the event exactly as it was sent. Nothing more is read until it resolves. */
+  /** `text`: the event exactly as received. It reads no more until this resolves. */
   readonly onEvent: (event: FollowedEvent, text: string) => Promise<void> | void;
 }
 
 const pauseMinMs = 250;
 const pauseMaxMs = 5_000;
-/** A stream that says nothing for so long is dead: every 15 s comes a heartbeat. */
+/** A stream without data for this time is dead: a heartbeat comes every 15 s. */
 const silenceMaxMs = 45_000;
 
-/** Resolves when it was told to stop. Throws a Failure when the service refuses, or was never there. */
+/** Resolves when the caller stopped it. Throws a Failure when the service refuses, or was never reachable. */
 export async function follow(options: FollowOptions): Promise<void> {
   const { signal, onBreak } = options;
   const place = { lastId: options.afterSequence };
@@ -75,7 +75,7 @@ function open({ target, types, signal }: FollowOptions, lastId: string | undefin
   });
 }
 
-/** What a passing refusal says. Throws a Failure for one that would be the same again. */
+/** The text of a temporary refusal. Throws a Failure for a permanent one. */
 async function refusal(response: Response): Promise<string> {
   const text = await response.text();
   const message = messageOf(text) ?? text.slice(0, 200);

@@ -1,4 +1,4 @@
-/** Hands an event on to a local URL, with the headers and the body of a webhook's delivery. One try each. */
+/** Forwards an event to a local URL, with the headers and the body of a webhook's delivery. One try each. */
 import { signDelivery } from '../../delivery/deliveries/public.ts';
 import { errorText } from '../common/failure.ts';
 

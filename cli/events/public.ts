@@ -1,4 +1,4 @@
-/** What `listen`, `trigger` and others use of a sandbox's events. */
+/** The parts for a sandbox's events that `listen`, `trigger` and others use. */
 export { RecipeApi } from './api.ts';
 export { type FollowedEvent, follow } from './follow.ts';
 export { forward } from './forward.ts';

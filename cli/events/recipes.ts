@@ -1,6 +1,6 @@
 /**
- * How to cause each type of event: by calls of the public API, in order. What is made for it
- * stays, but for webhooks, which would be called.
+ * Causes each type of event: by calls of the public API, in order. Created resources remain, except webhooks, which the service
+ * would call.
  */
 import { systemTimers } from '../../actors/live/ports.ts';
 import { pause } from '../../actors/waiting.ts';
@@ -14,13 +14,13 @@ export type Recipe = (api: RecipeApi) => Promise<unknown>;
 const amountFor = (outcome: TestOutcome): string => testAmounts.find((each) => each.outcome === outcome)!.amount;
 const plain = '0.01';
 const pollMs = 100;
-/** A provider is asked for its statement for a minute. */
+/** The service asks a provider for its statement for a minute. */
 const failedWithinMs = 120_000;
-/** The shortest time that approvers can have. */
+/** The shortest time limit for approvers. */
 const shortestApprovalS = 60;
-/** Nothing listens there. */
+/** No process listens there. */
 const nowhere = 'http://127.0.0.1:9/signmesh-trigger';
-/** In the list of sanctioned test addresses. */
+/** On the list of sanctioned test addresses. */
 const sanctioned = '0x000000000000000000000000000000000000dEaD';
 
 const connections: Readonly<Record<string, Recipe>> = {
@@ -170,7 +170,7 @@ const plans: Readonly<Record<string, Recipe>> = {
   cancelled: async (api) => api.post(`/v1/treasury/plans/${(await plan(api, await strategy(api))).id}/cancel`),
 };
 
-/** A token that is being deployed. */
+/** A token whose deployment is in progress. */
 async function issuing(api: RecipeApi, over: object = {}): Promise<Made> {
   await api.post('/v1/modules/tokens/access-requests');
   const wallet = await api.wallet('issuer', 'self_hosted');
@@ -241,7 +241,7 @@ const orders: Readonly<Record<string, Recipe>> = {
   failed: (api) => mint(api, { amount: amountFor('fails_on_chain') }),
 };
 
-/** One that is called by nothing but a ping, while `use` runs. */
+/** A webhook that gets only a ping, while `use` runs. */
 async function withWebhook(api: RecipeApi, use: (path: string) => Promise<unknown>): Promise<void> {
   const { id } = await api.post('/v1/webhooks', { url: nowhere, events: ['webhook.ping'], description: 'trigger' });
   const path = `/v1/webhooks/${id}`;
@@ -284,7 +284,7 @@ const dkg: Readonly<Record<string, Recipe>> = {
   },
 };
 
-/** What a provider holds too much is found in the balances. */
+/** Reconciliation finds the provider's surplus in the balances. */
 const recon: Readonly<Record<string, Recipe>> = {
   ...Object.fromEntries(
     ['created', 'started', 'completed'].map((happening): [string, Recipe] => [
@@ -305,7 +305,7 @@ const recon: Readonly<Record<string, Recipe>> = {
   'exception.resolved': async (api) => resolve(api, await differs(api), 'false_positive'),
 };
 
-/** With a job whose provider gives no statement: it is tried again. */
+/** With a job whose provider gives no statement, so that the service retries it. */
 async function withSilence(api: RecipeApi, use: (job: Made) => Promise<unknown>): Promise<void> {
   const wallet = await api.wallet();
   await drift(api, wallet, { kind: 'silent' });
@@ -367,7 +367,7 @@ export const recipes: ReadonlyMap<string, Recipe> = new Map([
   ...under('recon', recon),
 ]);
 
-/** Types that no call brings about, with the reason. */
+/** Types that no call causes, with the reason. */
 export const untriggered: ReadonlyMap<string, string> = new Map([
   ['module_access.denied', 'The operator causes it: `signmesh modules deny`.'],
   ['webhook.suspended', 'It needs five days of failed deliveries.'],

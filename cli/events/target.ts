@@ -1,4 +1,4 @@
-/** Which service a command of events talks to: the one that it is told, or the sandbox that runs in the data directory. */
+/** The service that an events command calls: the one in its options, or the sandbox that runs in the data directory. */
 import type { Command } from 'commander';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { loadSettings } from '../settings/config.ts';
@@ -15,7 +15,7 @@ export interface Target {
   readonly url: string;
   /** Secret. */
   readonly token: string;
-  /** Address of the gRPC API, where it is known. */
+  /** Address of the gRPC API, where known. */
   readonly grpc: string | undefined;
   /** Another person's token of the same tenant, where there is one. Secret. */
   readonly approverToken: string | undefined;
@@ -28,7 +28,7 @@ export function withTarget(command: Command): Command {
     .option('--data-dir <path>', 'data directory of the sandbox (SIGNMESH_DATA_DIR)');
 }
 
-/** Throws a Failure when something is missing and nothing runs that would have it. */
+/** Throws a Failure when a value is missing and no running sandbox provides it. */
 export function targetOf(flags: TargetFlags, environment: NodeJS.ProcessEnv = process.env): Target {
   const { url, token } = flags;
   if (url !== undefined && !/^https?:\/\/./.test(url)) {

@@ -1,4 +1,4 @@
-/** Which Redis holds the state, for commands that look into it while a cluster runs. */
+/** The Redis with the state, for commands that read it while a cluster runs. */
 import { join } from 'node:path';
 import { closedRefusal, type RedisRefusal, redisName, redisRefusal } from '../../actors/live/redis-refusal.ts';
 import { firstWords } from '../../actors/live/redis-watch.ts';
@@ -10,8 +10,8 @@ import type { Settings } from '../settings/config.ts';
 const connectWithinMs = 6_000;
 
 /**
- * REDIS_URL if it is set, else the private Redis of the `signmesh up` that runs in the data directory. With its password:
- * secret. Throws a Failure when nothing runs there.
+ * REDIS_URL if it is set, else the private Redis of the `signmesh up` that runs in the data directory. With its password: secret.
+ * Throws a Failure when no cluster runs there.
  */
 export function redisUrlFor(settings: Pick<Settings, 'REDIS_URL' | 'SIGNMESH_DATA_DIR'>): string {
   if (settings.REDIS_URL !== undefined) return settings.REDIS_URL;
@@ -51,7 +51,7 @@ export async function withRedis<T>(url: string, work: (redis: import('ioredis').
     connectTimeout: 5_000,
     commandTimeout: 5_000,
   });
-  // The client says why here, and to its caller only that the connection is closed.
+  // The client reports the cause here, and tells its caller only that the connection is closed.
   let cause: unknown;
   redis.on('error', (error) => {
     cause = error;
@@ -67,7 +67,7 @@ export async function withRedis<T>(url: string, work: (redis: import('ioredis').
   }
 }
 
-/** The client waits for ever for a Redis that takes connections and says nothing, or that is still loading. */
+/** The client waits for ever for a Redis that accepts connections and does not answer, or that is still loading. */
 async function connected(redis: import('ioredis').Redis, url: string, cause: () => unknown): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -85,7 +85,7 @@ async function connected(redis: import('ioredis').Redis, url: string, cause: () 
   }
 }
 
-/** What Redis answered, or that it did not; everything else that `work` throws is its own. */
+/** A Redis error, or its missing answer; every other error of `work` passes unchanged. */
 function isOfRedis(error: unknown): boolean {
   const { name, message } = (error ?? {}) as { name?: unknown; message?: unknown };
   return name === 'ReplyError' || message === 'Command timed out' || message === 'Connection is closed.';

@@ -1,7 +1,7 @@
 /**
- * One Redis database, one installation: the clusters that were set up together. Key shares lie with their cluster's nodes, so
- * a stranger would find sessions and keys there that its nodes cannot serve. The first cluster writes its id down, and each
- * further one its own below its number; any other is refused by name.
+ * One Redis database, one installation: the clusters that were set up together. Key shares are with their cluster's nodes, so a
+ * foreign cluster would find sessions and keys there that its nodes cannot serve. The first cluster writes its id down, and each
+ * further one its own under its number; this check refuses any other by name.
  */
 import type { Redis as RedisClient } from 'ioredis';
 import type { RedisRefusal } from '../../actors/live/redis-refusal.ts';
@@ -15,7 +15,7 @@ const ownerKey = 'sm:cluster';
 const redisMajorNeeded = 7;
 const retryMs = 250;
 
-/** What of a roster says whose the Redis is. */
+/** The parts of a roster that identify the owner of the Redis. */
 export type Owner = Pick<Roster, 'clusterId' | 'number' | 'installation'>;
 
 /**
@@ -47,9 +47,9 @@ async function claim(url: string, key: string, clusterId: string): Promise<void>
 }
 
 export interface ClaimPatience {
-  /** Whether to ask again after such a refusal. */
+  /** Whether to try again after such a refusal. */
   readonly mayWait: (refusal: RedisRefusal) => boolean;
-  /** Called with every change of why it is asked again. */
+  /** Called with every new reason for a retry. */
   readonly onWaiting: (why: string) => void;
 }
 

@@ -1,4 +1,4 @@
-/** Which scenario files a command means, and what is in them. */
+/** Finds and reads the scenario files of a command. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import type { CheckedScenario } from '../../runner/scenario/format.ts';
@@ -14,7 +14,7 @@ function ownFolder(): string {
   return found;
 }
 
-/** A scenario, and where it was found. */
+/** A scenario, and its path. */
 export interface FoundScenario extends CheckedScenario {
   readonly file: string;
 }
@@ -46,7 +46,7 @@ function readScenario(path: string): FoundScenario {
   return { ...loadScenario(text, { file }), file };
 }
 
-/** One line a scenario: name, worlds, and what it shows. */
+/** One line a scenario: name, worlds, and description. */
 export function listed(folder: string = ownFolder()): string {
   if (!isFolder(folder)) throw new Failure(`${folder} is no folder.`, exitCodes.usage);
   const scenarios = readScenarios([folder]);
@@ -81,7 +81,7 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** As seen from here, unless that is longer. */
+/** Relative to the current directory, unless that is longer. */
 function shownPath(file: string): string {
   const near = relative(process.cwd(), file);
   return near.startsWith('..') ? file : near;

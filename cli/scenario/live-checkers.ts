@@ -1,6 +1,6 @@
 /**
- * The invariants that a live run shows in its tenant's events: sessions move along the table and by epochs that rise, and
- * blame falls on no node but those that the scenario makes lie, or makes the coordinator lie to. That signatures verify is the runner's own check.
+ * The invariants that a live run shows in its tenant's events: sessions move along the table with rising epochs, and blame falls
+ * only on nodes that the scenario makes lie, or makes the coordinator lie to. The runner itself verifies signatures.
  */
 
 import { initialStates, mayFollow, type SessionState } from '../../coordinator/contract/transitions.ts';
@@ -23,7 +23,7 @@ function honestNeverBlamed({ cluster, faults, clients }: CheckedScenario): Check
   const injected = Object.values(clients)
     .flat()
     .flatMap((step) => ('inject' in step ? [step.inject] : []));
-  // Events name a node by its number alone: where there are several clusters, it is the liar's number in any of them.
+  // Events name a node only by its number: with several clusters, it is the liar's number in any of them.
   const liars = new Set(
     [...faults, ...injected].flatMap((fault) =>
       mayBeBlamed(ofOneCluster(fault, cluster.clusters ?? 1).fault, cluster.nodes),

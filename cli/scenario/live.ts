@@ -1,6 +1,6 @@
 /**
- * Scenarios against real processes: a sandbox that runs already, or sandboxes of their own, one for all scenarios that
- * want the same cluster. One scenario at a time, since faults and processes are the whole sandbox's.
+ * Runs scenarios against real processes: a running sandbox, or private sandboxes, one for all scenarios with the same cluster.
+ * One scenario at a time, since faults and processes are the whole sandbox's.
  */
 import { isNode, splitName } from '../../faults/cluster-names.ts';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
@@ -20,14 +20,14 @@ import { targetOf } from '../events/public.ts';
 import type { FoundScenario } from './files.ts';
 import { liveCheckers } from './live-checkers.ts';
 
-/** How long intents and deliveries that are under way at the end of a run may take. */
+/** The time limit for open intents and deliveries at the end of a run. */
 const booksSettleMs = 20_000;
 
 /** A window of the rate limits (cli/role-configs.ts), and a little. */
 const rateWindowMs = 10_500;
 
 export interface LiveTarget {
-  /** undefined: clusters of their own. */
+  /** undefined: private clusters. */
   readonly url: string | undefined;
   readonly token: string | undefined;
 }
@@ -42,7 +42,7 @@ export async function runLive(
   if (url !== undefined) {
     const token = target.token ?? ownToken(url);
     const api = new SandboxApi({ baseUrl: url, token });
-    // Whether it is a sandbox at all, and the token one of it, is the caller's doing.
+    // The caller must pass a sandbox and one of its tokens.
     await api.processes().catch((error: unknown) => {
       throw error instanceof ApiError ? new Failure(`No scenario can run at ${url}: ${error.message}.`) : error;
     });
@@ -65,7 +65,7 @@ async function onOwnCluster(scenarios: readonly CheckedScenario[], done: (run: R
       ...{ nodes, clusters, partialTimeoutMs, nodesWaitMs, gateways, workers, rateLimits, doorFaults },
     }),
   });
-  // Ctrl-C leaves nothing behind; a second one is not waited for.
+  // Ctrl-C cleans everything up; a second one does not wait.
   const interrupt = () =>
     void starting.then((cluster) => cluster.stop()).finally(() => process.exit(exitCodes.interrupted));
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
@@ -82,7 +82,7 @@ async function runAlike(
   done: (run: Run, tookMs: number) => void,
 ): Promise<void> {
   const own = await starting.catch((error: unknown) => {
-    // Others may want another cluster, which does start.
+    // Others may want another cluster, which may start.
     const cause = `its cluster does not start: ${errorText(error).trim()}`;
     for (const scenario of possible) done(unsupported(scenario, '--live', cause), 0);
   });
@@ -101,7 +101,7 @@ async function runAlike(
   }
 }
 
-/** Of the sandbox that runs here. Throws a Failure. */
+/** The address of the sandbox that runs here. Throws a Failure. */
 function ownToken(url: string): string {
   try {
     return targetOf({ url }).token;
@@ -114,13 +114,13 @@ function ownToken(url: string): string {
   }
 }
 
-/** The doors of a sandbox that was started for the scenario, and the token of it. Secret. */
+/** The API addresses of a sandbox that was started for the scenario, and its token. Secret. */
 export interface Doors {
   readonly gateways: readonly { readonly http: string; readonly grpc: string }[];
   readonly token: string;
 }
 
-/** Runs one scenario on a sandbox, and leaves that healed. `doors`: the one HTTP door of `api` by default. */
+/** Runs one scenario on a sandbox, and heals it afterwards. `doors`: only the HTTP address of `api` by default. */
 export async function runOn(api: SandboxApi, scenario: CheckedScenario, flags: string, doors?: Doors): Promise<Run> {
   const found = (await api.processes()).filter(({ process }) => isNode(process)).map(({ process }) => process);
   const clusters = new Set(found.map((process) => splitName(process).cluster)).size;
@@ -139,7 +139,7 @@ export async function runOn(api: SandboxApi, scenario: CheckedScenario, flags: s
   if (doors === undefined && callsGrpc(scenario)) {
     return unsupported(scenario, flags, 'it uses gRPC: run it on a new cluster');
   }
-  // What was called before counts no more in the windows of this run.
+  // Earlier calls no longer count in the windows of this run.
   if (scenario.cluster.rate_limits) await new Promise((resolve) => setTimeout(resolve, rateWindowMs));
   const world = await LiveWorld.open({
     api,
@@ -180,7 +180,7 @@ function withEvents(world: LiveWorld, verdict: Verdict): Promise<Verdict> {
   });
 }
 
-/** The run has passed: what its tenants hold is right, or the verdict is another one. */
+/** The run has passed: checks the tenants' books, which may change the verdict. */
 async function withBooks(
   world: LiveWorld,
   book: CustodyBook,
@@ -225,13 +225,13 @@ function hasDoorFaults(scenario: CheckedScenario): boolean {
   return faultsOf(scenario).some(({ fault }) => isDoorKind(fault));
 }
 
-/** Those that it begins with, and those that its steps inject. */
+/** Its initial faults, and the faults that its steps inject. */
 function faultsOf({ clients, faults }: CheckedScenario): readonly Fault[] {
   const steps = Object.values(clients).flat();
   return [...faults, ...steps.flatMap((step) => ('inject' in step ? [step.inject] : []))];
 }
 
-/** What healing does not undo: clocks that are off, stores that are lost, and in which cluster the next key is made. */
+/** Effects that healing does not undo: clock offsets, lost stores, and the cluster of the next key. */
 export function leavesTraces(scenario: CheckedScenario): boolean {
   const steps = Object.values(scenario.clients).flat();
   return (
@@ -243,7 +243,7 @@ export function leavesTraces(scenario: CheckedScenario): boolean {
   );
 }
 
-/** Those that want the same cluster, in the order in which they came. */
+/** Groups of scenarios with the same cluster, in order of appearance. */
 function grouped(scenarios: readonly CheckedScenario[]): readonly (readonly CheckedScenario[])[] {
   const groups = new Map<string, CheckedScenario[]>();
   for (const scenario of scenarios) {

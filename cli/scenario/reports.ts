@@ -1,4 +1,4 @@
-/** The reports of a command's runs: on standard output, and in the files that its options name. */
+/** The reports of a command's runs: on standard output, and in the files of its options. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { htmlPage } from '../../report/html/page.ts';
@@ -31,7 +31,7 @@ export class RunReporter {
   readonly runs: Run[] = [];
   readonly #reports: readonly Report[];
   readonly #expected: number;
-  /** Who asks for a report on standard output wants nothing else there. */
+  /** A report on standard output excludes all other output there. */
   readonly #isQuiet: boolean;
 
   constructor(reports: readonly Report[], expected: number) {
@@ -63,7 +63,7 @@ export class RunReporter {
       const isOne = this.runs.length === 1;
       const taken = new Map<string, number>();
       for (const run of this.runs) {
-        // Of two runs of one name, each has its page.
+        // Two runs of one name get a page each.
         const times = (taken.get(run.scenario) ?? 0) + 1;
         taken.set(run.scenario, times);
         const name = times === 1 ? `${run.scenario}.html` : `${run.scenario}-${times}.html`;
@@ -85,7 +85,7 @@ function textOf(format: Exclude<Format, 'html'>, runs: readonly Run[]): string {
   return runs.map((run) => [...jsonLines(run)].map((line) => `${line}\n`).join('')).join('');
 }
 
-/** "silent-node-replaced  simulated  passed       328 ms  (0.1 s)", and below a failure what it is. */
+/** "silent-node-replaced  simulated  passed       328 ms  (0.1 s)", and below a failure its text. */
 function summary(run: Run, tookMs: number): string {
   const { scenario, world, verdict } = run;
   const time = `${Math.round(run.tookMs)} ms`.padStart(10);

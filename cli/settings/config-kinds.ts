@@ -1,16 +1,16 @@
 /**
- * The kinds of value that an environment variable can have: how each reads its text, and the words that tell a person
- * what would be right. Texts in, values out; nothing here knows a variable.
+ * The kinds of value of an environment variable: how each parses its text, and the words for an error. Texts in, values out; this
+ * file knows no variable.
  */
 import { isAbsolute, resolve } from 'node:path';
 import { redisAddress } from '../../redis/address.ts';
 
 export interface Kind<T> {
-  /** What is allowed, as it stands in the docs and after "must be". */
+  /** The allowed values, as in the docs and after "must be". */
   readonly allowed: string;
   /** undefined: the text is not allowed. */
   readonly parse: (text: string) => T | undefined;
-  /** How a default is written in the docs. */
+  /** The notation of a default in the docs. */
   readonly print: (value: T) => string;
 }
 
@@ -70,7 +70,7 @@ export function onOff(): Kind<boolean> {
   };
 }
 
-/** Relative paths are taken from the current directory, once, here. */
+/** Relative paths are resolved against the current directory, once, here. */
 export function path(): Kind<string> {
   return {
     allowed: 'a path',

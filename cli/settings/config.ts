@@ -1,8 +1,8 @@
 /**
- * Every environment variable that signmesh reads, in one table: docs/configuration.md is made from it, a test compares
- * docker-compose.yml with it, and the start of every command checks the whole environment against it.
+ * Every environment variable that signmesh reads, in one table: docs/configuration.md is generated from it, a test compares
+ * docker-compose.yml with it, and every command checks the whole environment against it at its start.
  *
- * An empty value counts as unset, as compose files pass unset variables on as empty ones.
+ * An empty value counts as unset, since compose files pass unset variables on as empty ones.
  */
 import {
   clustersMax,
@@ -39,7 +39,7 @@ export interface Variable<T> {
   readonly kind: Kind<T>;
   /** undefined: unset means absent. */
   readonly fallback: T | undefined;
-  /** Who reads it. */
+  /** The roles that read it. */
   readonly roles: readonly Role[];
   /** Its value is never shown. */
   readonly secret: boolean;
@@ -416,7 +416,7 @@ export type Settings = {
 };
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Throws a Failure (exit 2) that names every bad variable, one line each. Warnings are for a person, never fatal. */
+/** Throws a Failure (exit 2) that names every bad variable, one line each. Warnings are for people, never fatal. */
 export function loadSettings(environment: Environment): { settings: Settings; warnings: readonly string[] } {
   const settings: Record<string, unknown> = {};
   const problems: string[] = [];
@@ -433,12 +433,12 @@ export function loadSettings(environment: Environment): { settings: Settings; wa
   return { settings: settings as Settings, warnings: unknownVariables(environment) };
 }
 
-/** Paths are the one kind whose default means something only in the current directory. */
+/** Only paths have a default that depends on the current directory. */
 function fallbackOf(entry: Variable<unknown>): unknown {
   return typeof entry.fallback === 'string' ? entry.kind.parse(entry.fallback) : entry.fallback;
 }
 
-/** The value of a variable that this role cannot do without. */
+/** The value of a variable that this role requires. */
 export function required<K extends VariableName>(settings: Settings, name: K): NonNullable<Settings[K]> {
   const value = settings[name];
   if (value !== undefined) return value as NonNullable<Settings[K]>;
@@ -448,7 +448,7 @@ export function required<K extends VariableName>(settings: Settings, name: K): N
   );
 }
 
-/** Whether faults can be put into this cluster. Throws a Failure (exit 2) when production asks for them. */
+/** Whether this cluster allows fault injection. Throws a Failure (exit 2) when production asks for it. */
 export function faultsOn({ SIGNMESH_FAULTS: asked, SIGNMESH_ENVIRONMENT: environment }: Settings): boolean {
   if (environment === 'sandbox') return asked ?? true;
   if (asked !== true) return false;
@@ -456,7 +456,7 @@ export function faultsOn({ SIGNMESH_FAULTS: asked, SIGNMESH_ENVIRONMENT: environ
 }
 
 /**
- * Whether a node takes client-supplied dealers; `unset`: what an unset variable means to the role that asks. Throws a
+ * Whether a node accepts client-supplied dealers; `unset`: the meaning of an unset variable for the calling role. Throws a
  * Failure (exit 2) when production asks for them.
  */
 export function clientDealersAllowed(settings: Settings, unset: boolean): boolean {
@@ -478,7 +478,7 @@ function unknownVariables(environment: Environment): string[] {
     });
 }
 
-/** The word that was meant, perhaps. */
+/** The word that was probably meant. */
 export function nearest(text: string, words: readonly string[]): string | undefined {
   const [first] = words
     .map((word) => ({ word, distance: editDistance(text, word) }))

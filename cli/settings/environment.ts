@@ -1,4 +1,4 @@
-/** The settings of this process: its environment, with the options of its call laid over it. */
+/** The settings of this process: its environment, overridden by the options of its call. */
 import { loadSettings, type Settings } from './config.ts';
 
 export interface PlaceFlags {
@@ -24,7 +24,7 @@ const variableOf: Readonly<Record<Exclude<keyof PlaceFlags, 'doorFaults'>, strin
   nodesPerProcess: 'SIGNMESH_NODES_PER_PROCESS',
 };
 
-/** Writes warnings to standard error. Throws a Failure for what a setting cannot be. */
+/** Writes warnings to standard error. Throws a Failure for an invalid setting. */
 export function readEnvironment(flags: PlaceFlags): { settings: Settings; environment: NodeJS.ProcessEnv } {
   const given = Object.entries(variableOf).flatMap(([flag, variable]) => {
     const value = flags[flag as keyof PlaceFlags];

@@ -1,4 +1,4 @@
-/** What a failing seed leaves: what it contradicts, how to run it again, and the smallest scenario that fails alike. */
+/** The output for a failing seed: the contradiction, the replay command, and the smallest scenario that fails alike. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckedScenario } from '../../runner/scenario/format.ts';
@@ -11,9 +11,9 @@ import type { Finished } from './runs.ts';
 
 export interface ExplainOptions {
   readonly crypto: 'model' | 'real';
-  /** Runs that shrinking may take; 0: the scenario is written as it is. */
+  /** The limit of runs for shrinking; 0: writes the scenario unchanged. */
   readonly shrinkRuns: number;
-  /** Where the scenario is written. */
+  /** The path of the scenario. */
   readonly out: string;
   /** Called with progress messages. */
   readonly note: (text: string) => void;
@@ -29,7 +29,7 @@ export function explainFailure(
   process.stdout.write(
     `seed ${seed}${variation > 0 ? `, variation ${variation}` : ''}, profile ${profile}: ${verdictLine(verdict)}\n`,
   );
-  // Its runs are made of clients' calls, which no scenario file has (wallets.ts).
+  // Its runs consist of clients' calls, which no scenario file has (wallets.ts).
   if (world !== 'signing') return;
   const varied = variation > 0 ? ` --variation ${variation}` : '';
   line('replay', `${commandName()} sim --seed ${seed}${varied} --profile ${profile} --crypto ${crypto} --trace`);

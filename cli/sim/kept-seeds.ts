@@ -1,10 +1,10 @@
 /**
- * Runs that reached a landmark which few runs reach: their seeds are kept, and run again with other faults and times. So a longer
- * search goes further down the rare paths than a shorter one.
+ * Runs that reached a rare landmark: the search stores their seeds, and runs them again with other faults and times. So a longer
+ * search follows the rare paths further than a shorter one.
  */
 import type { Finished, SeedTask } from './runs.ts';
 
-/** A landmark is rare below this share of the runs; so many of the runs that reached it are kept, and each is varied so often. */
+/** A landmark is rare below this share of the runs; it stores so many of the runs that reached it, and varies each so often. */
 const rareShare = 0.05;
 const keptMax = 3;
 const variationsEach = 4;
@@ -25,7 +25,7 @@ export class KeptSeeds {
     }
   }
 
-  /** The runs to make next; each seed once, whatever it reached. Depends on the runs before, not on the threads. */
+  /** The next runs; each seed once, whatever it reached. Depends on the runs before, not on the threads. */
   variations(): SeedTask[] {
     const rare = [...this.#kept].filter(([landmark]) => this.#counts.get(landmark)! < this.#runs * rareShare);
     const seeds = new Map(rare.flatMap(([, kept]) => kept).map((task) => [`${task.seed} ${task.profile}`, task]));

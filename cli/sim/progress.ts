@@ -15,10 +15,10 @@ export class SimProgress {
   #failures = 0;
   #virtualMs = 0;
   #isDrawn = false;
-  /** Runs that reached each. */
+  /** The number of runs that reached each. */
   readonly #landmarks: Map<string, number>;
 
-  /** `landmarks`: those that are told even when no run reaches them. */
+  /** `landmarks`: those to print even when no run reaches them. */
   constructor(stream: WriteStream, total: number, landmarks: readonly string[]) {
     this.#stream = stream;
     this.#total = total;
@@ -45,7 +45,7 @@ export class SimProgress {
     this.#isDrawn = true;
   }
 
-  /** So many runs more. */
+  /** Adds this many runs. */
   extend(count: number): void {
     this.#total += count;
   }
@@ -68,7 +68,7 @@ export class SimProgress {
     return `${this.#done} runs, ${virtual} s of virtual time in ${seconds.toFixed(1)} s (${this.#rate()} runs/s): ${found}`;
   }
 
-  /** How many runs reached each landmark, the rarest first. */
+  /** The number of runs that reached each landmark, the rarest first. */
   coverage(): string {
     const counted = [...this.#landmarks].sort(([, a], [, b]) => a - b);
     const reached = counted.filter(([, runs]) => runs > 0).length;

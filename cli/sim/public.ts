@@ -1,4 +1,4 @@
-/** What the command `sim` uses of its parts. */
+/** The parts that the command `sim` uses. */
 export { explainFailure, verdictLine } from './failures.ts';
 export { KeptSeeds } from './kept-seeds.ts';
 export { SimProgress } from './progress.ts';

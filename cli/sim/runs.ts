@@ -14,7 +14,7 @@ export type WorldName = (typeof worlds)[number];
 /** Profiles that the search of the control plane has. */
 export const walletProfiles = ['calm', 'stormy', 'hostile'] as const;
 
-/** Throws for a profile that it has not. */
+/** Throws for a profile that the search lacks. */
 export function walletProfile(profile: Profile): (typeof walletProfiles)[number] {
   const found = walletProfiles.find((one) => one === profile);
   if (found === undefined) throw new Error(`the search of the control plane has no profile ${profile}`);
@@ -27,16 +27,16 @@ export interface SeedTask {
   readonly profile: Profile;
   /** Of the signing world: the seed's scenario with other faults and times; 0 by default. */
   readonly variation?: number;
-  /** How a run of wallets differs from what its seed draws. */
+  /** The differences of a run of wallets from the draws of its seed. */
   readonly variant?: Variant;
 }
 
-/** One run that is over. */
+/** A finished run. */
 export interface Finished extends SeedTask {
   readonly verdict: Verdict;
   /** Virtual time. */
   readonly tookMs: number;
-  /** Those that the run reached (model/landmarks.ts, world/search/landmarks.ts). */
+  /** The landmarks that the run reached (model/landmarks.ts, world/search/landmarks.ts). */
   readonly landmarks: readonly string[];
 }
 
@@ -48,13 +48,13 @@ export interface RunAllOptions {
   readonly finished: (one: Finished) => boolean;
 }
 
-/** Tasks that a thread is given at once. */
+/** Tasks that a thread gets at once. */
 const batchTasks = 8;
 
 export async function runOne(task: SeedTask, crypto: 'model' | 'real'): Promise<Finished> {
   const { world, seed, profile, variation, variant } = task;
   if (world === 'wallets') {
-    // Only who asks for it loads the control plane.
+    // Loads the control plane only when needed.
     const { runWorldSeed } = await import('../../world/search/campaign.ts');
     const run = await runWorldSeed(seed, walletProfile(profile), { crypto, record: false }, variant);
     const { verdict, tookMs, landmarks } = run;
@@ -66,12 +66,12 @@ export async function runOne(task: SeedTask, crypto: 'model' | 'real'): Promise<
   return { ...task, verdict, tookMs, landmarks };
 }
 
-/** Resolves when all are over, or no more are wanted; gives whether all are. */
+/** Resolves when all are over, or the caller stopped it; gives whether all are. */
 export async function runAll(tasks: readonly SeedTask[], options: RunAllOptions): Promise<boolean> {
   if (options.jobs > 1) return inThreads(tasks, options);
   for (const task of tasks) {
     if (!options.finished(await runOne(task, options.crypto))) return false;
-    // What a terminal shows, and an interruption, get their turn.
+    // Lets the terminal output and an interruption run.
     await new Promise(setImmediate);
   }
   return true;

@@ -1,4 +1,4 @@
-/** The search of wallets: rounds of fresh seeds and of variants, and what a failing run leaves. */
+/** The search of wallets: rounds of fresh seeds and of variants, and the output for a failing run. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Guide, planOf, variantText } from '../../world/search/guide.ts';
@@ -9,7 +9,7 @@ import { commandName } from '../common/invocation.ts';
 import type { ExplainOptions } from './failures.ts';
 import { type Finished, type RunAllOptions, runAll, type SeedTask, walletProfile } from './runs.ts';
 
-/** So many fresh runs, then so many variants of runs that reached something new. */
+/** The numbers of fresh runs, and of variants of runs that reached something new. */
 export const roundRuns = 48;
 export const roundVariants = 16;
 /** A run takes about half a second. */
@@ -34,7 +34,7 @@ export async function searchWallets(fresh: readonly SeedTask[], options: RunAllO
   }
 }
 
-/** Prints how to repeat a failing run, makes its plan smaller, and writes that. */
+/** Prints the replay command of a failing run, shrinks its plan, and writes that. */
 export async function explainWallets(
   { seed, profile, variant, verdict }: Finished,
   { crypto, shrinkRuns, out, note }: ExplainOptions,
@@ -47,7 +47,7 @@ export async function explainWallets(
   if (verdict.kind !== 'violated') return;
   const whole = planOf(seed, walletProfile(profile), variant);
   note('making it smaller …');
-  // Only who asks for it loads the control plane.
+  // Loads the control plane only when needed.
   const { runWorldPlan } = await import('../../world/search/campaign.ts');
   const fails = async (plan: RunPlan): Promise<boolean> => {
     const { verdict: other } = await runWorldPlan(seed, plan, { crypto, record: false });

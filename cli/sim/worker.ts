@@ -1,4 +1,4 @@
-/** A thread of `signmesh sim --jobs`: runs the seeds that it is given, until it is given none. */
+/** A thread of `signmesh sim --jobs`: runs the seeds that it gets, until it gets none. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { type Finished, runOne, type SeedTask } from './runs.ts';
 
@@ -9,7 +9,7 @@ parentPort?.on('message', (tasks: readonly SeedTask[] | undefined) => {
   else void batch(tasks);
 });
 
-/** One after the other: two runs at a time would share the choice of cryptography. */
+/** One after the other: two simultaneous runs would share the choice of cryptography. */
 async function batch(tasks: readonly SeedTask[]): Promise<void> {
   const done: Finished[] = [];
   for (const task of tasks) done.push(await runOne(task, crypto));

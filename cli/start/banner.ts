@@ -1,13 +1,13 @@
 /**
- * What a person reads when everything is ready: where to call, with which token, which keys exist, and three lines
- * that produce a signature when pasted into a shell.
+ * The text for a person when everything is ready: the addresses, the token, the existing keys, and three lines that produce a
+ * signature when pasted into a shell.
  */
 import { createHash } from 'node:crypto';
 import type { ReadyKey } from './ready-keys.ts';
 import { duration, type Screen } from './screen.ts';
 
 const rowNameWidth = 18;
-/** An address that every Ethereum developer has seen: the second account of the usual test mnemonic. */
+/** An address known to every Ethereum developer: the second account of the usual test mnemonic. */
 const exampleReceiver = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 
 export interface Ready {
@@ -15,11 +15,11 @@ export interface Ready {
   readonly grpcAddress: string;
   /** undefined: production has no ready-made token. */
   readonly token: string | undefined;
-  /** The second one: another person's, for approvals. */
+  /** The second token: another person's, for approvals. */
   readonly approverToken: string | undefined;
   readonly keys: readonly ReadyKey[];
   readonly secretSeed: boolean;
-  /** Where its data and logs are; embedded: a file at most, from its end on. */
+  /** The place of its data and logs; embedded: at most a file, from its end on. */
   readonly data:
     | { readonly kind: 'directory'; readonly path: string }
     | { readonly kind: 'embedded'; readonly stateFile: string | undefined };
@@ -32,10 +32,10 @@ export interface Ready {
   readonly pids: Readonly<Record<string, number>>;
 }
 
-/** What tools get as one line, and what `run/ready.json` holds while the cluster runs. */
+/** The line for tools, and the content of `run/ready.json` while the cluster runs. */
 export type ReadyLine = ReturnType<typeof readyLine>;
 
-/** `stop`: how a person stops it, e.g. "Ctrl-C". */
+/** `stop`: the way to stop it, e.g. "Ctrl-C". */
 export function bannerLines(ready: ReadyLine, stop: string, { dim, bold, yellow }: Screen): string[] {
   const row = (name: string, value: string) => `  ${dim(name.padEnd(rowNameWidth))} ${value}`;
   const lines = ['', bold(`signmesh is ready (${duration(ready.took_ms)}). ${stop} stops it.`), ''];
@@ -84,7 +84,7 @@ export function signingLines(httpUrl: string, token: string): string[] {
   ];
 }
 
-/** After the lines above, whose token they use: a connection, a wallet whose key the nodes make, a transfer from it. */
+/** After the lines above, with their token: a connection, a wallet whose key the nodes make, a transfer from it. */
 export function walletLines(httpUrl: string): string[] {
   const post = (path: string, body: string) =>
     `curl -s ${httpUrl}${path} -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '${body}'`;

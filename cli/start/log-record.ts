@@ -1,7 +1,7 @@
 /** A record of a role's log as a line for people. */
 
 const levelNames: Readonly<Record<number, string>> = { 40: 'warn', 50: 'error', 60: 'fatal' };
-/** Of every log record; not worth repeating on the terminal. */
+/** Fields of every log record, which the terminal omits. */
 const housekeeping = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg', 'v']);
 
 export interface LogRecord {
@@ -12,7 +12,7 @@ export interface LogRecord {
   readonly [field: string]: unknown;
 }
 
-/** undefined: the line is no record of a log. */
+/** undefined: the line is no log record. */
 export function parseRecord(line: string): LogRecord | undefined {
   if (!line.startsWith('{')) return undefined;
   try {
@@ -36,7 +36,7 @@ export function readable(record: LogRecord): string {
   return printable(words.filter((word) => word !== '').join('  '));
 }
 
-/** The fields that say what a request was and how it ended, in the order in which people read them, and the others. */
+/** The fields of a request and its result, in reading order, then the others. */
 function requestWords(record: LogRecord): { told: readonly unknown[]; rest: object } {
   const { role: _, door, method, route, path, status, grpc_status, reason_code, duration_ms, ...rest } = record;
   const what = [door === 'grpc' ? 'gRPC' : method, route ?? path ?? 'no request line'].filter(Boolean).join(' ');
@@ -44,7 +44,7 @@ function requestWords(record: LogRecord): { told: readonly unknown[]; rest: obje
   return { told: [what, ending, `${String(duration_ms)} ms`], rest };
 }
 
-/** Callers name some of it: nothing in it may steer a terminal. */
+/** Callers choose some of the text: it must not control a terminal. */
 export function printable(line: string): string {
   return line.replace(/\p{Cc}/gu, (char) => `\\u${char.codePointAt(0)!.toString(16).padStart(4, '0')}`);
 }

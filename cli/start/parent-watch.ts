@@ -1,10 +1,10 @@
 /**
- * Ends this process when its parent disappears: npm killed with SIGKILL, a test runner that crashed, a closed terminal
- * whose signal did not arrive. The kernel then gives us another parent.
+ * Ends this process when its parent disappears: npm killed with SIGKILL, a crashed test runner, a closed terminal whose signal
+ * did not arrive. The kernel then gives us another parent.
  */
 const everyMs = 200;
 
-/** The parent at the very start, before set-up took its time. cli/signmesh.mjs notes it. */
+/** The parent at the very start, before set-up takes time. cli/signmesh.mjs records it. */
 function parentAtStart(): number {
   const { signmeshParentPid } = globalThis as { signmeshParentPid?: number };
   return signmeshParentPid ?? process.ppid;

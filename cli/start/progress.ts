@@ -1,6 +1,6 @@
 /**
- * How long a start may take: as long as it makes progress. On a busy machine everything takes many times as long, so no step has
- * a limit of its own; a start without progress for a minute fails.
+ * The time limit of a start: it may run as long as it makes progress. On a busy machine every step takes many times as long, so
+ * no step has its own limit; a start without progress for a minute fails.
  */
 const stalledAfterMs = 60_000;
 

@@ -1,7 +1,7 @@
 /**
- * The ready-made keys: made once, through the public API like any client's, and read back the same way at every later
- * start. A second InitiateDkg of a known session is refused as a replay, and a whole round of a completed session
- * answers what it answered before.
+ * The ready-made keys: made once, through the public API like any client's, and read back the same way at every later start. The
+ * service refuses a second InitiateDkg of a known session as a replay, and repeats its answer to a whole round of a completed
+ * session.
  */
 
 import { bitcoinTestnetAddress, evmAddress, solanaAddress } from '../../networks/addresses.ts';
@@ -17,7 +17,7 @@ const retryMs = 100;
 export interface ReadyKey {
   readonly walletId: string;
   readonly curve: 'secp256k1' | 'ed25519';
-  /** The only one that it signs with. */
+  /** The only scheme that it signs with. */
   readonly scheme: KeyScheme;
   /** Compressed, hex. */
   readonly publicKey: string;
@@ -46,13 +46,13 @@ export type Ask = (path: string, request: Asked) => Promise<{ readonly status: n
 export interface ReadyKeysOptions {
   readonly ask: Ask;
   readonly nodes: number;
-  /** Called with the service's own words when they have to be asked for again. */
+  /** Called with the service's own message at each retry. */
   readonly onWaiting?: (why: string) => void;
 }
 
 /**
- * Retries as long as the service calls a retry useful and reports progress. Throws a Failure that
- * carries its words when a key cannot be made.
+ * Retries as long as the service calls a retry useful and reports progress. Throws a Failure with its message when a key cannot
+ * be made.
  */
 export async function readyKeys(options: ReadyKeysOptions): Promise<ReadyKey[]> {
   return Promise.all([
@@ -82,7 +82,7 @@ async function readyKey(options: ReadyKeysOptions, curve: ReadyKey['curve'], ses
       const addresses = addressesOf(scheme, Buffer.from(publicKey, 'hex'));
       return { walletId: session, curve, scheme, publicKey, addresses };
     }
-    // An earlier start was stopped in the middle of it, or not every node is there yet.
+    // An earlier start was stopped during it, or some nodes are not linked yet.
     const resumeToken = round.checkpoint?.resume_token;
     if (!round.receipt?.resumable || !resumeToken) throw refused(session, round);
     await patience.waitOrThrow(round.receipt.message ?? '', refused(session, round));
@@ -90,7 +90,7 @@ async function readyKey(options: ReadyKeysOptions, curve: ReadyKey['curve'], ses
   }
 }
 
-/** 3 of 5, the default; a cluster of fewer nodes shares among those that it has. */
+/** 3 of 5, the default; a smaller cluster shares the key among all its nodes. */
 function sharing(nodes: number): object {
   return nodes < defaultTotalNodes ? { threshold: Math.min(defaultThreshold, nodes), total_nodes: nodes } : {};
 }
@@ -110,7 +110,7 @@ function refused(session: string, answer: DkgAnswer): Failure {
   return new Failure(`The ready-made key ${session} is not available: ${reason ?? 'no receipt'}: ${message ?? ''}`);
 }
 
-/** Calls that are repeated while the service cannot serve them yet. */
+/** Calls that it repeats while the service cannot serve them yet. */
 class Patience {
   readonly #options: ReadyKeysOptions;
   readonly #progress = new Progress();
@@ -119,7 +119,7 @@ class Patience {
     this.#options = options;
   }
 
-  /** Throws `failure` when nothing new has been heard for too long. */
+  /** Throws `failure` when no progress came for too long. */
   async waitOrThrow(why: string, failure: Failure): Promise<void> {
     if (this.#progress.isStalled(why)) throw failure;
     this.#options.onWaiting?.(why);
@@ -153,7 +153,7 @@ interface Asked {
 /** 0: no answer. */
 const repeatable: ReadonlySet<number> = new Set([0, 429, 503, 504]);
 
-/** Asks a service by its address. `token`: secret. */
+/** Calls a service by its address. `token`: secret. */
 export function askAt(baseUrl: string, token: string): Ask {
   return async (path, request) => {
     try {

@@ -1,6 +1,6 @@
 /**
- * What `up` shows: a line a step, and how long a step has been going on once that is more than a second. Colours and
- * rewritten lines only on a terminal, and never with NO_COLOR.
+ * The output of `up`: a line a step, and the duration of a step once it exceeds a second. Colours and rewritten lines only on a
+ * terminal, and never with NO_COLOR.
  */
 import type { Writable } from 'node:stream';
 
@@ -15,14 +15,14 @@ export interface ScreenOptions {
 
 export class Screen {
   readonly #options: ScreenOptions;
-  /** The step that is going on, whose progress line may stand at the bottom. */
+  /** The current step, whose progress line may be at the bottom. */
   #progress: string | undefined;
 
   constructor(options: ScreenOptions) {
     this.#options = options;
   }
 
-  /** Runs one step. `note` is asked for while it lasts, and its last answer stands in the final line. */
+  /** Runs one step. Calls `note` while it lasts; the final line shows its last result. */
   async step<T>(name: string, work: () => Promise<T>, note: (result: T | undefined) => string): Promise<T> {
     const beganMs = performance.now();
     const elapsed = () => performance.now() - beganMs;
@@ -37,7 +37,7 @@ export class Screen {
     }
   }
 
-  /** Something a person should know; may come at any time. */
+  /** A message for a person; may come at any time. */
   notice(text: string): void {
     this.line(`${this.yellow('!')} ${text}`);
   }

@@ -1,7 +1,7 @@
 /**
- * Where a child's output goes: all of it to a file that is turned over before it grows without bound, and what a
- * person should know (warnings, errors, and words that are no log record at all) to the terminal as readable lines. With
- * `up --verbose` everything from level info on goes there, the line of every request among it.
+ * Writes a child's output: all of it to a file that is rotated before it grows too large, and warnings, errors and lines that are
+ * no log records to the terminal as readable lines. With `up --verbose` every record from level info on goes there, including the
+ * line of every request.
  */
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import type { Readable } from 'node:stream';
@@ -11,10 +11,10 @@ const logBytesMax = 32 * 1024 * 1024;
 const lineCharsMax = 16_384;
 const tailLinesMax = 20;
 const levels = { info: 30, warn: 40, error: 50 } as const;
-/** As pino begins each record. Most are below what is shown, and need not be parsed. */
+/** The begin of each pino record. Most are below the shown level, and need no parsing. */
 const levelPattern = /^\{"level":(\d+)[,}]/;
 
-/** Where the file goes that is turned over. */
+/** The path of the rotated file. */
 export function earlierLog(path: string): string {
   return `${path}.1`;
 }
@@ -22,13 +22,13 @@ export function earlierLog(path: string): string {
 export class ChildLog {
   readonly path: string;
   readonly #show: (line: string, isNews: boolean) => void;
-  /** As they came. */
+  /** As received. */
   readonly #tail: string[] = [];
   #file: number;
   #size: number;
   #shownFrom: number = levels.error;
 
-  /** `isNews`: false for what only `--verbose` shows. */
+  /** `isNews`: false for lines that only `--verbose` shows. */
   constructor(path: string, show: (line: string, isNews: boolean) => void) {
     this.path = path;
     this.#show = show;
@@ -37,14 +37,14 @@ export class ChildLog {
   }
 
   /**
-   * From now on records from this level on are shown. Before, while a cluster starts, errors alone: processes that do not
+   * From now on shows records from this level on. Before, while a cluster starts, it shows only errors: processes that do not
    * find each other yet are no news.
    */
   showFrom(level: 'info' | 'warn'): void {
     this.#shownFrom = levels[level];
   }
 
-  /** The last lines, for when the child dies before it was ready. */
+  /** The last lines, for a child that dies before it was ready. */
   get tail(): readonly string[] {
     return this.#tail.map((line) => {
       const record = parseRecord(line);
@@ -52,7 +52,7 @@ export class ChildLog {
     });
   }
 
-  /** `plain`: lines that are no log records are shown (a role process); else they only go to the file (Redis). */
+  /** `plain`: shows lines that are no log records (a role process); else they only go to the file (Redis). */
   follow(stream: Readable, plain: 'show' | 'keep'): void {
     let rest = '';
     stream.setEncoding('utf8');

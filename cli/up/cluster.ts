@@ -1,9 +1,9 @@
 /**
- * The processes of all clusters of one `up`, as children: how each is started, in which order they stop.
+ * The processes of all clusters of one `up`, as children: how each starts, and in which order they stop.
  *
- * They start at once and find each other by themselves: nodes and gateway try again until the coordinator listens.
- * They stop from the outside in, so that no client gets an outcome that was lost: the gateway takes no more calls, the
- * workers finish their deliveries, the coordinator finishes what it has, the nodes close their stores, and Redis writes everything out last.
+ * They start at once and find each other by themselves: nodes and gateway retry until the coordinator listens. They stop from the
+ * outside in, so that no client gets an outcome that was lost: the gateway accepts no more calls, the workers finish their
+ * deliveries, the coordinator finishes its calls, the nodes close their stores, and last Redis writes its data to disk.
  */
 import { join } from 'node:path';
 import { processIn } from '../../faults/cluster-names.ts';
@@ -19,18 +19,21 @@ import { type ChildSpec, SupervisedChild } from './supervisor.ts';
 
 const stopGraceMs = 5000;
 const progressEveryMs = 500;
-/** Variables of ours that a child must not inherit: each role gets the variables that it reads, and no secret of another role. Its links stay on loopback. */
+/**
+ * Our variables that a child must not inherit: each role gets the variables that it reads, no secret of another role. Links stay
+ * on loopback.
+ */
 const notInherited = /^(REDIS_URL$|SIGNMESH_LINK_TLS$|SIGNMESH_TLS_|SIGNMESH_SEED$|npm_|NODE_CHANNEL_)/;
 
 /**
- * Five nodes share a machine with everything else, so each is kept small, at no cost that was measured. Its objects die
- * young or stay for good: V8's default nursery, up to 48 MiB, would only keep their garbage resident, and so would an old
- * space that doubles before it is collected. Its few threads need no malloc arena each.
+ * Five nodes share a machine with other processes, so each is kept small, at no measured cost. Its objects die young or stay for
+ * good: V8's default nursery, up to 48 MiB, would only keep their garbage resident, and so would an old space that doubles before
+ * a collection. Its few threads need no malloc arena each.
  */
 const nodeFlags = ['--max-semi-space-size=2', '--heap-growing-percent=10', '--single-threaded-gc'];
 /**
- * Young objects are collected on the thread that made them. V8 would spread that over the cores: but here more processes than
- * cores want to run, and each collection would wait until its helpers get their turn (measured: up to seven times as long).
+ * Each thread collects its own young objects. V8 would spread that over the cores: but here more processes than cores want to
+ * run, and each collection would wait until its helpers run (measured: up to seven times as long).
  */
 const roleFlags = ['--no-parallel-scavenge'];
 const nodeMemory = { MALLOC_ARENA_MAX: '1' };
@@ -43,21 +46,21 @@ export interface ClusterOptions {
   readonly nodesPerProcess: number;
   readonly gateways: number;
   readonly workers: number;
-  /** Of the first gateway; the next one's follow. */
+  /** Of the first gateway; the next one's ports follow. */
   readonly httpPort: number;
   readonly grpcPort: number;
-  /** Where the first gateway listens, if not where its callers come. */
+  /** The listening address of the first gateway, if it differs from its callers' address. */
   readonly gatewayListens: Environment;
   readonly redisUrl: string;
-  /** undefined: the Redis is not ours to start. */
+  /** undefined: `up` does not start this Redis. */
   readonly redis: ChildSpec | undefined;
   readonly environment: Environment;
   readonly metrics: MetricsTargets;
-  /** For the nodes alone. */
+  /** Only for the nodes. */
   readonly nodeEnvironment: Environment;
-  /** Whether the nodes take client-supplied dealers. */
+  /** Whether the nodes accept client-supplied dealers. */
   readonly clientDealers: boolean;
-  /** `isNews`: false for what only `--verbose` shows. */
+  /** `isNews`: false for lines that only `--verbose` shows. */
   readonly say: (line: string, isNews?: boolean) => void;
 }
 
@@ -65,7 +68,7 @@ export interface OneCluster {
   readonly number: number;
   readonly nodes: number;
   readonly coordinatorPort: number;
-  /** Where nodes and gateways find the coordinator: itself, or what stands before it. */
+  /** The address of the coordinator for nodes and gateways: its own, or its proxy's. */
   readonly coordinatorUrl: string;
 }
 
@@ -77,7 +80,7 @@ export class Cluster {
   readonly #gateways: readonly Member[];
   readonly #workers: readonly Member[];
   #stopped: Promise<void> | undefined;
-  /** How far the clock of a process is off, by its name in faults; read at each start of one. */
+  /** The clock offset of a process, by its name in faults; read at each of its starts. */
   readonly clocks = new Map<string, number>();
 
   constructor(options: ClusterOptions) {
@@ -155,7 +158,7 @@ export class Cluster {
     return this.#nodes.flatMap(({ processes }) => processes);
   }
 
-  /** Role processes in all. */
+  /** The number of role processes. */
   get roleCount(): number {
     return this.#roles.length;
   }
@@ -203,7 +206,7 @@ export class Cluster {
     await this.#whenReady(roles);
   }
 
-  /** The start is over: from now on a child's records from this level on are worth a line. */
+  /** The start is over: from now on shows a child's records from this level on. */
   showFrom(level: 'info' | 'warn'): void {
     for (const child of this.children) child.log.showFrom(level);
   }
@@ -214,12 +217,12 @@ export class Cluster {
     return this.#stopped;
   }
 
-  /** At once and without order: the person has pressed Ctrl-C again. */
+  /** At once and in no order: the person has pressed Ctrl-C again. */
   kill(): void {
     for (const child of this.children) child.kill();
   }
 
-  /** After a stop during the start, no new child may be started. */
+  /** After a stop during the start, no new child may start. */
   #mayStart(): void {
     if (this.#stopped !== undefined) throw new Failure('The start was interrupted.');
   }
@@ -231,7 +234,7 @@ export class Cluster {
     }
   }
 
-  /** Which of them are not ready yet, and why as far as they say; empty: all are. */
+  /** The processes that are not ready yet, with their reasons if known; empty: all are ready. */
   get missing(): string {
     return missingOf(this.children);
   }
@@ -296,7 +299,7 @@ function numbered(name: string, index: number): string {
   return index === 0 ? name : `${name}-${index + 1}`;
 }
 
-/** Ids from 1, as many together as share a process. */
+/** Ids from 1, grouped by shared process. */
 function groupsOf(nodes: number, perProcess: number): readonly (readonly number[])[] {
   const ids = Array.from({ length: nodes }, (_, index) => index + 1);
   return Array.from({ length: Math.ceil(nodes / perProcess) }, (_, index) =>

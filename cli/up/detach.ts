@@ -1,6 +1,6 @@
 /**
- * `signmesh up --detach`: starts `up` in a session of its own, shows its progress, and ends when all is ready. Until then `up`
- * ends with this process; from then on it runs until `signmesh stop`. What it says goes to logs/up.log.
+ * `signmesh up --detach`: starts `up` in its own session, shows its progress, and ends when everything is ready. Until then `up`
+ * ends with this process; from then on it runs until `signmesh stop`. Its output goes to logs/up.log.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readSync, renameSync, statSync } from 'node:fs';
@@ -14,19 +14,19 @@ import { earlierLog } from './child-log.ts';
 
 export interface DetachOptions {
   readonly dataDir: string;
-  /** The words after `signmesh` that the person has given. */
+  /** The person's arguments after `signmesh`. */
   readonly args: readonly string[];
   readonly json: boolean;
   readonly colour: boolean;
 }
 
-/** Of `up`, when this command starts it. */
+/** Set for an `up` that this command starts. */
 const outliveOption = '--outlive';
 
 const showEveryMs = 50;
 const logBytesMax = 1024 * 1024;
 
-/** Resolves with an exit code: that of `up` when it ends before it is ready. */
+/** Resolves with an exit code: the code of `up` when it ends before it is ready. */
 export async function detach({ dataDir, args, json, colour }: DetachOptions): Promise<number> {
   const path = join(dataDir, 'logs', 'up.log');
   for (const folder of [dataDir, join(dataDir, 'logs')]) makeDirectory(folder);
@@ -56,7 +56,7 @@ export async function detach({ dataDir, args, json, colour }: DetachOptions): Pr
   }
 }
 
-/** The line of tools, or an exit code. */
+/** The line for tools, or an exit code. */
 async function readyOrEnd(up: ChildProcess, show: () => void): Promise<string | number> {
   let text = '';
   let ended: number | undefined;
@@ -77,7 +77,7 @@ async function readyOrEnd(up: ChildProcess, show: () => void): Promise<string | 
   }
 }
 
-/** Repeats on standard error what `up` has written to its log. */
+/** Copies the log of `up` to standard error. */
 class Said {
   readonly #file: number;
   #shown: number;

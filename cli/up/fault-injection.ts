@@ -1,6 +1,6 @@
 /**
- * The fault injectors of the clusters that `up` runs: for each an engine and the proxy before its coordinator; the children they act
- * on, and the answers to the gateways' questions.
+ * The fault injectors of the clusters that `up` runs: for each an engine and the proxy before its coordinator; they act on the
+ * children, and answer the gateways' questions.
  */
 import { randomUUID } from 'node:crypto';
 import { identityFromSeed } from '../../actors/live/handshake-crypto.ts';
@@ -61,7 +61,7 @@ export class LiveFaultInjection {
     return this.#all;
   }
 
-  /** Resolves with the URLs at which nodes and gateways find the coordinators. */
+  /** Resolves with the coordinators' URLs for nodes and gateways. */
   start(): Promise<readonly string[]> {
     return Promise.all(this.#injectors.map((injector) => injector.start()));
   }
@@ -74,7 +74,7 @@ export class LiveFaultInjection {
       nodesTotal: roster.nodes.length,
       random: systemRandom,
       roster,
-      // Read when a node is first made to lie, and not before.
+      // Read only when a node is first made to lie.
       identitySeed: (nodeId) => readSecret(folder, secretFiles.nodeIdentity(nodeId)),
       world: 'live',
     });
@@ -85,7 +85,7 @@ export class LiveFaultInjection {
       queue: this.#queue(redisUrl),
       coordinatorUrl: `ws://127.0.0.1:${coordinatorPort}`,
       ownsRedis,
-      // Before the first gateway: no cluster's.
+      // Before the first gateway: of no cluster.
       doors: number === firstCluster ? doors : undefined,
       handshakeOf: (nodeId) => ({
         protocolVersions: wireProtocolVersions,
@@ -103,7 +103,7 @@ export class LiveFaultInjection {
     });
   }
 
-  /** `snapshots`: made over the processes; undefined without a Redis of our own. */
+  /** `snapshots`: made over the processes; undefined without a private Redis. */
   govern(cluster: Cluster, snapshots: (processes: Processes) => SnapshotControl | undefined): Processes {
     const processes = new Processes(this.#options.dataDir, cluster.members, cluster.clocks, {
       changed: (process, what, why) => this.#changed(process, what, why),
@@ -114,7 +114,7 @@ export class LiveFaultInjection {
     return processes;
   }
 
-  /** Resolves when nodes and gateway have their links again, or have not found them for too long. */
+  /** Resolves when nodes and gateway have their links again, or after too long a time without them. */
   async untilLinked(): Promise<void> {
     const linked = (this.#processes?.names ?? []).filter((name) => name === 'gateway' || isNode(name));
     await this.#all.untilLinked(linked, linkedWithinMs);
@@ -143,7 +143,7 @@ export class LiveFaultInjection {
     });
   }
 
-  /** The children are there before the first order: those come from what is armed through the gateway. */
+  /** The children exist before the first order: orders come from faults that the gateway arms. */
   #later(): ProcessControl {
     const there = (): Processes => {
       if (this.#processes === undefined) throw new Error('the cluster does not run yet');
@@ -159,7 +159,7 @@ export class LiveFaultInjection {
     };
   }
 
-  /** BullMQ is loaded when it is first needed. */
+  /** BullMQ is loaded at its first use. */
   #queue(redisUrl: string): QueueControl {
     const faults = () => import('./queue-faults.ts').then((module) => module.queueFaults(redisUrl));
     return {

@@ -1,8 +1,6 @@
-/**
- * What the gateway says of itself and of the cluster behind it, asked as any probe asks.
- */
+/** The gateway's health and that of the cluster behind it, as any probe reads it. */
 
-/** "Every address" is one to listen on; to call, loopback will do. IPv6 stands in brackets. */
+/** "Every address" is for listening; loopback is enough for calls. IPv6 gets brackets. */
 export function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;

@@ -1,7 +1,6 @@
 /**
- * What an `up` that was killed may have left behind: its children end by themselves when it dies, but need a moment,
- * and where the kernel has no parent-death signal its Redis runs on. Nothing new starts on their stores before they
- * are gone.
+ * Cleans up after a killed `up`: its children end by themselves when it dies, but need a moment, and without a parent-death
+ * signal of the kernel its Redis runs on. Nothing new starts on their stores before they have ended.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +8,7 @@ import { isRunning, readRecord, removeRecord, signal } from '../common/process-i
 
 const graceMs = 5000;
 
-/** Ends every process that a record in `folder` names, and removes the records. Resolves when all are gone. */
+/** Ends every process with a record in `folder`, and removes the records. Resolves when all have ended. */
 export async function endLeftovers(folder: string, say: (line: string) => void): Promise<void> {
   const records = readdirSync(folder).filter((file) => file.endsWith('.pid'));
   await Promise.all(

@@ -1,5 +1,6 @@
 /**
- * One `up` a data directory: a file that names its owner and appears whole, by a link. A dead owner's lock is taken over.
+ * One `up` a data directory: a file that names its owner and appears whole, by a link. A new owner takes over a dead owner's
+ * lock.
  */
 import { randomUUID } from 'node:crypto';
 import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -33,7 +34,7 @@ export function takeLock(path: string, what: string): Lock {
   return { release: () => releaseOwn(path) };
 }
 
-/** Between reading a dead owner's lock and moving it, another process may have taken over: its lock is put back. */
+/** Between reading a dead owner's lock and moving it, another process may have taken it over: puts its lock back. */
 function moveAway(path: string, content: string): void {
   const stale = `${path}.${randomUUID()}`;
   try {

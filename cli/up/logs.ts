@@ -1,4 +1,4 @@
-/** `signmesh logs`: what the processes of a data directory have logged, in one order, and what they log now. */
+/** `signmesh logs`: the logs of a data directory's processes, merged in one order, past and new. */
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
@@ -10,29 +10,29 @@ export interface LogsOptions {
   readonly dataDir: string;
   /** Names of processes, e.g. node-3; none: all of them. */
   readonly processes: readonly string[];
-  /** The last ones of them all. */
+  /** The number of last lines, over all processes. */
   readonly lines: number;
   readonly follow: boolean;
-  /** The lines as they were logged, without the name of the process. */
+  /** The lines as logged, without the name of the process. */
   readonly raw: boolean;
 }
 
 interface Line {
   readonly process: string;
   readonly text: string;
-  /** Of its record, or of the record before it. */
+  /** The time of its record, or of the record before it. */
   readonly timeMs: number;
 }
 
 const lookEveryMs = 100;
-/** Of each log at most this much is read for the past: a line of a role is shorter than a KiB. */
+/** It reads at most this much of each log for the past: a line of a role is shorter than a KiB. */
 const pastBytesMin = 1024 * 1024;
 const bytesPerLine = 1024;
 /** `7193:M 22 Nov 2026 21:50:37.636 * …`, in local time. */
 const redisTime = /^\d+:[A-Z] (\d+ \w{3} \d{4} [\d:.]+) /;
 const extension = '.log';
 
-/** Resolves with an exit code; with `follow` only at a signal, or when the reader has gone. Throws a Failure. */
+/** Resolves with an exit code; with `follow` only at a signal, or when the reader has closed. Throws a Failure. */
 export async function logs({ dataDir, processes, lines, follow, raw }: LogsOptions): Promise<number> {
   const folder = join(dataDir, 'logs');
   const there = logNames(folder);
@@ -82,7 +82,7 @@ function words({ process, text, timeMs }: Line): string {
   return `${time}${process}  ${record === undefined ? printable(text) : readable(record)}`;
 }
 
-/** Gives each line of a log once, also when the file is turned over in between. */
+/** Gives each line of a log once, also when the file is rotated in between. */
 class FollowedLog {
   readonly #process: string;
   readonly #path: string;
@@ -107,13 +107,13 @@ class FollowedLog {
     return isCut ? lines.slice(1) : lines;
   }
 
-  /** What is new. */
+  /** The new lines. */
   read(): readonly Line[] {
     this.#file ??= this.#open();
     if (this.#file === undefined) return [];
     const found = this.#readOpen(this.#file);
     if (!this.#isTurnedOver(this.#file)) return found;
-    // What was written between the read and the turn.
+    // Lines written between the read and the rotation.
     const last = this.#readOpen(this.#file);
     closeSync(this.#file);
     this.#offset = 0;

@@ -1,7 +1,7 @@
 /**
- * Where the metrics of each process of `signmesh up` are: the first is given the port of the settings, and the others the ports
- * after it, in the order in which they are made; with port 0, each a free one. `metrics-targets.json` in the data directory says
- * so as Prometheus's file_sd_configs reads it.
+ * The metrics addresses of each process of `signmesh up`: the first gets the port of the settings, the others the ports after it,
+ * in order of creation; with port 0, each a free one. `metrics-targets.json` in the data directory lists them in the format of
+ * Prometheus's file_sd_configs.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ interface Target {
 
 export class MetricsTargets {
   readonly #host: string;
-  /** Not given away yet; undefined: there are no metrics. */
+  /** Unassigned ports; undefined: metrics are off. */
   readonly #ports: number[] | undefined;
   readonly #targets: Target[] = [];
 
@@ -29,7 +29,7 @@ export class MetricsTargets {
     this.#ports = ports;
   }
 
-  /** For `count` processes. Throws a Failure when they are more than there are ports. */
+  /** For `count` processes. Throws a Failure when there are fewer ports. */
   static async choose(
     { SIGNMESH_METRICS_HOST: host, SIGNMESH_METRICS_PORT: first }: Settings,
     count: number,
@@ -46,7 +46,7 @@ export class MetricsTargets {
     );
   }
 
-  /** What the next process gets in its environment. */
+  /** The metrics variables for the environment of the next process. */
   next(process: string): Environment {
     const port = this.#ports?.shift();
     if (port === undefined) return {};

@@ -1,14 +1,14 @@
 /**
- * A paused process cannot notice that we die, and would be left behind. A watchman of a paused process is a shell
- * that waits for the end of its input, which our death brings about, and then lets that process go on, to its own end.
+ * A paused process cannot notice our death, and would remain. Its guard is a shell that waits for the end of its input, which our
+ * death causes, and then resumes the process, which ends itself.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 
-/** Never throws: without a shell there is no watchman. Ended by `dismiss`. */
+/** Never throws: without a shell there is no guard. `dismiss` ends it. */
 export function watchman(pid: number): ChildProcess {
   const shell = spawn('sh', ['-c', 'read -r _; kill -CONT "$1"', 'sh', String(pid)], {
     stdio: ['pipe', 'ignore', 'ignore'],
-    // A Ctrl-C on the terminal is not for it.
+    // It must not get a Ctrl-C of the terminal.
     detached: true,
   });
   shell.on('error', () => undefined);
@@ -17,7 +17,7 @@ export function watchman(pid: number): ChildProcess {
   return shell;
 }
 
-/** The watched process continues by other means, or has ended. */
+/** Something else has resumed the watched process, or it has ended. */
 export function dismiss(shell: ChildProcess | undefined): void {
   shell?.kill('SIGKILL');
 }

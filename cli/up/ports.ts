@@ -1,11 +1,11 @@
-/**
- * Ports of this machine: whether one is free, and a free one for a private server.
- */
+/** Ports of this machine: checks whether one is free, and finds a free one for a private server. */
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { errorCode, errorText, exitCodes, Failure } from '../common/failure.ts';
 
-/** A place to listen: what listens there, and the variable of its port, SIGNMESH_…_PORT; that of its host ends in _HOST. */
+/**
+ * An address to listen on: its service, and the variable of its port, SIGNMESH_…_PORT; the variable of its host ends in _HOST.
+ */
 export interface Listener {
   readonly host: string;
   readonly port: number;
@@ -19,7 +19,7 @@ export async function checkPortFree(listener: Listener): Promise<void> {
   if (error !== undefined) throw listenFailure(listener, error);
 }
 
-/** Throws a Failure when two of them are to listen at the same place. */
+/** Throws a Failure when two of them have the same address. */
 export function checkPortsDiffer(listeners: readonly Listener[]): void {
   for (const [index, one] of listeners.entries()) {
     const other = listeners.slice(0, index).find(({ host, port }) => host === one.host && port === one.port);
@@ -31,7 +31,7 @@ export function checkPortsDiffer(listeners: readonly Listener[]): void {
   }
 }
 
-/** Why a server cannot listen where it should, and what to do. */
+/** The reason why a server cannot listen at its address, and the remedy. */
 export function listenFailure({ host, port, what, variable }: Listener, error: unknown): Failure {
   const code = errorCode(error);
   if (['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)) {
@@ -45,8 +45,8 @@ export function listenFailure({ host, port, what, variable }: Listener, error: u
 }
 
 /**
- * A free port on loopback. Below the range that the system draws from for outgoing connections, so
- * that a connection of our own does not take it before the server does.
+ * A free port on loopback, below the ephemeral range of outgoing connections, so that a connection of our own does not take it
+ * before the server does.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt++) {

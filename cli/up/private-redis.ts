@@ -1,11 +1,11 @@
 /**
- * A redis-server of our own: append-only file on, on loopback, behind a password that only this cluster knows, its data in
- * our data directory. It dies with us even when we are killed, where the system can promise that (Linux).
+ * A private redis-server: append-only file on, on loopback, with a password that only this cluster knows, its data in our data
+ * directory. It dies with us even when we are killed, where the system supports that (Linux).
  *
- * `appendfsync no` keeps what was acknowledged through the death of any process, ours and Redis's own: every write is
- * handed to the operating system before it is answered. `always` keeps it through a loss of power too. `everysec` would
- * keep less than either: while its fsync runs, Redis answers first and hands over later, so that kill -9 of Redis takes
- * acknowledged writes with it (src/aof.c, "postponed"; seen in one of forty kills).
+ * `appendfsync no` preserves acknowledged writes through the death of any process, ours and Redis's own: Redis passes every write
+ * to the operating system before its answer. `always` also preserves them through a power loss. `everysec` would preserve less
+ * than either: while its fsync runs, Redis answers first and writes later, so that kill -9 of Redis loses acknowledged writes
+ * (src/aof.c, "postponed"; seen in one of forty kills).
  */
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -26,7 +26,7 @@ export interface PrivateRedisOptions {
   readonly dataDir: string;
   readonly port: number;
   readonly fsync: 'no' | 'always';
-  /** undefined: redis-server of the PATH. */
+  /** undefined: redis-server from the PATH. */
   readonly program: string | undefined;
   readonly logFile: string;
   readonly recordFile: string;
@@ -73,7 +73,7 @@ function configText(folder: string, port: number, fsync: string, password: strin
     'maxmemory-policy noeviction',
     // Records are hashes of a few fields, one of them long: packed in one block they take half the memory.
     'hash-max-listpack-value 8192',
-    // Keeps our data directory in what `ps` shows.
+    // Shows our data directory in `ps`.
     'set-proc-title no',
     '',
   ].join('\n');
@@ -98,7 +98,7 @@ async function untilAnswering(port: number, password: string, signal: AbortSigna
   }
 }
 
-/** What comes back within a second; empty when the port does not answer yet. Two inline commands need no client library. */
+/** The answer within a second; empty while the port does not answer. Two inline commands need no client library. */
 function ask(port: number, commands: string): Promise<string> {
   return new Promise((resolve) => {
     let answer = '';

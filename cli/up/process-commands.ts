@@ -1,4 +1,4 @@
-/** Orders to a role process over its channel, and their answers. */
+/** Orders to a role process over its channel, and its answers. */
 import { isDoneMessage, type Order, type OrderMessage } from '../common/channel.ts';
 import { Failure } from '../common/failure.ts';
 import type { SupervisedChild } from './supervisor.ts';
@@ -12,7 +12,7 @@ export class Orders {
   readonly #open = new Map<number, Open>();
   #lastId = 0;
 
-  /** Resolves when the child has done it; rejects when it could not, is gone, or is not heard of in time. */
+  /** Resolves when the child has done it; rejects when it failed, has ended, or does not answer in time. */
   give(child: SupervisedChild, order: Order, withinMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#lastId += 1;
@@ -30,7 +30,7 @@ export class Orders {
     });
   }
 
-  /** Whether the message was an answer to an order. */
+  /** Returns whether the message was an answer to an order. */
   take(message: unknown): boolean {
     if (!isDoneMessage(message)) return false;
     const { id, error } = message;
@@ -38,7 +38,7 @@ export class Orders {
     return true;
   }
 
-  /** The child has ended: it answers no pending order. */
+  /** The child has ended: rejects every pending order. */
   gone(child: SupervisedChild): void {
     for (const open of [...this.#open.values()])
       if (open.child === child) open.settle(new Failure(`${child.name} died`));

@@ -1,7 +1,7 @@
 /**
- * The processes of all clusters as the fault injectors and the snapshots see them: by the names that faults have for them, each
- * one or several supervised children. Nodes may share a child: what happens to it happens to all of them, except that
- * only the store of the node that is named is lost.
+ * The processes of all clusters for the fault injectors and the snapshots: by their names in faults, each one or several
+ * supervised children. Nodes may share a child: an action on it affects all of them, except that only the named node loses its
+ * store.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { clockOffsetVariable, type Order } from '../common/channel.ts';
 import { Orders } from './process-commands.ts';
 import type { SupervisedChild } from './supervisor.ts';
 
-/** A child, and the names that faults have for what runs in it. */
+/** A child, and the fault names of its processes. */
 export interface Member {
   readonly child: SupervisedChild;
   readonly processes: readonly string[];
@@ -20,7 +20,7 @@ export interface Member {
 
 export interface ProcessWatcher {
   changed(process: string, what: 'up' | 'down' | 'paused' | 'resumed', why: string): void;
-  /** Of the gateway: what is neither "ready" nor an answer. */
+  /** Messages of the gateway other than "ready" and answers. */
   message(child: SupervisedChild, message: unknown): void;
 }
 
@@ -32,7 +32,7 @@ export class Processes implements ProcessControl {
   readonly #watcher: ProcessWatcher;
   readonly #orders = new Orders();
   readonly #children = new Map<string, readonly SupervisedChild[]>();
-  /** What shares its child with a process, itself among it. */
+  /** The processes in the same child, including this one. */
   readonly #together = new Map<string, readonly string[]>();
   readonly #clocks: Map<string, number>;
 
@@ -97,12 +97,12 @@ export class Processes implements ProcessControl {
     await Promise.all(this.of(process).map((child) => this.#shift(child, offsetMs)));
   }
 
-  /** Rejects when the child is down, does not answer, or could not do it. */
+  /** Rejects when the child is down, does not answer, or failed. */
   order(child: SupervisedChild, order: Order, withinMs = orderWithinMs): Promise<void> {
     return this.#orders.give(child, order, withinMs);
   }
 
-  /** Of a node that is down. */
+  /** Only for a node that is down. */
   loseStore(process: string): void {
     if (isNode(process)) rmSync(storeFolder(this.#dataDir, process), { recursive: true, force: true });
   }
@@ -112,7 +112,7 @@ export class Processes implements ProcessControl {
     const told = this.order(child, { kind: 'clock', offsetMs });
     // It gets the message when it resumes.
     if (child.isPaused) told.catch(() => undefined);
-    // One that dies meanwhile comes back with the right one.
+    // A child that dies meanwhile restarts with the right offset.
     else await told.catch(() => undefined);
   }
 
@@ -140,7 +140,7 @@ export function nodeFolder(process: string): string {
   return join(clusterFolder('.', cluster), name.replace('/', '-'));
 }
 
-/** The clock settings that a child gets at its start. What shares a process shares its clock. */
+/** The clock settings of a child at its start. Processes in one child share a clock. */
 export function clockEnvironment(
   clocks: ReadonlyMap<string, number>,
   processes: readonly string[],
@@ -149,7 +149,7 @@ export function clockEnvironment(
   return offsetMs === 0 ? {} : { [clockOffsetVariable]: String(offsetMs) };
 }
 
-/** Resident memory; undefined: the process is gone, or the system does not say. */
+/** Resident memory; undefined: the process has ended, or the system does not report it. */
 export function residentBytes(pid: number | undefined): number | undefined {
   if (pid === undefined) return undefined;
   try {

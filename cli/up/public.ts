@@ -1,4 +1,4 @@
-/** What the commands use of `signmesh up`. */
+/** The parts of `signmesh up` that the commands use. */
 export { detach } from './detach.ts';
 export { reachable } from './gateway-health.ts';
 export { type Lock, takeLock } from './lock.ts';

@@ -1,4 +1,4 @@
-/** Faults of the queue of webhook deliveries, through BullMQ itself. Connected while one is done, and not before. */
+/** Faults of the queue of webhook deliveries, through BullMQ itself. It connects only during a fault. */
 import { randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
 import { bullPrefix, bullQueueName } from '../../delivery/deliveries/public.ts';

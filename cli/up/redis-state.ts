@@ -1,13 +1,13 @@
 /**
- * Everything that the private Redis holds, taken and restored in one step each: no client sees half of a state, since Redis
- * does a script or a transaction whole. Values are those of DUMP, so nothing here knows what they mean.
+ * The whole content of the private Redis, read and restored in one step each: no client sees a partial state, since Redis runs a
+ * script or a transaction atomically. Values have the format of DUMP, so this code does not know their meaning.
  */
 import { deserialize, serialize } from 'node:v8';
 import type { Redis as RedisClient } from 'ioredis';
 import { ControlError } from '../../faults/control.ts';
 import { luaCommand, luaScript } from '../../redis/lua.ts';
 
-/** Access tokens and the clusters' names on it: what outlives a reset. */
+/** Access tokens and the clusters' ownership records: they survive a reset. */
 const keptPatterns = ['^sm:tok:', '^sm:{t:[^}]*}:tok$', '^sm:cluster$', '^sm:cluster:%d+$'];
 
 interface Keyless<Args extends object> {
@@ -20,7 +20,7 @@ const clear = luaScript<Keyless<{ readonly retained: readonly string[] }>, strin
 
 type Dump = readonly (readonly [key: Buffer, remainingMs: number, value: Buffer])[];
 
-/** What Redis may use, in bytes: while all of it is copied in one step, it serves no other command, and this process holds it twice. */
+/** Limit of Redis's memory, in bytes: during the copy it serves no other command, and this process holds the data twice. */
 const dumpedBytesMax = 512 * 1024 * 1024;
 
 /** As bytes for a file. Throws ControlError when Redis holds too much. */
@@ -41,7 +41,7 @@ export async function dumpRedis(url: string, bytesMax = dumpedBytesMax): Promise
   return serialize(entries);
 }
 
-/** What is there is forgotten; times to live go on from where they were. */
+/** Deletes the present content; times to live continue from their saved values. */
 export async function restoreRedis(url: string, bytes: Buffer): Promise<void> {
   const entries = deserialize(bytes) as Dump;
   await withRedis(url, async (redis) => {

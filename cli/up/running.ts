@@ -1,4 +1,4 @@
-/** The cluster that runs in a data directory, as other commands see it. */
+/** The cluster that runs in a data directory, for other commands. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorText, Failure } from '../common/failure.ts';
@@ -31,7 +31,7 @@ export function runningCluster(dataDir: string): RunningCluster | undefined {
   const up = readRecord(lockFile(dataDir));
   if (up === undefined || !isRunning(up)) return undefined;
   const ready = readReady(dataDir);
-  // An earlier start leaves its file behind.
+  // An earlier start may leave its file.
   return { up, ready: ready?.pids.up === up.pid ? ready : undefined };
 }
 
@@ -47,7 +47,7 @@ export function readReady(dataDir: string): ReadyLine | undefined {
   }
 }
 
-/** Children that the last start has begun and not yet taken note of the end of. */
+/** Children of the last start whose end it has not recorded yet. */
 export function processRecords(dataDir: string): readonly ProcessRecord[] {
   const folder = join(dataDir, 'run');
   if (!existsSync(folder)) return [];

@@ -1,6 +1,6 @@
 /**
- * The simulated vendor of a sandbox: a server in the process of `up`, so that it outlives coordinator, nodes and gateway, with its
- * keys and its book in a directory of its own (providers/vendor/server.ts). The nodes reach it by HTTP, as they would any vendor.
+ * The simulated vendor of a sandbox: a server in the process of `up`, so that it outlives coordinator, nodes and gateway, with
+ * its keys and its book in its own directory (providers/vendor/server.ts). The nodes call it over HTTP, as any vendor.
  */
 import { join } from 'node:path';
 import { systemPorts } from '../../actors/live/ports.ts';
@@ -9,12 +9,12 @@ import { ensureSecret } from '../cluster-files/cluster-material.ts';
 import { makeDirectory } from '../common/files.ts';
 import type { Environment } from '../settings/config.ts';
 
-/** How long it keeps an order open. */
+/** The lifetime of an open order. */
 const lifetimeMs = 3_600_000;
 
 export interface SimulatedVendor {
   readonly server: VendorServer;
-  /** What its nodes need to reach it. */
+  /** The nodes' settings to reach it. */
   readonly environment: Environment;
 }
 

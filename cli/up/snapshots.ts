@@ -1,12 +1,11 @@
 /**
- * States of all clusters, under <data directory>/snapshots: what their Redis holds and the stores of their nodes.
+ * States of all clusters, under <data directory>/snapshots: the content of their Redis and the stores of their nodes.
  *
- * A snapshot is taken while coordinator, nodes and workers are paused, for milliseconds: it is what their sudden death
- * would have left, which they are made for, and sessions under way go on afterwards. Before a state is put back the
- * roles release everything, and start again on it: with new boot ids, so that no earlier nonce is valid.
- * The gateway stays up throughout.
+ * A snapshot is taken while coordinator, nodes and workers are paused, for milliseconds: it equals the state after their sudden
+ * death, for which they are designed, and open sessions continue afterwards. Before a restore the roles release everything; then
+ * they start again on the restored state, with new boot ids, so that no earlier nonce is valid. The gateway stays up throughout.
  *
- * Invariants: a snapshot is whole or not there; what is restored is what was taken, or nothing changes
+ * Invariants: a snapshot is whole or does not exist; a restore gives exactly the saved state, or changes nothing
  * (state-change.ts).
  */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -25,7 +24,7 @@ import type { SupervisedChild } from './supervisor.ts';
 
 export interface SnapshotOptions {
   readonly dataDir: string;
-  /** As faults name them. */
+  /** By their fault names. */
   readonly nodes: readonly string[];
   readonly redisUrl: string;
   readonly processes: Processes;
@@ -36,7 +35,7 @@ export interface SnapshotOptions {
 
 interface Meta extends SnapshotStatus {
   readonly clockOffsetMs: number;
-  /** Of what is in it; format 1 did not name itself. */
+  /** The format of its content; format 1 had no number. */
   readonly dataFormat?: number;
   /** Of its files. */
   readonly digest: string;
@@ -56,7 +55,7 @@ export class Snapshots implements SnapshotControl {
     this.#options = options;
     this.#folder = snapshotsFolder(options.dataDir);
     if (!existsSync(this.#folder)) return;
-    // What an earlier start began and did not finish.
+    // Removes snapshots that an earlier start did not finish.
     for (const name of readdirSync(this.#folder)) {
       if (name.endsWith('.part')) rmSync(join(this.#folder, name), { recursive: true, force: true });
     }
@@ -127,7 +126,7 @@ export class Snapshots implements SnapshotControl {
     }
   }
 
-  /** All but the gateway, which asks, and Redis, which is asked. */
+  /** All but the gateway, which sends the requests, and Redis, which gets them. */
   get #roles(): readonly SupervisedChild[] {
     const { processes } = this.#options;
     const names = processes.names.filter((name) => name !== 'gateway' && name !== 'redis');
@@ -177,7 +176,7 @@ export class Snapshots implements SnapshotControl {
     await untilLinked();
   }
 
-  /** One that does not let go in time, or does not serve yet, is ended: it starts again as a new process. */
+  /** Ends a process that does not release its resources in time, or does not serve yet: it starts again as a new process. */
   async #quiesce(child: SupervisedChild): Promise<void> {
     try {
       if (child.state !== 'running') throw new Error('it is not running and cannot release its resources in order');
@@ -210,7 +209,7 @@ export class Snapshots implements SnapshotControl {
     throw new ControlError({ code: 'not_found', message: `there is no snapshot ${id}` });
   }
 
-  /** Oldest first. One that cannot be read is none. */
+  /** Oldest first. Unreadable ones are skipped. */
   #metas(): readonly Meta[] {
     if (!existsSync(this.#folder)) return [];
     return readdirSync(this.#folder)

@@ -1,11 +1,11 @@
-/** How far the children of a start are: by what they show of their progress, and which are missing. */
+/** The progress of a start's children: a text that changes with it, and the missing ones. */
 import { processorMs } from '../common/process-identity.ts';
 import type { SupervisedChild } from './supervisor.ts';
 
-/** A child that died so often before it was ready does not make its way any more. */
+/** A child that died this often before it was ready makes no more progress. */
 const deathsMax = 3;
 
-/** Changes while children become ready, and while one that waits for nothing else is at work. */
+/** Changes while children become ready, and while one works without waiting. */
 export function signsOf(children: readonly SupervisedChild[]): string {
   return children
     .map((child) => {

@@ -1,8 +1,8 @@
 /**
- * The stored state of a cluster becomes another: Redis and the stores of the nodes, that of a snapshot or an empty one.
+ * Replaces the stored state of a cluster (Redis and the stores of the nodes) with a snapshot's or an empty one.
  *
- * Everything that can fail for want of space or of a whole snapshot is done before anything is changed. What is under way
- * is recorded, and the next start completes it: a kill in the middle leaves no inconsistent state.
+ * Everything that can fail for lack of space or of a whole snapshot happens before any change. The pending change is recorded,
+ * and the next start completes it: a kill in the middle leaves no inconsistent state.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -14,22 +14,22 @@ import { clearRedis, restoreRedis } from './redis-state.ts';
 
 export interface StatePlace {
   readonly dataDir: string;
-  /** As faults name them. */
+  /** By their fault names. */
   readonly nodes: readonly string[];
   readonly redisUrl: string;
 }
 
-/** What the state becomes; null: as after the first start. */
+/** The new state; null: as after the first start. */
 export type Target = { readonly id: string; readonly digest: string } | null;
 
 export interface StateChange {
   /** No process may use Redis or the stores meanwhile. */
   perform(): Promise<void>;
-  /** It is not to be. */
+  /** The change is cancelled. */
   discard(): void;
 }
 
-/** What a snapshot is that is not as it was taken. */
+/** The fault of a snapshot that differs from its description. */
 export class DamagedSnapshot extends Error {}
 
 export const redisFile = 'redis.bin';
@@ -39,7 +39,7 @@ export function snapshotsFolder(dataDir: string): string {
   return join(dataDir, 'snapshots');
 }
 
-/** Of every file of a snapshot, its description left out. */
+/** Of every file of a snapshot, except its description. */
 export function digestOf(folder: string): string {
   const hash = createHash('sha256');
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -54,7 +54,7 @@ export function digestOf(folder: string): string {
   return hash.digest('hex');
 }
 
-/** Throws DamagedSnapshot. Nothing has changed when it rejects. */
+/** Throws DamagedSnapshot. When it rejects, nothing has changed. */
 export async function prepareChange(place: StatePlace, target: Target): Promise<StateChange> {
   const { dataDir, redisUrl } = place;
   const { nodes } = place;
@@ -91,7 +91,7 @@ export async function prepareChange(place: StatePlace, target: Target): Promise<
   return { perform, discard };
 }
 
-/** Completes what an earlier start began, over a Redis that answers and has no users yet. */
+/** Completes the change of an earlier start, over a Redis that answers and has no users yet. */
 export async function completeChange(place: StatePlace, say: (line: string) => void): Promise<void> {
   const path = underwayFile(place.dataDir);
   const text = readIfThere(path);

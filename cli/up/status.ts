@@ -1,4 +1,4 @@
-/** `signmesh status`: what runs in a data directory, and how it is. */
+/** `signmesh status`: the processes of a data directory, and their health. */
 import { exitCodes } from '../common/failure.ts';
 import { isRunning } from '../common/process-identity.ts';
 import { Screen } from '../start/screen.ts';
@@ -16,7 +16,7 @@ interface ProcessStatus {
   readonly process: string;
   readonly pid: number;
   readonly running: boolean;
-  /** Bytes in memory; null: it does not run, or the system does not say. */
+  /** Bytes in memory; null: it does not run, or the system does not report it. */
   readonly resident_bytes: number | null;
 }
 
@@ -25,7 +25,7 @@ interface Status {
   readonly data_dir: string;
   readonly http: string | null;
   readonly grpc: string | null;
-  /** What GET /v1/health answers; null: the cluster is not ready. */
+  /** The answer of GET /v1/health; null: the cluster is not ready. */
   readonly health: Health | null;
   readonly processes: readonly ProcessStatus[];
 }

@@ -6,10 +6,10 @@ import { duration } from '../start/screen.ts';
 import { runningCluster } from './running.ts';
 
 const lookEveryMs = 20;
-/** `up` kills what does not end by itself long before. */
+/** Long before this time, `up` kills processes that do not end by themselves. */
 const withinMs = 60_000;
 
-/** Resolves with an exit code when everything has stopped; also when nothing ran. */
+/** Resolves with an exit code when everything has stopped; also when no cluster ran. */
 export async function stop(dataDir: string): Promise<number> {
   const running = runningCluster(dataDir);
   if (running === undefined) {

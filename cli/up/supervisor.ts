@@ -1,5 +1,5 @@
 /**
- * Keeps one child process running: starts it, says when it is ready, starts it again when it dies, stops it when asked.
+ * Supervises one child process: starts it, reports when it is ready, restarts it when it dies, stops it on request.
  *
  * Children are independent: each has its own back-off, and none waits for another. A child leads its own process
  * group, so that Ctrl-C on the terminal reaches us alone and we stop everyone in order; it notices our own death by
@@ -9,8 +9,8 @@
  *       └──────────────exit──────────────────▲
  *   any state ──stop()──▶ stopping ──exit──▶ stopped
  *
- * On request a child is killed and held down for a time or for good, paused, or started again; none is left
- * standing still when it is stopped.
+ * On request it kills a child and holds it down for a time or for good, pauses it, or starts it again; a stop resumes a
+ * paused child.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { isWaitingMessage } from '../common/channel.ts';
@@ -25,29 +25,29 @@ export interface ChildSpec {
   readonly command: string;
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** What is added to it at each start. */
+  /** Additions to it at each start. */
   readonly environmentNow?: () => Readonly<Record<string, string>>;
   /** Our own role processes get a channel, say "ready" through it and end when it closes. */
   readonly channel: boolean;
-  /** Says when a child without a channel is ready; rejects when it will never be. Asked once a start. */
+  /** Reports when a child without a channel is ready; rejects when it never will be. Called once a start. */
   readonly ready?: (signal: AbortSignal) => Promise<void>;
   readonly logFile: string;
-  /** Where the process id stands while it runs. */
+  /** The file of the process id while it runs. */
   readonly recordFile: string;
 }
 
 export interface BackOff {
   readonly firstMs: number;
   readonly maxMs: number;
-  /** Up for so long, a child starts again from `firstMs`. */
+  /** After this uptime, a child's back-off starts again from `firstMs`. */
   readonly resetMs: number;
 }
 
 export const defaultBackOff: BackOff = { firstMs: 100, maxMs: 5000, resetMs: 30_000 };
 
-/** What the fault injector needs to know about a child. */
+/** The parts of a child that the fault injector uses. */
 export interface ChildWatcher {
-  /** What it says through its channel, its "ready" left out. */
+  /** Its messages through its channel, except "ready". */
   message(message: unknown): void;
   changed(what: 'up' | 'down' | 'paused' | 'resumed', why: string): void;
 }
@@ -78,14 +78,14 @@ export class SupervisedChild {
   #wasReady = false;
   #paused = false;
   #frozen = false;
-  /** Lets it go on if we die while it is paused. */
+  /** Resumes it if we die while it is paused. */
   #watchman: ChildProcess | undefined;
   #startedMs: number | undefined;
   #waitingFor: string | undefined;
-  /** It was killed on purpose, and what is to follow; undefined: a death is news. */
+  /** The planned restart after an intentional kill; undefined: a death is news. */
   #crash: { readonly restartAfterMs: number | null; readonly whileDown: () => void } | undefined;
   #watcher: ChildWatcher | undefined;
-  /** Waiting for the next "ready". */
+  /** Callers that wait for the next "ready". */
   readonly #waiting = new Set<() => void>();
 
   constructor(spec: ChildSpec, say: (line: string, isNews?: boolean) => void, backOff: BackOff = defaultBackOff) {
@@ -93,7 +93,7 @@ export class SupervisedChild {
     this.#spec = spec;
     this.#say = say;
     this.#backOff = backOff;
-    // A child that is being stopped complains of the others' absence: that belongs in its log alone.
+    // A child that stops complains about absent peers: that belongs only in its log.
     this.log = new ChildLog(spec.logFile, (line, isNews) => {
       if (!this.#stopExpected) say(`${spec.name}: ${line}`, isNews);
     });
@@ -117,7 +117,7 @@ export class SupervisedChild {
     return this.#paused;
   }
 
-  /** A process is there, ready or not. */
+  /** Whether a process exists, ready or not. */
   get isAlive(): boolean {
     return this.#state === 'starting' || this.#state === 'running';
   }
@@ -127,7 +127,7 @@ export class SupervisedChild {
     return this.#startedMs;
   }
 
-  /** What it says that it waits for before it is ready. */
+  /** The thing that it waits for before it is ready. */
   get waitingFor(): string | undefined {
     return this.#waitingFor;
   }
@@ -187,7 +187,7 @@ export class SupervisedChild {
     return child.send(message, ignore);
   }
 
-  /** Resolves when it is ready the next time, at once if it is. Rejects when it is not for too long: it dies, or hangs. */
+  /** Resolves at its next "ready", at once if it is ready. Rejects after too long: it dies, or hangs. */
   whenBack(withinMs = backWithinMs): Promise<void> {
     if (this.#state === 'running') return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -205,8 +205,8 @@ export class SupervisedChild {
   }
 
   /**
-   * SIGKILL. `whileDown` runs when it is gone; after `restartAfterMs` it is started again, with null not before
-   * `restart`. Resolves when it is gone. What is down already stays so for the time that is given now.
+   * SIGKILL. `whileDown` runs after its end; after `restartAfterMs` it starts again, with null only by `restart`. Resolves at its
+   * end. A child that is down stays down for the newly given time.
    */
   async crash(restartAfterMs: number | null, whileDown: () => void): Promise<void> {
     if (this.#state === 'stopping' || this.#stopExpected) return;
@@ -220,7 +220,7 @@ export class SupervisedChild {
     await this.#exited;
   }
 
-  /** Ends what runs, in order, and starts it again. Resolves when it is ready; rejects like `whenBack`. */
+  /** Ends the present process, in order, and starts it again. Resolves when it is ready; rejects like `whenBack`. */
   async restart(graceMs: number): Promise<void> {
     if (this.#state === 'stopping' || this.#stopExpected) return;
     clearTimeout(this.#timer);
@@ -253,7 +253,7 @@ export class SupervisedChild {
     this.#changed('resumed', 'SIGCONT');
   }
 
-  /** For a moment, and no news: nothing of it changes until `thaw`. False: there is no process. */
+  /** For a moment, without news: its state is fixed until `thaw`. False: there is no process. */
   freeze(): boolean {
     if (!this.isAlive || this.#process?.kill('SIGSTOP') !== true) return false;
     this.#frozen = true;
@@ -265,17 +265,17 @@ export class SupervisedChild {
     if (!this.#paused) this.#process?.kill('SIGCONT');
   }
 
-  /** Whether the system has stopped it, or it is gone. */
+  /** Whether the system has stopped it, or it has ended. */
   get isStopped(): boolean {
     return this.pid === undefined || !this.isAlive || isStopped(this.pid);
   }
 
-  /** The cluster is going down: from now on nothing it says is for the terminal, and its death is no news. */
+  /** The cluster stops: from now on none of its output is for the terminal, and its death is no news. */
   expectStop(): void {
     this.#stopExpected = true;
   }
 
-  /** SIGTERM, then SIGKILL after the grace. Resolves when the process is gone. Never rejects. */
+  /** SIGTERM, then SIGKILL after the grace period. Resolves when the process has ended. Never rejects. */
   async stop(graceMs: number): Promise<void> {
     clearTimeout(this.#timer);
     const child = this.#process;
@@ -284,7 +284,7 @@ export class SupervisedChild {
     this.#rejectReady(new Error(`${this.name} was stopped`));
     for (const resolve of [...this.#waiting]) resolve();
     if (wasAlive) {
-      // A paused process receives nothing.
+      // A paused process receives no signals.
       this.thaw();
       this.resume();
       child.kill('SIGTERM');
@@ -299,7 +299,7 @@ export class SupervisedChild {
     this.log.close();
   }
 
-  /** At once, with nothing waited for: the process is about to exit itself. */
+  /** At once, without any wait: the process is about to exit itself. */
   kill(): void {
     clearTimeout(this.#timer);
     this.#state = 'stopping';
@@ -349,7 +349,7 @@ export class SupervisedChild {
     this.#timer = setTimeout(() => this.start(), waitMs);
   }
 
-  /** Down on purpose: that counts as no failure of its own. */
+  /** Intentionally down: that does not count as its own failure. */
   #afterCrash(): void {
     const { restartAfterMs, whileDown } = this.#crash!;
     this.#crash = undefined;

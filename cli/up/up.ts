@@ -1,6 +1,4 @@
-/**
- * `signmesh up`: a whole cluster on this machine, from nothing to a banner, and down again with nothing left behind.
- */
+/** `signmesh up`: starts a whole cluster on this machine, prints a banner, and stops it again without leftovers. */
 import { join } from 'node:path';
 import { processIn } from '../../faults/cluster-names.ts';
 import type { Roster } from '../../proto/roster.ts';
@@ -34,18 +32,18 @@ import { completeChange } from './state-change.ts';
 export interface UpOptions {
   readonly settings: Settings;
   readonly environment: Environment;
-  /** undefined: what the data directory has, else the default. */
+  /** undefined: the number in the data directory, else the default. */
   readonly seed: string | undefined;
   readonly nodes: number | undefined;
-  /** One machine-readable line on standard output when ready; what people read goes to standard error. */
+  /** Prints one machine-readable line on standard output when ready; text for people goes to standard error. */
   readonly json: boolean;
-  /** Every record of level info and above is shown, a line a request among them. */
+  /** Shows every record of level info and above, including a line a request. */
   readonly verbose: boolean;
-  /** Once it is ready it outlives the process that started it (detach.ts). */
+  /** Once ready, it outlives the process that started it (detach.ts). */
   readonly detached: boolean;
 }
 
-/** npm passes a Ctrl-C on that the terminal has sent us already: a second one within this time is the same one. */
+/** npm forwards a Ctrl-C that the terminal has already sent us: a second one within this time is the same one. */
 const sameSignalMs = 700;
 const healthEveryMs = 25;
 const patienceMs = 20_000;
@@ -75,7 +73,7 @@ function fixedListeners(settings: Settings): Listener[] {
   ];
 }
 
-/** Beside those that are chosen and not yet in use. */
+/** In addition to chosen ports that are not in use yet. */
 async function otherFreePort(taken: readonly { readonly coordinatorPort: number }[]): Promise<number> {
   for (;;) {
     const port = await freePort();
@@ -83,7 +81,7 @@ async function otherFreePort(taken: readonly { readonly coordinatorPort: number 
   }
 }
 
-/** One that is busy or still starting is waited for; any other refusal needs a person. */
+/** Waits for a busy or starting Redis; any other refusal needs a person. */
 function claimOwn(redisUrl: string, owner: Owner, onWaiting: (why: string) => void): Promise<void> {
   const progress = new Progress();
   return claimRedisPatiently(redisUrl, owner, {
@@ -290,7 +288,7 @@ class Run {
     return cluster;
   }
 
-  /** undefined: the settings name another vendor, or want none. */
+  /** undefined: the settings name another vendor, or none. */
   async #startVendor(sandbox: Sandbox | undefined): Promise<SimulatedVendor | undefined> {
     const { settings } = this.#options;
     if (sandbox === undefined || settings.SIGNMESH_VENDOR_URL !== undefined || !settings.SIGNMESH_SIMULATED_VENDOR) {
@@ -299,7 +297,7 @@ class Run {
     return startSimulatedVendor(settings.SIGNMESH_DATA_DIR, settings.SIGNMESH_SIMULATED_VENDOR_DECIDES_MS);
   }
 
-  /** The proxies take the gateway's places, and it listens on loopback behind them. */
+  /** The proxies take the gateway's ports, and it listens on loopback behind them. */
   async #doors() {
     const { settings } = this.#options;
     const host = '127.0.0.1';
@@ -363,7 +361,7 @@ class Run {
     );
   }
 
-  /** All nodes, if they come soon; then what can sign will do, and the banner comes with a notice above it. */
+  /** Waits a while for all nodes; then a quorum is enough, and the banner gets a notice above it. */
   async #untilHealthy(note: (health: Health) => void): Promise<void> {
     const patience = new Progress(patienceMs);
     const progress = new Progress();
@@ -422,7 +420,7 @@ class Run {
       pids: { up: process.pid, ...this.#cluster?.pids },
     });
     const line = JSON.stringify(ready);
-    // Who started it detached ends as soon as it reads that all is ready.
+    // The command that started it detached ends when it reads that everything is ready.
     if (detached) this.#endWatch();
     replaceShortLived(readyFile(settings.SIGNMESH_DATA_DIR), `${line}\n`);
     if (!detached) for (const each of bannerLines(ready, 'Ctrl-C', this.#screen)) this.#screen.line(each);
