@@ -19,10 +19,7 @@ import { type ChildSpec, SupervisedChild } from './supervisor.ts';
 
 const stopGraceMs = 5000;
 const progressEveryMs = 500;
-/**
- * Our variables that a child must not inherit: each role gets the variables that it reads, no secret of another role. Links stay
- * on loopback.
- */
+/** Our variables that a child must not inherit: each role gets its own, and no other role's secret. Links stay on loopback. */
 const notInherited = /^(REDIS_URL$|SIGNMESH_LINK_TLS$|SIGNMESH_TLS_|SIGNMESH_SEED$|npm_|NODE_CHANNEL_)/;
 
 /**

@@ -1,4 +1,4 @@
-/** The gateway's health and that of the cluster behind it, as any probe reads it. */
+/** The health of the gateway and of the cluster behind it, as any probe reads it. */
 
 /** "Every address" is for listening; loopback is enough for calls. IPv6 gets brackets. */
 export function reachable(host: string): string {

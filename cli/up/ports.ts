@@ -3,9 +3,7 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { errorCode, errorText, exitCodes, Failure } from '../common/failure.ts';
 
-/**
- * An address to listen on: its service, and the variable of its port, SIGNMESH_…_PORT; the variable of its host ends in _HOST.
- */
+/** An address to listen on: its service, and the variable of its port, SIGNMESH_…_PORT; the one of its host ends in _HOST. */
 export interface Listener {
   readonly host: string;
   readonly port: number;
