@@ -1,4 +1,4 @@
-/** A call that got no response message, and what that says about its effect. */
+/** A call without a response message, and its possible effect. */
 
 /** The service's own limit, as its answer names it (draft-ietf-httpapi-ratelimit-headers). */
 export interface RateLimit {
@@ -9,7 +9,7 @@ export interface RateLimit {
 }
 
 export interface CallFailure {
-  /** What reports count it as, e.g. "429 RATE_LIMITED", "UNAVAILABLE", "ECONNRESET". */
+  /** Its name in reports, e.g. "429 RATE_LIMITED", "UNAVAILABLE", "ECONNRESET". */
   readonly code: string;
   /** `none`: the service did nothing. `unknown`: it may have done all of it. */
   readonly effect: 'none' | 'unknown';
@@ -27,7 +27,7 @@ export class CallFailed extends Error {
   }
 }
 
-/** What any thrown value says: a code of the system, a CallFailed, or a bug's words. */
+/** The code of any thrown value: a system code, a CallFailed's code, or a bug's message. */
 export function failureOf(error: unknown): CallFailure {
   if (error instanceof CallFailed) return error.failure;
   const code = (error as { code?: unknown } | undefined)?.code;
@@ -41,7 +41,7 @@ export function rateLimitOf(policy: string | undefined): RateLimit | undefined {
   return found === null ? undefined : { policy: found[1]!, quota: Number(found[2]), windowS: Number(found[3]) };
 }
 
-/** `"signing";r=0;t=9`: nothing of the window's allowance is left. */
+/** `"signing";r=0;t=9`: the window's allowance is used up. */
 export function isUsedUp(rateLimit: string | undefined): boolean {
   return /;r=0(;|$)/.test(rateLimit ?? '');
 }

@@ -1,10 +1,10 @@
-/** A way to the signing API as the load generator sees it: the calls of two ceremonies, over REST or gRPC. */
+/** A connection to the signing API for the load generator: the calls of two ceremonies, over REST or gRPC. */
 
 export type Curve = 'secp256k1' | 'ed25519';
 
-/** What came back. A call without a response message rejects with CallFailed instead. */
+/** The answer. A call without a response message rejects with CallFailed instead. */
 export interface Answer {
-  /** Empty when no session was made. */
+  /** Empty when the call made no session. */
   readonly sessionId: string;
   readonly reasonCode: string;
   /** Empty: the answer had no receipt. */

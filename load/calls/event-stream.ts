@@ -1,6 +1,6 @@
 /**
- * Follows a tenant's events on its stream (server-sent events), so that thousands of things under way cost no polls. A
- * stream that breaks is opened again behind the last event, so none is missed.
+ * Follows a tenant's events on its stream (server-sent events), so that thousands of open intents need no polls. It reopens a
+ * broken stream after the last event, so it misses none.
  */
 
 export interface ServiceEvent {
@@ -71,7 +71,7 @@ export class EventStream {
     }
   }
 
-  /** Fields a line each, an empty line behind each event. */
+  /** One field a line, an empty line after each event. */
   async #read(body: ReadableStream<Uint8Array>): Promise<void> {
     let text = '';
     for await (const chunk of body.pipeThrough(new TextDecoderStream())) {

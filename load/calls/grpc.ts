@@ -1,7 +1,7 @@
 /**
- * gRPC through Node's own HTTP/2, over a few connections: one alone would make all calls wait for one flow-control window.
- * A general client of gRPC costs twice as much CPU a call, and the load generator shares the machine with what it
- * measures. The protocol: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
+ * gRPC through Node's own HTTP/2, over a few connections: on a single one all calls would wait for one flow-control window. A
+ * general gRPC client costs twice as much CPU a call, and the load generator shares the machine with the measured service. The
+ * protocol: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  */
 import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from 'node:http2';
 import { fromBinary } from '@bufbuild/protobuf';
@@ -14,7 +14,7 @@ import { protobufDoor } from './messages.ts';
 const service = '/svc.mesh.v1.MpcWalletService';
 const connections = 4;
 const answerWithinMs = 30_000;
-/** Of a message: a byte that says whether it is compressed, and four of its length. */
+/** Of a message: a byte that says whether it is compressed, and four bytes of its length. */
 const prefixBytes = 5;
 
 /** By number: https://grpc.github.io/grpc/core/md_doc_statuscodes.html */
@@ -42,13 +42,13 @@ export function grpcDoor(address: string, token: string): Door {
   };
   let turn = 0;
 
-  /** The next one in turn; opened again when it has broken. */
+  /** The next connection in turn; reopened when it has broken. */
   function session(): ClientHttp2Session {
     turn = (turn + 1) % connections;
     const known = sessions[turn];
     if (known !== undefined && !known.closed && !known.destroyed) return known;
     const opened = connect(`http://${address}`);
-    // Its calls fail with it, and say so.
+    // Its calls fail with it, and report it.
     opened.on('error', () => undefined);
     sessions[turn] = opened;
     return opened;

@@ -1,6 +1,6 @@
 /**
- * HTTP/1.1 over keep-alive connections, one request at a time on each. Through undici's `dispatch`, its cheapest way: the
- * load generator shares the machine with what it measures.
+ * HTTP/1.1 over keep-alive connections, one request at a time on each. It uses undici's `dispatch`, its cheapest API: the load
+ * generator shares the machine with the measured service.
  */
 import { Pool } from 'undici';
 import { CallFailed, type CallFailure, isUsedUp, rateLimitOf } from './call-failed.ts';
@@ -17,7 +17,7 @@ export interface HttpAnswer {
 }
 
 export interface HttpClient {
-  /** Rejects when there is no answer. `idempotencyKey`: of a call that may be repeated. */
+  /** Rejects without an answer. `idempotencyKey`: of a call that may be repeated. */
   send(
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
     path: string,
@@ -27,7 +27,7 @@ export interface HttpClient {
   close(): Promise<void>;
 }
 
-/** At most `connections` requests are under way; more wait in the client. */
+/** At most `connections` requests are in progress; more wait in the client. */
 export function httpClient(url: string, token: string, connections: number): HttpClient {
   const pool = new Pool(url, {
     connections,
@@ -85,7 +85,7 @@ function httpFailure({ status, text, headers }: HttpAnswer): CallFailure {
   const header = (name: string) => (typeof headers[name] === 'string' ? headers[name] : undefined);
   const effect = status >= 400 && status < 500 && status !== 408 ? 'none' : 'unknown';
   if (status !== 429) return { code: `${status} ${errorCodeIn(text)}`.trim(), effect };
-  // A full queue is answered 429 too, while calls of the window are left.
+  // A full queue also gives 429, while calls of the window are left.
   if (!isUsedUp(header('ratelimit'))) return { code: '429 OVERLOADED', effect };
   return { code: '429 RATE_LIMITED', effect, limit: rateLimitOf(header('ratelimit-policy')) };
 }

@@ -1,4 +1,4 @@
-/** What doors that speak protobuf share: everything but the way. Requests go out as bytes, responses come in as bytes. */
+/** The shared part of protobuf transports. Requests go out as bytes, responses come in as bytes. */
 import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import {
   type DiagnosticReceipt,

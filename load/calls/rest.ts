@@ -11,7 +11,7 @@ interface Body {
   readonly checkpoint: { readonly resume_token: string } | null;
 }
 
-/** At most `connections` requests are under way; more wait in the client. */
+/** At most `connections` requests are in progress; more wait in the client. */
 export function restDoor(url: string, token: string, connections: number): Door {
   const client = httpClient(url, token, connections);
 

@@ -1,4 +1,4 @@
-/** The service around the load: its health, its processes, its keys. Few calls, none of them measured. */
+/** The service under load: its health, its processes, its keys. Few calls, none of them measured. */
 import type { Pids } from '../measure/processes.ts';
 import type { Curve, Door } from './door.ts';
 import { answered, type HttpClient, httpClient } from './http.ts';
@@ -23,7 +23,7 @@ interface ProcessView {
 export class Service {
   readonly client: HttpClient;
   readonly #isLocal: boolean;
-  /** Keys of this run are younger. The service's clock may be behind this one. */
+  /** Keys of this run are newer. The service's clock may be behind this one. */
   readonly #openedAt = new Date(Date.now() - clockSlackMs).toISOString();
 
   constructor(url: string, token: string) {
@@ -31,17 +31,17 @@ export class Service {
     this.#isLocal = isLoopback(url);
   }
 
-  /** undefined: no answer that could be read. */
+  /** undefined: no readable answer. */
   async health(): Promise<Health | undefined> {
     try {
-      // 503 carries the same body: it says what is missing.
+      // 503 carries the same body: it lists the missing parts.
       return JSON.parse((await this.client.send('GET', '/v1/health')).text) as Health;
     } catch {
       return undefined;
     }
   }
 
-  /** Processes of the service by name; empty: it runs elsewhere, or the token is not one of its sandbox. */
+  /** Processes of the service by name; empty: it runs on another machine, or the token is not one of its sandbox. */
   async pids(): Promise<Pids> {
     if (!this.#isLocal) return {};
     try {
@@ -78,7 +78,7 @@ export class Service {
     }
   }
 
-  /** Pages may be empty and have another behind them. */
+  /** Pages may be empty and still have a next page. */
   async #completion(sessionId: string): Promise<KeyEvent | undefined> {
     const filter = `resource_id=${sessionId}&type=dkg.session.completed&created_after=${this.#openedAt}`;
     for (let cursor = ''; ; ) {

@@ -1,4 +1,4 @@
-/** The service that is loaded. */
+/** The service under load. */
 export interface Target {
   /** Of the REST API, without a slash at the end. */
   readonly url: string;

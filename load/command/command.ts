@@ -1,4 +1,4 @@
-/** The words and options of `signmesh load`. */
+/** The arguments and options of `signmesh load`. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { apiNames } from '../calls/door.ts';
 import { isLoopback } from '../calls/service.ts';
@@ -8,7 +8,7 @@ import type { LoadReport } from '../report/results.ts';
 import type { PlanFlags } from './plan.ts';
 import { WrongCall } from './wrong-call.ts';
 
-/** `missed`: a threshold, or the run is worse than its baseline; the number that k6 has for it. */
+/** `missed`: of a threshold, or when the run is worse than its baseline; k6's number for it. */
 export const loadExitCodes = { ok: 0, wrong: 1, usage: 2, missed: 99, interrupted: 130 } as const;
 
 export interface LoadFlags extends PlanFlags {
@@ -19,7 +19,7 @@ export interface LoadFlags extends PlanFlags {
   readonly iOwnThisTarget?: boolean;
 }
 
-/** Throws WrongCall when the plan must not be run against this target. */
+/** Throws WrongCall when the plan must not run against this target. */
 export function checkTarget({ url, grpc }: Target, plan: LoadPlan, flags: LoadFlags): void {
   if (plan.api === 'grpc' && grpc === undefined) {
     throw new WrongCall('The gRPC address is not known: say --grpc, such as 127.0.0.1:50051.');

@@ -1,4 +1,4 @@
-/** A load run with what a person sees of it: the live view, Ctrl-C, the report in its formats. */
+/** A load run with its output: the live view, Ctrl-C, the report in its formats. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
 import type { Target } from '../calls/target.ts';
@@ -11,7 +11,7 @@ import { runLoad } from '../run/run.ts';
 import { exitCodeOf, type LoadFlags, loadExitCodes } from './command.ts';
 import { WrongCall } from './wrong-call.ts';
 
-/** Resolves with an exit code. Rejects when there is nothing that could be loaded. */
+/** Resolves with an exit code. Rejects when there is no service to load. */
 export async function performLoad(
   plan: LoadPlan,
   target: Target,

@@ -1,4 +1,4 @@
-/** The plan of a load run from the words of its command line. */
+/** The plan of a load run from its command line. */
 import type { ApiName } from '../calls/door.ts';
 import { loadPlan } from '../plan/file.ts';
 import { durationMs, planProblems } from '../plan/limits.ts';
@@ -23,7 +23,7 @@ const words: ShapeWords = {
   ...{ rate: '--rate', rampTo: '--ramp-to', spikeTo: '--spike-to', soak: '--soak', callers: '--callers' },
 };
 
-/** Of operations, or of the one plan file. `read` gives a file's text. Throws WrongCall, and YamlError for a file. */
+/** From operations, or from the only plan file. `read` gives a file's text. Throws WrongCall, and YamlError for a file. */
 export function planFrom(given: readonly string[], flags: PlanFlags, read: (file: string) => string): LoadPlan {
   const [file] = given;
   if (given.length !== 1 || file === undefined || !/\.ya?ml$/.test(file)) return planOf(given, flags);
@@ -48,7 +48,7 @@ function planOf(operations: readonly string[], flags: PlanFlags): LoadPlan {
   return withFlags(plan, flags);
 }
 
-/** Flags may say something else than a file but its mix and stages. */
+/** Flags may override every part of a file except its mix and stages. */
 function withFlags(plan: LoadPlan, flags: PlanFlags): LoadPlan {
   const { api, arrivals, inFlightMax, seed, faults } = flags;
   const recoverWithinMs = duration('--recover-within', flags.recoverWithin);

@@ -1,4 +1,4 @@
-/** A command line or a plan that cannot be run. Its message says what to write instead. */
+/** An invalid command line or plan. Its message names the remedy. */
 export class WrongCall extends Error {
   override readonly name = 'WrongCall';
 }

@@ -27,7 +27,7 @@ function plotData({ series, stages, faults, tookMs }: LoadReport): PlotData {
   const endMs = series.at(-1)?.atMs ?? tookMs;
   return {
     atS: column(({ atMs }) => atMs / 1000),
-    // A point may stand for more than a second: rates are of its own time.
+    // A point may cover more than a second: rates are over its own time.
     perSecond: {
       sent: rates(series, ({ sent }) => sent),
       completed: rates(series, ({ completed }) => completed),

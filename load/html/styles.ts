@@ -1,4 +1,4 @@
-/** The page's style sheet, and what uPlot's own says of the parts that the plots use. */
+/** The page's style sheet, with the rules of uPlot's own for the parts that the plots use. */
 const colours = {
   ground: ['#fcfbf8', '#16181c'],
   raised: ['#ffffff', '#24282e'],

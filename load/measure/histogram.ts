@@ -43,7 +43,7 @@ export class LatencyHistogram {
 
   /** From 0 to 100; 0 when nothing was recorded. */
   percentileMs(percentile: number): number {
-    // A percentile is the top of its bucket, which may lie above the largest value.
+    // A percentile is the upper end of its bucket, which may be above the largest value.
     const { maxValue } = this.#histogram;
     return this.count === 0 ? 0 : msOf(Math.min(maxValue, this.#histogram.getValueAtPercentile(percentile)));
   }
@@ -64,7 +64,7 @@ export class LatencyHistogram {
     return encodeIntoCompressedBase64(this.#histogram);
   }
 
-  /** Throws for a text that `encoded` did not give. */
+  /** Throws for a text that does not come from `encoded`. */
   addEncoded(text: string): void {
     this.#histogram.add(decodeFromCompressedBase64(text));
   }

@@ -1,14 +1,14 @@
-/** Watches the processes of a service on this machine: CPU and memory, also of those that start again meanwhile. */
+/** Watches the processes of a service on this machine: CPU and memory, including processes that restart meanwhile. */
 import { cpuSeconds, memory, type Pids } from './processes.ts';
 
 /** Over one stage. */
 export interface ProcessFigures {
   readonly cpuSeconds: number;
-  /** Most resident bytes that were seen. */
+  /** The most resident bytes observed. */
   readonly rssBytes: number;
 }
 
-/** At one moment: CPU as a part of one core since the moment before, and resident bytes. */
+/** At one moment: CPU as a part of one core since the last moment, and resident bytes. */
 export type ProcessPoint = Readonly<Record<string, { readonly cpu: number; readonly rssBytes: number }>>;
 
 export class ProcessMonitor {
@@ -31,7 +31,7 @@ export class ProcessMonitor {
   /** Call it often: the CPU time of a process that ends between two calls is lost. */
   async sample(): Promise<ProcessPoint> {
     const fresh = await this.#pids();
-    // While the service does not answer, the processes that were known are still the ones to watch.
+    // While the service does not answer, watches the known processes.
     if (Object.keys(fresh).length > 0) {
       for (const [name, pid] of Object.entries(fresh)) if (this.#known[name] !== pid) this.#before[name] = 0;
       this.#known = fresh;

@@ -1,4 +1,4 @@
-/** What processes of this machine use: CPU time and memory, from /proc (Linux). */
+/** The use of processes on this machine: CPU time and memory, from /proc (Linux). */
 import { readFileSync } from 'node:fs';
 
 export type Pids = Readonly<Record<string, number>>;
@@ -17,10 +17,10 @@ export function cpuSeconds(pids: Pids): Record<string, number> {
 }
 
 export interface Memory {
-  /** Resident bytes now, and the most there ever were. */
+  /** Resident bytes now, and their maximum. */
   readonly rss: number;
   readonly peak: number;
-  /** Of `rss`: pages that no other process has (the five nodes share the text of Node itself). */
+  /** Of `rss`: pages that no other process shares (the five nodes share the text of Node itself). */
   readonly own: number;
 }
 
@@ -37,7 +37,7 @@ function mapPids<T>(pids: Pids, read: (pid: number) => T): Record<string, T> {
     try {
       return [[name, read(pid)]];
     } catch {
-      // Gone, or no Linux: nothing is claimed of it.
+      // It has ended, or this is no Linux: reports nothing.
       return [];
     }
   });

@@ -1,15 +1,15 @@
 /**
- * Counts what a run does: per stage the operations, the calls that they are made of, and what was not sent; over time a
- * point each second. Latencies count from the time an operation was due.
+ * Counts the events of a run: per stage its operations, their calls, and the operations that were not sent; over time one point a
+ * second. Latencies count from the time at which an operation was due.
  */
 import { type Latency, LatencyHistogram } from './histogram.ts';
 
 /** Of an operation, or of an endpoint that it calls. */
 export interface Figures {
   readonly completed: number;
-  /** How many failed, by code. */
+  /** Failures, by code. */
   readonly errors: Readonly<Record<string, number>>;
-  /** Of those that completed. */
+  /** Of completed operations. */
   readonly latency: Latency;
   /** HdrHistogram V2, compressed, base64: runs can be merged. */
   readonly histogram: string;
@@ -19,13 +19,13 @@ export interface StageFigures {
   /** Operations that were due. */
   readonly arrived: number;
   readonly unsent: number;
-  /** Sent, and without an end when the run was over. */
+  /** Sent, but without an end when the run was over. */
   readonly unanswered: number;
   /** All operations together. */
   readonly total: Figures;
   readonly operations: Readonly<Record<string, Figures>>;
   readonly endpoints: Readonly<Record<string, Figures>>;
-  /** From the time an operation was due until it was sent: the generator's own delay. */
+  /** From the due time of an operation to its sending: the generator's own delay. */
   readonly lateness: Latency;
 }
 
@@ -49,7 +49,7 @@ class Tally {
   readonly errors = new Map<string, number>();
 
   failed(code: string): void {
-    // A code is a word of the service: without a bound a broken one could fill the memory.
+    // A code is a text of the service: without a limit a broken service could fill the memory.
     const known = this.errors.has(code) || this.errors.size < codesMax ? code : 'other';
     this.errors.set(known, (this.errors.get(known) ?? 0) + 1);
   }
@@ -140,7 +140,7 @@ export class Recorder {
     return sums;
   }
 
-  /** What happened since the last point. */
+  /** The counts since the last point. */
   point(atMs: number, inFlight: number): Point {
     const latency = { p50: this.#interval.percentileMs(50), p99: this.#interval.percentileMs(99) };
     const point = { atMs, ...this.#counts, inFlight, ...latency };

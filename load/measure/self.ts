@@ -1,6 +1,6 @@
 /**
- * What the load generator itself uses, and whether its figures are still those of the service: a generator whose event
- * loop is full, or which shares full cores, measures itself.
+ * The load generator's own use, and whether its figures are still the service's: a generator with a full event loop, or on full
+ * cores, measures itself.
  */
 import { cpus } from 'node:os';
 import { type EventLoopUtilization, monitorEventLoopDelay, performance } from 'node:perf_hooks';

@@ -1,4 +1,4 @@
-/** Work on many things, a few at a time. */
+/** Runs work on many items, a few at a time. */
 
 /** Resolves when `work` was done for each; rejects with the first failure. */
 export async function each<T>(things: readonly T[], atOnce: number, work: (thing: T) => Promise<void>): Promise<void> {

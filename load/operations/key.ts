@@ -32,7 +32,7 @@ export function keyOperation(door: Door, service: Service, name: () => string): 
     made.push(sessionId);
   }
 
-  /** As a patient client does: the same session again, resumed where it paused. */
+  /** As a patient client: the same session again, resumed where it paused. */
   async function insist(sessionId: string): Promise<void> {
     const begun = await door.initiateDkg(sessionId, 'secp256k1');
     receipt('InitiateDkg', begun);

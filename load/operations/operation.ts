@@ -1,10 +1,10 @@
-/** What a load consists of. */
+/** The operations of a load. */
 import type { Check } from '../verdict/check.ts';
 
 /** Measures one call of an operation: its endpoint, how long it took, and how it failed. */
 export type Observe = <T>(endpoint: string, call: () => Promise<T>) => Promise<T>;
 
-/** An operation that was answered, but not as it should have been. `code` is what reports count. */
+/** An operation with an unexpected answer. Reports count `code`. */
 export class Unexpected extends Error {
   override readonly name = 'Unexpected';
   readonly code: string;
@@ -20,10 +20,10 @@ export interface Operation {
   /** Runs it once. Rejects with CallFailed or Unexpected. */
   run(observe: Observe): Promise<void>;
   /**
-   * After the load: finds out how what has no end yet has ended, until then at most. What stays open is a fault of `checks`.
+   * After the load: learns the end of operations without one, until the time given. Those still open become a fault of `checks`.
    */
   settle(untilMs: number): Promise<void>;
-  /** The verdict on all that this operation did. */
+  /** The verdict on everything that this operation did. */
   checks(): Promise<readonly Check[]>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Makes the operations of a mix ready: keys, wallets and receivers that they need exist when it resolves. */
+/** Prepares the operations of a mix: the keys, wallets and receivers that they need exist when it resolves. */
 import { randomUUID } from 'node:crypto';
 import type { ApiName, Curve, Door } from '../calls/door.ts';
 import { grpcDoor } from '../calls/grpc.ts';

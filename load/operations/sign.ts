@@ -7,12 +7,12 @@ import type { Key } from '../verdict/signatures.ts';
 import { each, pause } from './at-once.ts';
 import { type Observe, type Operation, Unexpected } from './operation.ts';
 
-/** Signed intents that are asked for again after the load. */
+/** Signed intents that it requests again after the load. */
 const askedAgain = 100;
 const settledAtOnce = 16;
 const settleEveryMs = 250;
 
-/** `name` gives every intent a name of its own. The door is the caller's to close. */
+/** `name` makes every intent's name unique. The caller closes the door. */
 export function signOperation(door: Door, key: Key, name: () => string): Operation {
   const record = new SigningRecord();
 
@@ -33,7 +33,7 @@ export function signOperation(door: Door, key: Key, name: () => string): Operati
     });
     record.answered('InitiateSigning', begun);
     if (begun.reasonCode !== 'SESSION_ACCEPTED') {
-      // Without a session nothing was accepted; with one, settling finds out its outcome.
+      // Without a session the service accepted nothing; with one, settling learns its outcome.
       if (begun.sessionId === '') record.refused(intent.intentId);
       throw new Unexpected(begun.reasonCode);
     }
@@ -50,7 +50,7 @@ export function signOperation(door: Door, key: Key, name: () => string): Operati
     record.signed(intent, sessionId, signed.signature, signed.recoveryId);
   }
 
-  /** As a patient client does: the same intent again, and its session resumed where it paused. */
+  /** As a patient client: the same intent again, and its session resumed where it paused. */
   async function insist(intent: OpenIntent): Promise<void> {
     const begun = await door.initiateSigning(intent.intentId, key.walletId, intent.message);
     record.answered('InitiateSigning', begun);

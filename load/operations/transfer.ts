@@ -1,6 +1,6 @@
 /**
- * Transfers of wallets whose keys the cluster holds: from the order through policy and signature until the chain has
- * confirmed it. Each order has an idempotency key, so that one without an answer can be repeated.
+ * Transfers of wallets with keys on the cluster: from the order through policy and signature to the chain's confirmation. Each
+ * order has an idempotency key, so that the client can repeat it after a lost answer.
  */
 import { failureOf } from '../calls/call-failed.ts';
 import { EventStream, type ServiceEvent } from '../calls/event-stream.ts';
@@ -11,7 +11,7 @@ import { each, pause } from './at-once.ts';
 import { type Observe, type Operation, Unexpected } from './operation.ts';
 import { balancesOf, makeWallets } from './wallets.ts';
 
-/** Transfers of one wallet wait for each other's account numbers as little as those of many customers do. */
+/** So many wallets that transfers rarely wait for each other's account numbers, as with many customers. */
 const wallets = 8;
 const amount = '0.00001';
 const destination = '0x00000000000000000000000000000000000b0b00';

@@ -15,7 +15,7 @@ interface WalletView {
   }[];
 }
 
-/** Those of `self_hosted` begin with test money and a key of the cluster's. */
+/** `self_hosted` wallets begin with test money and a key on the cluster. */
 export async function makeWallets(
   client: HttpClient,
   provider: 'sandbox' | 'self_hosted',

@@ -1,4 +1,4 @@
-/** Changes of wallets whose events a webhook brings back: from the change until this process has received it. */
+/** Changes of wallets whose events arrive by webhook: from the change until this process has received the event. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +15,7 @@ const settleEveryMs = 100;
 interface ChangedWallet {
   readonly id: string;
   version: number;
-  /** Changes of one wallet wait for each other: one that lost a race would measure something else. */
+  /** Changes of one wallet run one after the other: a change that lost a race would measure something else. */
   last: Promise<unknown>;
 }
 
@@ -59,12 +59,12 @@ export async function webhookOperation(client: HttpClient): Promise<Operation> {
     } catch (error) {
       record.notDue(key);
       clearTimeout(timer);
-      // Whether it took effect is unknown: the wallet says which version it has.
+      // Its effect is unknown: the wallet's version tells.
       await refresh(wallet).catch(() => undefined);
       throw error;
     }
     record.due(key);
-    // In an object: a promise in a promise would be waited for.
+    // In an object, since a promise that resolves with a promise would wait for it.
     return { received };
   }
 

@@ -1,7 +1,4 @@
-/**
- * A plan from a YAML file. Whatever is wrong with it is named with line, column and field, and what to write instead
- * (runner/scenario/yaml-file.ts).
- */
+/** Reads a plan from a YAML file. It reports every problem with line, column, field and remedy (runner/scenario/yaml-file.ts). */
 import Type, { type Static } from 'typebox';
 import { Closed, OneOf } from '../../faults/vocabulary/schema-kit.ts';
 import { explain, type Fault, type JsonSchema } from '../../runner/scenario/explain.ts';
@@ -64,7 +61,7 @@ export function loadPlan(text: string, file: string): LoadPlan {
   return planOf(value as PlanFile);
 }
 
-/** What no schema says: durations, shapes of stages, thresholds. */
+/** Checks beyond the schema: durations, shapes of stages, thresholds. */
 function partFaults({ stages, thresholds = [], recover_within: within }: PlanFile): Fault[] {
   const faults: Fault[] = [];
   const add = (path: Fault['path'], message: string) => faults.push({ path, message, remedy: '' });
@@ -83,7 +80,7 @@ function partFaults({ stages, thresholds = [], recover_within: within }: PlanFil
   return faults;
 }
 
-/** Of a file without faults of its parts. */
+/** The plan of a file whose parts have no fault. */
 function planOf(file: PlanFile): LoadPlan {
   return {
     name: file.load,

@@ -1,23 +1,23 @@
-/** What a plan may ask for at most, and durations as people write them. */
+/** The limits of a plan, and durations as people write them. */
 import { type LoadPlan, planLimits, type Stage } from './plan.ts';
 import { expectedArrivals } from './schedule.ts';
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** "500ms", "30s", "5m", "1h"; undefined: it is none, or none above 0. */
+/** "500ms", "30s", "5m", "1h"; undefined: it is no duration above 0. */
 export function durationMs(text: string): number | undefined {
   const found = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text);
   const ms = found === null ? 0 : Number(found[1]) * unitMs[found[2]!]!;
   return ms > 0 && ms <= planLimits.totalMsMax ? ms : undefined;
 }
 
-/** The fault of a plan; `at` is where in its file. */
+/** A fault of a plan; `at` is its place in the file. */
 export interface PlanProblem {
   readonly at: readonly (string | number)[];
   readonly message: string;
 }
 
-/** Empty: the plan can be run. */
+/** Empty: the plan is valid. */
 export function planProblems(plan: LoadPlan): PlanProblem[] {
   const { rateMax, callersMax, inFlightMax, stagesMax, totalMsMax, arrivalsMax } = planLimits;
   const problems: PlanProblem[] = [];

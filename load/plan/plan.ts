@@ -1,9 +1,9 @@
-/** What a load run shall do, as data: stages of arrivals, what arrives, and what must hold. Times are in milliseconds. */
+/** The plan of a load run, as data: stages of arrivals, the mix of operations, and thresholds. Times are in milliseconds. */
 import type { ApiName } from '../calls/door.ts';
 import type { Threshold } from './threshold.ts';
 
 /**
- * Open: operations arrive by a schedule that waits for no answer. Closed: so many callers, each of which begins its next
+ * Open: operations arrive by a schedule that waits for no answer. Closed: a number of callers, each of which begins its next
  * operation when its last one has ended.
  */
 export type Shape =
@@ -30,14 +30,14 @@ export interface LoadPlan {
   readonly mix: ReadonlyMap<OperationName, number>;
   readonly stages: readonly Stage[];
   readonly arrivals: ArrivalKind;
-  /** Draws the mix, and the arrivals that are random. */
+  /** Draws the mix, and the random arrivals. */
   readonly seed: number;
-  /** Operations under way at once; what arrives above it is not sent, and counted. */
+  /** The limit of operations in progress; arrivals above it are not sent, but counted. */
   readonly inFlightMax: number;
   readonly thresholds: readonly Threshold[];
   /** Name of the scenario whose faults are armed during the load. */
   readonly faults: string | undefined;
-  /** After the load: latency must be back within so long. */
+  /** After the load: latency must be back within this time. */
   readonly recoverWithinMs: number;
 }
 
@@ -46,9 +46,9 @@ export const planLimits = {
   callersMax: 4096,
   inFlightMax: 20_000,
   stagesMax: 50,
-  /** Of all stages together: a run always ends. */
+  /** Of all stages together: every run ends. */
   totalMsMax: 24 * 3_600_000,
-  /** Operations of a run: their evidence is kept until it is verified. */
+  /** Operations of a run: the run stores their evidence until it verifies it. */
   arrivalsMax: 2_000_000,
 } as const;
 

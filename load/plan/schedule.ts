@@ -1,10 +1,10 @@
 /**
- * When operations of an open stage arrive, in milliseconds from its beginning. The times depend on the stage alone, never
- * on an answer: latency that is counted from them omits no wait (coordinated omission).
+ * The arrival times of operations in an open stage, in milliseconds from its beginning. They depend only on the stage, never on
+ * an answer: latency that is counted from them omits no wait (coordinated omission).
  *
- * The rate is linear in pieces, so the expected arrivals until t are a quadratic N(t) in each; the k-th arrival is at the
- * inverse of N. Even arrivals invert whole numbers; Poisson arrivals invert sums of exponential steps, which gives an
- * inhomogeneous Poisson process of that rate.
+ * The rate is linear in pieces, so the expected arrivals until t are a quadratic N(t) in each; the k-th arrival is at the inverse
+ * of N. Even arrivals invert whole numbers; Poisson arrivals invert sums of exponential steps, which gives an inhomogeneous
+ * Poisson process of that rate.
  */
 import type { ArrivalKind, Stage } from './plan.ts';
 
@@ -18,7 +18,7 @@ interface Piece {
   readonly b: number;
 }
 
-/** Arrival times of a stage, ascending, each below its length. `random`: from 0 to below 1; Poisson alone draws it. */
+/** Arrival times of a stage, ascending, each below its length. `random`: from 0 to below 1; only Poisson draws it. */
 export function* arrivalTimes(stage: OpenStage, kind: ArrivalKind, random: () => number): Generator<number, void> {
   let before = 0;
   let next = kind === 'even' ? 0 : step(random);
@@ -32,7 +32,7 @@ export function* arrivalTimes(stage: OpenStage, kind: ArrivalKind, random: () =>
   }
 }
 
-/** Arrivals that a stage asks for: expected ones, not rounded. */
+/** The arrivals of a stage: expected ones, not rounded. */
 export function expectedArrivals(stage: OpenStage): number {
   return piecesOf(stage).reduce((sum, { a, b, forMs }) => sum + ((a + b) / 2) * forMs, 0);
 }

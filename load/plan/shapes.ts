@@ -1,4 +1,4 @@
-/** The shape of a stage from what was said about it, in a file or by flags. */
+/** The shape of a stage from its settings, in a file or by flags. */
 import type { Shape } from './plan.ts';
 
 export interface SaidShape {
@@ -9,10 +9,10 @@ export interface SaidShape {
   readonly callers?: number | undefined;
 }
 
-/** How the words are written where they were said, e.g. "--ramp-to" or "ramp_to". */
+/** The spelling of the settings at their source, e.g. "--ramp-to" or "ramp_to". */
 export type ShapeWords = Readonly<Record<keyof SaidShape, string>>;
 
-/** A text: what is wrong. */
+/** A text: the fault. */
 export function shapeOf({ rate, rampTo, spikeTo, soak, callers }: SaidShape, words: ShapeWords): Shape | string {
   const kinds = [rampTo !== undefined, spikeTo !== undefined, soak === true].filter((each) => each).length;
   if (kinds > 1) return `say one of ${words.rampTo}, ${words.spikeTo} and ${words.soak}`;

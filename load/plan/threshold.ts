@@ -6,7 +6,7 @@ export const metricNames = ['p50', 'p90', 'p99', 'p999', 'max', 'mean', 'errors'
 export type MetricName = (typeof metricNames)[number];
 
 export interface Threshold {
-  /** As it was written. */
+  /** As written. */
   readonly text: string;
   /** An operation or an endpoint; undefined: all operations. */
   readonly of: string | undefined;
@@ -20,7 +20,7 @@ export interface Threshold {
 export interface ThresholdResult {
   readonly text: string;
   readonly holds: boolean;
-  /** undefined: nothing was measured, which does not hold. */
+  /** undefined: not measured, so it does not hold. */
   readonly measured: number | undefined;
 }
 
@@ -32,7 +32,7 @@ const units: Readonly<Record<MetricName, readonly string[]>> = {
 };
 const factors: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000, '%': 0.01, '/s': 1, '': 1 };
 
-/** A text: what is wrong with the threshold. */
+/** A text: the fault of the threshold. */
 export function parseThreshold(text: string): Threshold | string {
   const found = shape.exec(text.trim());
   if (found === null) return `"${text}" is no threshold: write, for example, sign.p99<50ms or errors<0.1%`;
@@ -53,7 +53,7 @@ export function parseThreshold(text: string): Threshold | string {
   };
 }
 
-/** `measure` gives the figure that a threshold means; undefined: there is none. */
+/** `measure` gives the figure of a threshold; undefined: there is none. */
 export function evaluateThresholds(
   thresholds: readonly Threshold[],
   measure: (threshold: Threshold) => number | undefined,

@@ -1,9 +1,9 @@
-/** A run against an earlier one: ratios of what both have measured, stage by stage. */
+/** Compares a run with an earlier one: ratios of the figures that both have, stage by stage. */
 import type { Figures } from '../measure/recorder.ts';
 import { sumOf } from './measured.ts';
 import type { Comparison, LoadReport, StageResult } from './results.ts';
 
-/** A figure that is so many times as bad is worse: two runs of one machine differ by less. */
+/** A figure that is this many times as bad is worse: two runs of one machine differ by less. */
 export const worseFactor = 1.25;
 /** Latencies that differ by less are the same. */
 const noiseMs = 1;
@@ -11,8 +11,8 @@ const noiseMs = 1;
 const noiseShare = 0.001;
 
 /**
- * Stages are told by their names; what one of the two lacks is left out. Where the generator was saturated in one of them, a
- * difference is `unclear`: the figures are not the service's. Throws when nothing is left.
+ * Matches stages by name; omits stages that one of the two lacks. Where the generator was saturated in one of them, a difference
+ * is `unclear`: the figures are not the service's. Throws when no stage is left.
  */
 export function compare(now: LoadReport, before: LoadReport): readonly Comparison[] {
   const comparisons = now.stages.flatMap((stage) => {

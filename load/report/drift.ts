@@ -1,7 +1,7 @@
 /** Whether a soak stays flat: its first quarter against its last. */
 import type { Drift, SeriesPoint } from './results.ts';
 
-/** Fewer points say nothing. */
+/** Fewer points are not enough. */
 const pointsMin = 8;
 
 /** Of the points of one stage; null: too few. */

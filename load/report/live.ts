@@ -1,9 +1,9 @@
-/** What is seen while a load runs: a few lines that are written over on a terminal, plain lines elsewhere. */
+/** The display while a load runs: a few rewritten lines on a terminal, plain lines elsewhere. */
 import type { LoadPlan } from '../plan/plan.ts';
 import type { SeriesPoint } from './results.ts';
 import { shapeText } from './text.ts';
 
-/** What the live view shows, each second. */
+/** The content of the live view, each second. */
 export interface Progress {
   readonly stage: number;
   readonly atMs: number;
@@ -11,13 +11,13 @@ export interface Progress {
   readonly errors: Readonly<Record<string, number>>;
 }
 
-/** Without a terminal, a line each so many seconds. */
+/** Without a terminal, prints a line at this interval in seconds. */
 const plainEvery = 5;
 const errorsMax = 3;
 
 export interface Screen {
   readonly isTTY: boolean;
-  /** Of a terminal: a longer line would wrap, and the lines above could not be found again. */
+  /** Of a terminal: a longer line would wrap, and the lines above would be misplaced. */
   readonly columns: number;
   write(text: string): void;
 }
@@ -39,7 +39,7 @@ export class LiveView {
     else if (this.#points % plainEvery === 0) this.#screen.write(`${plainLine(progress, this.#stageName(progress))}\n`);
   }
 
-  /** A line that stays. */
+  /** A permanent line. */
   say(line: string): void {
     this.#screen.write(`signmesh load: ${line}\n`);
     this.#drawn = 0;

@@ -1,11 +1,11 @@
-/** The figure of a run that a threshold means. */
+/** The figure of a run for a threshold. */
 
 import { LatencyHistogram } from '../measure/histogram.ts';
 import type { Figures } from '../measure/recorder.ts';
 import type { Threshold } from '../plan/threshold.ts';
 import type { StageResult } from './results.ts';
 
-/** Over the stages that it names, or all; undefined: the run has no such figure. */
+/** Over the threshold's stages, or all; undefined: the run has no such figure. */
 export function measured(results: readonly StageResult[], { of, metric, stage }: Threshold): number | undefined {
   const stages = stage === undefined ? results : results.filter((each) => each.stage.name === stage);
   const figures = stages.flatMap((each) => figuresOf(each, of));

@@ -1,4 +1,4 @@
-/** The result of a load run, as it stands in its JSON. Times in milliseconds, rates a second, memory in bytes. */
+/** The result of a load run, as in its JSON. Times in milliseconds, rates a second, memory in bytes. */
 import type { RateLimit } from '../calls/call-failed.ts';
 import type { Latency } from '../measure/histogram.ts';
 import type { ProcessFigures, ProcessPoint } from '../measure/monitor.ts';
@@ -13,12 +13,12 @@ export interface StageResult extends StageFigures {
   /** Since the load began. */
   readonly beganMs: number;
   readonly tookMs: number;
-  /** Arrivals a second that were asked for; null: closed. */
+  /** Requested arrivals a second; null: closed. */
   readonly requestedRate: number | null;
   /** Completed operations a second. */
   readonly achievedRate: number;
   readonly self: SelfFigures;
-  /** Why the figures are the generator's and not the service's; empty: they are the service's. */
+  /** The reasons why the figures are the generator's and not the service's; empty: they are the service's. */
   readonly saturation: readonly string[];
   /** By process of the service; empty where it is not on this machine. */
   readonly processes: Readonly<Record<string, ProcessFigures>>;
@@ -46,16 +46,16 @@ export interface FaultWindow {
   readonly id: string;
   readonly fault: string;
   readonly target: string;
-  /** When it began to hold; null: it never did. */
+  /** The begin of its effect; null: it never had one. */
   readonly beganMs: number | null;
-  /** null: it held until the load ended. */
+  /** null: its effect lasted until the load ended. */
   readonly endedMs: number | null;
   readonly triggerCount: number;
 }
 
 export interface Recovery {
   readonly holds: boolean;
-  /** From the end of the load until health was ok and latency was back; null: it did not come to that. */
+  /** From the end of the load until health was ok and latency was back; null: they did not recover. */
   readonly tookMs: number | null;
   /** Medians of single operations, before the load and at the end of the check. */
   readonly beforeP50Ms: number;
@@ -82,7 +82,7 @@ export interface LoadReport {
   readonly name: string;
   readonly startedAt: string;
   readonly tookMs: number;
-  /** It was ended before its time. */
+  /** The run was ended early. */
   readonly interrupted: boolean;
   readonly target: { readonly url: string; readonly api: string; readonly version: string };
   readonly machine: {

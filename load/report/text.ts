@@ -1,11 +1,11 @@
-/** The report as a person reads it in a terminal. */
+/** The report as text for a terminal. */
 import type { Figures } from '../measure/recorder.ts';
 import type { Stage } from '../plan/plan.ts';
 import { sumOf } from './measured.ts';
 import type { LoadReport, StageResult } from './results.ts';
 
 const percent = (part: number, whole: number) => (whole === 0 ? '0 %' : `${((100 * part) / whole).toFixed(2)} %`);
-/** Milliseconds with as many digits as they deserve. */
+/** Milliseconds with a suitable number of digits. */
 export const ms = (value: number) => (value >= 100 ? value.toFixed(0) : value.toFixed(1));
 const mib = (bytes: number) => (bytes / 1024 / 1024).toFixed(0);
 
@@ -54,7 +54,7 @@ export function textOf(report: LoadReport): string {
   return lines.join('\n');
 }
 
-/** What arrives in a stage, in words. */
+/** The arrivals of a stage, in words. */
 export function shapeText(stage: Stage): string {
   const seconds = `${stage.forMs / 1000} s`;
   switch (stage.shape) {

@@ -1,7 +1,7 @@
 /**
- * Starts the operations of a stage: at their times (open), or so many at once (closed). An operation that is due while as
- * many are under way as allowed is not sent; it is counted, and never put off. An operation belongs to the stage in which
- * it arrived, also when it ends later.
+ * Starts the operations of a stage: at their times (open), or a fixed number at once (closed). An operation that is due at the
+ * limit of operations in progress is not sent; it is counted, and never postponed. An operation belongs to the stage of its
+ * arrival, also when it ends later.
  */
 import { setMaxListeners } from 'node:events';
 import type { ArrivalKind, Stage } from '../plan/plan.ts';
@@ -10,15 +10,15 @@ import { arrivalTimes } from '../plan/schedule.ts';
 export interface Clock {
   /** Monotonic. */
   nowMs(): number;
-  /** Resolves then, or soon after the signal was aborted. */
+  /** Resolves at that time, or soon after the signal was aborted. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** Lets what has arrived be handled. */
+  /** Lets the process handle arrived data. */
   turn(): Promise<void>;
 }
 
-/** Of an operation that was sent; both by the clock. */
+/** Of a sent operation; both by the clock. */
 export interface Attempt {
-  /** When it was due. Latency counts from here. */
+  /** The due time. Latency counts from here. */
   readonly intendedMs: number;
   readonly sentMs: number;
 }
@@ -29,14 +29,14 @@ export interface DriveOptions {
   readonly random: () => number;
   readonly clock: Clock;
   readonly inFlight: InFlight;
-  /** Aborted: nothing more is sent. */
+  /** Aborted: it sends nothing more. */
   readonly signal: AbortSignal;
   /** Runs one operation. Resolves with whether it succeeded, and never rejects. */
   readonly operate: (attempt: Attempt) => Promise<boolean>;
   readonly onUnsent: () => void;
 }
 
-/** Operations under way, over all stages. */
+/** Operations in progress, over all stages. */
 export class InFlight {
   readonly max: number;
   count = 0;
@@ -60,7 +60,7 @@ export class InFlight {
     }
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no operation is in progress. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
       if (this.count === 0) resolve();
@@ -69,15 +69,15 @@ export class InFlight {
   }
 }
 
-/** After so many sends without a wait, answers get a turn: a generator that is late must not become deaf, too. */
+/** After this many sends without a wait, answers are handled: a late generator must still receive. */
 const sendsATurn = 32;
-/** A service that refuses at once must not be hammered by callers of a closed stage. */
+/** Callers of a closed stage must not overrun a service that refuses at once. */
 const afterErrorMs = 20;
 
-/** Resolves when the stage's time is over. What it has sent may still be under way. */
+/** Resolves when the stage's time is over. Its operations may still be in progress. */
 export async function drive(options: DriveOptions): Promise<void> {
   const { stage, clock, signal } = options;
-  // Every caller that waits listens to it.
+  // Every waiting caller listens to it.
   setMaxListeners(0, signal);
   const endMs = clock.nowMs() + stage.forMs;
   if (stage.shape === 'closed') {
@@ -112,7 +112,7 @@ async function openStage(options: DriveOptions, stage: Exclude<Stage, { readonly
   }
 }
 
-/** Waits with its last operation beyond the end of the stage, but begins none after it. */
+/** A caller waits for its last operation beyond the end of the stage, but begins none after it. */
 async function caller({ clock, inFlight, signal, operate }: DriveOptions, endMs: number): Promise<void> {
   for (;;) {
     const sentMs = clock.nowMs();

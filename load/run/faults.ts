@@ -1,4 +1,4 @@
-/** The faults of a scenario, armed while a load runs, by the sandbox's API; and when each of them held. */
+/** The faults of a scenario, armed during a load by the sandbox's API; and the times of their effects. */
 import type { Fault } from '../../faults/vocabulary/fault.ts';
 import { answered, type HttpClient } from '../calls/http.ts';
 import type { FaultWindow } from '../report/results.ts';
@@ -16,7 +16,7 @@ interface Armed {
   triggerCount: number;
 }
 
-/** A fault that is left behind, should this process die, ends by itself. */
+/** If this process dies, a fault that it leaves ends by itself. */
 const spareS = 120;
 
 export class LoadFaults {
@@ -27,7 +27,7 @@ export class LoadFaults {
     this.#client = client;
   }
 
-  /** Rejects with the service's words when it does not take one of them. */
+  /** Rejects with the service's message when it refuses one of them. */
   async arm(faults: readonly Fault[], loadMs: number): Promise<void> {
     const expiresInS = Math.min(86_400, Math.ceil(loadMs / 1000) + spareS);
     for (const fault of faults) {
@@ -37,7 +37,7 @@ export class LoadFaults {
     }
   }
 
-  /** Reads their states. While the service does not answer, they stay as they were. */
+  /** Reads their states. While the service does not answer, they are unchanged. */
   async sample(atMs: number): Promise<void> {
     if (this.#armed.size === 0) return;
     const views = await this.#client.send('GET', '/v1/sandbox/faults').then(
@@ -53,7 +53,7 @@ export class LoadFaults {
     }
   }
 
-  /** Removes those that are left. One that is gone already is no failure. */
+  /** Removes the remaining ones. A missing one is no failure. */
   async end(): Promise<void> {
     for (const id of this.#armed.keys()) {
       await this.#client.send('DELETE', `/v1/sandbox/faults/${encodeURIComponent(id)}`).catch(() => undefined);

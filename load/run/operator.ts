@@ -1,4 +1,4 @@
-/** Draws operations of a mix, runs them, and records how each and every call of it went. */
+/** Draws operations of a mix, runs them, and records the result of each of their calls. */
 import { failureOf, type RateLimit } from '../calls/call-failed.ts';
 import type { Recorder } from '../measure/recorder.ts';
 import { type Observe, type Operation, Unexpected } from '../operations/operation.ts';
@@ -24,7 +24,7 @@ export class Operator {
     this.#options = options;
   }
 
-  /** Rate limits of the service that have refused calls. */
+  /** Rate limits of the service that refused calls. */
   limits(): LimitHit[] {
     return [...this.#limits.values()];
   }
@@ -79,7 +79,7 @@ export class Operator {
   }
 }
 
-/** What reports count a failure as. */
+/** The name of a failure in reports. */
 export function failureCode(error: unknown): string {
   return error instanceof Unexpected ? error.code : failureOf(error).code;
 }

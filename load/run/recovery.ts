@@ -12,9 +12,9 @@ export interface RecoveryOptions {
   readonly withinMs: number;
 }
 
-/** Medians of so many are compared. */
+/** The number of operations in a compared median. */
 const operations = 5;
-/** Latency is back when its median is below so many times the one before, and so much more: small ones are noisy. */
+/** Latency is back when its median is below this multiple of the earlier one, plus this much: small values are noisy. */
 const factor = 2;
 const slackMs = 5;
 const everyMs = 100;

@@ -1,7 +1,7 @@
 /**
- * A load run from its first call to its report: set-up, single operations without load, the stages, the end of what is
- * under way, the recovery check, and the verdict. Every part is bounded in time; the signal ends the stages early, and
- * there is a report all the same.
+ * A load run from its first call to its report: set-up, single operations without load, the stages, the end of operations in
+ * progress, the recovery check, and the verdict. Every part has a time limit; the signal ends the stages early, and the run still
+ * gives a report.
  */
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
@@ -32,14 +32,14 @@ export interface RunOptions {
   readonly target: Target;
   /** Armed when the load begins, removed when it ends. */
   readonly faults: readonly Fault[];
-  /** Aborted: the stages end, and what follows takes seconds. */
+  /** Aborted: the stages end, and the rest takes seconds. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
-  /** One line about what happens now. */
+  /** One line about the current part. */
   readonly say: (line: string) => void;
 }
 
-/** Points of the series: one a second, fewer of a run that is so long. */
+/** The limit of points of the series: one a second, fewer in a longer run. */
 const pointEveryMsMin = 1000;
 const pointsMax = 2000;
 const drainWithinMs = 35_000;
@@ -50,7 +50,7 @@ const unloadedWarmUp = 2;
 /** Fast ones first: a transfer waits for blocks. */
 const probes: readonly OperationName[] = ['sign', 'sign-ed25519', 'read', 'webhook', 'key', 'transfer'];
 const unloadedWithinMs = 10_000;
-/** Connections of the REST client: operations of open stages must not wait for one of them. */
+/** Connections of the REST client: operations of open stages must not wait for a connection. */
 const connectionsMax = 2048;
 
 export async function runLoad(options: RunOptions): Promise<LoadReport> {
@@ -173,7 +173,7 @@ class Run {
     };
   }
 
-  /** Single operations, one after the other: what latency is without load. The first ones warm the service up. */
+  /** Single operations, one after the other: the latency without load. The first ones warm the service up. */
   async #unloaded(): Promise<LatencyHistogram> {
     const histogram = new LatencyHistogram();
     const probe = this.#probe();
@@ -254,7 +254,7 @@ class Run {
     }
   }
 
-  /** The operation that is run one at a time before and after the load. */
+  /** The operation that runs one at a time before and after the load. */
   #probe(): Operation {
     const name = probes.find((each) => this.#operations.has(each))!;
     return this.#operations.get(name)!;
@@ -265,7 +265,7 @@ class Run {
   }
 }
 
-/** A run in which nothing was answered shows nothing. */
+/** A run without any answer shows nothing. */
 function lifeSigns(stages: readonly StageResult[]) {
   const faults = new Faults();
   const completed = stages.reduce((sum, { total }) => sum + total.completed, 0);

@@ -1,16 +1,16 @@
-/** One thing that the service promised, and whether it kept it. */
+/** One promise of the service, and whether it held. */
 export interface Check {
   readonly name: string;
   readonly holds: boolean;
-  /** What was checked, with counts. */
+  /** The checked facts, with counts. */
   readonly text: string;
-  /** The first of what is wrong. */
+  /** The first faults. */
   readonly faults: readonly string[];
 }
 
 const faultsMax = 10;
 
-/** Collects faults of one check; keeps the first few and counts all. */
+/** Collects faults of one check; stores the first few and counts all. */
 export class Faults {
   readonly #first: string[] = [];
   count = 0;

@@ -1,6 +1,6 @@
 /**
- * Whether money is conserved: what left each wallet is the sum of its completed transfers and of the fees that were paid,
- * to the last unit, and nothing stays reserved. And whether each transfer that was accepted ended once.
+ * Checks that money is conserved: each wallet's decrease is the sum of its completed transfers and their paid fees, to the last
+ * unit, and nothing stays reserved. And that each accepted transfer ended once.
  */
 import { type Check, Faults } from './check.ts';
 
@@ -13,7 +13,7 @@ export interface Balance {
   readonly pending: string;
 }
 
-/** The end of a transfer, as its event showed it. */
+/** The end of a transfer, as in its event. */
 export interface EndedTransfer {
   readonly intentId: string;
   readonly walletId: string;
@@ -22,7 +22,7 @@ export interface EndedTransfer {
   /** "completed", "failed", … */
   readonly status: string;
   readonly feeAsset: string;
-  /** "0": none was paid. */
+  /** "0": no fee was paid. */
   readonly feePaid: string;
 }
 
@@ -36,7 +36,7 @@ export class TransferRecord {
     this.#accepted.set(intentId, { walletId, amount });
   }
 
-  /** A final event. Those of other callers' intents are recorded too: they explain balances of shared wallets. */
+  /** A final event. It also records those of other callers' intents: they explain balances of shared wallets. */
   ended(transfer: EndedTransfer): void {
     const before = this.#ended.get(transfer.intentId);
     if (before !== undefined) this.#faults.add(`${transfer.intentId}: ended ${before.status} and ${transfer.status}`);
@@ -95,7 +95,7 @@ function conserved(before: readonly Balance[], after: readonly Balance[], transf
   return faults.check('money', `${before.length} balances before and after against transfers and fees, to the unit`);
 }
 
-/** A decimal number in the smallest units of its asset. Throws for a text that is none. */
+/** A decimal number in the smallest units of its asset. Throws for a text that is no number. */
 function units(text: string, decimals: number): bigint {
   const found = /^(-?)(\d+)(?:\.(\d*))?$/.exec(text);
   if (found === null) throw new Error(`"${text}" is no decimal number`);

@@ -1,13 +1,13 @@
 /**
- * What the signing API answered, call by call: every answer has a receipt of its own, every intent that the service may
- * have accepted ends with a receipt, and no intent has two signatures. Signatures themselves are verified apart
- * (signatures.ts), by libraries that did not make them.
+ * Checks the answers of the signing API, call by call: every answer has its own receipt, every intent that the service may have
+ * accepted ends with a receipt, and no intent has two signatures. signatures.ts verifies the signatures themselves, by libraries
+ * that did not make them.
  */
 import type { Answer } from '../calls/door.ts';
 import { type Check, Faults } from './check.ts';
 import { type Evidence, type Key, type Verdict, verifyAll } from './signatures.ts';
 
-/** An intent whose end the caller has not seen yet. */
+/** An intent whose end the caller does not know yet. */
 export interface OpenIntent {
   readonly intentId: string;
   readonly key: Key;
@@ -42,7 +42,7 @@ export class SigningRecord {
     else this.#receipts.add(receiptId);
   }
 
-  /** The service did nothing for this intent, and said so. */
+  /** The service did nothing for this intent, and reported so. */
   refused(intentId: string): void {
     this.#open.delete(intentId);
     this.#refused += 1;
@@ -54,7 +54,7 @@ export class SigningRecord {
     this.#failed += 1;
   }
 
-  /** SIGNATURE_COMPLETED, for the first time or asked for again. */
+  /** SIGNATURE_COMPLETED, for the first time or for a repeated request. */
   signed(intent: OpenIntent, sessionId: string, signature: Uint8Array, recoveryId: number): void {
     const { intentId, key, text, message } = intent;
     this.#open.delete(intentId);
@@ -79,7 +79,7 @@ export class SigningRecord {
     return all.filter((_, index) => index % every === 0).map(([intentId, { sessionId }]) => [intentId, sessionId]);
   }
 
-  /** The service does not know an intent any more that it has signed. */
+  /** The service no longer knows an intent that it has signed. */
   forgotten(intentId: string, said: string): void {
     this.#intentFaults.add(`${intentId}: signed before, and now ${said}`);
   }

@@ -1,7 +1,7 @@
 /**
- * The verdict on what clients were given. Every signature is verified by OpenSSL (node:crypto), which did not
- * make it; a sample also by @noble/curves, and with the recovery id. One session, one signature; and no R twice under
- * one key, since a repeated nonce would give that key away.
+ * The verdict on the clients' signatures. OpenSSL (node:crypto), which did not make them, verifies every signature; @noble/curves
+ * also verifies a sample, and with the recovery id. One session, one signature; and no R twice under one key, since a repeated
+ * nonce would reveal that key.
  */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { ed25519 } from '@noble/curves/ed25519.js';
@@ -16,12 +16,12 @@ export interface Key {
   readonly publicKey: Uint8Array;
 }
 
-/** A signature that a client was given. */
+/** A signature that a client got. */
 export interface Evidence {
   readonly key: Key;
-  /** What the caller means to sign. */
+  /** The text that the caller means to sign. */
   readonly text: Uint8Array;
-  /** What the service was given: for secp256k1 the text's SHA-256, for ed25519 the text. */
+  /** The service's input: for secp256k1 the text's SHA-256, for ed25519 the text. */
   readonly message: Uint8Array;
   readonly sessionId: string;
   readonly signature: Uint8Array;
@@ -31,13 +31,13 @@ export interface Evidence {
 export interface Verdict {
   readonly signatures: number;
   readonly verified: number;
-  /** Verified by @noble/curves too. */
+  /** @noble/curves verifies it too. */
   readonly sampled: number;
   readonly faults: readonly string[];
   readonly seconds: number;
 }
 
-/** About so many a batch go through @noble/curves, which takes a millisecond or more each. */
+/** About this many a batch go through @noble/curves, which takes a millisecond or more each. */
 const sampleSize = 50;
 const faultsMax = 10;
 
@@ -86,7 +86,7 @@ function holdsForOpenssl({ key, text, signature }: Evidence, opensslKey: KeyObje
   return verify('sha256', text, { key: opensslKey, dsaEncoding: 'ieee-p1363' }, signature);
 }
 
-/** RFC 8410 and RFC 5480: what stands before the key in SubjectPublicKeyInfo. */
+/** RFC 8410 and RFC 5480: the bytes before the key in SubjectPublicKeyInfo. */
 const spkiPrefix = {
   ed25519: '302a300506032b6570032100',
   secp256k1: '3036301006072a8648ce3d020106052b8104000a032200',

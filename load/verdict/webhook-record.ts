@@ -1,4 +1,4 @@
-/** Whether every event that was due reached the receiver at least once, with a valid signature each time. */
+/** Checks that every due event reached the receiver at least once, with a valid signature each time. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { type Check, Faults } from './check.ts';
 
@@ -12,7 +12,7 @@ export class WebhookRecord {
   #deliveries = 0;
   #awaited = 0;
 
-  /** A change with this key is about to be made; `onReceived` is called when its event arrives. */
+  /** The caller is about to make a change with this key; `onReceived` is called when its event arrives. */
   expect(key: string, onReceived: () => void): void {
     this.#expected.set(key, onReceived);
   }
@@ -32,7 +32,7 @@ export class WebhookRecord {
     return this.#open.size;
   }
 
-  /** One delivery, as it came. `secret` as the service gave it: `whsec_…`. Returns whether its signature is valid. */
+  /** One delivery, as received. `secret` as the service gave it: `whsec_…`. Returns whether its signature is valid. */
   received(body: Buffer, headers: Headers, secret: string, keyOf: (event: unknown) => string): boolean {
     this.#deliveries += 1;
     if (!isSigned(body, headers, secret)) {
@@ -58,7 +58,7 @@ export class WebhookRecord {
   }
 }
 
-/** Both signatures: Standard Webhooks' over id, time and body, and the one over the body alone. */
+/** Both signatures: Standard Webhooks' over id, time and body, and the one only over the body. */
 export function isSigned(body: Buffer, headers: Headers, secret: string): boolean {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = headers;
   const plain = headers['x-svc-signature'];

@@ -1,4 +1,4 @@
-/** What the page's script draws. Columns have a value for each point in time; null: nothing was measured. */
+/** The data of the page's script. Columns have a value for each point in time; null: not measured. */
 export interface PlotData {
   /** Seconds since the load began. */
   readonly atS: readonly number[];

@@ -1,11 +1,11 @@
 /**
- * Draws the plots of a load run with uPlot: rates, latencies, operations under way, CPU. One cursor goes through all of
- * them. Faults are shaded; stages begin at dashed lines.
+ * Draws the plots of a load run with uPlot: rates, latencies, operations in progress, CPU. All share one cursor. Faults are
+ * shaded; stages begin at dashed lines.
  */
 import uPlot from 'uplot';
 import type { Columns, PlotData } from './data.ts';
 
-/** The little of a browser that this needs: the compiler's own types would put its globals into every file of the house. */
+/** The needed browser types: the compiler's own would put a browser's globals into every file of the repository. */
 interface Element {
   textContent: string | null;
   readonly clientWidth: number;
@@ -61,7 +61,7 @@ const colours: Readonly<Record<string, string>> = {
 };
 const height = 220;
 const width = () => Math.max(320, place.clientWidth);
-/** A fault that triggers once has no length: it is drawn this wide, in pixels of the screen. */
+/** A fault that triggers once has no length: it is drawn this wide, in screen pixels. */
 const faultWidthMin = 2;
 
 function fromZero(_plot: Plot, _min: number, max: number | null): [number, number] {
