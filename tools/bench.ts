@@ -1,6 +1,6 @@
 /**
- * `signmesh bench`. What ships does not lean on what measures it: the harness (bench/) is found by its place, when it
- * is asked for, and needs the development dependencies.
+ * `signmesh bench`. The product does not depend on its benchmarks: this finds the harness (bench/) by its path, on demand; it
+ * needs the development dependencies.
  */
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';

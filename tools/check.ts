@@ -1,10 +1,10 @@
 /**
- * `npm test`: every check of the repository, then, if all pass, its tests. All works offline but the two tests that
- * CONTRIBUTING.md names. The last line is `N passed, N failed`, for people and for machines that read it.
+ * `npm test`: every check of the repository, then, if all pass, its tests. All work offline except the two tests that
+ * CONTRIBUTING.md names. The last line is `N passed, N failed`, for people and for programs.
  *
- * `--tier fast` runs the checks and the tests of that tier, `--tier redis` and `--tier system` the tests of theirs alone.
- * `--thorough` lets random and exhaustive tests go further (test/support/thorough.ts). Further words go to vitest
- * ("npm test -- test/crypto").
+ * `--tier fast` runs the checks and the tests of that tier, `--tier redis` and `--tier system` only the tests of theirs.
+ * `--thorough` lets random and exhaustive tests go further (test/support/thorough.ts). Further arguments go to vitest ("npm test
+ * -- test/crypto").
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ import { stalePages } from './docs.ts';
 /** Returns the errors as text; empty: none. */
 type Check = (root: string) => Promise<string>;
 
-/** The longest first, since they run side by side. */
+/** The longest first, since they run in parallel. */
 const checks: readonly (readonly [name: string, check: Check])[] = [
   // One checker: each further one checks the shared types again, and the other cores run other checks.
   ['types', tool('tsc', ['--noEmit', '--pretty', '--checkers', '1'])],
@@ -52,7 +52,7 @@ export async function run(args: readonly string[]): Promise<number> {
   return (await tests(root, tier, words, !isThorough)) ? exitCodes.ok : exitCodes.failed;
 }
 
-/** Runs as many checks at once as there are cores; says of each what it took, and of those that fail why. */
+/** Runs as many checks at once as there are cores; prints the time of each, and the errors of failed ones. */
 async function allPass(root: string): Promise<boolean> {
   const waiting = [...checks];
   let passed = true;
@@ -96,7 +96,7 @@ interface VitestReport {
   readonly testResults: readonly { readonly status: string; readonly assertionResults: readonly unknown[] }[];
 }
 
-/** Runs vitest and says the closing line. A whole tier must keep to its CPU time. */
+/** Runs vitest and prints the closing line. A whole tier must not exceed its CPU time. */
 async function tests(root: string, tier: CpuLimited, words: readonly string[], limited: boolean): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'signmesh-tests-'));
   const file = join(folder, 'report.json');
@@ -106,7 +106,7 @@ async function tests(root: string, tier: CpuLimited, words: readonly string[], l
   try {
     const { exitCode } = await runTool(root, 'vitest', ['run', ...reporters, ...projects, ...words], true);
     const report = JSON.parse(readFileSync(file, 'utf8')) as VitestReport;
-    // A file that could not even be loaded has failed, though none of its tests ran.
+    // A file that does not load has failed, though none of its tests ran.
     const broken = report.testResults.filter(
       ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
     );

@@ -1,5 +1,6 @@
 /**
- * Pages of docs/, and the client's types, that are made from code. `npm run docs` writes them; `npm test` fails while one is not current.
+ * Pages of docs/, and the client's types, that are generated from code. `npm run docs` writes them; `npm test` fails when one is
+ * outdated.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -22,7 +23,7 @@ import { walletApiPage } from './docs/wallet-api.ts';
 interface Page {
   /** From the root of the repository. */
   readonly path: string;
-  /** From the page as it stands: some have parts written by hand. */
+  /** From the present page: some have hand-written parts. */
   readonly render: (standing: string) => string;
 }
 
@@ -43,7 +44,7 @@ const generatedPages: readonly Page[] = [
   { path: 'scenarios/schema.json', render: scenarioSchemaFile },
 ];
 
-/** The paths of the pages that differ from what the code says. */
+/** The paths of the pages that differ from the code. */
 export function stalePages(root: string): string[] {
   const isStale = ({ path, render }: Page): boolean => {
     const standing = readIfThere(join(root, path));

@@ -1,11 +1,11 @@
 /**
- * `signmesh guards ROOM…`: which guards the random search misses. Every `if` of the named rooms (coordinator and nodes by
- * default) is disabled in turn, and seeds of every profile run until one fails.
+ * `signmesh guards ROOM…`: lists the guards that the random search misses. It disables every `if` of the named rooms (coordinator
+ * and nodes by default) in turn, and runs seeds of every profile until one fails.
  *
- * `--seeds 200` of each profile at most, from `--first-seed 1`; `--minutes 10` of CPU time at most for one guard, and `--runs` runs.
- * `--sample 40` guards drawn with `--seed 1`, all by default; `--only TEXT`: those whose file and test contain it; `--shape always`
- * turns guards round: their bodies always run. `--coverage` tells which guards the seeds run at all, and disables none. `--strict`:
- * a survivor that guards/explained.ts does not explain is a failure.
+ * `--seeds 200` of each profile at most, from `--first-seed 1`; `--minutes 10` of CPU time at most for one guard, and `--runs`
+ * runs. `--sample 40` guards drawn with `--seed 1`, all by default; `--only TEXT`: guards whose file and test contain it;
+ * `--shape always` inverts the mutation: their bodies always run. `--coverage` lists the guards that the seeds run at all, and
+ * disables none. `--strict`: a survivor that guards/explained.ts does not explain is a failure.
  */
 import { parseArgs } from 'node:util';
 import { exitCodes, Failure } from '../cli/common/failure.ts';
@@ -65,7 +65,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-/** As guards/explained.ts names it. */
+/** Its key in guards/explained.ts. */
 export function nameOf({ file, text }: Guard): string {
   return `${file}: ${text}`;
 }
@@ -82,7 +82,7 @@ function drawn(guards: readonly Guard[], count: number, seed: string): Guard[] {
   return left;
 }
 
-/** The rate is of the guards that are not equivalent: without them the program behaves as with them. */
+/** The rate counts guards that are not equivalent: without an equivalent guard the program behaves the same. */
 function summary(results: readonly Result[], isStrict: boolean): number {
   const missed = results.filter(({ kind }) => kind !== 'found');
   const found = results.length - missed.length;

@@ -1,9 +1,9 @@
 /**
- * `signmesh mutate ROOM…`: whether tests notice small faults. Plants a seeded sample of mutants into the sources of the named
- * folders and runs the tests that reach each, one mutant at a time, until one fails (mutate/runner.ts).
+ * `signmesh mutate ROOM…`: measures whether tests notice small faults. It plants a seeded sample of mutants into the sources of
+ * the named folders and runs the tests that reach each, one mutant at a time, until one fails (mutate/runner.ts).
  *
- * `--count 300` mutants at most of each folder, `--seed 1`; `--tests GLOB` names the test files (test/ROOM/**), `--not GLOB` those
- * to leave out: tests that start processes do not see a mutant. `--root DIR` is another checkout, such as an older commit;
+ * `--count 300` mutants at most of each folder, `--seed 1`; `--tests GLOB` names the test files (test/ROOM/**), `--not GLOB`
+ * excludes some: tests that start processes do not see a mutant. `--root DIR` is another checkout, such as an older commit;
  * `--mutants FILE` a list of mutants as JSON in place of a sample.
  */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ import { repositoryRoot } from './check/repository.ts';
 import { type Mutant, mutantsOf, sample, switched } from './mutate/mutants.ts';
 import type { Orders, Reached, Verdict } from './mutate/runner.ts';
 
-/** A mutant that keeps its tests busy for so long is found: they would not have ended. */
+/** A mutant that keeps its tests busy for this long counts as found: they would not end. */
 const runMsMax = 180_000;
 
 interface Tests {
@@ -63,7 +63,7 @@ function sourcesOf(root: string, room: string): string[] {
     .sort();
 }
 
-/** Numbers from 0 up to but not 1, the same for the same seed. */
+/** Numbers from 0 up to but not including 1, the same for the same seed. */
 function drawing(seed: string): () => number {
   const random = randomStream(seed, 'mutants');
   return () => Buffer.from(random(6)).readUIntBE(0, 6) / 2 ** 48;
@@ -126,7 +126,7 @@ class Trials {
         globalSetup: existsSync(servers) ? [servers] : [],
         setupFiles: [join(own, 'setup.ts')],
         runner: join(own, 'runner.ts'),
-        // What a mutant breaks outside of its test is no news.
+        // Failures outside of the mutant's tests do not matter.
         dangerouslyIgnoreUnhandledErrors: true,
         reporters: [
           {
@@ -168,7 +168,7 @@ class Trials {
     const results = new Map<number, Result>();
     for (const { id } of this.#mutants) {
       const files = reachedBy(id);
-      // What tests share was set up without the mutant, and some tests run but once in a process.
+      // Shared set-up ran without the mutant, and some tests run only once in a process.
       const whole = files.filter(({ outside, repeats }) => !repeats || outside.includes(id)).map(({ file }) => file);
       if (files.length === 0) results.set(id, 'not reached');
       else results.set(id, this.#isKilled(id) || (await this.#isKilledBy(id, whole)) ? 'killed' : 'survived');
@@ -176,7 +176,7 @@ class Trials {
     return results;
   }
 
-  /** Throws when tests fail without any. */
+  /** Throws when tests fail without any mutant. */
   async #withoutMutant(): Promise<readonly Reached[]> {
     this.#specifications = await this.#vitest.globTestSpecifications();
     await this.#run({ mode: 'reach', on: 0 }, this.#specifications);
@@ -201,7 +201,7 @@ class Trials {
         }
       }
       const files = Object.keys(plan);
-      // A run without a verdict is the last: nothing more can be said.
+      // A run without a verdict is the last: no more results are possible.
       if (files.length === 0 || done.size === before) return;
       before = done.size;
       writeFileSync(join(this.#folder, 'plan.json'), JSON.stringify(plan));

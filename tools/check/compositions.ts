@@ -1,9 +1,9 @@
 /**
- * The rule of compositions: what puts the control plane and the delivery of webhooks together loads nothing that reaches
- * the world, so that a simulated world can run the very same composition over ports of its own.
+ * The rule of compositions: the code that composes the control plane and the delivery of webhooks loads no module that reaches
+ * the world, so that a simulated world can run the same composition over its own ports.
  *
- * Followed are imports that load a module, to the end: not those of types, which are gone when the code runs. Pure rooms
- * are left to purity.ts.
+ * It follows all imports that load a module, transitively: not imports of types, which do not exist at run time. purity.ts covers
+ * pure rooms.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -16,7 +16,7 @@ export const compositions: readonly string[] = [
   'gateway/webhook-worker.ts',
 ];
 
-/** What the compositions under `root` load that reaches the world, with the way there. */
+/** The modules that the compositions under `root` load and that reach the world, with the import path. */
 export function findWorldly(root: string): Impurity[] {
   return compositions.filter((file) => existsSync(join(root, file))).flatMap((file) => worldlyOf(root, file));
 }
@@ -24,7 +24,7 @@ export function findWorldly(root: string): Impurity[] {
 function worldlyOf(root: string, composition: string): Impurity[] {
   const ways = new Map<string, readonly string[]>([[composition, []]]);
   const found: Impurity[] = [];
-  // A map gives what is added while it is walked.
+  // A map's iteration includes entries added during it.
   for (const [file, way] of ways) {
     const source = readFileSync(join(root, file), 'utf8');
     const breaches = isPure(file) ? impuritiesOf(file, source) : ambientOf(file, source);

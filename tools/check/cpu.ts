@@ -1,11 +1,9 @@
-/**
- * CPU time of a run of the checks and tests: it says what a change costs on a noisy machine too, where the clock does not.
- */
+/** CPU time of a run of the checks and tests: it shows the cost of a change even on a noisy machine, where the clock does not. */
 import { readIfThere } from '../../cli/common/files.ts';
 
 /**
- * What `npm test` and the tiers may take, in CPU seconds of every process together: half as much again as they took with
- * two cores that many programs shared.
+ * CPU seconds that `npm test` and the tiers may take, of every process together: 1.5 times what they took with two cores that
+ * many programs shared.
  */
 export const cpuLimitsS = { fast: 270, redis: 220, system: 900, all: 1250 } as const;
 export type CpuLimited = keyof typeof cpuLimitsS;
@@ -14,10 +12,10 @@ export function isCpuLimited(name: string): name is CpuLimited {
   return Object.hasOwn(cpuLimitsS, name);
 }
 
-/** The kernel counts CPU time for programs in hundredths of a second (USER_HZ), whatever its own clock does. */
+/** The kernel counts CPU time for programs in hundredths of a second (USER_HZ), whatever its own clock uses. */
 const ticksPerSecond = 100;
 
-/** CPU seconds of child processes that have ended, and of theirs. undefined where the system does not say it (no /proc). */
+/** CPU seconds of ended child processes, and of theirs. undefined where the system does not report it (no /proc). */
 export function cpuOfChildrenS(): number | undefined {
   const stat = readIfThere('/proc/self/stat');
   if (stat === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Whether proto/gen is what buf makes of the .proto files now: made again into a folder of its own and compared, byte
- * for byte, in both directions.
+ * Checks that proto/gen is buf's present output for the .proto files: generates it into a new folder and compares, byte for byte,
+ * in both directions.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { readIfThere } from '../../cli/common/files.ts';
 import { runTool } from './tool.ts';
 
-/** What differs, or an empty text. */
+/** The differences, or an empty text. */
 export async function generatedCodeDrift(root: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'signmesh-gen-'));
   try {

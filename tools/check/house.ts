@@ -1,11 +1,11 @@
 /**
- * How the house stands: the floors and the circles between modules, which dependency-cruiser knows from
- * .dependency-cruiser.json, and, found in the files of the same run, the circles between folders, imports past a module's
- * public file (public-files.ts), and rooms that are too large. Imports of types count.
+ * Checks the structure of the modules: the floors and the circles between modules, by dependency-cruiser from
+ * .dependency-cruiser.json, and, in the files of the same run, circles between folders, imports past a module's public file
+ * (public-files.ts), and rooms that are too large. Imports of types count.
  *
- * A folder is the modules that lie in it, without those of the folders below: a folder and one below it may import each
- * other as little as any two folders. So what composes a room lies above its parts, and what its parts share lies in a
- * folder of its own.
+ * A folder is the modules directly in it, without those of its subfolders: a folder and a subfolder may import each other as
+ * little as any two folders. So the composition of a room is above its parts, and the shared code of its parts has its own
+ * folder.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ import { moduleOf, passesPublicFile } from './public-files.ts';
 import { runTool } from './tool.ts';
 
 export interface House {
-  /** Modules that were read. */
+  /** The modules read. */
   readonly modules: number;
   readonly violations: readonly Violation[];
   /** Each a list of folders of which every one leads to every other, sorted. */
@@ -46,10 +46,10 @@ interface Module {
 
 /** Lines of a room, or of a module in a room of modules. */
 const roomLinesMax = 8_000;
-/** No rooms of the product, and code that is made. */
+/** Not rooms of the product, and generated code. */
 const unmeasured = /^((test|bench|examples|tools|proto\/gen)\/|client\/generated-api[.]ts$)/;
 
-/** Throws an Error with what dependency-cruiser said when it did not come to an end. */
+/** Throws an Error with the output of dependency-cruiser when it did not finish. */
 export async function readHouse(root: string): Promise<House> {
   const args = ['--config', '.dependency-cruiser.json', '--output-type', 'json', '.'];
   const { output } = await runTool(root, 'depcruise', args);
@@ -67,10 +67,10 @@ export async function readHouse(root: string): Promise<House> {
   };
 }
 
-/** This repository has more: fewer are a sign of a dependency-cruiser that cannot parse TypeScript, and finds nothing. */
+/** This repository has more: fewer mean a dependency-cruiser that cannot parse TypeScript, and finds nothing. */
 const modulesMin = 100;
 
-/** Says what is wrong with this repository; an empty text: nothing. */
+/** The faults of this repository; an empty text: none. */
 export async function checkHouse(root: string): Promise<string> {
   const house = await readHouse(root);
   return tooFew(house) ?? houseFaults(house);
@@ -80,7 +80,7 @@ export function tooFew({ modules }: House): string | undefined {
   return modules < modulesMin ? `dependency-cruiser read ${modules} modules, fewer than ${modulesMin}` : undefined;
 }
 
-/** Says what is wrong with the house; an empty text: nothing. */
+/** The faults of a structure; an empty text: none. */
 export function houseFaults({ violations, rings, trespasses, tooLarge }: House): string {
   return [
     ...violations.map(({ rule, from, to }) => `${rule.name}: ${from} imports ${to}`),

@@ -1,9 +1,9 @@
 /**
- * The rule of ports: the control plane and the delivery of events may wait and may be asynchronous, but they take clock,
- * timers, randomness, queue, stores and the network as ports, so that a simulated world can run them. Only the listed
- * files reach the world.
+ * The rule of ports: the control plane and the delivery of events may wait and may be asynchronous, but they take clock, timers,
+ * randomness, queue, stores and the network as ports, so that a simulated world can run them. Only the listed files reach the
+ * world.
  *
- * Found in the syntax tree, as purity.ts does, and with its limits.
+ * It searches the syntax tree, as purity.ts does, with the same limits.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const portedRooms = 'api controls custody delivery gateway modules openapi provi
 const portedFiles = ['actors/waiting.ts'];
 
 interface Exemption {
-  /** What of the world the file reaches: the beginnings of reports. */
+  /** The parts of the world that the file reaches: prefixes of reports. */
   readonly reaches: RegExp;
   readonly why: string;
 }
@@ -21,7 +21,7 @@ interface Exemption {
 const redis = /^import of ioredis/;
 const anything = /^/;
 
-/** Adapters, which implement a port, and compositions, which hand live ports in. */
+/** Adapters, which implement a port, and compositions, which pass live ports in. */
 export const worldlyFiles: ReadonlyMap<string, Exemption> = new Map([
   ['gateway/main.ts', { reaches: anything, why: 'composes the process gateway' }],
   ['gateway/worker.ts', { reaches: anything, why: 'composes the process worker' }],
@@ -86,10 +86,10 @@ const forbiddenMembers = new Map<string, string>([
   ['Math.random', 'take random'],
   ['AbortSignal.timeout', 'take timers'],
 ]);
-/** Those of a process; a variable of that name may hold the id of one. */
+/** Members of a process; a variable of that name may hold its id. */
 const processMembers =
   /^(argv|cpuUsage|cwd|emitWarning|env|exit|exitCode|hrtime|kill|memoryUsage|nextTick|off|on|once|pid|platform|send|std(in|out|err)|uptime)$/;
-/** Modules that hold no world, and those of which only these names do not. */
+/** Modules without access to the world, and modules of which only these names have none. */
 const pureBuiltins = new Set(['node:crypto', 'node:buffer', 'node:path', 'node:stream', 'node:util', 'node:zlib']);
 const pureNames: Readonly<Record<string, readonly string[]>> = {
   'node:http': ['STATUS_CODES'],
@@ -143,7 +143,7 @@ function inspect(node: Node, report: Report): void {
   }
 }
 
-/** Types of the forbidden packages are forbidden too: what takes a connection to Redis is no port. */
+/** Types of the forbidden packages are forbidden too: code that takes a connection to Redis takes no port. */
 function inspectImport(node: Node, report: Report): void {
   const from = nameOf(node.source);
   if (forbiddenPackages.test(from)) report(node, `import of ${from}: take a port`);

@@ -1,8 +1,8 @@
 /**
- * The rule of public files: others import a module only through its file `public.ts`, which names what is public. A module
- * is a folder of a room that consists of modules; its own files import each other directly.
+ * The rule of public files: others import a module only through its file `public.ts`, which exports its public names. A module is
+ * a folder of a room that consists of modules; its own files import each other directly.
  *
- * Rooms that are not listed are small enough to be one thing. Tests, tools, benchmarks and examples may look inside.
+ * Rooms outside the list are small enough to be one module. Tests, tools, benchmarks and examples may import any file.
  */
 import { worldlyFiles } from './ports.ts';
 import { worldly } from './purity.ts';
@@ -10,7 +10,7 @@ import { worldly } from './purity.ts';
 const moduleRooms = /^(cli|coordinator|controls|custody|delivery|modules|providers)\//;
 const lookInside = /^(test|tools|bench|examples)\//;
 
-/** Folders that hold what the modules of a room share, and nothing else: every file of them is public. */
+/** Folders with only the shared code of a room's modules: every file of them is public. */
 const sharedFolders: ReadonlySet<string> = new Set([
   'cli/cluster-files',
   'cli/common',
@@ -25,7 +25,7 @@ const sharedFolders: ReadonlySet<string> = new Set([
   'providers/simulated',
 ]);
 
-/** They hand adapters in, which no public file names: who loads a module does not load its adapters. */
+/** They pass adapters in, which no public file exports: importing a module does not load its adapters. */
 const liveCompositions: ReadonlySet<string> = new Set([
   'cli/up/simulated-vendor.ts',
   'coordinator/main.ts',
@@ -39,7 +39,7 @@ const liveCompositions: ReadonlySet<string> = new Set([
   'world/worker-process.ts',
 ]);
 
-/** A table of pauses, all that the simulator may know of deliveries (rule room-sim). */
+/** A table of pauses, the only part of deliveries that the simulator may import (rule room-sim). */
 const retrySchedule = 'delivery/deliveries/retry-schedule.ts';
 
 /** The module that a file belongs to, e.g. "custody/wallets"; undefined: none. */
@@ -48,7 +48,7 @@ export function moduleOf(file: string): string | undefined {
   return moduleRooms.test(file) && rest !== undefined ? `${room}/${folder}` : undefined;
 }
 
-/** Whether this import goes into a module past its public file. */
+/** Whether this import bypasses the public file of a module. */
 export function passesPublicFile(from: string, to: string): boolean {
   const module = moduleOf(to);
   if (module === undefined || module === moduleOf(from) || lookInside.test(from)) return false;

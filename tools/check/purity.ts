@@ -1,9 +1,9 @@
 /**
- * The rule of purity: actors, state machines and mathematics take time and randomness as arguments and touch nothing
- * else, so that a run can be repeated byte for byte. Found in the syntax tree, so that comments and texts may name
- * what code may not.
+ * The rule of purity: actors, state machines and mathematics take time and randomness as arguments and touch nothing else, so
+ * that a run can be repeated byte for byte. It searches the syntax tree, so that comments and texts may name what code may not
+ * use.
  *
- * Not a proof: a module can still reach the world through what it is handed. That is the point of handing things in.
+ * Not a proof: a module can still reach the world through its arguments, which is intended.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,9 +12,8 @@ import { parseSync } from '@swc/core';
 /** Rooms under the rule. */
 const pureRooms = ['crypto', 'actors', 'faults', 'nodes', 'coordinator'];
 /**
- * Where those rooms touch the world, in one place: the live runtime, process entries, and the adapters they plug in.
- * `actors/waiting.ts` is asynchronous, and keeps the rule of ports (ports.ts).
- * A folder ends with a slash.
+ * The only places where those rooms touch the world: the live runtime, process entries, and their adapters. `actors/waiting.ts`
+ * is asynchronous, and follows the rule of ports (ports.ts). A folder ends with a slash.
  */
 export const worldly: readonly string[] = [
   'actors/live/',
@@ -43,7 +42,7 @@ const forbiddenGlobals = new Map<string, string>([
 ]);
 export const ambientRandomness =
   /^(random(Bytes|UUID|Int|FillSync|Fill|SecretKey|PrivateKey)$|randombytes_|getRandomValues$|generateKey)/;
-/** Modules that hold no world: bytes in, bytes out. */
+/** Modules without access to the world: bytes in, bytes out. */
 const pureBuiltins = new Set(['node:crypto', 'node:assert/strict', 'node:buffer', 'node:module', 'node:util']);
 const forbiddenPackages = /^(ws|ioredis|fastify|classic-level|pino|undici|@grpc\/)/;
 
@@ -62,7 +61,7 @@ export function pureFiles(root: string): string[] {
   return sourceFiles(root, pureRooms).filter(isPure);
 }
 
-/** Whether a module, by its path from the root, stands under the rule. */
+/** Whether the rule applies to a module, by its path from the root. */
 export function isPure(file: string): boolean {
   const isWorldly = worldly.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place));
   return pureRooms.some((room) => file.startsWith(`${room}/`)) && !isWorldly;
@@ -79,11 +78,11 @@ export function impuritiesOf(file: string, source: string): Impurity[] {
   return breachesOf(file, source, inspect);
 }
 
-/** What `inspect` reports of a module's nodes, types left out, at its line. */
+/** The reports of `inspect` on a module's nodes, without types, at their lines. */
 export function breachesOf(file: string, source: string, inspect: Inspect): Impurity[] {
   const module = parseSync(source, { syntax: 'typescript', target: 'es2022' });
   const found: Impurity[] = [];
-  // Positions are bytes, counted on from one file to the next; those of the module begin at its first token.
+  // Positions are bytes, counted on from one file to the next; the module's positions begin at its first token.
   const bytes = Buffer.from(source);
   const first = firstTokenOffset(source);
   const report = (node: Node, what: string) => {
@@ -117,7 +116,7 @@ function visit(value: unknown, look: (node: Node) => void): void {
   }
 }
 
-/** Types name what exists; only values reach it. Casts and the like hold a value. */
+/** Types do not reach the world; only values do. Casts and the like contain a value. */
 function isTypeOnly(node: Node): boolean {
   if (node.type?.startsWith('Ts') !== true) return false;
   return !('expression' in node) || node.type === 'TsExpressionWithTypeArguments';

@@ -1,13 +1,13 @@
 /**
- * The rule of Redis scripts: Lua lies in `.lua` files, never in a string of a `.ts` file, and each `.lua` file has a test of
- * its own, `describeScript('<its path>', …)`, in the tests of its room.
+ * The rule of Redis scripts: Lua is in `.lua` files, never in a string of a `.ts` file, and each `.lua` file has its own test,
+ * `describeScript('<its path>', …)`, in the tests of its room.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { breachesOf, type Impurity, sourceFiles } from './purity.ts';
 
 const lua = /\bredis\s*\.\s*(p?call|sha1hex|(status|error)_reply)\b|\b(KEYS|ARGV)\s*\[/;
-/** No sources of the product. Tests of the loader have scripts of their own in strings. */
+/** Not sources of the product. Tests of the loader have their own scripts in strings. */
 const outside = new Set(['node_modules', 'dist', 'test']);
 /** They name places and functions, for all scripts. */
 const handlers: ReadonlySet<string> = new Set(['redis/lua.ts', 'redis/memory/lua-compiler.ts']);
@@ -32,7 +32,7 @@ function scriptsBelow(root: string, room: string): string[] {
     .sort();
 }
 
-/** The scripts of its room that a test file is about. */
+/** The scripts of its room that a test file tests. */
 function testedIn(file: string, source: string): string[] {
   const room = file.split('/')[1]!;
   return [...source.matchAll(/\bdescribeScript\(\s*'([^']+)'/g)]

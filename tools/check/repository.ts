@@ -1,4 +1,4 @@
-/** Where this repository lies, seen from the build and from the sources alike. */
+/** The path of this repository, from the build and from the sources alike. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

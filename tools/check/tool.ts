@@ -9,7 +9,7 @@ export interface ToolResult {
   readonly output: string;
 }
 
-/** `show`: the tool writes straight to the terminal, and `output` stays empty. */
+/** `show`: the tool writes directly to the terminal, and `output` stays empty. */
 export function runTool(root: string, tool: string, args: readonly string[], show = false): Promise<ToolResult> {
   const bin = join(root, 'node_modules', '.bin');
   const child = spawn(join(bin, tool), args, {

@@ -1,7 +1,7 @@
 /**
- * client/generated-api.ts: the types and the table of operations of `signmesh/client`, from the OpenAPI document, which is made
- * from the schemas of the routes and the descriptors of the signing API. So the client knows what the gateway serves, and
- * nothing of it is written a second time. The names of the methods are in client-names.ts.
+ * client/generated-api.ts: the types and the table of operations of `signmesh/client`, from the OpenAPI document, which comes
+ * from the schemas of the routes and the descriptors of the signing API. So the client matches the gateway, and nothing is
+ * written twice. The names of the methods are in client-names.ts.
  */
 import { openapiDocument } from '../../openapi/document.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
@@ -50,7 +50,7 @@ interface Named {
   readonly path: string;
   readonly name: string;
   readonly operation: Operation;
-  /** That every call of the method has. */
+  /** Required in every call of the method. */
   readonly query?: string;
 }
 
@@ -167,7 +167,7 @@ interface AnswerType {
   readonly type: string;
   /** Of a list: the field that holds the items, and their type. */
   readonly pageOf?: { readonly field: string; readonly item: string };
-  /** Statuses that answer with it; 2xx and, of the service's health, 503. */
+  /** Statuses with it as the answer; 2xx and, for the service's health, 503. */
   readonly statuses: readonly number[];
 }
 
@@ -198,7 +198,7 @@ function declaration(name: string, schema: Schema): string {
   return terse.test(name) ? text.replace(/^ *\/\*\* .* \*\/\n/gm, '') : text;
 }
 
-/** Types whose fields come without words, which docs/faults.md and docs/sandbox-api.md have: the package is to stay small. */
+/** Types whose fields have no comments here; docs/faults.md and docs/sandbox-api.md have them: the package is to stay small. */
 const terse = /^Sandbox|Fault(Request)?$/;
 
 function typeOf(schema: Schema, indent = ''): string {
@@ -232,7 +232,7 @@ function objectType(schema: Schema, indent: string): string {
   return `{\n${fields.join('')}${indent}}`;
 }
 
-/** What the schema says of a field, for editors. */
+/** The schema's description of a field, for editors. */
 function comment({ description }: Schema, indent: string): string {
   if (description === undefined) return '';
   return `${indent}/** ${description.replaceAll('*/', '*\\/').replaceAll('\n', ' ')} */\n`;
@@ -266,8 +266,8 @@ function row({ method, path, operation, query }: Named, schemas: Schemas): strin
 }
 
 /**
- * The calls of the signing API take no Idempotency-Key, but each has at most one effect however often it comes: a session
- * id, an intent id, a dealt pair, a node's partial and a resume token are each taken once (docs/signing-api.md).
+ * The calls of the signing API take no Idempotency-Key, but each has at most one effect however often it is repeated: the service
+ * accepts a session id, an intent id, a dealt pair, a node's partial and a resume token once each (docs/signing-api.md).
  */
 const signingRepeats: Readonly<Record<string, 'always' | 'named'>> = {
   initiateDkg: 'named',

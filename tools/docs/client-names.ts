@@ -1,7 +1,7 @@
 /**
- * What `signmesh/client` calls each operation: `group.method`, or `group.group.method`. Everything else of the client's
- * calls is made from the OpenAPI document (client-api.ts). An operation without a name, or a name without an operation,
- * fails the page.
+ * The method of `signmesh/client` for each operation: `group.method`, or `group.group.method`. All other parts of the client's
+ * calls come from the OpenAPI document (client-api.ts). An operation without a name, or a name without an operation, fails the
+ * page.
  */
 export const clientNames: Readonly<Record<string, string>> = {
   createProviderConnection: 'connections.create',
@@ -147,10 +147,10 @@ export const clientNames: Readonly<Record<string, string>> = {
   removeReconDrifts: 'sandbox.removeDrifts',
 };
 
-/** Operations that are no method made from the document: the stream has an iterator of its own, the rest are duplicates. */
+/** Operations without a generated method: the stream has its own iterator, the rest are duplicates. */
 export const unnamed: ReadonlySet<string> = new Set(['streamEvents', 'getOpenapi', 'getWellKnownKeys']);
 
-/** Operations with a dry run: its method, the query that asks for it, and the status that answers it. */
+/** Operations with a dry run: its method, the query that requests it, and its status. */
 export const dryRuns: Readonly<
   Record<string, { readonly name: string; readonly query: string; readonly status: number }>
 > = {

@@ -1,4 +1,4 @@
-/** docs/configuration.md: every variable of cli/settings/config.ts, and what lies in the data directory. */
+/** docs/configuration.md: every variable of cli/settings/config.ts, and the content of the data directory. */
 
 import { dataFormats } from '../../cli/cluster-files/data-format.ts';
 import { type Variable, variables } from '../../cli/settings/config.ts';

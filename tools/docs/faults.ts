@@ -1,4 +1,4 @@
-/** The made parts of docs/faults.md: every kind with its fields, the trigger and the points, from the vocabulary itself. */
+/** The generated parts of docs/faults.md: every kind with its fields, the trigger and the points, from the vocabulary itself. */
 import type { TSchema } from 'typebox';
 import {
   type FaultKind,
@@ -12,7 +12,7 @@ import { points } from '../../faults/vocabulary/trigger-points.ts';
 import { requestTable } from './schemas.ts';
 import { code, withSections } from './sections.ts';
 
-/** The page as it must be, from the page as it is: what is written by hand stays. */
+/** The page as it must be, from the present page: hand-written parts stay. */
 export function faultsPage(page: string): string {
   const { properties } = faultSchemas.drop as unknown as ObjectSchema;
   const shared = Object.fromEntries(common.map((name) => [name, properties[name]!]));
@@ -27,7 +27,7 @@ export function faultsPage(page: string): string {
   );
 }
 
-/** What every kind has. */
+/** The fields of every kind. */
 const common = ['fault', 'id', 'at', 'probability', 'count', 'for_ms'];
 
 interface ObjectSchema {

@@ -1,6 +1,6 @@
 /**
- * What every field of the signing API may hold or says, by message. Names, numbers and types come from the descriptor,
- * limits from proto/limits.ts; the words are here. A field without words, or words without a field, fails the page.
+ * The allowed values or the meaning of every field of the signing API, by message. Names, numbers and types come from the
+ * descriptor, limits from proto/limits.ts; the texts are here. A field without text, or text without a field, fails the page.
  */
 import { contractVersion } from '../../proto/contract-version.ts';
 import {

@@ -1,6 +1,6 @@
-/** The words of errors and of intents, with their meanings: every one that the code says, and no other. */
+/** The codes of errors and of intents, with their meanings: exactly those that the code uses. */
 
-/** Every `issue` that stands in the `details` of an error of the wallet API, with its meaning. */
+/** Every `issue` in the `details` of an error of the wallet API, with its meaning. */
 export const issueTexts: Readonly<Record<string, string>> = {
   missing_required: 'The field is required.',
   wrong_type: 'The JSON type is wrong: a number is not a string.',

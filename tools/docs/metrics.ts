@@ -1,4 +1,4 @@
-/** docs/metrics.md: every metric that a role declares. The rest of the page is written by hand. */
+/** docs/metrics.md: every metric that a role declares. The rest of the page is hand-written. */
 import { systemTimers } from '../../actors/live/ports.ts';
 import { CoordinatorTelemetry } from '../../coordinator/telemetry.ts';
 import { measureGateway } from '../../gateway/telemetry/gateway.ts';
@@ -18,7 +18,7 @@ interface Declared extends MetricFamily<string> {
 const declare: Readonly<Record<Role, (telemetry: Telemetry) => unknown>> = {
   gateway: (telemetry) => {
     measureRequests(telemetry);
-    // Gauges are read by a scrape alone.
+    // Only a scrape reads gauges.
     measureGateway(telemetry.metrics, {} as Parameters<typeof measureGateway>[1]);
   },
   coordinator: (telemetry) => new CoordinatorTelemetry(telemetry, systemTimers),

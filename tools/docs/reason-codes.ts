@@ -1,11 +1,11 @@
-/** docs/reason-codes.md, made from the registry in proto/reason-codes.ts. */
+/** docs/reason-codes.md, generated from the registry in proto/reason-codes.ts. */
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type ReasonEntry, reasonCodes } from '../../proto/reason-codes.ts';
 import { code, table } from './sections.ts';
 
 const registry: Readonly<Record<string, ReasonEntry>> = reasonCodes;
 
-/** What each value of `helps` tells a caller to do. */
+/** The meaning of each value of `helps` for a caller. */
 const advice: Readonly<Record<ReasonEntry['helps'], { readonly short: string; readonly long: string }>> = {
   nothingToDo: { short: 'nothing to do', long: 'The call did what it was asked for.' },
   resume: {

@@ -1,6 +1,6 @@
 /**
- * The routes of the wallet API as data, for the pages. Nothing is called here: what the routes would work with is not
- * there, and asking for it is an error.
+ * The routes of the wallet API as data, for the pages. This calls no route: the services behind the routes are missing, and using
+ * them is an error.
  */
 import type { Route } from '../../api/route.ts';
 import { complianceRoutes } from '../../controls/compliance/routes.ts';
@@ -26,7 +26,7 @@ import { openChains } from '../../providers/chains/chains.ts';
 import type { ProviderInfo } from '../../providers/port/port.ts';
 import { makeSelfHosted } from '../../providers/self-hosted/adapter.ts';
 
-/** In the order that the pages show. */
+/** In the order of the pages. */
 export function restRoutes(): readonly Route[] {
   return [
     ...connectionRoutes(absent()),
@@ -53,7 +53,7 @@ export function restRoutes(): readonly Route[] {
   ];
 }
 
-/** Those of a sandbox alone, which have a page of their own. */
+/** Routes that only a sandbox has; they have their own page. */
 export function sandboxRoutes(): readonly Route[] {
   return allSandboxRoutes({ control: undefined, sessions: absent(), timers: absent() });
 }

@@ -1,4 +1,4 @@
-/** The made parts of docs/sandbox-api.md: routes, what they take, what they give, from the routes themselves. */
+/** The generated parts of docs/sandbox-api.md: routes with their inputs and outputs, from the routes themselves. */
 import type { TSchema } from 'typebox';
 import type { Route } from '../../api/route.ts';
 import { faultKinds, faultSchemas, simulatedOnly } from '../../faults/vocabulary/fault.ts';
@@ -7,7 +7,7 @@ import { sandboxRoutes } from './rest-routes.ts';
 import { answerTable, itemsOf, requestTable } from './schemas.ts';
 import { code, table, withSections } from './sections.ts';
 
-/** The page as it must be, from the page as it is: what is written by hand stays. */
+/** The page as it must be, from the present page: hand-written parts stay. */
 export function sandboxApiPage(page: string): string {
   const routes = sandboxRoutes();
   const answerOf = (operationId: string, status: number): TSchema => {
@@ -59,7 +59,7 @@ interface ObjectSchema {
   readonly required?: readonly string[];
 }
 
-/** What every kind has is said once, above. */
+/** The text above covers the fields that every kind has. */
 const everywhere = ['fault', 'id', 'at', 'probability', 'count', 'for_ms'];
 
 function faultTable(): string {

@@ -1,6 +1,6 @@
 /**
- * runner/scenario/generated-operations.ts: what scenario files may call of the wallet API, from the routes: the schemas of
- * queries and bodies, and the names of the fields of answers. Plain data: who reads a scenario loads no route.
+ * runner/scenario/generated-operations.ts: the calls of the wallet API for scenario files, from the routes: the schemas of
+ * queries and bodies, and the names of the fields of answers. Plain data: reading a scenario loads no route.
  */
 
 import { clientNames } from './client-names.ts';
@@ -8,7 +8,7 @@ import { restRoutes } from './rest-routes.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What `explain` (runner/scenario/explain.ts) looks at. */
+/** The keywords that `explain` (runner/scenario/explain.ts) reads. */
 const words: ReadonlySet<string> = new Set([
   ...['type', 'enum', 'const', 'required', 'minItems', 'maxItems', 'minLength', 'maxLength', 'pattern'],
   ...['minimum', 'maximum', 'description'],
@@ -54,7 +54,7 @@ function schemaOf(schema: Json): object {
   return Object.fromEntries(entries);
 }
 
-/** The fields of an answer by name; a list as that of its items; 0: a value, or an object of any fields. */
+/** The fields of an answer by name; for a list those of its items; 0: a value, or an object of any fields. */
 function shapeOf(schema: Json): unknown {
   const { anyOf, properties, items } = schema;
   if (anyOf !== undefined) return merged((anyOf as Json[]).map(shapeOf));

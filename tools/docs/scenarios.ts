@@ -1,4 +1,4 @@
-/** The made parts of docs/scenarios.md, from the format itself; and scenarios/schema.json, for editors. */
+/** The generated parts of docs/scenarios.md, from the format itself; and scenarios/schema.json, for editors. */
 import type { TSchema } from 'typebox';
 import { CallExpectation, custodyStepSchemas } from '../../runner/scenario/custody-format.ts';
 import {
@@ -14,7 +14,7 @@ import { type Verdict, verdictExitCodes } from '../../runner/scenario/world.ts';
 import { requestTable } from './schemas.ts';
 import { code, table, withSections } from './sections.ts';
 
-/** The page as it must be, from the page as it is: what is written by hand stays. */
+/** The page as it must be, from the present page: hand-written parts stay. */
 export function scenariosPage(page: string): string {
   return withSections(
     page,
@@ -37,7 +37,7 @@ export function scenariosPage(page: string): string {
   );
 }
 
-/** scenarios/schema.json, whole. */
+/** The whole scenarios/schema.json. */
 export function scenarioSchemaFile(): string {
   return `${JSON.stringify(scenarioJsonSchema())}\n`;
 }
@@ -87,7 +87,7 @@ function member(schema: TSchema, name: string): TSchema {
   return propertiesOf(schema)[name]!;
 }
 
-/** The same object with these fields alone. */
+/** The same object with only these fields. */
 function only(schema: TSchema, names: readonly string[]): TSchema {
   const properties = Object.fromEntries(names.map((name) => [name, member(schema, name)]));
   const { required = [] } = schema as { readonly required?: readonly string[] };

@@ -1,4 +1,4 @@
-/** JSON schemas as tables: what a field is, whether it is required, what it means. */
+/** JSON schemas as tables: each field, whether it is required, and its meaning. */
 import type { TSchema } from 'typebox';
 import { code, table } from './sections.ts';
 
@@ -29,7 +29,7 @@ export function answerTable(schema: TSchema): string {
   );
 }
 
-/** The fields of a request: those that must be there are marked. */
+/** The fields of a request: required ones are marked. */
 export function requestTable(schema: TSchema): string {
   return table(
     ['Field', 'Type', 'Required', 'Rules'],
@@ -74,7 +74,7 @@ function meaningOf(schema: Schema): string {
   return parts.filter((text) => text !== '').join('; ');
 }
 
-/** Long lists stand in tables of their own, which the description names. */
+/** Long lists have their own tables, which the description names. */
 function values({ enum: allowed = [], description }: Schema): string {
   const listed = allowed.map((value) => code(String(value))).join(', ');
   return listed.length > valuesCharsMax && description !== undefined ? '' : listed;
@@ -96,7 +96,7 @@ function boundsOf(schema: Schema): string {
   return '';
 }
 
-/** Of "this or null": this. */
+/** The first part of "this or null". */
 function notNull(schema: Schema): Schema {
   const [first, ...rest] = (schema.anyOf ?? []).filter(({ type }) => type !== 'null');
   return first !== undefined && rest.length === 0 ? first : schema;

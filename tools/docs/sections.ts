@@ -1,6 +1,5 @@
 /**
- * Pages that are partly written by hand and partly made from code. A made part stands between two comments that do not
- * show on the page:
+ * Pages with hand-written and generated parts. A generated part is between two comments that the page does not show:
  *
  *     <!-- generated: NAME -->
  *     …
@@ -9,7 +8,7 @@
 
 const section = /<!-- generated: ([^\n]+?) -->\n[\s\S]*?<!-- end -->/g;
 
-/** The page with every generated part made anew. Throws an Error when page and `parts` do not name the same parts. */
+/** The page with every part generated again. Throws an Error when page and `parts` do not name the same parts. */
 export function withSections(page: string, parts: ReadonlyMap<string, string>): string {
   const unused = new Set(parts.keys());
   const filled = page.replace(section, (_, name: string) => {

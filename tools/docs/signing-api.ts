@@ -1,6 +1,6 @@
 /**
- * The made parts of docs/signing-api.md: calls, fields, states, events, limits, directives, each from the registry or descriptor
- * that the service itself runs on.
+ * The generated parts of docs/signing-api.md: calls, fields, states, events, limits, directives, each from the registry or
+ * descriptor that the service itself uses.
  */
 import { type DescField, type DescFile, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { signingMethods } from '../../api/signing-methods.ts';
@@ -22,7 +22,7 @@ import { restRoutes } from './rest-routes.ts';
 import { answerTable } from './schemas.ts';
 import { code, table, withSections } from './sections.ts';
 
-/** The page as it must be, from the page as it is: what is written by hand stays. */
+/** The page as it must be, from the present page: hand-written parts stay. */
 export function signingApiPage(page: string): string {
   const parts = new Map([
     ['calls', callsTable()],
@@ -191,7 +191,7 @@ function duration(ms: number): string {
     ['min', 60_000],
     ['s', 1000],
   ] as const;
-  // The largest unit that leaves nothing over, but hours up to two days.
+  // The largest unit without a remainder, but hours up to two days.
   const [unit, unitMs] = units.find(([name, size]) => ms % size === 0 && !(name === 'd' && ms < 2 * size)) ?? ['ms', 1];
   return `${ms / unitMs} ${unit}`;
 }

@@ -1,8 +1,8 @@
-/** The made part of docs/tokens.md: the states of orders, and the words of their sub-statuses. */
+/** The generated part of docs/tokens.md: the states of orders, and the names of their sub-statuses. */
 import { orderStatuses, orderStatusTexts, orderSubStatusTexts, orderTransitions } from '../../modules/tokens/public.ts';
 import { code, table, withSections } from './sections.ts';
 
-/** The page as it must be, from the page as it is. */
+/** The page as it must be, from the present page. */
 export function tokensPage(page: string): string {
   return withSections(
     page,

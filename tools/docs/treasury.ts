@@ -1,8 +1,8 @@
-/** The made part of docs/treasury.md: the states of plans and of their trades. */
+/** The generated part of docs/treasury.md: the states of plans and of their trades. */
 import { planStatuses, planTransitions, tradeStatuses, tradeTransitions } from '../../modules/treasury/public.ts';
 import { code, table, withSections } from './sections.ts';
 
-/** The page as it must be, from the page as it is. */
+/** The page as it must be, from the present page. */
 export function treasuryPage(page: string): string {
   return withSections(page, new Map([['plan states', states()]]));
 }

@@ -1,6 +1,6 @@
 /**
- * The made parts of docs/wallet-api.md: routes, fields, states, test triggers, events, rules, errors, limits, each from
- * the registry or schema that the service itself runs on.
+ * The generated parts of docs/wallet-api.md: routes, fields, states, test triggers, events, rules, errors, limits, each from the
+ * registry or schema that the service itself uses.
  */
 
 import { errorKinds } from '../../api/errors/kinds.ts';
@@ -36,7 +36,7 @@ import { providerInfos, restRoutes } from './rest-routes.ts';
 import { answerTable, itemsOf, requestTable } from './schemas.ts';
 import { code, table, withSections } from './sections.ts';
 
-/** The page as it must be, from the page as it is: what is written by hand stays. */
+/** The page as it must be, from the present page: hand-written parts stay. */
 export function walletApiPage(page: string): string {
   const routes = restRoutes();
   return withSections(
@@ -75,7 +75,7 @@ export function walletApiPage(page: string): string {
   );
 }
 
-/** Those of the signing API are in its own page. */
+/** The signing API has its own page. */
 function endpointTables(routes: readonly Route[]): string {
   const tags = [...new Set(routes.map(({ tag }) => tag))].filter((tag) => tag !== 'Signing');
   return tags

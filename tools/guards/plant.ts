@@ -1,8 +1,8 @@
 /**
- * The program of the random search with every `if` of some rooms behind a switch, in one bundle: a mutant costs no build.
+ * The program of the random search with every `if` of some rooms behind a switch, in one bundle: a mutant needs no build.
  *
- * A guard that is off still evaluates its test; what the test says is ignored. So a run in which a guard's test never said
- * otherwise is byte for byte the run without the mutant, and need not be repeated.
+ * A disabled guard still evaluates its test, but ignores the result. So a run in which a guard's test never gave the other result
+ * is byte for byte the run without the mutant, and need not be repeated.
  */
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -14,7 +14,7 @@ import { mutantsOf } from '../mutate/mutants.ts';
 
 /** One `if` of a source that the simulation loads. */
 export interface Guard {
-  /** From 0, by file and place. */
+  /** From 0, by file and position. */
   readonly id: number;
   /** Below the root. */
   readonly file: string;
@@ -26,9 +26,9 @@ export interface Guard {
 /** `never`: the test never holds. `always`: it always does. */
 export type Shape = 'never' | 'always';
 
-/** What the planted program asks at every guard. */
+/** The interface of the planted program at every guard. */
 export interface Switchboard {
-  /** The guard that is off; -1: none. */
+  /** The disabled guard; -1: none. */
   on: number;
   shape: Shape;
   /** Guards evaluated since the run began. */

@@ -10,8 +10,8 @@ export interface Task {
 export interface Result {
   readonly guard: Guard;
   /**
-   * `never run`: no seed evaluates it. `never held`: in no seed does its test say what the mutant changes. `survived`: runs
-   * were changed, and all passed.
+   * `never run`: no seed evaluates it. `never held`: in no seed does its test give the result that the mutant changes.
+   * `survived`: the mutant changed runs, and all passed.
    */
   readonly kind: 'found' | 'survived' | 'never held' | 'never run';
   readonly text: string;
@@ -19,7 +19,7 @@ export interface Result {
 
 export interface GuardSearchOptions {
   readonly shape: Shape;
-  /** CPU time for one guard, and runs. */
+  /** The limits for one guard: CPU time, and runs. */
   readonly cpuMsMax: number;
   readonly runsMax: number;
 }
@@ -28,7 +28,7 @@ export class GuardSearch {
   readonly #planted: PlantedSearch;
   readonly #tasks: readonly Task[];
   readonly #options: GuardSearchOptions;
-  /** By task: what each guard's test said (Switchboard.seen). */
+  /** By task: the results of each guard's test (Switchboard.seen). */
   readonly #seenBy: readonly Uint8Array[];
 
   /** Runs every task once. Throws if one fails without any mutant. */
@@ -47,7 +47,7 @@ export class GuardSearch {
     });
   }
 
-  /** How many of these guards any task evaluates, and of how many a mutant changes a run. */
+  /** The number of these guards that any task evaluates, and of those whose mutant changes a run. */
   coverage(guards: readonly Guard[]): { readonly run: number; readonly held: number } {
     const some = (bits: number) => guards.filter(({ id }) => this.#seenBy.some((seen) => (seen[id]! & bits) !== 0));
     return { run: some(3).length, held: some(this.#changing).length };
@@ -74,7 +74,7 @@ export class GuardSearch {
     return { guard, kind: 'survived', text: `${runs} runs of ${changed.length} that it changes` };
   }
 
-  /** What the mutant changes: tests that held, or that did not. */
+  /** The results that the mutant changes: tests that held, or that did not. */
   get #changing(): number {
     return this.#options.shape === 'never' ? 2 : 1;
   }

@@ -1,6 +1,6 @@
 /**
- * Small faults to plant into sources: a guard that never holds, a comparison turned round, a statement left out. All of a
- * sample are written into the source at once, each behind a switch, so that one set of compiled modules serves every run.
+ * Small faults to plant into sources: a guard that never holds, an inverted comparison, an omitted statement. It writes all
+ * mutants of a sample into the source at once, each behind a switch, so that one set of compiled modules serves every run.
  */
 import { parseSync } from '@swc/core';
 import { firstTokenOffset } from '../check/purity.ts';
@@ -12,10 +12,10 @@ export interface Mutant {
   readonly file: string;
   readonly line: number;
   readonly what: string;
-  /** Bytes of the file that it replaces: `start` up to but not `end`. */
+  /** The bytes of the file that it replaces: `start` up to but not including `end`. */
   readonly start: number;
   readonly end: number;
-  /** What stands there when the switch is on. */
+  /** The replacement while the switch is on. */
   readonly text: string;
   /** An expression, or a whole statement. */
   readonly kind: 'expression' | 'statement';
@@ -73,7 +73,7 @@ function visit(value: unknown, look: (node: Node) => void): void {
   for (const [field, child] of Object.entries(node)) if (field !== 'span') visit(child, look);
 }
 
-/** `count` of them, drawn by `draw` (0 up to but not 1); none lies within another. */
+/** `count` of them, drawn by `draw` (0 up to but not including 1); none is inside another. */
 export function sample(all: readonly Found[], count: number, draw: () => number): Mutant[] {
   const left = [...all];
   const drawn: Found[] = [];

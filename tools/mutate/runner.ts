@@ -1,11 +1,11 @@
 /**
- * Runs tests with mutants, in vitest's workers. Each test runs repeatedly in one process, each time with another of
- * the mutants that it reaches: to start a process and to load its modules for every mutant takes many times longer.
+ * Runs tests with mutants, in vitest's workers. Each test runs repeatedly in one process, each time with another of the mutants
+ * that it reaches: starting a process and loading its modules for every mutant takes many times longer.
  *
- * `reach` runs every test twice without a mutant, and writes down which mutants it reaches and whether a second run is as
- * good as the first. `try` runs what the plan names. A failure counts when the same test then passes without the mutant:
- * else the mutant, or one before it, has spoiled what tests share, and the file continues in another process. `whole` runs
- * files once with one mutant on from the start.
+ * `reach` runs every test twice without a mutant, and records the mutants that it reaches and whether a second run is as good as
+ * the first. `try` runs the plan's mutants. A failure counts when the same test then passes without the mutant: else the mutant,
+ * or an earlier one, has spoiled shared state, and the file continues in another process. `whole` runs files once with one mutant
+ * on from the start.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,12 +24,12 @@ export interface Orders {
   readonly folder: string;
 }
 
-/** What the tests of one file reach. */
+/** The mutants that the tests of one file reach. */
 export interface Reached {
   readonly file: string;
   /** By vitest's id of the test, the same in every run. */
   readonly tests: Readonly<Record<string, readonly number[]>>;
-  /** By loading modules and by what is set up for several tests. */
+  /** By loading modules and by shared set-up of several tests. */
   readonly outside: readonly number[];
   /** Every test passed a second time in the same process. */
   readonly repeats: boolean;
@@ -103,7 +103,7 @@ export default class MutantRunner extends VitestTestRunner {
     if (this.#orders.mode !== 'try') return;
     this.#turns = mutantSwitch.isSpoiled ? [] : (this.#plan[task.id] ?? []).filter((id) => !this.#isKilled(id));
     if (this.#turns.length === 0) task.mode = 'skip';
-    // Behind each mutant a turn without it.
+    // Runs the test without the mutant after each mutant.
     else task.repeats = 2 * this.#turns.length - 1;
   }
 
@@ -144,7 +144,7 @@ export default class MutantRunner extends VitestTestRunner {
       return;
     }
     if (this.#idle) return;
-    // A first mutant that spoils what tests share was noticed, too.
+    // It also detects a first mutant that spoils shared state.
     if (!failed || !mutantSwitch.isUsed) this.#say(test, mutant, 'killed');
     if (failed) mutantSwitch.isSpoiled = true;
     mutantSwitch.isUsed = true;

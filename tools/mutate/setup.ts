@@ -1,5 +1,5 @@
 /** Set-up of every test file in a run with mutants. */
 import fc from 'fast-check';
 
-// Whether a mutant is found is all that counts, not by how small an example.
+// Only the detection of a mutant counts, not the size of the example.
 fc.configureGlobal({ ...fc.readConfigureGlobal(), endOnFailure: true });

@@ -1,18 +1,18 @@
-/** What the mutants of a worker's modules ask, and runner.ts turns. */
+/** The switch that mutants in a worker's modules read, and runner.ts sets. */
 
 /** A loop that a mutant keeps from ending. */
 const callsMax = 3_000_000;
 
 export interface Switch {
-  /** The mutant that is on; 0: none. */
+  /** The active mutant; 0: none. */
   on: number;
-  /** Asked since it was turned. */
+  /** Reads since the switch was set. */
   calls: number;
-  /** Those that were asked about. */
+  /** Mutants that were read. */
   readonly reached: Set<number>;
   /** A mutant ran in this process. */
   isUsed: boolean;
-  /** And left something behind that tests share. */
+  /** It left a change in state that tests share. */
   isSpoiled: boolean;
 }
 
