@@ -1,9 +1,9 @@
 /**
- * `npm run bench`: one run, one machine, everything on it. Starts a cluster of its own, loads it through every door,
- * measures what it is compared with, verifies every signature that it gets, and says so in a table and as JSON.
+ * `npm run bench`: one run, one machine for everything. It starts its own cluster, loads it through every API, measures the
+ * references, verifies every signature that it gets, and reports in a table and as JSON.
  *
- * Loopback only; every phase is bounded in time and in callers; it stops by itself and leaves nothing behind. The exit
- * code is the verdict on correctness, not on speed (unless `--strict`).
+ * Loopback only; every phase limits its time and its callers; it stops by itself and cleans up. The exit code is the verdict on
+ * correctness, not on speed (unless `--strict`).
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -257,7 +257,7 @@ class Bench {
     this.#redis.disconnect();
   }
 
-  /** Processes that have just started run code that is not compiled yet: no figure shall depend on who came first. */
+  /** New processes run code that is not compiled yet: no figure may depend on the order of phases. */
   async warmUp(): Promise<void> {
     const { doors, schemes, countMs } = this.#options;
     this.#say('bench: warming up …');
@@ -305,7 +305,7 @@ class Bench {
     }
   }
 
-  /** In the cluster's own Redis, whose process is counted, too. */
+  /** In the cluster's own Redis, whose process counts, too. */
   async ladder(): Promise<void> {
     const { redisUrl, dataDir, pids } = this.#cluster;
     const callers = Math.max(...this.#options.inFlight);
@@ -333,7 +333,7 @@ class Bench {
         this.dkgPhases.push({ curve, ...phase });
       }
     }
-    // A key is good when it signs.
+    // A key is valid when it signs.
     const door = await this.#open('rest', 1);
     const every = Math.max(1, Math.floor(this.#keys.length / keysTried));
     for (const [index, made] of this.#keys.entries()) {

@@ -1,6 +1,6 @@
 /**
- * Loaded into every measured process before its own code (`--import`): measures the event loop from within, which
- * no other process can, and sends it to every client of its socket. Costs one timer every ten milliseconds.
+ * Loaded into every measured process before its own code (`--import`): measures the event loop from within, which no other
+ * process can, and sends the result to every client of its socket. Costs one timer every ten milliseconds.
  */
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector';

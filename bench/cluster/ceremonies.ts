@@ -1,12 +1,12 @@
 /**
- * The ceremonies that are measured, over any door, and the evidence they leave: every signature, with what it must
- * verify for. Evidence is checked when the clock has stopped (load/verdict/signatures.ts), so that checking costs the service nothing.
+ * The measured ceremonies, over any API, and their evidence: every signature, with the data that it must verify for. The evidence
+ * is checked after the measurement (load/verdict/signatures.ts), so that checking costs the service nothing.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { Curve, Door } from '../../load/calls/door.ts';
 import type { Evidence, Key } from '../../load/verdict/signatures.ts';
 
-/** Makes each run's intents and sessions its own. */
+/** Makes the intents and sessions of each run unique. */
 const run = randomUUID().slice(0, 8);
 let serial = 0;
 

@@ -1,4 +1,4 @@
-/** A cluster of the bench's own, in a directory and on ports that go away with it. */
+/** The bench's own cluster, in a temporary directory and on free ports. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -25,7 +25,7 @@ export class BenchCluster {
     const coordinatorPort = await freePort();
     const probe = pathToFileURL(builtFile('bench/probe.js'));
     const environment = (dataDir: string) => {
-      // The first process has its probe there before it makes its own files.
+      // The first process finds its probe before it makes its own files.
       mkdirSync(dataDir, { mode: 0o700 });
       return {
         SIGNMESH_COORDINATOR_PORT: String(coordinatorPort),
@@ -66,7 +66,7 @@ export class BenchCluster {
     return this.#live.ready.token;
   }
 
-  /** By role: "redis", "coordinator", "node-1", …, "gateway", and "up", which watches them; of those that run now. */
+  /** By role: "redis", "coordinator", "node-1", …, "gateway", and "up", which watches them; of the present processes. */
   get pids(): Readonly<Record<string, number>> {
     const { pids } = this.#live.ready;
     const now = (name: string) => readRecord(join(this.dataDir, 'run', `${name}.pid`))?.pid;
@@ -80,7 +80,7 @@ export class BenchCluster {
     return { walletId: found.wallet_id, curve, publicKey: Buffer.from(found.public_key, 'hex') };
   }
 
-  /** Of a key that was made, as the sandbox shows its session. */
+  /** Of a created key, from its session in the sandbox. */
   async publicKeyOf(sessionId: string): Promise<Uint8Array> {
     const response = await fetch(`${this.httpUrl}/v1/sandbox/sessions/${sessionId}`, {
       headers: { authorization: `Bearer ${this.token}` },
@@ -91,7 +91,7 @@ export class BenchCluster {
     return Buffer.from(publicKey, 'hex');
   }
 
-  /** What health says: "ok" when every node is there. */
+  /** The status of health: "ok" when every node is ready. */
   async health(): Promise<string> {
     const response = await fetch(`${this.httpUrl}/v1/health`, { signal: AbortSignal.timeout(5000) });
     return ((await response.json()) as { status: string }).status;

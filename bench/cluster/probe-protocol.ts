@@ -1,4 +1,4 @@
-/** What the probe inside a measured process and the bench outside agree on. */
+/** The shared constants of the probe inside a measured process and the bench outside. */
 import { join } from 'node:path';
 
 /** Names the directory in which probes listen. */
@@ -13,7 +13,7 @@ export function probeSocket(folder: string, pid: number): string {
 
 /** Since the previous request. Milliseconds and bytes. */
 export interface ProbeReading {
-  /** How late a timer fires: the delay of the event loop beyond its due time. */
+  /** Lateness of a timer: the delay of the event loop beyond its due time. */
   readonly lagP50: number;
   readonly lagP99: number;
   readonly lagMax: number;

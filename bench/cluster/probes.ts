@@ -3,7 +3,7 @@ import { createConnection } from 'node:net';
 import type { Pids } from '../../load/measure/processes.ts';
 import { type ProbeReading, probeSocket } from './probe-protocol.ts';
 
-/** Asks every probe, and with that sets it back. Processes without one (Redis) are left out. */
+/** Asks every probe, which resets it. Omits processes without one (Redis). */
 export async function readProbes(pids: Pids, folder: string): Promise<Record<string, ProbeReading>> {
   const readings = await Promise.all(
     Object.entries(pids).map(async ([name, pid]) => [name, await readProbe(probeSocket(folder, pid))] as const),

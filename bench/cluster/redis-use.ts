@@ -1,10 +1,10 @@
-/** What a Redis has done since its start, as it counts itself (INFO): of two readings, the work between them. */
+/** The work of a Redis since its start, by its own counters (INFO): two readings give the work between them. */
 import type { Redis } from 'ioredis';
 
 export interface RedisUse {
-  /** Every command, those that scripts run included. */
+  /** Every command, including those of scripts. */
   readonly commands: number;
-  /** Scripts that were run. */
+  /** The number of script runs. */
   readonly scripts: number;
   readonly bytesIn: number;
   readonly bytesOut: number;
@@ -27,7 +27,7 @@ export async function redisUse(redis: Pick<Redis, 'info'>): Promise<RedisUse> {
   };
 }
 
-/** For one of so many ceremonies. */
+/** For one of this many ceremonies. */
 export function useEach(before: RedisUse, after: RedisUse, ceremonies: number): RedisUse {
   const each = (name: keyof RedisUse) => (after[name] - before[name]) / Math.max(1, ceremonies);
   return { commands: each('commands'), scripts: each('scripts'), bytesIn: each('bytesIn'), bytesOut: each('bytesOut') };

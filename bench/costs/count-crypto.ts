@@ -1,6 +1,6 @@
 /**
- * Counts the operations on curve points that ceremonies take, over all nodes and the coordinator: what their CPU time grows with.
- * Times are those of the machine (docs/performance.md); counts are the same on every one.
+ * Counts the operations on curve points in ceremonies, over all nodes and the coordinator: their CPU time grows with them. Times
+ * depend on the machine (docs/performance.md); counts are the same on every one.
  */
 import type { ReleasedKind } from '../../crypto/frost/released.ts';
 import { groups } from '../../crypto/group.ts';
@@ -11,7 +11,7 @@ import type { PointOperations, Sharing } from './model.ts';
 
 let counted = 0;
 
-/** Of one key, without the nonces that nodes deal when they connect. */
+/** Of one key, without the nonces that nodes make when they connect. */
 export function countKeyPoints(sharing: Sharing): PointOperations {
   const label = nextLabel();
   const all = countPointOperations(() => void countCeremonies(sharing, 'ecdsa', 0, label));
@@ -19,11 +19,11 @@ export function countKeyPoints(sharing: Sharing): PointOperations {
   return minus(all, dealt);
 }
 
-/** Of one signature, whose nonces were dealt before. */
+/** Of one signature, whose nonces were made before. */
 export function countSignaturePoints(sharing: Sharing, kind: ReleasedKind): PointOperations {
   const label = nextLabel();
   const [before, after] = [2, 3].map((signatures) => {
-    // The second world finds the proofs of the first one good already: the first is made for that.
+    // The second world finds the proofs of the first one verified already: the first exists only for that.
     countCeremonies(sharing, kind, 0, label);
     return countPointOperations(() => void countCeremonies(sharing, kind, signatures, label));
   });
@@ -40,7 +40,7 @@ function minus(one: PointOperations, other: PointOperations): PointOperations {
   return { base: left('base'), point: left('point'), evaluated: left('evaluated'), checked: left('checked') };
 }
 
-/** What `run`, which must be synchronous, does with points. */
+/** The point operations of `run`, which must be synchronous. */
 function countPointOperations(run: () => void): PointOperations {
   const count = { base: 0, point: 0, evaluated: 0, checked: 0 };
   const real = groups.current;

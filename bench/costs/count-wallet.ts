@@ -1,7 +1,7 @@
 /**
- * Counts what a transfer and the deliveries of its events cost in the simulated world: calls of Redis by process and script, frames
- * and durable writes of the cluster, calls of custodians and receivers. The code is that of the control plane; time, Redis
- * and the queue are simulated, so counts are exact and the same in every run.
+ * Counts the cost of a transfer and the deliveries of its events in the simulated world: calls of Redis by process and script,
+ * frames and durable writes of the cluster, calls of custodians and receivers. The code is the control plane's; time, Redis and
+ * the queue are simulated, so counts are exact and the same in every run.
  */
 import { allScopes } from '../../api/scopes.ts';
 import type { Client } from '../../world/client.ts';
@@ -12,7 +12,7 @@ import type { TransferKind } from './model.ts';
 export type WalletCounts = Readonly<Record<string, number>>;
 
 const network = 'eip155:11155111';
-/** What processes do by the clock, whether there is work or not, and to look whether it has ended: no transfer's own. */
+/** Periodic work of processes, and polls for the end of the transfer: not the cost of a transfer. */
 const byTheClock =
   /^(gateway|worker) (ping|zcard|redis\/due-|store\/take-due|delivery\/deliveries\/outboxes)|^frame (dealNonces|noncesDealt|clusterStatus)/;
 const settleMs = 60_000;
@@ -75,7 +75,7 @@ async function wallets(client: Client, kind: TransferKind): Promise<readonly Wal
   return found;
 }
 
-/** Until it has completed, without asking meanwhile: reads would be counted. */
+/** Until it completes, without polls meanwhile: reads would be counted. */
 async function transfer(client: Client, from: Wallet, to: Wallet, key: string): Promise<void> {
   const path = `/v1/wallets/${from.id}/transaction-intents`;
   const body = { asset: 'ETH', amount: '0.001', destination: { address: to.address } };

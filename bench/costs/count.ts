@@ -1,6 +1,6 @@
 /**
- * Counts what one ceremony costs in the simulated world: every frame on the links with its bytes, and every durable write.
- * The actors, the codec and the gateway's orders are those of the live world; only time and sockets are simulated.
+ * Counts the cost of one ceremony in the simulated world: every frame on the links with its bytes, and every durable write. The
+ * actors, the codec and the gateway's orders are the live world's; only time and sockets are simulated.
  */
 import type { ReleasedKind } from '../../crypto/frost/released.ts';
 import { KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -8,26 +8,26 @@ import { encodeFrame } from '../../proto/wire.ts';
 import { SimCluster } from '../../sim/cluster.ts';
 import type { CeremonyCost, Sharing } from './model.ts';
 
-/** As long as those that gateways make. */
+/** As long as the ids that gateways make. */
 const keyName = 'key_0123456789abcdefghij';
 const intentName = 'int_0123456789abcdefghij';
 const digest = Uint8Array.from({ length: 32 }, (_, index) => index + 1);
-/** Frames that deal nonces, of which each serves many signatures. */
+/** Frames with new nonces, each of which serves many signatures. */
 const dealing = new Set(['dealNonces', 'noncesDealt']);
-/** What belongs to no one ceremony. */
+/** Messages that belong to no single ceremony. */
 const beside = new Set([...dealing, 'clusterStatus']);
 
 export interface Counted {
   readonly dkg: CeremonyCost;
-  /** A signature, without the nonces that were dealt meanwhile. */
+  /** A signature, without the nonces that nodes made meanwhile. */
   readonly signing: CeremonyCost;
-  /** Frames that dealt nonces, over so many signatures. */
+  /** Frames with new nonces, over this many signatures. */
   readonly dealingFrames: number;
   readonly signatures: number;
 }
 
 /**
- * @param label makes a world of its own: proofs that a process has found good once it does not check again
+ * @param label makes a separate world: a process does not check a proof again that it has verified
  * @throws Error for any unexpected result
  */
 export function countCeremonies({ n, t }: Sharing, kind: ReleasedKind, signatures = 1, label = ''): Counted {

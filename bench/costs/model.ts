@@ -25,7 +25,7 @@ export interface CeremonyCost {
   readonly nodeWrites: number;
 }
 
-/** InitiateDkg, and one ExchangeDkgShares for the whole round. Every node gets what every dealer committed to: n²·t. */
+/** InitiateDkg, and one ExchangeDkgShares for the whole round. Every node gets the commitments of every dealer: n²·t. */
 export function dkgCost({ n, t }: Sharing): CeremonyCost {
   const requests = { dkgOpen: n, dkgSeal: n, dkgVerify: n, dkgConfirm: n };
   const answers = { dkgOpened: n, dkgSealed: n, dkgVerified: n, dkgConfirmed: n };
@@ -50,7 +50,7 @@ export function signingCost({ n, t }: Sharing, kind: ReleasedKind): CeremonyCost
   };
 }
 
-/** Frames that deal nonces, on average for one signature: a node deals a batch when it has given as many. */
+/** Frames with new nonces, on average for one signature: a node makes a batch when it has used as many. */
 export function dealingFrames(t: number, batch: number): number {
   return (2 * t) / batch;
 }
@@ -63,7 +63,7 @@ export interface PointOperations {
   readonly point: number;
   /** Points of a polynomial that is evaluated in the exponent at a node's number: small multiplications. */
   readonly evaluated: number;
-  /** Points whose validity is checked one by one. */
+  /** Points whose validity is checked individually. */
   readonly checked: number;
 }
 
@@ -77,14 +77,14 @@ export function dkgPoints({ n, t }: Sharing): PointOperations {
   };
 }
 
-/** With nonces dealt before; the verification of the whole signature, by the native library, is not in it. */
+/** With nonces made before; without the verification of the whole signature, by the native library. */
 export function signingPoints({ t }: Sharing, kind: ReleasedKind): PointOperations {
   if (kind === 'ecdsa') return { base: 1, point: 0, evaluated: 0, checked: 1 };
   const even = kind === 'bip340' ? 1 : 0;
   return { base: t + even, point: t * (t - 1) + even, evaluated: 0, checked: t + 1 + 2 * even };
 }
 
-/** What a transfer asks of Redis and others beside what runs by the clock, by process; a tenant with one policy and one webhook. */
+/** Calls of a transfer to Redis and others, except periodic work, by process; a tenant with one policy and one webhook. */
 export function transferCost(kind: TransferKind, { t }: Sharing): Readonly<Record<string, number>> {
   const events = transferEvents[kind];
   const decided = { 'gateway store/begin-idempotent.lua': 1, 'gateway store/count.lua': 2 };
@@ -105,8 +105,8 @@ export function transferCost(kind: TransferKind, { t }: Sharing): Readonly<Recor
 
 export type TransferKind = 'self_hosted' | 'custodian';
 
-/** Each is delivered to each webhook that wants it. */
+/** Each is delivered to each subscribed webhook. */
 export const transferEvents: Readonly<Record<TransferKind, number>> = { self_hosted: 10, custodian: 12 };
 
-/** Events are taken from the log and put into the queue together, those of a moment: so often a transfer, at most. */
+/** The events of a moment are taken from the log and put into the queue together: at most this often a transfer. */
 export const batchesMax: Readonly<Record<TransferKind, number>> = { self_hosted: 2, custodian: 4 };

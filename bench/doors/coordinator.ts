@@ -1,6 +1,6 @@
 /**
- * The coordinator alone: a link of our own in the gateway's role, with the gateway's own client of it, and no door in
- * between. What is left is the wire, the coordinator, the nodes and Redis.
+ * Only the coordinator: a link of our own in the gateway's role, with the gateway's own client, and no API server in between. It
+ * measures the wire, the coordinator, the nodes and Redis.
  */
 import { randomUUID } from 'node:crypto';
 import { fromBinary, toBinary } from '@bufbuild/protobuf';

@@ -1,6 +1,6 @@
 /**
- * Events and their webhooks: how fast changes with an event are made through the API, how fast one worker process drains
- * what waits for a webhook, and how long a change takes to its receipt when nothing else happens.
+ * Events and their webhooks: the rate of changes with an event through the API, the rate at which one worker process drains a
+ * webhook's backlog, and the time from a change to its receipt on an idle service.
  */
 
 import { type HttpClient, httpClient } from '../../load/calls/http.ts';
@@ -49,7 +49,7 @@ export async function eventPhases(cluster: BenchCluster, options: EventBenchOpti
       wallet.last = mine.catch(() => undefined);
       await mine;
     };
-    // The worker comes to a tenant's first webhook within a second or two; that is not what is measured.
+    // The worker handles a tenant's first webhook within a second or two, which is not measured.
     await change((id, version) => receiver.arrival(id, version));
     const phases: EventPhase[] = [];
     const alone = await phase('from a change to its receipt', 1, () =>
@@ -94,7 +94,7 @@ async function made(client: HttpClient, path: string, body: object): Promise<{ r
   return JSON.parse(text) as { id: string };
 }
 
-/** Events and deliveries that wait for the webhook. */
+/** The webhook's pending events and deliveries. */
 async function behind(client: HttpClient, webhookId: string): Promise<number> {
   const { text } = await client.send('GET', `/v1/webhooks/${webhookId}`);
   const { queue } = JSON.parse(text) as { queue: Readonly<Record<'outstanding' | 'retrying' | 'behind', number>> };

@@ -1,4 +1,4 @@
-/** A receiver of webhooks in the bench's own process: it answers 204 at once and tells who waits. */
+/** A receiver of webhooks in the bench's own process: it answers 204 at once and notifies waiting callers. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -20,7 +20,7 @@ export class Receiver {
     });
   }
 
-  /** `hangs`: it takes connections and never answers. */
+  /** `hangs`: it accepts connections and never answers. */
   static async start(hangs = false): Promise<Receiver> {
     const receiver = new Receiver(hangs);
     receiver.#server.listen(0, '127.0.0.1');
@@ -32,12 +32,12 @@ export class Receiver {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
   }
 
-  /** Deliveries so far, repetitions too. */
+  /** Deliveries so far, including repetitions. */
   get received(): number {
     return this.#received;
   }
 
-  /** Resolves when an event with this version of this resource comes. Ask before the change is made. */
+  /** Resolves when an event with this version of this resource arrives. Call it before the change. */
   arrival(resourceId: string, version: number): Promise<void> {
     return new Promise((resolve) => this.#waiting.set(`${resourceId} ${version}`, resolve));
   }

@@ -1,7 +1,7 @@
 /**
  * Finished sessions for the flat part, stored as the coordinator stores them: by its own session store, in its own cluster, under
- * its fence and its MACs, as copies of sessions that were really signed, each with a name, an intent and a message of its own.
- * So lists, reads, sweeps and retention find what signatures would have left, at a fraction of their cost.
+ * its fence and its MACs, as copies of really signed sessions, each with its own name, intent and message. So lists, reads,
+ * sweeps and retention find the data that signatures would have left, at a fraction of their cost.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
@@ -25,7 +25,7 @@ import type { BenchCluster } from '../cluster/cluster.ts';
 
 type Signed = SessionOf<SigningRecord>;
 
-/** Sessions that go to Redis together, and how many such groups are under way. */
+/** Sessions in one group for Redis, and the number of groups in progress. */
 const groupSize = 512;
 const groupsAtOnce = 3;
 const templatesMax = 64;
@@ -43,9 +43,9 @@ export class SessionFiller {
     this.#templates = templates;
   }
 
-  /** After some signatures: it copies their sessions. */
+  /** Call it after some signatures: it copies their sessions. */
   static async open({ redisUrl, dataDir }: BenchCluster): Promise<SessionFiller> {
-    // No command has a timeout: on a busy machine a group takes as long as it takes.
+    // No command has a timeout: a busy machine may take long for a group.
     const redis = new Redis(redisUrl, { maxRetriesPerRequest: null });
     const { clusterId } = readRoster(dataDir, 'sandbox');
     // The coordinator's own: a higher one would end it.
@@ -64,7 +64,7 @@ export class SessionFiller {
     return new SessionFiller(redis, store, templates);
   }
 
-  /** Ids of sessions that are stored. */
+  /** Ids of stored sessions. */
   async some(count: number): Promise<readonly string[]> {
     const key = redisKeys.list(sandboxTenant);
     const total = await this.#redis.zcard(key);
@@ -73,7 +73,7 @@ export class SessionFiller {
     return found.flat().filter((id) => id.startsWith('sig_'));
   }
 
-  /** Stores so many finished sessions. */
+  /** Stores this many finished sessions. */
   async finished(count: number): Promise<void> {
     await this.#groups(count, async (size) => {
       const sessions = Array.from({ length: size }, () => this.#session(Date.now(), day));
@@ -82,14 +82,14 @@ export class SessionFiller {
     });
   }
 
-  /** Stores so many sessions that are open, and past their lifetime after so long. */
+  /** Stores this many open sessions, whose lifetime ends after this time. */
   async open(count: number, forMs: number): Promise<void> {
     await this.#groups(count, async (size) => {
       await this.#write(Array.from({ length: size }, () => this.#session(Date.now(), forMs).begun));
     });
   }
 
-  /** Sessions that have not ended. */
+  /** Open sessions. */
   get openCount(): Promise<number> {
     return this.#redis.zcard(redisKeys.ending(sandboxTenant));
   }

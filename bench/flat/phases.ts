@@ -1,6 +1,6 @@
 /**
- * What the service's operations cost while more and more finished sessions are stored: CPU of each role and commands of
- * Redis for one of each, memory, and the start of a coordinator. Nothing of it may grow but the memory of Redis.
+ * The cost of the service's operations with more and more stored finished sessions: CPU of each role and commands of Redis for
+ * one of each, memory, and the start of a coordinator. Only the memory of Redis may grow.
  */
 import { Redis } from 'ioredis';
 import { sandboxTenant } from '../../cli/cluster-files/sandbox.ts';
@@ -16,23 +16,23 @@ import { SessionFiller } from './fill.ts';
 /** Of one operation. */
 export interface FlatCost {
   readonly what: string;
-  /** Operations that were measured. */
+  /** The number of measured operations. */
   readonly count: number;
   readonly perSecond: number;
   /** CPU milliseconds by role; `nodes` together. */
   readonly cpuMs: Readonly<Record<string, number>>;
-  /** Commands that Redis performed, those of scripts included. */
+  /** Commands that Redis ran, including those of scripts. */
   readonly redisCommands: number;
 }
 
 export interface FlatPoint {
-  /** Finished sessions in Redis when the measurements began. */
+  /** Finished sessions in Redis at the begin of the measurements. */
   readonly sessions: number;
   readonly filledPerSecond: number;
   readonly costs: readonly FlatCost[];
   /** Entries of the tenant's event log. */
   readonly events: number;
-  /** Resident MiB by role, and what Redis itself says it uses. */
+  /** Resident MiB by role, and the use that Redis itself reports. */
   readonly mib: Readonly<Record<string, number>>;
   readonly redisUsedMib: number;
   /** From the death of the coordinator (kill -9) to the next signature, and CPU ms of its successor until then. */
@@ -57,7 +57,7 @@ export async function flatPoints(
   const points: FlatPoint[] = [];
   try {
     for (const sessions of counts) {
-      // Under the fence of the coordinator that runs now.
+      // Under the fence of the present coordinator.
       const filler = await SessionFiller.open(cluster);
       try {
         points.push(await flat.at(sessions, filler));
@@ -122,7 +122,7 @@ class Flat {
     await this.#client.close();
   }
 
-  /** Answers how many sessions a second were stored. */
+  /** Returns the number of sessions stored a second. */
   async #fill(sessions: number, filler: SessionFiller): Promise<number> {
     const count = Math.max(0, sessions - this.#stored);
     const beganMs = performance.now();
@@ -173,7 +173,7 @@ class Flat {
     return expiring;
   }
 
-  /** Once nodes have dealt what the load before has used up. */
+  /** After nodes have replaced the nonces that the load used. */
   async #idle(): Promise<FlatCost> {
     await sleep(idleMs);
     return this.#measure('nothing, for a second', async () => {

@@ -82,7 +82,7 @@ async function node({ key, port, rung, storeDir, orderKey }: OrderTo<'node'>): P
   });
 }
 
-/** What a node of the service remembers of its intents, in a store of its own. */
+/** The intents that a node of the service remembers, in its own store. */
 async function intentMemory(storeDir: string, nodeId: number, publicKey: Uint8Array) {
   const store = await KeyStore.open({ storeDir, nodeId, storageKey: randomBytes(32), random: randomBytes });
   const memory = new IntentMemory();
@@ -114,7 +114,7 @@ function coordinator({ key: { publicKey, threshold }, nodes, rung, redisUrl }: O
   const write = sessionWrite(rung, redisUrl);
   const askBytes = askRecord.length + orderBytes(rung, nodes);
   const run = randomUUID();
-  /** Those whose first call was answered. */
+  /** Sessions whose first call was answered. */
   const begun = new Set<number>();
   const links: { readonly nodeId: number; readonly nonces: bigint[]; readonly send: (record: Uint8Array) => void }[] =
     [];

@@ -1,10 +1,10 @@
 /**
- * The bare floor under a signature: a coordinator and five node processes, linked as the service's are (ws, one message a turn
- * of the event loop), with the same cryptography and one round trip, driven by the bench as its doors are. It has no names,
- * no sessions, no orders, no MACs, no memory of intents, no receipts and no Redis: what the service costs beyond it is the price
- * of all that. The ladder adds these promises to it one by one (`rungs` in protocol.ts), so that each has its price.
+ * The bare floor under a signature: a coordinator and five node processes, linked as the service's are (ws, one message a turn of
+ * the event loop), with the same cryptography and one round trip; the bench calls it as it calls the service's APIs. It has no
+ * names, no sessions, no orders, no MACs, no memory of intents, no receipts and no Redis: the service's extra cost is the price
+ * of all these. The ladder adds these promises to it one by one (`rungs` in protocol.ts), so that each has its price.
  *
- * Every signature is verified, by the floor's coordinator as by the service's, and by the bench afterwards.
+ * The floor's coordinator verifies every signature, as the service's does, and the bench verifies it again afterwards.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
@@ -75,7 +75,7 @@ export class BareFloor {
     });
   }
 
-  /** `redisUrl`: where the floor keeps sessions, from `rungs.writes` on. `folder`: for the stores of its nodes. */
+  /** `redisUrl`: the Redis for the floor's sessions, from `rungs.writes` on. `folder`: for the stores of its nodes. */
   static async start(rung: Rung = rungs.bare, redisUrl = '', folder = ''): Promise<BareFloor> {
     const keys = makeKey('secp256k1');
     const orderKeys = keys.map(() => new Uint8Array(randomBytes(32)));
@@ -122,7 +122,7 @@ export class BareFloor {
     const ask = this.#rung < rungs.orders ? plain : Buffer.concat([plain, this.#order(message)]);
     if (this.#rung >= rungs.calls) await this.#call(id, ask);
     const signed = await this.#call(id, ask);
-    // Its own memory: what came is a view of a whole message.
+    // A copy: the received bytes are a view of a whole message.
     const signature = new Uint8Array(signed.subarray(signedRecord.signature, signedRecord.recoveryId));
     const recoveryId = signed[signedRecord.recoveryId]!;
     evidence.push({ key: this.#key, text, message, sessionId: `${this.#key.walletId}-${id}`, signature, recoveryId });

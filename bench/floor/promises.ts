@@ -1,6 +1,6 @@
 /**
- * What the floor's coordinator writes on the higher rungs of the ladder (protocol.ts): first as little as a durable write can be,
- * then what the service writes for a session, with the service's own scripts.
+ * The writes of the floor's coordinator on the higher rungs of the ladder (protocol.ts): first the smallest durable write, then
+ * the service's writes for a session, with the service's own scripts.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';

@@ -1,8 +1,8 @@
 /**
- * How much more the load generator can do than the service: both are measured at signatures, in turns, so that a machine
- * that is busy for a while is so for both. The generator is one thread, so its capacity is what its CPU per operation
- * against a bare server (reference/canned-server.ts) leaves room for on one core. The service's maximum is what its
- * processes' CPU per operation leaves room for on all cores of the machine, at most what its busiest process allows.
+ * Compares the capacities of the load generator and the service: it measures both at signatures, in turns, so that a temporarily
+ * busy machine affects both. The generator is one thread, so its capacity follows from its CPU per operation against a bare
+ * server (reference/canned-server.ts) on one core. The service's maximum follows from its processes' CPU per operation on all
+ * cores of the machine, limited by its busiest process.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,20 +22,20 @@ import { median } from '../start/starts.ts';
 
 export interface GeneratorCapacity {
   readonly api: 'rest' | 'grpc';
-  /** Signatures a second that one core of the generator can ask for: by its CPU against the bare server. */
+  /** Signatures a second that one core of the generator can request: by its CPU against the bare server. */
   readonly generatorPerSecond: number;
-  /** That it did get from the bare server, which shares the machine with it. */
+  /** The rate that it reached against the bare server, which shares the machine with it. */
   readonly barePerSecond: number;
-  /** What the service can give at most on this machine, by its CPU. */
+  /** The service's maximum on this machine, by its CPU. */
   readonly servicePerSecond: number;
   readonly serviceMeasuredPerSecond: number;
   readonly ratio: number;
 }
 
 const callersMax = 64;
-/** What the service refuses at overload, as the load generator names it. */
+/** The service's refusal at overload, as the load generator names it. */
 const overloaded = /^(429|RESOURCE_EXHAUSTED) OVERLOADED$/;
-/** One in a run that is too short to be relied on. */
+/** 1 in a run that is too short to be reliable. */
 const roundsOf = (forMs: number) => (forMs >= 1000 ? 3 : 1);
 
 interface Measured {
@@ -95,14 +95,14 @@ async function capacityOf(
   return capacity;
 }
 
-/** With as many callers as the service takes without refusing: on a slow machine fewer than on a fast one. */
+/** With as many callers as the service accepts without refusing: on a slow machine fewer than on a fast one. */
 async function measure(door: Door, cluster: BenchCluster, forMs: number, run: string): Promise<Measured> {
   try {
     for (let callers = callersMax; ; callers /= 2) {
       const { completed, errors, measured } = await measureWith(callers, door, cluster, forMs, `${run}-${callers}`);
       const codes = Object.keys(errors);
       const failed = codes.reduce((sum, code) => sum + errors[code]!, 0);
-      // Failed operations cost CPU that the completed ones would be charged with.
+      // Failed operations cost CPU, which would count for completed ones.
       if (failed <= completed / 100 && completed > 0) return measured;
       if (!codes.every((code) => overloaded.test(code)) || callers === 1)
         throw new Error(`${run}: ${completed} completed, and ${JSON.stringify(errors)}`);
@@ -152,7 +152,7 @@ async function measureWith(callers: number, door: Door, cluster: BenchCluster, f
   return { completed, errors, measured };
 }
 
-/** Operations a second that the service's CPU leaves room for on this machine. */
+/** Operations a second that the service's CPU allows on this machine. */
 function maximum({ generator: _, ...service }: Measured['cpu']): number {
   const all = Object.values(service);
   const total = all.reduce((sum, seconds) => sum + seconds, 0);

@@ -1,11 +1,11 @@
 /**
- * A closed load: a fixed number of workers, each of which begins its next ceremony when the last one is over. So the
- * rate is what the service gives, and the latency what a caller sees who waits for his turn. (An open load above the
- * service's rate would queue without end; this does not show that.)
+ * A closed load: a fixed number of workers, each of which begins its next ceremony after its last one. So the rate is the
+ * service's, and the latency is that of a caller who waits for his turn. (An open load above the service's rate would queue
+ * without end; this does not show that.)
  *
- * Every phase warms up, then counts for a fixed time. What ends within that time is counted; what is under way when it
- * is over is waited for and not counted. A phase in which nothing has ended by then continues until something has: a short
- * one on a busy machine would measure nothing. Latencies are of whole ceremonies, in an HDR histogram of microseconds.
+ * Every phase warms up, then counts for a fixed time. It counts ceremonies that end within that time; it waits for the rest
+ * without counting them. A phase without any end by then continues until the first: a short one on a busy machine would measure
+ * nothing. Latencies are of whole ceremonies, in an HDR histogram of microseconds.
  */
 import { type Latency, LatencyHistogram } from '../../load/measure/histogram.ts';
 
@@ -17,7 +17,7 @@ export interface LoadOptions {
   readonly ceremony: () => Promise<void>;
   /** Called when counting begins. */
   readonly onCounting?: () => void;
-  /** Called when it ends, before what is under way has been waited for. */
+  /** Called at its end, before the wait for ceremonies in progress. */
   readonly onCounted?: () => void;
 }
 
@@ -26,7 +26,7 @@ export interface LoadResult {
   readonly completed: number;
   /** In the whole phase, warm-up included. */
   readonly errors: number;
-  /** The first few different ones. */
+  /** The first few distinct ones. */
   readonly errorTexts: readonly string[];
   readonly seconds: number;
   readonly perSecond: number;
@@ -36,7 +36,7 @@ export interface LoadResult {
 }
 
 const errorTextsMax = 5;
-/** A service that refuses at once must not be hammered. */
+/** A pause, so that workers do not overrun a service that refuses at once. */
 const afterErrorMs = 20;
 
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {

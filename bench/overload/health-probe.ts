@@ -1,6 +1,6 @@
 /**
- * Asks a gateway's health ten times a second, on a connection of its own each time, as a prober does. A process of its own: a
- * load generator that is late would find health late. Told "stop", it sends the milliseconds of every answer to its parent and ends.
+ * Asks a gateway's health ten times a second, on a new connection each time, as a prober does. A separate process: a late load
+ * generator would measure late health. On "stop", it sends the milliseconds of every answer to its parent and ends.
  */
 import { request } from 'undici';
 

@@ -1,6 +1,6 @@
 /**
- * An open load: calls arrive at a rate, whatever becomes of the earlier ones, so that an overload is one. Times count from the
- * moment at which a call should have been sent, so that a generator that is late hides nothing.
+ * An open load: calls arrive at a rate, independent of earlier ones, so that an overload is one. Times count from the moment at
+ * which a call should have been sent, so that a late generator hides nothing.
  */
 
 export interface OpenResult {
@@ -12,12 +12,12 @@ export interface OpenResult {
   readonly goodPerSecond: number;
   /** 429. */
   readonly refused: number;
-  /** Any other answer, or none, by what it was. */
+  /** Any other answer, or none, by its kind. */
   readonly other: Readonly<Record<string, number>>;
   /** Milliseconds to the answer. */
   readonly goodMs: Percentiles;
   readonly refusedMs: Percentiles;
-  /** How late the generator itself was, at most, in milliseconds. */
+  /** The largest delay of the generator itself, in milliseconds. */
   readonly generatorLateMs: number;
 }
 
@@ -70,7 +70,7 @@ export async function openLoad(perSecond: number, forMs: number, call: () => Pro
     await new Promise((resolve) => setTimeout(resolve, tickMs));
   }
   const seconds = (performance.now() - beganMs) / 1000;
-  // What is answered after the end of the load counts as good too, but not into the rate.
+  // Answers after the end of the load count as good, but not in the rate.
   const goodPerSecond = goodMs.length / seconds;
   await Promise.all(under);
   return {

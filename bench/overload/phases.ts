@@ -1,7 +1,6 @@
 /**
- * Overload: transfers of self_hosted wallets and signatures, at the maximum that a closed load finds, and at three times
- * that. Beside the load health is asked, and afterwards how long it takes until calls are as fast as before, and what memory the
- * gateway has left.
+ * Overload: transfers of self_hosted wallets and signatures, at the maximum that a closed load finds, and at three times that
+ * rate. It also measures health during the load, the time afterwards until calls are as fast as before, and the gateway's memory.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -19,7 +18,7 @@ export interface OverloadPhase {
   readonly maximum: number;
   readonly maximumAfter: number;
   readonly runs: readonly OverloadRun[];
-  /** Seconds after the load until ten calls in a row took at most three times what they took before it. */
+  /** Seconds after the load until ten calls in a row took at most three times their earlier time. */
   readonly recoverySeconds: number;
   /** Resident MiB of the gateway: before, at the end of the load, and ten seconds after the recovery. */
   readonly gatewayMib: { readonly before: number; readonly atEnd: number; readonly after: number };
@@ -85,7 +84,7 @@ export async function overloadPhases(
     return post(path, { asset: 'ETH', amount: '0.00001', destination: { address: destination } });
   };
   const { walletId } = cluster.key('secp256k1');
-  /** Both calls of a signature; the answer is that of the first that is refused. */
+  /** Both calls of a signature; the answer is the first refusal, if any. */
   const sign = async () => {
     const begun = await post('/v1/signing/initiate', {
       transaction_intent_id: randomUUID(),
@@ -138,7 +137,7 @@ async function measure(
     `overload: ${name}: at most ${maximum.toFixed(1)}/s, p50 ${latency.p50} ms with ${inFlight} in flight; ` +
       `CPU ms each ${cpuMs.all.toFixed(2)}, of it the gateway ${cpuMs.gateway.toFixed(2)}`,
   );
-  // Transfers go on after their answers: what the load has left is done first.
+  // Transfers continue after their answers: waits for those of the load first.
   await new Promise((resolve) => setTimeout(resolve, settleMs));
   const beforeMs = await alone(call);
   const before = rss();
@@ -185,7 +184,7 @@ function cpuOf(pids: BenchCluster['pids']): Cpu {
   return { all: Object.values(seconds).reduce((sum, one) => sum + one, 0), gateway: seconds.gateway ?? 0 };
 }
 
-/** In milliseconds, for each of so many. */
+/** In milliseconds, for each of this many. */
 function since(before: Cpu, after: Cpu, count: number): Cpu {
   const each = (from: number, to: number) => ((to - from) * 1_000) / Math.max(1, count);
   return { all: each(before.all, after.all), gateway: each(before.gateway, after.gateway) };
@@ -206,7 +205,7 @@ async function startHealthProbe(url: string): Promise<{ stop(): Promise<Percenti
   };
 }
 
-/** Milliseconds of a call when nothing else is under way: the median of 20. */
+/** Milliseconds of a call on an idle service: the median of 20. */
 async function alone(call: () => Promise<Answered>): Promise<number> {
   const tookMs: number[] = [];
   for (let count = 0; count < 20; count += 1) {

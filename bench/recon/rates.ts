@@ -1,7 +1,7 @@
 /**
- * How fast one worker compares two sides of many rows, and in how much memory. Both sides are made row by row as they are
- * asked for, so nothing is measured but the engine: its pages, lookups, comparison, exceptions and checkpoints. What the
- * store and its decoding take comes on top.
+ * Measures the rate and the memory of one worker that compares two sides of many rows. Both sides are generated row by row on
+ * demand, so it measures only the engine: its pages, lookups, comparison, exceptions and checkpoints. The cost of the store and
+ * its decoding is extra.
  */
 import { silentLog, systemPorts } from '../../actors/live/ports.ts';
 import { type IntentRecord, intentType } from '../../custody/intents/record.ts';
@@ -19,19 +19,19 @@ export interface ReconRate {
   /** Of both sides. */
   readonly rowsPerSecond: number;
   readonly exceptions: number;
-  /** Differences that were planted. */
+  /** Planted differences. */
   readonly planted: number;
-  /** Resident memory of this process, before and at most. */
+  /** Resident memory of this process: before, and the maximum. */
   readonly memoryBeforeMb: number;
   readonly memoryPeakMb: number;
 }
 
-/** Every so many rows one is missing with the provider. */
+/** The distance of rows that the provider lacks. */
 export const plantedEvery = 10_000;
 const beganMs = 1_800_000_000_000;
 const hourMs = 3_600_000;
 
-/** Throws when what was found is not what was planted. */
+/** Throws when the findings differ from the planted differences. */
 export async function reconRate(rows: number, say: (line: string) => void): Promise<ReconRate> {
   say(`bench: reconciliation, ${rows} rows a side …`);
   const sides = new Sides(rows);
@@ -52,7 +52,7 @@ export async function reconRate(rows: number, say: (line: string) => void): Prom
   return rateOf(sides.job, { rows, seconds, memoryBeforeMb, memoryPeakMb });
 }
 
-/** Throws unless the job has found what was planted among so many rows a side, and nothing else. */
+/** Throws unless the job found exactly the planted differences among this many rows a side. */
 export function assertFound({ status, progress }: JobRecord, rows: number): void {
   const planted = plantedIn(rows);
   const isRight = progress.rowsInternal === rows && progress.rowsExternal === rows - planted;
@@ -77,7 +77,7 @@ export function residentMb(): number {
   return process.memoryUsage.rss() / 2 ** 20;
 }
 
-/** A transactions job over all rows, of which a millisecond has one. */
+/** A transactions job over all rows, one row a millisecond. */
 export function reconJob(wallet: WalletRecord, fromMs: number, rows: number): JobRecord {
   return {
     ...{ id: 'rcj_bench', version: 1, kind: 'transactions', status: 'queued', connectionId: null, asset: null },
@@ -91,7 +91,7 @@ export function reconJob(wallet: WalletRecord, fromMs: number, rows: number): Jo
   };
 }
 
-/** Row n is made at `beganMs` + n: its place follows from its id. */
+/** Row n has the time `beganMs` + n: its index follows from its id. */
 class Sides {
   readonly #rows: number;
   readonly #records = new Map<string, Versioned>();
@@ -108,7 +108,7 @@ class Sides {
     return this.#records.get('rcj_bench') as JobRecord;
   }
 
-  /** As far as a job reads and writes it. */
+  /** The part that a job reads and writes. */
   store(onCommit: () => void): TenantStore {
     const page = (items: readonly Versioned[], hasMore: boolean) => ({
       ...{ items, hasMore, balances: new Map(), nextId: hasMore ? items.at(-1)?.id : undefined },

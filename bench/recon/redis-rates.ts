@@ -1,7 +1,7 @@
 /**
- * The same comparison with both sides in a Redis of its own: intents as the tenant store has them, movements in the book of a
- * simulated custodian. What is measured is one worker with its store. Writing the rows takes several times as long as to
- * compare them, so this part runs only when it is named.
+ * The same comparison with both sides in a private Redis: intents in the format of the tenant store, movements in the book of a
+ * simulated custodian. It measures one worker with its store. Writing the rows takes several times as long as comparing them, so
+ * this part runs only on request.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,7 +26,7 @@ const tenant = 'bench';
 const writtenAtOnce = 256;
 const sampledEveryMs = 200;
 
-/** Throws when what was found is not what was planted. */
+/** Throws when the findings differ from the planted differences. */
 export async function reconRedisRate(rows: number, say: (line: string) => void): Promise<ReconRate> {
   say(`bench: reconciliation over Redis, writing ${rows} rows a side …`);
   const folder = mkdtempSync(join(tmpdir(), 'signmesh-bench-'));
@@ -106,7 +106,7 @@ function intentOf(wallet: WalletRecord, row: number, beganMs: number): IntentRec
   } as unknown as IntentRecord;
 }
 
-/** What the custodian takes for a transfer of the coin. */
+/** The custodian's fee for a transfer of the coin. */
 const fee = String(42_000_000_000_000n);
 
 function movementOf({ id, createdAtMs: bookedAtMs }: IntentRecord): [NamedRow, Settlement] {

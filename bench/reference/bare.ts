@@ -1,5 +1,5 @@
 /**
- * What the wallet API is compared with: a bare Fastify route that answers a small JSON object, in a process of its own
+ * The references for the wallet API: a bare Fastify route that answers a small JSON object, in a separate process
  * (bare-server.ts), and a bare Redis GET of a record's size.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -45,7 +45,7 @@ async function fastifyRate(inFlight: number, countMs: number): Promise<LoadResul
   }
 }
 
-/** One command at a time for each caller; over one connection, as the gateway has. */
+/** One command at a time for each caller; over one connection, as in the gateway. */
 async function redisRate(url: string, inFlight: number, countMs: number): Promise<LoadResult> {
   const redis = new Redis(url, { enableAutoPipelining: true });
   try {

@@ -1,4 +1,4 @@
-/** What deliveries are compared with: a bare BullMQ queue, jobs added and processed in one process, doing nothing. */
+/** The reference for deliveries: a bare BullMQ queue, empty jobs added and processed in one process. */
 import { randomUUID } from 'node:crypto';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -11,7 +11,7 @@ export interface BullmqRate {
 
 const concurrency = 64;
 
-/** Adds one job after the other, `concurrency` of them under way, until the time is over; then waits for the rest. */
+/** Adds jobs one after the other, `concurrency` of them in progress, until the time is over; then waits for the rest. */
 export async function bullmqRate(redisUrl: string, countMs: number): Promise<BullmqRate> {
   const name = `bench-${randomUUID().slice(0, 8)}`;
   const open = () => new Redis(redisUrl, { maxRetriesPerRequest: null });

@@ -1,6 +1,6 @@
 /**
- * A bare server that answers the two calls of a signature with the same bytes each time, over REST and over gRPC: what is
- * left of a measurement against it is the load generator. It ends when its parent does.
+ * A bare server that answers the two calls of a signature with the same bytes each time, over REST and over gRPC: a measurement
+ * against it shows only the load generator. It ends when its parent does.
  */
 import { createServer as createHttp2 } from 'node:http2';
 import { type AddressInfo, createServer } from 'node:net';
@@ -11,7 +11,7 @@ import {
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
 const sessionId = 'sig_00000000-0000-7000-8000-000000000000';
-/** Of the size of a real answer: the client parses all of it. */
+/** The size of a real answer: the client parses all of it. */
 const filler = 'x'.repeat(700);
 const receipt = (reasonCode: string) => ({ reasonCode, receiptId: 'rcp_canned', message: filler });
 

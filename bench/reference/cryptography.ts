@@ -1,6 +1,6 @@
 /**
- * The floor under the service: its own mathematics alone, all parties one after the other on this one thread. What the
- * service adds are processes, messages, sealing, identities' signatures, checks and durable writes.
+ * The floor under the service: only its own mathematics, all parties one after the other on this one thread. The service adds
+ * processes, messages, sealing, identities' signatures, checks and durable writes.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { frostContext, isValidFrostCommitment } from '../../crypto/frost/context.ts';
@@ -64,7 +64,7 @@ export function makeKey(curve: Curve): KeyPackage[] {
   });
 }
 
-/** FROST-ed25519 alone: what the service's signatures are compared with. */
+/** Only FROST-ed25519: the reference for the service's signatures. */
 export function frostRate(forMs: number): Rate {
   const keys = makeKey('ed25519');
   return repeat(() => signEd25519(keys), forMs);

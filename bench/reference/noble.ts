@@ -1,6 +1,6 @@
 /**
- * The reference: the FROST signatures and the DKG of @noble/curves, 3 of 5, on this one thread, with no network, no
- * store and no service around them. Audited TypeScript, and the only FROST for JavaScript that users would turn to.
+ * The reference: the FROST signatures and the DKG of @noble/curves, 3 of 5, on this one thread, without network, store or
+ * service. Audited TypeScript, and the only FROST for JavaScript that users would choose.
  */
 import { randomBytes } from 'node:crypto';
 import type { FROST, Key } from '@noble/curves/abstract/frost.js';
@@ -26,7 +26,7 @@ export function nobleRates(forMs: number): NobleRates[] {
   });
 }
 
-/** All five participants' parts. */
+/** The parts of all five participants. */
 function makeKeys(frost: FROST): Key[] {
   const ids = Array.from({ length: signers.max }, (_, index) => frost.Identifier.fromNumber(index + 1));
   const dealt = ids.map((id) => frost.DKG.round1(id, signers, undefined, random));

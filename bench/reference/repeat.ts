@@ -3,7 +3,7 @@
 export interface Rate {
   readonly perSecond: number;
   readonly times: number;
-  /** Of this process, each time; another program on the machine does not count. */
+  /** Of this process, each time; other programs on the machine do not count. */
   readonly cpuMs: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The other floor: bare WebSocket round trips between two processes, one connection, messages of a frame's size, with
- * the same library and settings as the links. The other process (echo-server.ts) echoes whatever it gets.
+ * The other floor: bare WebSocket round trips between two processes, one connection, messages of a frame's size, with the same
+ * library and settings as the links. The other process (echo-server.ts) echoes every message.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import { WebSocket } from 'ws';
 import { builtFile } from '../../cli/common/built.ts';
 import { type LoadResult, runLoad } from '../load/load.ts';
 
-/** A partial request of mock ECDSA has about this many. */
+/** A partial request of mock ECDSA has about this many bytes. */
 const messageBytes = 400;
 
 export async function webSocketRates(inFlights: readonly number[], countMs: number): Promise<LoadResult[]> {
@@ -31,7 +31,7 @@ export async function webSocketRates(inFlights: readonly number[], countMs: numb
   }
 }
 
-/** Messages come back in the order in which they left. */
+/** Messages come back in the order of their sending. */
 async function roundTrips(ws: WebSocket, inFlight: number, countMs: number): Promise<LoadResult> {
   const waiting: (() => void)[] = [];
   const onMessage = () => waiting.shift()?.();

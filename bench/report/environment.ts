@@ -1,4 +1,4 @@
-/** Where a run was made: without it no figure means anything. */
+/** The environment of a run: without it no figure means anything. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os';
@@ -12,9 +12,9 @@ export interface Environment {
   readonly system: string;
   /** Of the working tree; empty outside a checkout. */
   readonly commit: string;
-  /** One-minute load average before the bench began. Its own load is not in it. */
+  /** One-minute load average before the bench began, so without its own load. */
   readonly loadBefore: number;
-  /** As the kernel words it, runnable and existing processes included. */
+  /** The kernel's text: runnable and existing processes. */
   readonly loadavg: string;
 }
 

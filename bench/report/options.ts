@@ -1,4 +1,4 @@
-/** What can be asked of `npm run bench`. */
+/** The options of `npm run bench`. */
 import { resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { exitCodes, Failure } from '../../cli/common/failure.ts';
@@ -20,7 +20,7 @@ const usualParts = [
   'simulation',
   'start',
 ] as const;
-/** The last four take minutes, or are seldom wanted, and run only when they are named. */
+/** The last four take minutes, or are seldom needed, and run only when named. */
 export const partNames = [...usualParts, 'recon-redis', 'overload', 'flat', 'ladder'] as const;
 export type PartName = (typeof partNames)[number];
 
@@ -32,12 +32,12 @@ export interface BenchOptions {
   readonly inFlight: readonly number[];
   /** Of each phase, after its warm-up. */
   readonly countMs: number;
-  /** Wallets of the largest tenant that is listed. */
+  /** Wallets of the largest tenant in the list reads. */
   readonly walletsMany: number;
   readonly warmMs: number;
-  /** Finished sessions that are stored when signatures are measured, ascending. */
+  /** Finished sessions in the store while signatures are measured, ascending. */
   readonly sessions: readonly number[];
-  /** Rows of each side that reconciliation compares. */
+  /** Rows of each side in the reconciliation. */
   readonly reconRows: number;
   /** Of each reference. */
   readonly referenceMs: number;
@@ -47,7 +47,7 @@ export interface BenchOptions {
   readonly jsonFile: string | undefined;
   /** For a CPU profile of every process. */
   readonly profileFolder: string | undefined;
-  /** A target that is missed fails the run. */
+  /** A missed target fails the run. */
   readonly strict: boolean;
 }
 
@@ -56,7 +56,7 @@ const inFlightMax = 1024;
 const walletsMax = 1_000_000;
 const sessionsMax = 10_000_000;
 
-/** undefined: help was asked for, and has been printed. Throws a Failure on a wrong call. */
+/** undefined: it has printed the help. Throws a Failure on a wrong call. */
 export function parseOptions(args: readonly string[]): BenchOptions | undefined {
   const program = new Command('signmesh bench')
     .description('Measures a cluster of its own on this machine: signatures, keys, and what they are compared with.')

@@ -1,7 +1,7 @@
 /**
- * The aims as ratios to what the same run measured beside the service: the bare floor, our own cryptography, @noble/curves, a bare
- * Fastify route, a bare BullMQ queue. Rates move with what else the machine does; so each ratio of rates comes with the ratio of
- * CPU per ceremony, where both sides have one.
+ * The aims as ratios to the references of the same run: the bare floor, our own cryptography, @noble/curves, a bare Fastify
+ * route, a bare BullMQ queue. Rates vary with other load on the machine; so each ratio of rates comes with the ratio of CPU per
+ * ceremony, where both sides have one.
  */
 import type { Curve } from '../../load/calls/door.ts';
 import type { DkgPhase, Phase, Results, Target } from './results.ts';
@@ -11,7 +11,7 @@ export interface RatioInput
   readonly cores: number;
 }
 
-/** Those that this run has measured. */
+/** The aims that this run has measured. */
 export function ratiosOf(measured: RatioInput): Target[] {
   return [...signingRatios(measured), ...dkgRatios(measured), ...otherRatios(measured)];
 }
@@ -102,7 +102,7 @@ function otherRatios({ signing, wallet, deliveries, bare }: RatioInput): Target[
   return targets;
 }
 
-/** `cpu`: of what stands below to ours, per ceremony; the ratio that other programs on the machine do not move. */
+/** `cpu`: of the reference below to ours, per ceremony; the ratio that other programs on the machine do not change. */
 function share(name: string, below: string, rate: number, least: number, cpu?: number): Target {
   const got = `${rate.toFixed(2)}${cpu === undefined ? '' : ` (by CPU ${cpu.toFixed(2)})`}`;
   return { name, aim: `${least.toFixed(2)} of ${below}`, got, met: rate >= least };

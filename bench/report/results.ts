@@ -1,4 +1,4 @@
-/** The results of a run, as they stand in its JSON. Rates a second, latencies in milliseconds, memory in bytes. */
+/** The results of a run, as in its JSON. Rates a second, latencies in milliseconds, memory in bytes. */
 
 import type { Curve } from '../../load/calls/door.ts';
 import type { Memory } from '../../load/measure/processes.ts';
@@ -21,13 +21,13 @@ import type { StartRates } from '../start/starts.ts';
 import type { Environment } from './environment.ts';
 import type { BenchOptions, DoorName, SigningScheme } from './options.ts';
 
-/** One phase of load, and what it cost: per process, and "load", which is the bench itself. */
+/** One phase of load, and its cost: per process, and "load", which is the bench itself. */
 export interface Phase extends LoadResult {
   readonly cpuSeconds: Readonly<Record<string, number>>;
-  /** Of all processes but the load generator. */
+  /** Of all processes except the load generator. */
   readonly cpuMsPerCeremony: number;
   readonly processes: Readonly<Record<string, ProbeReading>>;
-  /** Of the service's Redis, for one ceremony; what it does while the service idles is in it. */
+  /** Of the service's Redis, for one ceremony; its work while the service idles is included. */
   readonly redisEach: RedisUse;
 }
 
@@ -36,16 +36,16 @@ export interface SigningPhase extends Phase {
   readonly scheme: SigningScheme;
 }
 
-/** What signatures are compared with. */
+/** The references for signatures. */
 export interface Floor {
   /** The bare floor of mock ECDSA (bench/floor/), by callers; empty when the scheme was not measured. */
   readonly ecdsa: readonly Phase[];
-  /** Our own cryptography of FROST-ed25519 alone, on one thread; undefined when the scheme was not measured. */
+  /** Only our own cryptography of FROST-ed25519, on one thread; undefined when the scheme was not measured. */
   readonly frost: Rate | undefined;
 }
 
 export interface LadderPhase extends Phase {
-  /** What this rung promises beside those before it. */
+  /** The promise that this rung adds. */
   readonly promise: string;
 }
 
@@ -61,7 +61,7 @@ export interface EventPhase extends Phase {
   readonly name: string;
 }
 
-/** Deliveries of what had piled up, while no changes were made. */
+/** Deliveries of a backlog, while no changes were made. */
 export interface DrainRate {
   readonly deliveries: number;
   readonly seconds: number;
@@ -84,13 +84,13 @@ export interface Target {
 export interface Correctness {
   readonly holds: boolean;
   readonly verdict: Verdict;
-  /** Calls that failed, over all phases. */
+  /** Failed calls, over all phases. */
   readonly errors: number;
-  /** "ok" when every process is still there and every node ready after the load; empty when there was no cluster. */
+  /** "ok" when every process still runs and every node is ready after the load; empty when there was no cluster. */
   readonly healthAfter: string;
-  /** Processes of the start that are gone. */
+  /** Processes of the start that have ended. */
   readonly lost: readonly string[];
-  /** What the wallet API or its webhooks promised and did not keep. */
+  /** Broken promises of the wallet API or its webhooks. */
   readonly walletFaults: readonly string[];
 }
 
@@ -110,12 +110,12 @@ export interface Results {
   readonly dkg: readonly DkgPhase[];
   readonly wallet: readonly WalletPhase[];
   readonly events: readonly EventPhase[];
-  /** Deliveries of what had piled up, and what they are compared with; undefined when they were not measured. */
+  /** Deliveries of a backlog, and their reference; undefined when they were not measured. */
   readonly deliveries: { readonly drain: DrainRate; readonly bullmq: BullmqRate } | undefined;
   /** Empty when it was not measured. */
   readonly overload: readonly OverloadPhase[];
   readonly flat: readonly FlatPoint[];
-  /** What the wallet API is compared with; undefined when it was not measured. */
+  /** The references for the wallet API; undefined when it was not measured. */
   readonly bare: BareRates | undefined;
   readonly references: References | undefined;
   /** Empty when it was not measured. */

@@ -1,4 +1,4 @@
-/** The results as a person reads them. */
+/** The results as a table for people. */
 import type { LoadResult } from '../load/load.ts';
 import type { ReconRate } from '../recon/rates.ts';
 import { median } from '../start/starts.ts';
@@ -324,7 +324,10 @@ const costHeads = [
   'bytes',
 ];
 
-/** CPU by role, in milliseconds for each ceremony; what Redis did for it, bytes both ways. Cores had: what all of it got of the machine, the load generator too. */
+/**
+ * CPU by role and Redis's work, a ceremony (milliseconds; bytes both ways). Cores had: CPU that everything got, the load
+ * generator too.
+ */
 function costCells({ cpuMsPerCeremony, cpuSeconds, seconds, completed, redisEach }: Phase): string[] {
   const nodes = Object.entries(cpuSeconds).filter(([name]) => name.startsWith('node-'));
   const nodesTotal = nodes.reduce((sum, [, used]) => sum + used, 0);
@@ -346,7 +349,7 @@ function costCells({ cpuMsPerCeremony, cpuSeconds, seconds, completed, redisEach
   ];
 }
 
-/** Columns as wide as they must be; numbers to the right. */
+/** Columns with minimum width; numbers to the right. */
 function grid(heads: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const all = [heads, ...rows];
   const widths = heads.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
@@ -356,7 +359,7 @@ function grid(heads: readonly string[], rows: readonly (readonly string[])[]): s
   );
 }
 
-/** Phases in which nothing was completed: what was measured says nothing then. */
+/** Phases without a completed ceremony: their measurements mean nothing. */
 function idle({ signing, dkg, wallet, events }: Results): string[] {
   const phases = [...signing, ...dkg, ...wallet, ...events].filter(({ completed }) => completed === 0);
   return phases.length === 0 ? [] : [`  nothing was completed in ${phases.length} of the phases`];

@@ -1,4 +1,4 @@
-/** What the service aims at on two cores with everything on them, the load generator too. */
+/** The service's targets on two cores with everything on them, including the load generator. */
 
 import { type RatioInput, ratiosOf } from './ratios.ts';
 import type { Results, Target } from './results.ts';
@@ -8,7 +8,7 @@ const mib = 1024 * 1024;
 type Measured = RatioInput &
   Pick<Results, 'events' | 'generator' | 'overload' | 'simulation' | 'transfers' | 'start' | 'memory'>;
 
-/** Those that this run has measured. */
+/** The targets that this run has measured. */
 export function targetsOf(measured: Measured): Target[] {
   const { wallet, events, generator, overload, simulation, transfers, start, memory } = measured;
   const targets: Target[] = [
@@ -119,7 +119,7 @@ function transferTargets(transfers: Results['transfers']): Target[] {
   return [{ name, aim: '0.25 of simulated signatures', got: ratio.toFixed(2), met: ratio >= 0.25 }];
 }
 
-/** Lists beside each other. */
+/** Lists next to each other. */
 function listTargets(wallet: Results['wallet']): Target[] {
   const [few, many] = wallet.filter(({ name }) => name.startsWith('GET 10 of'));
   if (few === undefined || many === undefined) return [];

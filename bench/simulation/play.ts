@@ -1,6 +1,6 @@
 /**
- * The scenario that simulations are measured with: a cluster of five nodes starts, makes one key (3 of 5) and five
- * signatures, each in two calls. It has no faults and no observers, and frames are passed on without the codec.
+ * The scenario for measurements of simulations: a cluster of five nodes starts, makes one key (3 of 5) and five signatures, each
+ * in two calls. It has no faults and no observers, and passes frames on without the codec.
  */
 import { type ReleasedKind, verifyReleased } from '../../crypto/frost/released.ts';
 import { KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -10,7 +10,7 @@ export const signingKinds: readonly ReleasedKind[] = ['ecdsa', 'bip340', 'ed2551
 const signaturesEach = 5;
 const digest = Uint8Array.from({ length: 32 }, (_, index) => index + 1);
 
-/** What a scenario was, and what it gave. */
+/** The cost and the results of a scenario. */
 export interface Played {
   /** Tasks of virtual time: an actor takes an input, a frame arrives, the store answers, a timer is due. */
   readonly events: number;

@@ -1,13 +1,13 @@
 /**
- * How fast the simulated world runs on this one thread: with the real cryptography, with the model, and when most of
- * the time that it simulates is spent waiting. Several runs each; the median counts, the slowest and the fastest are said.
+ * The speed of the simulated world on this one thread: with the real cryptography, with the model, and with mostly idle virtual
+ * time. Several runs each; it reports the median, the slowest and the fastest.
  */
 import type { Cryptography } from '../../crypto/backend.ts';
 import { withCryptography } from '../../crypto/model/switch.ts';
 import { type Played, play, signingKinds, verifiedOf } from './play.ts';
 
 const runs = 5;
-/** Virtual time between the steps of a scenario that mostly waits. */
+/** Virtual time between the steps of a mostly idle scenario. */
 export const pauseMs = 60_000;
 
 /** Over the runs: the median, and the two ends. */
@@ -27,9 +27,9 @@ export interface SimulationRate {
   readonly eventsPerScenario: number;
   readonly scenariosPerSecond: Spread;
   readonly eventsPerSecond: Spread;
-  /** Virtual seconds in one of the wall. */
+  /** Virtual seconds in one real second. */
   readonly virtualToWall: Spread;
-  /** Of this process, its collector and its compilers included. */
+  /** Of this process, including its collector and its compilers. */
   readonly cpuMsPerScenario: Spread;
   /** Signatures of the warm-up, and how many of them verify. */
   readonly signatures: number;

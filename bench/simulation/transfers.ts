@@ -8,15 +8,15 @@ import type { Client } from '../../world/client.ts';
 import { CustodyWorld } from '../../world/custody-world.ts';
 import { play } from './play.ts';
 
-/** Of each; they take turns, so that both meet the same machine. */
+/** Of each; they alternate, so that both have the same conditions. */
 const rounds = 5;
 const transfersEach = 100;
-/** Two blocks confirm a transfer: nothing is there to read before. */
+/** Two blocks confirm a transfer: reads before that are useless. */
 const firstReadMs = 2_200;
 
 export interface TransferRates {
   readonly transfers: number;
-  /** CPU milliseconds, the collector and the compilers included; the median of the rounds. */
+  /** CPU milliseconds, including the collector and the compilers; the median of the rounds. */
   readonly cpuMsPerTransfer: number;
   readonly cpuMsPerSignature: number;
   /** Simulated transfers in simulated signatures, per CPU second: the median of the rounds. */

@@ -1,6 +1,6 @@
 /**
- * What a start costs: `signmesh up` repeatedly in one data directory, as a person starts it for the second time, and the
- * memory of its processes at rest beside that of a bare Node process.
+ * The cost of a start: `signmesh up` repeatedly in one data directory, as a person's second start, and the memory of its idle
+ * processes compared with a bare Node process.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,17 +13,17 @@ import { cpuSeconds, type Memory, memory, type Pids } from '../../load/measure/p
 import { UpProcess } from '../../testing/up-process.ts';
 
 export interface StartRates {
-  /** From the command to its ready line, one a start; the first start of the directory is not among them. */
+  /** From the command to its ready line, one a start; without the first start of the directory. */
   readonly readyMs: readonly number[];
   /** Of all processes of the cluster until then, one a start. */
   readonly cpuSeconds: readonly number[];
-  /** At rest after the last start, by role. */
+  /** Idle after the last start, by role. */
   readonly memory: Readonly<Record<string, Memory>>;
-  /** Of a Node process that has loaded nothing. */
+  /** Of a Node process without loaded modules. */
   readonly bareNode: Memory | undefined;
 }
 
-/** A process is at rest when it has used no hundredth of a second of CPU for so long. */
+/** A process is idle when it has used no hundredth of a second of CPU for this time. */
 const restMs = 1000;
 const restWithinMs = 30_000;
 
@@ -59,7 +59,7 @@ export async function startRates(times: number, say: (line: string) => void): Pr
   }
 }
 
-/** After a start the nodes deal nonces ahead. */
+/** After a start the nodes make nonces ahead. */
 async function whenNodesRest(pids: Pids): Promise<void> {
   const nodes = Object.fromEntries(Object.entries(pids).filter(([name]) => name.startsWith('node-')));
   const read = () => JSON.stringify(cpuSeconds(nodes));

@@ -1,7 +1,4 @@
-/**
- * Follows a tenant's intents on its event stream, so that thousands under way cost no polls. From the moment of `open`
- * on.
- */
+/** Follows a tenant's intents on its event stream, so that thousands of open ones need no polls. It begins at `open`. */
 
 interface EventBody {
   readonly type: string;
@@ -15,7 +12,7 @@ const waitMaxMs = 60_000;
 export class IntentFollower {
   readonly #ending = new AbortController();
   readonly #waiting = new Map<string, (type: string, txId: string) => void>();
-  /** Events that came before a caller waited for them. */
+  /** Events that arrived before a caller waited for them. */
   readonly #early = new Map<string, { readonly type: string; readonly txId: string }>();
   readonly #final = new Map<string, string>();
   #reading: Promise<void> = Promise.resolve();
@@ -30,7 +27,7 @@ export class IntentFollower {
     this.#reading = this.#read(response.body);
   }
 
-  /** Resolves with the transaction id when the provider took it; rejects when the intent failed. */
+  /** Resolves with the transaction id when the provider accepted it; rejects when the intent failed. */
   providerTook(intentId: string): Promise<string> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error('an intent got no provider_tx_id')), waitMaxMs);
@@ -45,7 +42,7 @@ export class IntentFollower {
     });
   }
 
-  /** How many of the intents seen ended how, e.g. completed. */
+  /** The number of seen intents by final status, e.g. completed. */
   endings(): Readonly<Record<string, number>> {
     const counts: Record<string, number> = {};
     for (const type of this.#final.values()) counts[type] = (counts[type] ?? 0) + 1;
@@ -57,7 +54,7 @@ export class IntentFollower {
     await this.#reading.catch(() => undefined);
   }
 
-  /** Server-sent events: fields a line each, an empty line behind each event. */
+  /** Server-sent events: one field a line, an empty line after each event. */
   async #read(body: ReadableStream<Uint8Array>): Promise<void> {
     let text = '';
     for await (const chunk of body.pipeThrough(new TextDecoderStream())) {

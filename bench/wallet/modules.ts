@@ -11,7 +11,7 @@ export type Ceremony = () => Promise<void>;
 const pollMs = 20;
 const pollsMax = 3_000;
 
-/** Signs with a new key of a new vault, another message each time. */
+/** Signs with a new key of a new vault, a different message each time. */
 export async function vaultSigner(client: HttpClient): Promise<Ceremony> {
   const terms = { name: 'bench', keystore_type: 'mpc_frost', curve: 'ed25519' };
   const vault = await post(client, '/v1/vaults', JSON.stringify(terms));
@@ -24,7 +24,7 @@ export async function vaultSigner(client: HttpClient): Promise<Ceremony> {
   };
 }
 
-/** Orders of one token, which its wallet signs one after the other behind the answers. `wallet`: of the cluster. */
+/** Orders of one token, which its wallet signs one after the other after the answers. `wallet`: on the cluster. */
 export async function mintOrder(client: HttpClient, wallet: string): Promise<Ceremony> {
   const { addresses } = await get(client, `/v1/wallets/${wallet}`);
   const symbol = `B${randomBytes(4).toString('hex').toUpperCase()}`;
@@ -50,7 +50,7 @@ export async function mintOrder(client: HttpClient, wallet: string): Promise<Cer
 
 export interface TreasuryCeremonies {
   readonly plan: Ceremony;
-  /** Not more than one at a time. */
+  /** At most one at a time. */
   readonly execute: Ceremony;
 }
 

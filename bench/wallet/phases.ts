@@ -1,8 +1,8 @@
 /**
- * The wallet API under load: reads of one wallet and of a page, beside tenants of few and of very many wallets; intents
- * to the sandbox provider; intents of a self_hosted wallet, each through policy, cluster signature and chain to its
- * provider_tx_id; and the companion modules: messages of a vault, orders of a token, plans of the treasury. Intents that were accepted
- * must end well: endings are counted when their load is over.
+ * The wallet API under load: reads of one wallet and of a page, with tenants of few and of very many wallets; intents to the
+ * sandbox provider; intents of a self_hosted wallet, each through policy, cluster signature and chain to its provider_tx_id; and
+ * the companion modules: messages of a vault, orders of a token, plans of the treasury. Accepted intents must succeed: their ends
+ * are counted after their load.
  */
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
@@ -33,7 +33,7 @@ export interface WalletBenchResult {
   readonly faults: readonly string[];
 }
 
-/** Intents of one wallet wait for each other's balance and numbers as little as those of many customers do. */
+/** So many wallets that intents rarely wait for each other's balance and numbers, as with many customers. */
 const walletsSigning = 8;
 const walletsFew = 10;
 const destination = '0x00000000000000000000000000000000000b0b00';
@@ -113,7 +113,7 @@ async function tenantWith(cluster: BenchCluster, wallets: number, callers: numbe
   }
 }
 
-/** Wallets that can pay: those that come with a sandbox connection, or new ones of the cluster. */
+/** Wallets that can pay: those of a sandbox connection, or new ones on the cluster. */
 async function walletsOf(client: HttpClient, kind: 'sandbox' | 'self_hosted'): Promise<string[]> {
   const connection = await post(client, '/v1/providers/connect', `{"type":"${kind}","name":"bench","credentials":{}}`);
   const wallets: string[] = [];
@@ -129,7 +129,7 @@ async function read(client: HttpClient, path: string): Promise<void> {
   if (status !== 200) throw new Error(`HTTP ${status}`);
 }
 
-/** Every intent that was approved must complete. */
+/** Every approved intent must complete. */
 async function endingFaults(follower: IntentFollower, made: readonly string[]): Promise<string[]> {
   const deadlineMs = performance.now() + endingsWithinMs;
   for (;;) {

@@ -1,4 +1,4 @@
-/** Puts many wallets into one tenant, straight through the store: what is measured is reading them. */
+/** Puts many wallets into one tenant, directly through the store: only reads are measured. */
 import { systemClock, systemRandom } from '../../actors/live/ports.ts';
 import { type WalletRecord, walletType } from '../../custody/wallets/record.ts';
 import { newId } from '../../proto/ids.ts';
