@@ -1,9 +1,9 @@
 /**
- * The reference model of answers: which reason codes a call may hear, by what is durable, and what its receipt says. Written from
- * docs/signing-api.md and docs/reason-codes.md; it shares no rule with coordinator/.
+ * The reference model of answers: the reason codes that a call may get, by the durable state, and the content of its receipt.
+ * Written from docs/signing-api.md and docs/reason-codes.md; it shares no rule with coordinator/.
  *
- * The checkpoint of an answer says by which version of its session the coordinator answered. What another session or key may
- * change between a call and its answer, the model allows either way.
+ * The checkpoint of an answer names the version of the session by which the coordinator answered. Where another session or key
+ * may change between a call and its answer, the model allows both.
  */
 import { isSupportedContractVersion } from '../proto/contract-version.ts';
 import type { Call } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
@@ -17,7 +17,7 @@ import { receiptFault } from './receipts.ts';
 import { contextFault } from './request-forms.ts';
 import { initiated, resumed, submitted } from './signing-answers.ts';
 
-/** What the model's rules of answers read, and what is the same for a whole run. */
+/** The inputs of the model's rules of answers, and the constants of a run. */
 export type AnswerSources = Pick<AnswerFacts, 'history' | 'refusals' | 'waiting' | 'nodesTotal' | 'nodesWaitMs'>;
 
 export function answersAsModelled(sources: AnswerSources): Checker {
@@ -27,9 +27,9 @@ export function answersAsModelled(sources: AnswerSources): Checker {
   const steps = new Map<string, number>();
   const held = new Set<string>();
   const facts: AnswerFacts = { ...sources, tokens, steps, held };
-  /** Faults of the store that were armed: then it may be told that it was tampered with, or that it is full. */
+  /** Armed faults of the store: an answer may then report that it was tampered with, or that it is full. */
   const strange = new Set<string>();
-  /** Calls that a fault changed on their way. */
+  /** Calls that a fault changed in transit. */
   const changed = new Set<bigint>();
 
   function promised(call: Promised): string | undefined {

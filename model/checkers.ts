@@ -26,12 +26,12 @@ export interface ModelOptions {
   readonly nodesTotal: number;
   readonly nodesWaitMs: number;
   readonly partialTimeoutMs: number;
-  /** Calls that one session keeps waiting, at most. */
+  /** The limit of waiting calls of one session. */
   readonly callsWaitingMax: number;
   readonly lifetimesMs: LifetimesMs;
 }
 
-/** New checkers for one run. The first replays what the others read. */
+/** New checkers for one run. The first replays the writes for the others. */
 export function modelCheckers(options: ModelOptions): Checker[] {
   const history = new History();
   const refusals = new Refusals();

@@ -1,11 +1,11 @@
 /**
  * The status of the cluster that gateways get: one when their link comes up, and another at each change, so that the latest names
- * the nodes whose links stand.
+ * the linked nodes.
  */
 import type { ClusterStatus } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { Checker, Observation } from '../sim/observation.ts';
 
-/** The coordinator says it in the step in which it learns of the link. */
+/** The coordinator sends it in the step in which it learns of the link. */
 const settleMs = 50;
 
 export function statusTold(): Checker {

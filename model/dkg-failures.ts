@@ -1,8 +1,8 @@
 /**
- * The reference model of a key generation that fails: which reason needs which evidence, whom the record names, and with which nodes
- * the next attempt begins. Written from docs/signing-api.md and docs/protocol.md.
+ * The reference model of a key generation that fails: the evidence for each reason, the nodes that the record names, and the
+ * nodes of the next attempt. Written from docs/signing-api.md and docs/protocol.md.
  *
- * That no honest node is named as a culprit is `honest-never-blamed`'s matter.
+ * `honest-never-blamed` checks that no honest node is named as a culprit.
  */
 import type { DkgRecord, SessionOf } from '../coordinator/contract/record.ts';
 import type { DkgRefused, DkgVerified, DkgVerify } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
@@ -16,13 +16,13 @@ const S = ReceiptState;
 type DkgSession = SessionOf<DkgRecord>;
 const tokenFault = /^(KEYSTORE_UNAVAILABLE|HSM_|VENDOR_)/;
 
-/** What nodes said in one attempt. */
+/** The nodes' messages in one attempt. */
 interface Words {
-  /** Codes with which each node refused. */
+  /** The refusal codes of each node. */
   readonly refused: Map<number, Set<string>>;
-  /** Nodes that found fault with a dealer, or reported no result, and dealers that a node found fault with. */
+  /** Nodes that complained about a dealer, or reported no result, and dealers that a node complained about. */
   readonly disputed: Set<number>;
-  /** "recipient dealer" of complaints about a sealed share that the coordinator has relayed itself: it can evaluate those. */
+  /** "recipient dealer" of complaints about a sealed share that the coordinator itself relayed: it can evaluate those. */
   readonly provable: Set<string>;
   /** The results that each node reported. */
   readonly results: Map<number, Set<string>>;
@@ -31,9 +31,9 @@ interface Words {
 export function dkgFailures(history: History, nodesTotal: number): Checker {
   /** "tenant/session attempt" */
   const words = new Map<string, Words>();
-  /** "node/2/dkg/tenant/session": dealers of the sealed shares that it was asked to verify last. */
+  /** "node/2/dkg/tenant/session": dealers of the sealed shares in its last request to verify. */
   const relayed = new Map<string, readonly number[]>();
-  /** Nodes that a fault asked something else than the coordinator did. */
+  /** Nodes whose request from the coordinator a fault changed. */
   const misled = new Set<string>();
 
   const wordsOf = (name: string): Words => {
@@ -57,7 +57,7 @@ export function dkgFailures(history: History, nodesTotal: number): Checker {
   function heard({ from, to, message: { attempt, body } }: WireEnvelope, touched: boolean): void {
     if (body.case !== 'dkgRefused' && body.case !== 'dkgVerified') return;
     const node = Number(from.split('/')[1]);
-    // The address tells its session, whatever the frame names.
+    // The address names its session, whatever the frame says.
     const { refused, disputed, provable, results } = wordsOf(`${to.replace(/^dkg\//, '')} ${attempt}`);
     if (body.case === 'dkgRefused') {
       const { code } = body.value as DkgRefused;
@@ -126,7 +126,7 @@ export function dkgFailures(history: History, nodesTotal: number): Checker {
     return undefined;
   }
 
-  /** Another attempt: it begins with nothing, and takes others in for nodes that stopped this one. */
+  /** Another attempt: it begins empty, and replaces nodes that stopped this one. */
   function replaced({ ceremony, state }: DkgSession, { ceremony: known }: DkgSession): string | undefined {
     const holders = holdersOf(ceremony);
     const gone = holdersOf(known).filter((id) => !holders.includes(id));

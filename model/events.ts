@@ -1,6 +1,6 @@
 /**
- * The reference model of a session's events: what the event of a change says of it, field by field. Written from docs/webhooks.md
- * and the schemas of events; that each change has one event is `events-complete`'s matter.
+ * The reference model of a session's events: the fields of the event of a change. Written from docs/webhooks.md and the schemas
+ * of events; `events-complete` checks that each change has one event.
  */
 import type { SessionRecord } from '../coordinator/contract/record.ts';
 import {

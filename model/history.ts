@@ -1,12 +1,12 @@
 /**
- * What a run has made durable so far: every version of every session and key, in order. The checkers of model/ share one,
- * so that a write is replayed once.
+ * The durable state of a run so far: every version of every session and key, in order. The checkers of model/ share one, so that
+ * a write is replayed once.
  */
 import type { KeyRecord, SessionRecord } from '../coordinator/contract/record.ts';
 import { DurableSessions, type SessionChange } from '../sim/invariants/sessions.ts';
 import type { Observation } from '../sim/observation.ts';
 
-/** One version of a session, and how long it was the newest. */
+/** One version of a session, and the time for which it was the newest. */
 export interface Version {
   readonly record: SessionRecord;
   readonly fromMs: number;
@@ -20,10 +20,10 @@ export class History {
   readonly #keys = new Map<string, KeyRecord>();
   readonly #keysMade = new Map<string, number>();
   readonly #closed = new Set<string>();
-  /** Changes that the latest observation brought. */
+  /** The changes of the latest observation. */
   changes: readonly SessionChange[] = [];
 
-  /** To be told of every observation before any checker that reads it. */
+  /** Call it with every observation before any checker that reads it. */
   take(observation: Observation): void {
     if (observation.kind !== 'written' || observation.process !== 'coordinator') {
       if (this.changes.length > 0) this.changes = [];
@@ -73,7 +73,7 @@ export class History {
     return this.#keys.get(`${tenant}/${keyId}`);
   }
 
-  /** When a key was made; Infinity: it is not. */
+  /** The completion time of a key; Infinity: it is not complete. */
   keyMadeMs(tenant: string, keyId: string): number {
     return this.#keysMade.get(`${tenant}/${keyId}`) ?? Number.POSITIVE_INFINITY;
   }
@@ -83,7 +83,7 @@ export class History {
   }
 }
 
-/** The ids of the nodes that hold a key, or make one. */
+/** The ids of the nodes that hold a key, or are making it. */
 export function holdersOf({
   participants,
   totalNodes,

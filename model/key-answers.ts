@@ -1,6 +1,5 @@
 /**
- * The reference model of answers about keys: InitiateDkg, MakeKey, ExchangeDkgShares and CloseKey. answers.ts says what it
- * stands on.
+ * The reference model of answers about keys: InitiateDkg, MakeKey, ExchangeDkgShares and CloseKey. answers.ts explains its basis.
  */
 import type { DkgRecord, SessionOf } from '../coordinator/contract/record.ts';
 import { decodeShare } from '../crypto/dkg-transcripts.ts';
@@ -122,11 +121,11 @@ export function closed(
     if (!isSigning(record) || record.tenant !== tenant || record.ceremony.facts.keyId !== keyId) continue;
     if (!isOpen(record.state) && !isPaused(record.state)) continue;
     if (revokeOnly && (record.ceremony.facts.walletService || versions[0]!.fromMs >= sinceMs)) continue;
-    // Without the intent's place it never signs, and is not listed.
+    // Without a hold on the intent it never signs, and is not listed.
     if (!record.ceremony.guarded || record.ceremony.curve === '' || fromMs < 0) continue;
     return `the key ${keyId} is closed, and session ${record.sessionId} is ${stateName(record.state)}`;
   }
-  // Of a key that was still being made, nodes may hold a share that no one asks for.
+  // Nodes may hold a share of an unfinished key that no one asks for.
   if (revokeOnly || history.keyMadeMs(tenant, keyId) >= sinceMs) return undefined;
   const holder = [...held].find((one) => {
     const [node, name] = one.split(' ');

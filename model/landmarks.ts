@@ -1,6 +1,6 @@
 /**
- * Landmarks: what must happen sometimes in a search, or it searches nothing. Each is a state, a change of state, or a path that
- * few runs take. A search counts the runs that reach each; one that stays at zero is a hole in the generator.
+ * Landmarks: states and events that a search must reach sometimes. Each is a state, a change of state, or a path that few runs
+ * take. A search counts the runs that reach each; a landmark at zero is a gap in the generator.
  */
 import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { DealNonces, PartialReply } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
@@ -32,14 +32,14 @@ export const landmarks = [
 ] as const;
 export type Landmark = (typeof landmarks)[number];
 
-/** A checker that finds nothing wrong, and tells `reached` of each landmark, once. */
+/** A checker without findings: it calls `reached` for each landmark, once. */
 export function watchLandmarks(reached: (landmark: Landmark) => void): Checker {
   const known = new Set<string>(landmarks);
   const sessions = new DurableSessions();
   const seen = new Set<string>();
-  /** Calls under way, to the session that they are about. */
+  /** Calls in progress, to their sessions. */
   const waiting = new Map<bigint, string>();
-  /** "session node" that were asked for a partial, and "session" to the latest attempt. */
+  /** "session node" of requests for a partial, and "session" to the latest attempt. */
   const owing = new Map<string, Set<string>>();
   const attempts = new Map<string, number>();
   const dealt = new Set<string>();

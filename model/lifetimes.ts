@@ -1,7 +1,7 @@
 /**
- * How long sessions live, by the coordinator's clock: the lifetime of their state, counted from the write that begins it. Past
- * it a session does one thing alone, to expire; before it, it does not. Nodes are asked for nothing in its name any more. The
- * scan finds it when nothing else calls it.
+ * The lifetimes of sessions, by the coordinator's clock: the lifetime of their state, counted from the write that begins it.
+ * After it a session may only expire, and before it must not. From then on the coordinator asks nodes for nothing in its name.
+ * The scan expires a session that receives no calls.
  */
 import type { SessionRecord } from '../coordinator/contract/record.ts';
 import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -18,18 +18,18 @@ export interface LifetimesMs {
 const S = ReceiptState;
 const ended: ReadonlySet<ReceiptState> = new Set([S.BACKEND_COMPLETED, S.EXPIRED, S.REVOKED, S.DENIED]);
 const requests: ReadonlySet<string> = new Set(['partialRequest', 'dkgOpen', 'dkgSeal', 'dkgVerify', 'dkgConfirm']);
-/** An overdue session is found by a scan (every second); one whose write is not answered is busy for 5 s. */
+/** A scan (every second) finds an overdue session; a session with an unanswered write is busy for 5 s. */
 const scanMs = 8_000;
-/** When all is well, the scan of the next second finds it. */
+/** In calm, the scan of the next second finds it. */
 const endedByMs = 2_500;
 
 export function lifetimes({ signing, pending, dkg }: LifetimesMs, history: History, beganMs: number): Checker {
-  /** How far the coordinator's clock is from virtual time. */
+  /** The offset of the coordinator's clock from virtual time. */
   let offsetMs = 0;
-  /** Since when nothing hinders the coordinator's scan; Infinity: something does. */
+  /** The time since which nothing hinders the coordinator's scan; Infinity: something does. */
   let clearSinceMs = 0;
   const hindered = new Set<string>();
-  /** Sessions that have not ended, by their latest record. */
+  /** Open sessions, by their latest record. */
   const live = new Map<string, SessionRecord>();
   let nextScanMs = 0;
   let lastMs = 0;
@@ -92,7 +92,7 @@ export function lifetimes({ signing, pending, dkg }: LifetimesMs, history: Histo
           else hindered.delete(observation.process);
           return undefined;
         case 'fault':
-          // Of the store, the coordinator's way to it, and its clock.
+          // Faults of the store, the coordinator's connection to it, and its clock.
           if (!/^(store_|redis|rollback|clock)/.test(observation.fault)) return undefined;
           clearSinceMs = atMs;
           if (observation.what === 'ended') hindered.delete(observation.id);
@@ -126,7 +126,7 @@ export function lifetimes({ signing, pending, dkg }: LifetimesMs, history: Histo
   };
 }
 
-/** The lifetime of its order at the vendor counts, and the vendor ends it. */
+/** Its order at the vendor has its own lifetime, and the vendor ends it. */
 function atVendor(record: SessionRecord): boolean {
   return isSigning(record) && record.ceremony.vendorOrder !== undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * Strict liveness. In calm, that is while no fault is armed, every process runs and every link stands, and some time after it
- * began: each call gets its answer within a bound, and no call hears that nodes are missing. Whatever goes wrong, a call is
- * answered once, and one whose gateway and coordinator run gets an answer or an error: none is lost.
+ * Strict liveness. In calm (no fault is armed, every process runs and every link is up), some time after its begin: each call
+ * gets its answer within a bound, and no answer says that nodes are missing. At any time, a call gets at most one answer, and a
+ * call whose gateway and coordinator run gets an answer or an error: none is lost.
  */
 import type { CallReply } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
@@ -10,33 +10,33 @@ import type { Checker, Observation } from '../sim/observation.ts';
 
 export interface LivenessOptions {
   readonly nodesTotal: number;
-  /** How long a call waits for nodes that are unreachable. */
+  /** The time that a call waits for unreachable nodes. */
   readonly nodesWaitMs: number;
   readonly partialTimeoutMs: number;
-  /** Calls that one session keeps waiting, at most. */
+  /** The limit of waiting calls of one session. */
   readonly callsWaitingMax: number;
 }
 
-/** A write is given up after 5 s; the next one waits for it. */
+/** A write fails after 5 s; the next one waits for it. */
 const storeSettleMs = 12_000;
 
-/** A call has reached its session, and is refused or waits. */
+/** The time until a call has reached its session, and is refused or waits. */
 const takenInMs = 100;
 
 const missing: ReadonlySet<string> = new Set(['QUORUM_UNAVAILABLE', 'NODES_UNAVAILABLE']);
 
 export function answeredInTime(options: LivenessOptions): Checker {
   const { nodesTotal, nodesWaitMs, partialTimeoutMs, callsWaitingMax } = options;
-  /** What had begun to go wrong may end so much later: rounds that wait for nodes, a write whose answer is lost (5 s). */
+  /** The extra time for work that began before the calm: rounds that wait for nodes, a write whose answer is lost (5 s). */
   const settleMs = nodesWaitMs + 4 * partialTimeoutMs + 6_500;
   const boundMs = 1_000 + 2 * nodesWaitMs;
   const trouble = new Set<string>(['links']);
   const linked = new Set<string>();
-  /** What hinders frames between gateway and coordinator, or stops one of them. */
+  /** Faults that hinder frames between gateway and coordinator, or stop one of them. */
   const silencing = new Set<string>();
   let calmSinceMs = 0;
   let silencedMs = 0;
-  /** What keeps the coordinator from its store. A write whose answer is lost fails after 5 s. */
+  /** Faults between the coordinator and its store. A write whose answer is lost fails after 5 s. */
   const withoutStore = new Set<string>();
   let storelessMs = Number.NEGATIVE_INFINITY;
   let wasRolledBack = false;
@@ -181,7 +181,7 @@ export function answeredInTime(options: LivenessOptions): Checker {
   };
 }
 
-/** The session that a call names; empty: none. */
+/** The session of a call; empty: none. */
 function sessionOf(request: unknown): string {
   const { signingSessionId, sessionId } = request as Readonly<Record<string, string | undefined>>;
   return signingSessionId ?? sessionId ?? '';

@@ -1,15 +1,15 @@
 /**
- * The reference model of a node's record of a key generation: which record may follow which, and what it holds. Written from
+ * The reference model of a node's record of a key generation: the order of its records, and their content. Written from
  * docs/durability.md and docs/protocol.md.
  *
- * One attempt is dealt once. A key that is final stays so until it is deleted, and is written together with its key record. What has
- * ended holds no polynomial. A sealing key is revealed only once the attempt is dead in the store.
+ * One attempt is dealt once. A final key stays final until it is deleted, and is written together with its key record. An ended
+ * record contains no polynomial. The node reveals a sealing key only after the store says that the attempt is dead.
  */
 import type { DkgRefused, DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { type DkgRecordJson, dkgRecordsIn, keyRecordsIn } from '../sim/invariants/node-records.ts';
 import type { Checker, Observation } from '../sim/observation.ts';
 
-/** By phase: those that may follow in the same attempt, and in a later one. */
+/** By phase: the phases that may follow in the same attempt, and in a later one. */
 const following: Readonly<Record<string, readonly [same: readonly string[], later: readonly string[]]>> = {
   dealing: [
     ['dealing', 'provisional', 'broken', 'discarded'],
@@ -24,15 +24,15 @@ const following: Readonly<Record<string, readonly [same: readonly string[], late
   final: [[], []],
 };
 const first: readonly string[] = ['dealing', 'discarded'];
-/** They hold what the node dealt. */
+/** Phases whose record holds the dealt shares. */
 const dealt: ReadonlySet<string> = new Set(['dealing', 'provisional']);
 
 export function nodeRecords(): Checker {
   /** "node/1 tenant/session" */
   const records = new Map<string, DkgRecordJson>();
-  /** A key that is deleted while it is made may be written by the actor that still makes it. */
+  /** The actor that is still making a key may write a key that is being deleted. */
   const deleted = new Set<string>();
-  /** Their stores were lost or rolled back, or another process wrote to them. */
+  /** Nodes with a lost or rolled-back store, or with another process writing to it. */
   const unknown = new Set<string>();
 
   function follows(before: DkgRecordJson | undefined, next: DkgRecordJson): string | undefined {
@@ -110,7 +110,7 @@ export function nodeRecords(): Checker {
   };
 }
 
-/** Whether a code that tells how far an attempt is tells what the record says. */
+/** Whether a code about the progress of an attempt matches the record. */
 function refusesRightly(code: string, attempt: number, record: DkgRecordJson | undefined): boolean {
   const known = record === undefined ? 0 : attemptOf(record);
   switch (code) {

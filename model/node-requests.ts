@@ -1,8 +1,8 @@
 /**
- * The reference model of what an honest node follows: a request that contradicts itself, its key, its order or what it asked before is
- * refused, with a code for that; one that is right is not. Written from docs/protocol.md and the proto files.
+ * The reference model of an honest node's answers to requests: it refuses a request that contradicts itself, its key, its order
+ * or an earlier one, with a code for that; it does not refuse a valid one. Written from docs/protocol.md and the proto files.
  *
- * A request is known by its number (DKG) or its tag (partials). Where two of them differ under one name, nothing is said.
+ * A request has a number (DKG) or a tag (partials). Where two requests under one name differ, the model checks nothing.
  */
 import type {
   DkgConfirm,
@@ -27,7 +27,7 @@ import { keyRecordsIn } from '../sim/invariants/node-records.ts';
 import { hexOf } from '../sim/invariants/sessions.ts';
 import type { Checker, Observation } from '../sim/observation.ts';
 
-/** Refusals that say how far an attempt is, or what its token or the node's configuration allows. */
+/** Refusals for the progress of an attempt, for its token or for the node's configuration. */
 const circumstances: ReadonlySet<string> = new Set([
   ...['STALE_ATTEMPT', 'NOT_OPEN', 'ATTEMPT_DISCARDED', 'ATTEMPT_BROKEN', 'ALREADY_FINAL', 'NOT_FINISHED'],
   ...['PARAMETERS_CHANGED', 'CLIENT_DEALERS_NOT_ALLOWED', 'FINISH_FAILED'],
@@ -38,7 +38,7 @@ const answers = new Set(['dkgOpened', 'dkgSealed', 'dkgVerified', 'dkgConfirmed'
 const { MOCK_ECDSA, FROST_ED25519, FROST_BIP340 } = Scheme;
 const dealt: ReadonlySet<Scheme> = new Set([MOCK_ECDSA, FROST_ED25519, FROST_BIP340]);
 const frost: ReadonlySet<Scheme> = new Set([FROST_ED25519, FROST_BIP340]);
-/** Of a token or a vendor: one node has the key. */
+/** Keys of a token or a vendor: one node has the key. */
 const single: ReadonlySet<Scheme> = new Set([
   Scheme.HSM_ECDSA,
   Scheme.HSM_ED25519,
@@ -50,17 +50,17 @@ const onEd25519: ReadonlySet<Scheme> = new Set([FROST_ED25519, Scheme.HSM_ED2551
 interface Asked {
   readonly envelope: WireEnvelope;
   readonly touched: boolean;
-  /** Another frame came under its name. */
+  /** Another frame arrived under its name. */
   readonly isTwice: boolean;
 }
 
 /** Of one attempt, by "tenant/session attempt". */
 interface Attempt {
-  /** As they left their dealers, each as text: an honest one has one. */
+  /** As text, when they left their dealers: an honest dealer has one. */
   readonly openings: Set<string>;
-  /** The same, of signed results. */
+  /** The same, for signed results. */
   readonly results: Set<string>;
-  /** By node: the terms under which it answered the first time. */
+  /** By node: the terms of its first answer. */
   readonly terms: Map<string, DkgOpen>;
 }
 
@@ -75,15 +75,15 @@ export function requestsFollowed(nodesTotal: number): Checker {
   /** "node/1 tenant/session number", "node/1 tag". */
   const asked = new Map<string, Asked>();
   const attempts = new Map<string, Attempt>();
-  /** "node/1 tenant/session" to the highest attempt that it took up. */
+  /** "node/1 tenant/session" to the highest attempt that it began. */
   const highest = new Map<string, number>();
   /** "node/1 tenant/key" */
   const keys = new Map<string, Key>();
-  /** What a node knows is not known here any more: its store was lost or rolled back. */
+  /** The model no longer knows the node's state: its store was lost or rolled back. */
   const unknown = new Set<string>();
-  /** Sessions of which a frame was changed on its way: what is refused there may follow from that. */
+  /** Sessions with a frame that was changed in transit: a refusal may be its consequence. */
   const disturbed = new Set<string>();
-  /** "node/1 boot scheme": the highest number of a request for nonces that was followed. */
+  /** "node/1 boot scheme": the highest number of a request for nonces that the node followed. */
   const deals = new Map<string, { readonly count: number; readonly request: bigint }[]>();
   let mayRepeat = false;
 
@@ -112,7 +112,7 @@ export function requestsFollowed(nodesTotal: number): Checker {
       if (fault) return ['REQUEST_INVALID'];
       return terms && !isSameOpen(terms, body.value) ? ['PARAMETERS_CHANGED'] : [];
     }
-    // Its answer to the opening is still under way, or was lost.
+    // Its answer to the opening is still in transit, or was lost.
     if (terms === undefined) return [];
     const ids = participantsOf(terms);
     const isOf = (list: readonly number[]) =>
@@ -227,7 +227,7 @@ export function requestsFollowed(nodesTotal: number): Checker {
     return undefined;
   }
 
-  /** What a dealer and a result say, as the coordinator hears it; a byzantine node signs what it likes. */
+  /** The messages of a dealer and of a result, as the coordinator gets them; a byzantine node may sign anything. */
   function noteSaid({ message: { tenant, session, attempt, body } }: WireEnvelope): void {
     const known = attemptAt(`${tenant}/${session} ${attempt}`);
     if (body.case === 'dkgOpened') {
@@ -254,7 +254,7 @@ export function requestsFollowed(nodesTotal: number): Checker {
     return ['KEY_UNKNOWN', 'ORDER_EXPIRED'].includes(code) ? undefined : `${what}, and says ${code}`;
   }
 
-  /** A batch is dealt once for each request, and its nonces count up. */
+  /** A node makes one batch for each request, and its nonces count up. */
   function saidOfNonces(node: string, said: NoncesDealt): string | undefined {
     const { scheme, coordinatorBoot, nonces, nodeBoot } = said;
     const waiting = deals.get(`${node} ${coordinatorBoot} ${scheme}`) ?? [];
@@ -287,7 +287,7 @@ export function requestsFollowed(nodesTotal: number): Checker {
         const { scheme, coordinatorBoot, count, request } = body.value as DealNonces;
         const name = `${node} ${coordinatorBoot} ${scheme}`;
         const waiting = deals.get(name) ?? [];
-        // A request that is repeated is not followed again, except one without a number.
+        // It does not follow a repeated request again, except one without a number.
         if (request === 0n || !waiting.some((one) => one.request === request)) waiting.push({ count, request });
         deals.set(name, waiting);
       }

@@ -1,6 +1,6 @@
 /**
- * The reference model of an honest node, as the coordinator sees it: it deals a batch of nonces once, and numbers rise; its
- * words in one attempt of a DKG stay the same, also after a crash; it refuses a partial signature only for a reason that holds.
+ * The reference model of an honest node, as the coordinator sees it: it makes a batch of nonces once, and numbers rise; its
+ * messages in one attempt of a DKG stay the same, also after a crash; it refuses a partial signature only for a true reason.
  */
 
 import type { DkgOpened, DkgSealed, DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
@@ -14,25 +14,25 @@ import type { Checker, Observation } from '../sim/observation.ts';
 
 const { KEY_UNKNOWN, NONCE_UNKNOWN, KEYSTORE_MISMATCH, INTENT_MESSAGE_CHANGED, ORDER_EXPIRED } = PartialRefusalCode;
 
-/** So many nonces fit into any pool. */
+/** The capacity of any pool of nonces. */
 const poolMin = 4_096;
 
 interface Node {
   boot: string;
-  /** Nonces that it dealt since it started. */
+  /** Nonces that it made since it started. */
   pool: number;
-  /** The highest number that it dealt since it started. */
+  /** The highest nonce number since it started. */
   highest: bigint;
-  /** "scheme number" of the nonces that it dealt to the present start of the coordinator and has not used. */
+  /** "scheme number" of its unused nonces for the present start of the coordinator. */
   readonly nonces: Set<string>;
-  /** How many requests named a nonce since it started. */
+  /** The number of requests with a nonce since it started. */
   readonly named: Map<string, number>;
   coordinatorBoot: string;
-  /** Final keys, "tenant/session" to the scheme that they are bound to. */
+  /** Final keys, "tenant/session" to their scheme. */
   readonly keys: Map<string, string>;
-  /** What it said in attempts of DKGs. */
+  /** Its messages in attempts of DKGs. */
   readonly said: Map<string, string>;
-  /** "tenant intent" that it signed something for. */
+  /** "tenant intent" that it signed a message for. */
   readonly intents: Set<string>;
   /** "tag": the requests that reached it. */
   readonly asked: Map<
@@ -43,9 +43,9 @@ interface Node {
 
 export function honestNodes(): Checker {
   const nodes = new Map<string, Node>();
-  /** A fault changed the nonces that it dealt: which ones stand is not known here. */
+  /** A fault changed its nonces: the model does not know which are valid. */
   const liars = new Set<string>();
-  /** Its store was lost or rolled back, or its clock set: what it knows is not known here any more. */
+  /** Its store was lost or rolled back, or its clock set: the model no longer knows its state. */
   const unknown = new Set<string>();
   const clockSet = new Set<string>();
   /** A request may reach a node twice. */
@@ -83,7 +83,7 @@ export function honestNodes(): Checker {
     const node = find(name);
     const asked = node.asked.get(message.attemptTag) ?? [];
     if (asked.length === 0) return `${name} answers a request that it never got`;
-    // Of several requests under one tag it is not known which was answered.
+    // Of several requests under one tag, the answered one is unknown.
     const [only] = asked;
     const { outcome } = message;
     if (liars.has(name)) return undefined;
@@ -98,7 +98,7 @@ export function honestNodes(): Checker {
       return undefined;
     }
     const isForgotten = outcome.case === 'refusal' && outcome.value.code === NONCE_UNKNOWN;
-    // Its answers to several requests for one nonce may leave in another order than it took it.
+    // Its answers to several requests for one nonce may leave in another order than it handled them.
     if (!isForgotten) node.nonces.delete(nonce);
     const isCurrent = request.coordinatorBoot === node.coordinatorBoot;
     const intent = `${tenant} ${request.order?.transactionIntentId ?? ''}`;
@@ -137,12 +137,12 @@ export function honestNodes(): Checker {
     }
   }
 
-  /** Keys of other schemes take no nonces of the pools. */
+  /** Keys of other schemes use no nonces of the pools. */
   function isKnown({ nonceNumber }: PartialRequest): boolean {
     return nonceNumber !== 0n;
   }
 
-  /** In one attempt a node's word stays the same. */
+  /** In one attempt a node's messages stay the same. */
   function repeats(name: string, { message: { tenant, session, attempt, body } }: WireEnvelope): string | undefined {
     const said: [string, Uint8Array][] = [];
     if (body.case === 'dkgOpened') {

@@ -1,4 +1,4 @@
-/** The reference model of receipts and checkpoints: what every answer says of its call and of its session, whatever its reason code. */
+/** The reference model of receipts and checkpoints: the content of every answer about its call and its session, for all codes. */
 import type { SessionRecord } from '../coordinator/contract/record.ts';
 import type { MakeKeyResponse, SignResponse } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
@@ -52,7 +52,7 @@ export function receiptFault(
   return resultFault(call, record);
 }
 
-/** What MakeKey and Sign say of their key and their signers. */
+/** The fields of MakeKey and Sign about their key and their signers. */
 function resultFault({ method, response }: Promised, { ceremony, state }: SessionRecord): string | undefined {
   if (method === 'sign' && ceremony.kind === 'signing') {
     const { signers, culprits, signature } = response as SignResponse;
@@ -71,7 +71,7 @@ function resultFault({ method, response }: Promised, { ceremony, state }: Sessio
   return undefined;
 }
 
-/** Which backend a session runs on: mode, ceremony, curve. docs/keystores.md lists them. */
+/** The backend of a session: mode, ceremony, curve. docs/keystores.md lists them. */
 function routeOf({ ceremony, keystoreType }: SessionRecord): string {
   const { curve } = ceremony;
   const names: Readonly<Partial<Record<KeystoreType, readonly [key: string, signing: string]>>> = {

@@ -1,9 +1,9 @@
 /**
- * The reference model of a session's record: what each change may change. Written from docs/signing-api.md and the wire
- * protocol; it shares no rule with coordinator/.
+ * The reference model of a session's record: the fields that each change may change. Written from docs/signing-api.md and the
+ * wire protocol; it shares no rule with coordinator/.
  *
- * What a record counts must have a source: a partial signature from its node or a caller, a verified share from
- * its recipient, a key from the confirmation of every node.
+ * Every counted item must have a source: a partial signature from its node or a caller, a verified share from its recipient, a
+ * key from the confirmation of every node.
  */
 import { createHash } from 'node:crypto';
 import type { DkgRecord, SessionOf, SessionRecord, SigningRecord } from '../coordinator/contract/record.ts';
@@ -34,7 +34,7 @@ export interface RecordSources {
   readonly nodesWaitMs: number;
 }
 
-/** The reason that a session gives for a state, where there is one alone. */
+/** The reason of a session for a state, where there is only one. */
 const reasonOf: Readonly<Partial<Record<ReceiptState, string>>> = {
   [S.RESUMED]: 'SESSION_RESUMED',
   [S.EXPIRED]: 'SESSION_EXPIRED',
@@ -52,7 +52,7 @@ export function recordRules({ history, refusals, waiting, nodesWaitMs }: RecordS
   const verified = new Set<string>();
   const finished = new Set<string>();
   const confirmed = new Set<string>();
-  /** Keys that the wallet service asked to close, or whose clients' sessions it asked to end. */
+  /** Keys that the wallet service asked to close, or with clients' sessions that it asked to end. */
   const ending = new Map<string, 'all' | 'clients'>();
 
   function heard({ from, message: { tenant, session, attempt, body } }: WireEnvelope): void {
@@ -79,7 +79,7 @@ export function recordRules({ history, refusals, waiting, nodesWaitMs }: RecordS
         confirmed.add(`${about} ${attempt} ${node}`);
         return;
       case 'dkgRefused':
-        // A node whose key is final shows the results of all.
+        // A node with a final key proves the results of all.
         for (const { nodeId } of (body.value as Partial<DkgRefused>).results ?? []) {
           finished.add(`${about} ${attempt} ${nodeId}`);
         }
@@ -156,7 +156,7 @@ export function recordRules({ history, refusals, waiting, nodesWaitMs }: RecordS
     if (attempt < known.attempt) return `its attempt ${known.attempt} is ${attempt} again`;
     if (!known.witnessMissing && ceremony.witnessMissing) return 'its witness is lost';
     if (state === before?.state && attempt === known.attempt) {
-      // What a caller gave is void with its attempt, and the next one is counted when a partial of it is in.
+      // A caller's partial is void with its attempt; the next attempt counts when it has a partial.
       const isLost = (id: number) => !submitted.includes(id) && !excluded.includes(id) && !known.given.includes(id);
       const lost = known.submitted.find(isLost);
       if (lost !== undefined) return `the partial of node ${lost} is lost within its attempt`;
@@ -165,7 +165,7 @@ export function recordRules({ history, refusals, waiting, nodesWaitMs }: RecordS
     return state === S.BACKEND_FAILED && before?.state !== S.BACKEND_FAILED ? failed(record) : undefined;
   }
 
-  /** A reason that nodes gave needs nodes that gave it, so many that no quorum is left. */
+  /** A reason of nodes needs nodes that gave it, so many that no quorum is left. */
   function failed({ tenant, sessionId, reasonCode, ceremony: { facts, excluded } }: SigningSessionRecord) {
     const key = history.key(tenant, facts.keyId);
     if (!key) return undefined;
@@ -180,7 +180,7 @@ export function recordRules({ history, refusals, waiting, nodesWaitMs }: RecordS
     return left >= key.threshold ? `it failed for ${reasonCode}, and ${left} nodes can still sign` : undefined;
   }
 
-  /** A wallet ended it, or a newer session of its intent, in whose write this change stood. */
+  /** A wallet ended it, or a newer session of its intent, whose write contained this change. */
   function revoked({ tenant, ceremony: { facts, guarded } }: SigningSessionRecord): string | undefined {
     const why = ending.get(`${tenant}/${facts.keyId}`);
     if (why === 'all' || (why === 'clients' && !facts.walletService)) return undefined;
@@ -265,20 +265,20 @@ export function recordRules({ history, refusals, waiting, nodesWaitMs }: RecordS
   };
 }
 
-/** A session that has ended does not list its pairs if all have verified. */
+/** An ended session does not list its pairs if all have verified. */
 function pairsOf(ceremony: DkgRecord): readonly string[] {
   if (!ceremony.allVerified) return ceremony.verified;
   const holders = holdersOf(ceremony);
   return holders.flatMap((dealer) => holders.map((recipient) => `${dealer}>${recipient}`));
 }
 
-/** One that has ended keeps the SHA-256 of a message that is longer. */
+/** An ended session stores the SHA-256 of a longer message. */
 export function messageOf({ facts: { messageHash, messageSha256 } }: SigningRecord): string {
   if (messageSha256 !== undefined) return messageSha256;
   return shortText(Buffer.from(messageHash, 'hex'));
 }
 
-/** A message as hex, or the SHA-256 of a longer one than 32 bytes. */
+/** A message as hex, or the SHA-256 of a message longer than 32 bytes. */
 export function shortText(message: Uint8Array): string {
   return message.length <= 32 ? hexOf(message) : createHash('sha256').update(message).digest('hex');
 }

@@ -1,20 +1,20 @@
-/** Why nodes refused partial signatures, by session: what an answer or a failure that names such a reason stands on. */
+/** Nodes' reasons for refusing partial signatures, by session: the evidence for an answer or a failure with such a reason. */
 import { PartialRefusalCode, type PartialReply, type VendorSettled } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { Observation } from '../sim/observation.ts';
 
-/** The codes for an order that a node does not follow; clients hear ORDER_REFUSED. */
+/** The codes for an order that a node refuses; clients get ORDER_REFUSED. */
 const ofOrders: ReadonlySet<string> = new Set(['ORDER_MISSING', 'ORDER_INVALID', 'ORDER_EXPIRED', 'WITNESS_MISSING']);
 
-/** A node that does not know its nonce so often is asked again; then it counts as one that cannot sign. */
+/** A node without its nonce is asked again this often; then it counts as unable to sign. */
 const forgottenMax = 2;
 
 export class Refusals {
   /** "tenant/session" to reason codes, to the nodes that gave them. */
   readonly #bySession = new Map<string, Map<string, Set<number>>>();
-  /** "tenant/session node": how often the node did not know its nonce. */
+  /** "tenant/session node": the number of its answers without a nonce. */
   readonly #forgot = new Map<string, number>();
 
-  /** To be told of every observation. A refusal that is lost or late counts too. */
+  /** Call it with every observation. A refusal that is lost or late counts too. */
   take(observation: Observation): void {
     if (observation.kind !== 'frame') return;
     const { from, to, message } = observation.envelope;
@@ -23,7 +23,7 @@ export class Refusals {
     const { outcome } = body.value as PartialReply | VendorSettled;
     if (outcome.case === 'partial' || outcome.case === 'vendorOrder') return;
     const code = outcome.case === 'refusal' ? (PartialRefusalCode[outcome.value.code] ?? '') : '';
-    // The address tells its session, whatever the frame names.
+    // The address names its session, whatever the frame says.
     const name = to.replace(/^signing\//, '');
     const codes = this.#bySession.get(name) ?? new Map<string, Set<number>>();
     this.#bySession.set(name, codes);
@@ -37,19 +37,19 @@ export class Refusals {
     }
   }
 
-  /** The nodes that gave a reason that clients hear as this code; '': one for which they hear that the node is unavailable. */
+  /** The nodes whose reason clients get as this code; '': those that clients get as unavailable. */
   nodesFor(tenant: string, session: string, reason: string): ReadonlySet<number> {
     return this.#bySession.get(`${tenant}/${session}`)?.get(reason) ?? new Set();
   }
 
-  /** The nodes that refused for any reason but a nonce that they do not know. */
+  /** The nodes that refused for any reason except an unknown nonce. */
   nodes(tenant: string, session: string): ReadonlySet<number> {
     const codes = [...(this.#bySession.get(`${tenant}/${session}`) ?? [])];
     return new Set(codes.flatMap(([reason, ids]) => (reason === 'NONCE_UNKNOWN' ? [] : [...ids])));
   }
 }
 
-/** The reason code that a client hears for a node's refusal; empty: it hears that the node is unavailable. */
+/** The reason code that a client gets for a node's refusal; empty: it gets that the node is unavailable. */
 function reasonOf(code: string): string {
   if (ofOrders.has(code)) return 'ORDER_REFUSED';
   if (code === 'KEY_UNKNOWN' || code === 'REQUEST_INVALID') return '';

@@ -1,6 +1,6 @@
 /**
- * The reference model of requests by themselves: which of them a call is refused for, and by which reason code. Written from the
- * tables of docs/signing-api.md.
+ * The reference model of requests by themselves: the invalid ones, and their reason codes. Written from the tables of
+ * docs/signing-api.md.
  */
 import {
   ApprovalMode,
@@ -21,7 +21,7 @@ export interface KeyFacts {
   readonly scheme: string;
 }
 
-/** The fault of the context of any request. Its version is the caller's matter. */
+/** The fault of the context of any request. The caller checks its version. */
 export function contextFault(context: OrchestrationContext | undefined): string | undefined {
   if (context === undefined) return undefined;
   const { client, correlationId, traceparent, payload } = context;
@@ -29,7 +29,7 @@ export function contextFault(context: OrchestrationContext | undefined): string 
   return texts.some((text) => text.length > textMax) || payload.length > opaqueMax ? 'INVALID_REQUEST' : undefined;
 }
 
-/** InitiateSigning and Sign, as far as no key is needed to tell; after the mock directive. */
+/** InitiateSigning and Sign, as far as the check needs no key; after the mock directive. */
 export function signingFault(
   asked: Pick<
     InitiateSigningRequest,
@@ -57,7 +57,7 @@ export function signingFault(
   return terms?.intentsOnly && !walletService ? 'WALLET_INTENTS_ONLY' : undefined;
 }
 
-/** The same, of what its key tells; the keystore type is told apart. */
+/** The same, for checks that need the key; the keystore type has its own check. */
 export function keyedFaults(
   asked: {
     readonly derivation?: { readonly derivationPath: string; readonly curve?: string } | undefined;
@@ -76,7 +76,7 @@ export function keyedFaults(
   return found;
 }
 
-/** InitiateDkg and MakeKey. `unchecked`: the roster decides what the call leaves open. */
+/** InitiateDkg and MakeKey. `unchecked`: the roster decides the omitted parts of the call. */
 export function dkgFault(
   { sessionId, threshold, totalNodes, derivation }: InitiateDkgRequest,
   { walletService, keyScheme, isMaking }: { walletService: boolean; keyScheme: boolean; isMaking: boolean },
@@ -95,7 +95,7 @@ export function dkgFault(
   return path === undefined || path.normal > 0 ? 'INVALID_DERIVATION_PATH' : undefined;
 }
 
-/** A share that a client gave in a dealer's place, by its form. */
+/** The form of a client-supplied share. */
 export function givenShareFault(
   { senderNodeId, recipientNodeId, encryptedShare, commitments }: DkgShareExchangeRequest,
   { curve, threshold }: { readonly curve: string; readonly threshold: number },
@@ -110,7 +110,7 @@ export function givenShareFault(
   );
 }
 
-/** A submitted partial signature and its nonce point, by their form. `scheme`: of the key. */
+/** The form of a submitted partial signature and its nonce point. `scheme`: of the key. */
 export function partialFault(
   { nodeId, partialSignature, ephemeralPublicKey }: SignatureShareRequest,
   scheme: string,
@@ -122,7 +122,7 @@ export function partialFault(
   return point !== 0 && (!isShared || (point !== 33 && point !== 32));
 }
 
-/** A scalar; of a key that nodes do not share a whole signature: r, s and v, or that of ed25519. */
+/** A scalar; for a key that nodes do not share a whole signature: r, s and v, or the ed25519 form. */
 function partialBytesOf(scheme: string): number {
   if (isSharedScheme(scheme)) return 32;
   return scheme.endsWith('ed25519') ? 64 : 65;
@@ -133,12 +133,12 @@ export function isSharedScheme(scheme: string | undefined): boolean {
   return scheme === '' || scheme === 'mock_ecdsa' || scheme?.startsWith('frost_') === true;
 }
 
-/** Whether bytes of evidence are too long. */
+/** Whether evidence is too long. */
 export function isTooLong({ length }: Uint8Array): boolean {
   return length > opaqueMax;
 }
 
-/** How many components below the account a path has; undefined: it is none. */
+/** The number of components below the account in a path; undefined: it is no path. */
 function pathOf(path: string): { readonly normal: number } | undefined {
   if (path.length > 1024) return undefined;
   if (path === '') return { normal: 0 };

@@ -1,6 +1,6 @@
 /**
- * What the coordinator asks of nodes follows from what is durable: the message, key and path of the session, of its nodes,
- * with its gateway's order; nonces that the node dealt to this start of the coordinator, and since the link of the session's time.
+ * The coordinator's requests to nodes follow from the durable state: the message, key and path of the session, only its nodes,
+ * with its gateway's order; nonces that the node made for this start of the coordinator, over its link during the session.
  */
 import type { DkgVerify } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { DealNonces, NoncesDealt, PartialRequest } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
@@ -15,9 +15,9 @@ const open: ReadonlySet<ReceiptState> = new Set([ReceiptState.ACCEPTED, ReceiptS
 const repeating: ReadonlySet<string> = new Set(['dkgOpen', 'dkgSeal', 'dkgVerify', 'dkgConfirm']);
 const dealt: ReadonlySet<Scheme> = new Set([Scheme.MOCK_ECDSA, Scheme.FROST_ED25519, Scheme.FROST_BIP340]);
 
-/** Requests for nonces of one scheme that may be under way to one node. */
+/** The limit of open requests for nonces of one scheme to one node. */
 const dealsMax = 3;
-/** How often a node may be asked the same within the time that it has for its answer. */
+/** The limit of equal requests to a node within its time to answer. */
 const repeatsMax = 6;
 
 export function requestsAsRecorded(
@@ -28,13 +28,13 @@ export function requestsAsRecorded(
   let coordinatorBoot = '';
   /** By node: the boot behind its link, and since when. */
   const linked = new Map<number, { readonly boot: string; readonly sinceMs: number }>();
-  /** "node boot scheme number" of nonces that a node dealt to this start of the coordinator. */
+  /** "node boot scheme number" of nonces that a node made for this start of the coordinator. */
   let nonces = new Set<string>();
   /** By "node scheme": the number of the latest request. */
   let deals = new Map<string, bigint>();
-  /** By "node scheme": when it was asked for nonces, as long as it has dealt none. */
+  /** By "node scheme": the time of the request for nonces, until the node has made some. */
   const unanswered = new Map<string, number[]>();
-  /** By what is asked of whom: when it was, as long as no answer came from there. */
+  /** By request and node: its time, until an answer arrives. */
   const pending = new Map<string, number[]>();
 
   function partialRequested({ to, message }: WireEnvelope): string | undefined {
@@ -68,7 +68,7 @@ export function requestsAsRecorded(
     if (!nonces.has(`${node} ${nodeBoot} ${scheme} ${nonceNumber}`)) return `${where} with a nonce that it never dealt`;
     const link = linked.get(node);
     const created = history.versions(tenant, session)[0]!.fromMs;
-    // Its nonces were drawn after it began: of a boot that was gone by then there are none.
+    // Its nonces were drawn after it began: a boot that had ended by then has none.
     if (link && link.boot !== nodeBoot && created > link.sinceMs) return `${where} with a nonce of its earlier start`;
     return undefined;
   }
@@ -83,7 +83,7 @@ export function requestsAsRecorded(
     return request > before ? undefined : `${to} is asked for nonces by a number that was used`;
   }
 
-  /** Nonces that are on their way are asked for again at most as often as they may be lost. */
+  /** The coordinator repeats an open request for nonces at most as often as it may be lost. */
   function askedAgain({ to, message: { body } }: WireEnvelope, atMs: number): string | undefined {
     const name = `${to} ${(body.value as DealNonces).scheme}`;
     const recent = (unanswered.get(name) ?? []).filter((ms) => atMs - ms < recheckMs);
@@ -92,7 +92,7 @@ export function requestsAsRecorded(
     return recent.length > dealsMax ? `${to} is asked for nonces ${recent.length} times in ${recheckMs} ms` : undefined;
   }
 
-  /** What a node was asked is repeated once it had its time to answer; a new link or a resume may repeat it at once. */
+  /** A request is repeated after its time to answer; a new link or a resume may repeat it at once. */
   function repeated({ to, message }: WireEnvelope, atMs: number): string | undefined {
     const { session, attempt, body } = message;
     const tag = body.case === 'partialRequest' ? (body.value as PartialRequest).attemptTag : '';

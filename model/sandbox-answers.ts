@@ -1,6 +1,6 @@
 /**
- * The reference model of what the gateway of a sandbox reads: a session as it is durable, and a partial signature only of an
- * open session, of a node that takes part.
+ * The reference model of a sandbox gateway's reads: the durable state of a session, and a partial signature only of an open
+ * session, of a node that takes part.
  */
 import type {
   InspectSessionRequest,
@@ -20,9 +20,9 @@ const isOpen = (state: ReceiptState) => state === ReceiptState.ACCEPTED || state
 
 export function sandboxAnswers(history: History): Checker {
   const calledMs = new Map<bigint, number>();
-  /** What is stored was shown as no coordinator wrote it. */
+  /** A fault replaced the stored record with one that no coordinator wrote. */
   let wasTampered = false;
-  /** How far the coordinator's clock is from virtual time. */
+  /** The offset of the coordinator's clock from virtual time. */
   let offsetMs = 0;
 
   function inspected({ tenant, request, response, callId }: Promised): string | undefined {

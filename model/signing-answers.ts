@@ -19,7 +19,7 @@ const none = new Uint8Array();
 const holdsIntent = (state: ReceiptState) =>
   isOpen(state) || state === S.PENDING_HUMAN_APPROVAL || state === S.BACKEND_COMPLETED;
 
-/** What a call for a node's partial hears when the node refuses it. */
+/** The answer to a call for a node's partial when the node refuses it. */
 const refusalReasons =
   /^(ORDER_REFUSED|KEYSTORE_MISMATCH|INTENT_MESSAGE_CHANGED|KEYSTORE_UNAVAILABLE|HSM_.*|VENDOR_.*)$/;
 
@@ -134,7 +134,7 @@ export function submitted(
   else if (nodeId !== 0 && !holders.includes(nodeId)) expected.add('NODE_NOT_PARTICIPANT');
   else if (ceremony.excluded.includes(nodeId)) {
     expected.add('NODE_NOT_PARTICIPANT');
-    // It may be this call's own partial that was wrong.
+    // This call's own partial may have been the wrong one.
     expected.add('INVALID_PARTIAL_SIGNATURE');
     if (!isOpen(state)) expected.add(record.reasonCode);
   } else if (key && partialFault(request as SignatureShareRequest, key.scheme)) {
@@ -226,7 +226,7 @@ export function resumed(
   return expect('SESSION_RESUMED', ...(ceremony.kind === 'signing' ? [] : ['']));
 }
 
-/** Whether the key signs with another scheme than a call names. An unbound key is shared, and takes either shared scheme. */
+/** Whether the key signs with another scheme than the call's. An unbound key is shared, and accepts either shared scheme. */
 function schemeMismatch(asked: KeystoreType, { curve, scheme }: KeyFacts): boolean {
   const types: Readonly<Record<string, readonly KeystoreType[]>> = {
     '': [KeystoreType.MOCK_THRESHOLD, KeystoreType.MPC_FROST],

@@ -1,6 +1,6 @@
 /**
- * Calls that the coordinator has in hand, by the session that they are about: since when one waits there without a pause. What
- * says that it waited for nodes in vain must have waited.
+ * The coordinator's unanswered calls, by their session: the time since when one waits there without a pause. A call whose
+ * answer reports a vain wait for nodes must have waited.
  */
 import type { CallReply } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { Observation } from '../sim/observation.ts';
@@ -8,16 +8,16 @@ import type { Observation } from '../sim/observation.ts';
 interface Waiting {
   readonly calls: Set<bigint>;
   sinceMs: number;
-  /** When the latest one was answered; what happens at that moment still concerns it. */
+  /** The time of the latest answer; events at that moment still concern it. */
   answeredMs: number;
 }
 
 export class WaitingCalls {
-  /** "tenant session <id>", and of a Sign, which names none, "tenant intent <id>". */
+  /** "tenant session <id>", and for a Sign, which names none, "tenant intent <id>". */
   readonly #byName = new Map<string, Waiting>();
   readonly #names = new Map<bigint, string>();
 
-  /** To be told of every observation. */
+  /** Call it with every observation. */
   take(observation: Observation): void {
     switch (observation.kind) {
       case 'called': {
@@ -47,7 +47,7 @@ export class WaitingCalls {
     }
   }
 
-  /** How long calls for this session, or for its intent, have waited by now; undefined: none is known to wait. */
+  /** The time that calls for this session, or for its intent, have waited so far; undefined: no known call waits. */
   waitedMs(tenant: string, sessionId: string, intentId: string, nowMs: number): number | undefined {
     const found = [`${tenant} session ${sessionId}`, `${tenant} intent ${intentId}`].flatMap((name) => {
       const waiting = this.#byName.get(name);
