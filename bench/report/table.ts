@@ -324,10 +324,7 @@ const costHeads = [
   'bytes',
 ];
 
-/**
- * CPU by role and Redis's work, a ceremony (milliseconds; bytes both ways). Cores had: CPU that everything got, the load
- * generator too.
- */
+/** CPU by role and Redis's work for each ceremony (ms; bytes both ways). Cores had: the machine's CPU for all of it. */
 function costCells({ cpuMsPerCeremony, cpuSeconds, seconds, completed, redisEach }: Phase): string[] {
   const nodes = Object.entries(cpuSeconds).filter(([name]) => name.startsWith('node-'));
   const nodesTotal = nodes.reduce((sum, [, used]) => sum + used, 0);
