@@ -1,4 +1,4 @@
-/** A client of the API in a simulated world: it repeats what was cut, with the same idempotency key, at any gateway. */
+/** A client of the API in a simulated world: it repeats cut calls, with the same idempotency key, at any gateway. */
 import type { RandomBytes } from '../actors/contract.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import type { PlainRequest } from '../gateway/serve/plain-request.ts';
@@ -12,9 +12,9 @@ export interface Response {
 }
 
 export interface ClientOptions {
-  /** Tries of one call, in all; 50 by default. */
+  /** The limit of tries of one call; 50 by default. */
   readonly triesMax?: number;
-  /** Hears of every answer, also of those that it repeats after. */
+  /** Gets every answer, also those that it repeats after. */
   readonly heard?: (target: string, answer: Omit<Answer, 'tries'>) => void;
 }
 
@@ -23,7 +23,7 @@ export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: answers have every shape.
   readonly body: any;
   readonly headers: Readonly<Record<string, string>>;
-  /** Tries that it took. */
+  /** The number of tries. */
   readonly tries: number;
 }
 
@@ -36,11 +36,11 @@ interface ClientDeps {
   readonly pause: (ms: number) => Promise<void>;
 }
 
-/** The first pause between two tries; each is twice as long as the one before, up to the longest. */
+/** The first pause between two tries; each is twice the one before, up to the longest. */
 const pauseMs = 100;
 const pauseMaxMs = 3_000;
 const triesDefault = 50;
-/** What says that a repeat may go better. */
+/** Answers after which a repeat may succeed. */
 const passing: ReadonlySet<number> = new Set([429, 500, 503]);
 
 export class Client {
@@ -77,7 +77,7 @@ export class Client {
     return answer;
   }
 
-  /** Repeats until there is an answer. Throws when there is none after all its tries. */
+  /** Repeats until an answer arrives. Throws after the last try without one. */
   async call(method: string, target: string, body?: unknown, givenKey?: string): Promise<Answer> {
     const { gateways, random, options } = this.#deps;
     const key = givenKey ?? (method === 'POST' ? uuidV7(0, random) : undefined);

@@ -1,7 +1,7 @@
 /**
- * The whole product in one process and in virtual time: the simulated signing cluster, gateways and workers that run the
- * very code of the control plane over one Redis in memory, simulated custodians and chains, receivers of webhooks, and
- * clients. Deterministic: the same seed and the same calls give the same trace, byte for byte.
+ * The whole product in one process and in virtual time: the simulated signing cluster, gateways and workers that run the real
+ * code of the control plane over one Redis in memory, simulated custodians and chains, receivers of webhooks, and clients.
+ * Deterministic: the same seed and the same calls give the same trace, byte for byte.
  */
 import type { RandomBytes } from '../actors/contract.ts';
 import type { Log } from '../actors/live/ports.ts';
@@ -44,7 +44,7 @@ export interface WorldOptions extends Omit<SimOptions, 'guests' | 'receiver' | '
   /** 0 to 1 ms by default. */
   readonly redisWay?: WayMs;
   readonly chainBlockMs?: number;
-  /** Calls a window of each tenant, as the gateways count them; not counted by default. */
+  /** Calls a window of each tenant, as the gateways count them; unlimited by default. */
   readonly rateLimits?: RateLimitConfig | undefined;
   /** Pauses after the first, second, … failed try of a webhook; the product's own by default. */
   readonly retryScheduleMs?: readonly number[];
@@ -53,21 +53,21 @@ export interface WorldOptions extends Omit<SimOptions, 'guests' | 'receiver' | '
   readonly keepLog?: boolean;
   /** Decides the fate of every call of a port. */
   readonly plan?: PortPlan;
-  /** How its workers reach receivers; by default `receivers` answer. */
+  /** Connects its workers to receivers; by default `receivers` answer. */
   readonly egress?: (life: ProcessLife) => Send;
-  /** Of a world that is served to clients outside of it. */
+  /** For a world with clients outside of it. */
   readonly served?: ServedGateway;
   /** 32 bytes each; fixed ones by default. */
   readonly secrets?: WorldSecrets;
-  /** Hears what a process threw outside of every promise; by default the run ends with it. */
+  /** Gets errors that a process threw outside of any promise; by default they end the run. */
   readonly onFailure?: (error: unknown) => void;
-  /** Where processes log; in the trace by default. */
+  /** The log of processes; by default the trace. */
   readonly logOf?: (process: ProcessName) => Log;
   /** 'model' is fast and protects nothing; 'real' by default. */
   readonly cryptography?: Cryptography;
 }
 
-/** What `snapshot` gives: maps, lists and plain values. */
+/** The result of `snapshot`: maps, lists and plain values. */
 export interface WorldSnapshot {
   readonly cluster: SimSnapshot;
   readonly redis: KeyspaceSnapshot;
@@ -75,11 +75,11 @@ export interface WorldSnapshot {
   readonly recon: readonly ReconTask[];
 }
 
-/** With every scope, where it names none. */
+/** With every scope, if it names none. */
 export type WorldToken = Partial<Omit<TokenRequest, 'scopes'>> &
   Pick<TokenRequest, 'tenant'> & { readonly scopes?: readonly string[] };
 
-/** What the processes of an installation keep secret. */
+/** The secrets of an installation's processes. */
 export interface WorldSecrets {
   readonly token: Uint8Array;
   readonly receipt: Uint8Array;
@@ -103,12 +103,12 @@ const receiverWayMs = 5;
 
 export class CustodyWorld {
   readonly cluster: SimCluster;
-  /** Made with the cluster, as what follows. */
+  /** Made with the cluster, like the following fields. */
   loop!: RunLoop;
   receivers!: Receivers;
   /** Every call of a port, log line, request and answer, one line each; empty without `keepTrace`. */
   readonly trace: string[] = [];
-  /** What the processes have logged, one line each; with `keepLog`. */
+  /** The log of the processes, one line each; with `keepLog`. */
   readonly logged: string[] = [];
   readonly #options: WorldOptions;
   readonly #members: readonly Member[];
@@ -199,7 +199,7 @@ export class CustodyWorld {
     return this.cluster.time.nowMs();
   }
 
-  /** Calls of ports so far. */
+  /** The number of port calls so far. */
   get portCalls(): number {
     return this.#portCalls;
   }
@@ -209,17 +209,17 @@ export class CustodyWorld {
     return this.#members.map(({ name }) => name);
   }
 
-  /** Chance for a run of this world, by a label of its own. */
+  /** Randomness for a run of this world, by its own label. */
   random(label: string): RandomBytes {
     return this.#host.random(`run/${label}`);
   }
 
-  /** What Redis holds. */
+  /** The content of Redis. */
   get redis() {
     return this.#redis.memory;
   }
 
-  /** What is durable of a session; undefined: there is none. */
+  /** The durable record of a session; undefined: there is none. */
   storedSession(tenant: string, sessionId: string): Promise<SessionRecord | undefined> {
     return new Promise((resolve) => {
       this.#sessions.load(sessionKey(tenant, sessionId), (found) => {
@@ -229,7 +229,7 @@ export class CustodyWorld {
     });
   }
 
-  /** All that is durable. Take it apart only to store it. */
+  /** All durable state. Take it apart only to store it. */
   snapshot(): WorldSnapshot {
     const { webhooks, recon } = this.#queues;
     return {
@@ -241,8 +241,8 @@ export class CustodyWorld {
   }
 
   /**
-   * It is as it was then: every process starts anew, and what was in memory, nonces too, is void. With `gatewaysStay` the
-   * gateways forget what they remember, and go on: an answer that is under way reaches its client.
+   * Restores that state: every process restarts, and everything in memory, nonces too, is void. With `gatewaysStay` the gateways
+   * drop their caches and continue: an answer in progress still reaches its client.
    */
   async restore(snapshot: WorldSnapshot, gatewaysStay = false): Promise<void> {
     const staying = gatewaysStay ? this.#members.filter(({ gateway }) => gateway !== undefined) : [];
@@ -256,7 +256,7 @@ export class CustodyWorld {
     await Promise.all(staying.map(({ gateway }) => gateway?.restored()));
   }
 
-  /** Issues a token outside of the world: it takes no time and meets no fault. Rejects with TypeError for an unknown scope. */
+  /** Issues a token outside of the world: without time or faults. Rejects with TypeError for an unknown scope. */
   async token(request: WorldToken): Promise<string> {
     return (await this.issue(request)).token;
   }
@@ -273,7 +273,7 @@ export class CustodyWorld {
     return store.issueToken({ environment, scopes: scopes.filter(isScope), ...request });
   }
 
-  /** A client of the API, with chance of its own. */
+  /** A client of the API, with its own randomness. */
   client(token: string, options: ClientOptions = {}): Client {
     this.#clients += 1;
     const { time } = this.cluster;
@@ -292,7 +292,7 @@ export class CustodyWorld {
     });
   }
 
-  /** A request on a connection of its own. Throws an Error where there is no gateway of that name. */
+  /** A request on a new connection. Throws an Error where there is no gateway of that name. */
   connect(gateway: ProcessName, request: PlainRequest): Exchange {
     const { time } = this.#host;
     const verdict = (method: string, path: string) => this.doorVerdict({ door: 'http', method, path });
@@ -300,7 +300,7 @@ export class CustodyWorld {
     return new Exchange(host, this.#door(gateway), request);
   }
 
-  /** A gRPC call on a connection of its own. Throws an Error where there is no gateway of that name. */
+  /** A gRPC call on a new connection. Throws an Error where there is no gateway of that name. */
   callRpc(gateway: ProcessName, call: RpcCall): Promise<RpcAnswer> {
     const { time, processes } = this.#host;
     const host = {
@@ -322,7 +322,7 @@ export class CustodyWorld {
     return this.loop.result(work, withinMs);
   }
 
-  /** Lets so much virtual time pass. */
+  /** Lets this much virtual time pass. */
   async advance(ms: number): Promise<void> {
     await this.loop.until(() => false, ms);
   }
@@ -426,7 +426,7 @@ export class CustodyWorld {
     return life === undefined || gateway === undefined ? undefined : { life, gateway };
   }
 
-  /** The fate of a request to a gateway by the faults of its doors; undefined: nothing is armed. */
+  /** The fate of a request to a gateway by the faults of its API server; undefined: no fault is armed. */
   doorVerdict(request: DoorRequest): DoorVerdict | undefined {
     return this.#host.request(request);
   }
@@ -459,7 +459,7 @@ export class CustodyWorld {
     });
   }
 
-  /** A whole answer of a gateway, over the network of the world and by its faults; undefined: it was cut before. */
+  /** A whole answer of a gateway, over the network of the world and its faults; undefined: it was cut before. */
   async request(gateway: ProcessName, request: PlainRequest): Promise<Response | undefined> {
     const exchange = this.connect(gateway, request);
     const answer = await exchange.answer;

@@ -1,13 +1,12 @@
 /**
- * One turn of the event loop. When it resolves, every microtask and every `process.nextTick` that was due before has run,
- * with all that they caused in turn: Node guarantees that before its next phase begins. So it is the exact border
- * between two events of a simulated world, whatever length the chains of promises in between have. A counted chain of
- * promises would have to guess that length.
+ * One turn of the event loop. When it resolves, every earlier microtask and `process.nextTick` has run, with all their
+ * consequences: Node guarantees that before its next phase begins. So it is the exact border between two events of a simulated
+ * world, for chains of promises of any length. A counted chain of promises would have to guess that length.
  *
- * It tells no time and draws no chance: how long a turn takes, and what else the process does meanwhile, no simulated
- * process can notice.
+ * It reads no time and no randomness: no simulated process can notice the duration of a turn, or the other work of the process
+ * meanwhile.
  */
-// Node's own, also where a test has replaced the global one.
+// Node's own, even where a test has replaced the global one.
 import { setImmediate } from 'node:timers';
 
 export function turnOfEventLoop(): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * One request of a client on a connection of its own: on its way to a gateway, while it is served, and its answer on the
- * way back, in pieces where it is a stream. A gateway that dies cuts the connection; a client may leave at any time.
+ * One request of a client on a new connection: the way to a gateway, its handling, and the answer on the way back, in pieces if
+ * it is a stream. A gateway that dies cuts the connection; a client may leave at any time.
  */
 import { isFaultyPath, refusalOf } from '../faults/api-fault-answers.ts';
 import type { DoorVerdict, ProcessName } from '../faults/vocabulary/engine-contract.ts';
@@ -11,7 +11,7 @@ import type { SimGateway } from './gateway-process.ts';
 import type { ProcessLife } from './process-life.ts';
 import type { RunLoop } from './run-loop.ts';
 
-/** A gateway as its clients reach it; without a life it refuses connections. */
+/** A gateway for its clients; without a life it refuses connections. */
 export interface Door {
   readonly name: ProcessName;
   readonly life: ProcessLife | undefined;
@@ -23,7 +23,7 @@ export interface Door {
 export interface ExchangeHost {
   readonly time: VirtualTime;
   readonly loop: RunLoop;
-  /** The faults of the door; undefined: nothing is armed. */
+  /** The faults of the API server; undefined: no fault is armed. */
   verdict(method: string, path: string): DoorVerdict | undefined;
   /** A line of the trace. */
   note(text: () => string): void;
@@ -33,13 +33,13 @@ export interface ExchangeHost {
 export interface Answered {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Empty where there are pieces. */
+  /** Empty where the answer has pieces. */
   readonly body: string | Uint8Array;
   readonly pieces: Pieces | undefined;
 }
 
 const wayMs = 1;
-/** As much of a stream waits unread as in the buffers of a socket; then the gateway waits too. */
+/** The limit of a stream's unread data, as in the buffers of a socket; beyond it the gateway waits too. */
 const unreadCharsMax = 65_536;
 
 export class Exchange {
@@ -68,12 +68,12 @@ export class Exchange {
     host.time.after(wayMs, () => this.#arrive());
   }
 
-  /** No gateway was there: the request had no effect. */
+  /** No gateway was up: the request had no effect. */
   get wasRefused(): boolean {
     return this.#wasRefused;
   }
 
-  /** The client closes the connection: the gateway hears of it, and nothing more reaches the client. */
+  /** The client closes the connection: the gateway learns of it, and the client gets nothing more. */
   leave(): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
@@ -168,7 +168,7 @@ export class Exchange {
   }
 }
 
-/** What has arrived of a stream and was not read yet. */
+/** The arrived and unread part of a stream. */
 export class Pieces {
   readonly #loop: RunLoop;
   readonly #unread: string[] = [];
@@ -209,7 +209,7 @@ export class Pieces {
     this.#wake();
   }
 
-  /** Resolves in the process that writes, when there is room for more. */
+  /** Resolves in the process that writes, when the buffer has space. */
   async room(enter: (resume: () => void) => void): Promise<void> {
     if (this.#unreadChars < unreadCharsMax) return;
     await new Promise<void>((resolve) => {

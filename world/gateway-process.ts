@@ -1,4 +1,4 @@
-/** One life of a simulated gateway: the composition of the live one over the ports of the world. */
+/** One life of a simulated gateway: the live composition over the ports of the world. */
 import type { Redis } from 'ioredis';
 import type { Log } from '../actors/live/ports.ts';
 import { RequestIds } from '../api/request-id.ts';
@@ -28,11 +28,11 @@ import type { TenantStore } from '../store/contract.ts';
 import type { KeyRing } from '../store/secrets/key-ring.ts';
 import type { ProcessLife } from './process-life.ts';
 
-/** What a world that is served to clients outside of it gives its gateways. */
+/** The ports of a world with outside clients for its gateways. */
 export interface ServedGateway
   extends Pick<ServeDeps, 'version' | 'publicToken' | 'docsPage' | 'corsOrigins' | 'readyMadeKeys'> {
   readonly control: SandboxControl;
-  /** Stands between its clients' calls and the coordinator. */
+  /** An interceptor of its clients' calls to the coordinator. */
   readonly through?: (calls: Calls) => Calls;
   readonly acceptAnyTestToken: boolean;
 }
@@ -44,7 +44,7 @@ export interface GatewayParts {
   readonly ring: KeyRing;
   readonly reconQueue: ReconQueue;
   readonly config: WalletApiConfig;
-  /** undefined: calls are not counted. */
+  /** undefined: calls are unlimited. */
   readonly rateLimits: RateLimitConfig | undefined;
   readonly log: Log;
   readonly served: ServedGateway | undefined;
@@ -55,13 +55,13 @@ export interface SimGateway extends Pick<ServeDeps, 'admission' | 'calls' | 'clu
   /** A gRPC call, without its socket. */
   rpc(request: RpcRequest, listener: RpcListener): void;
   readonly store: TenantStore;
-  /** What is stored was put back to an earlier state: forgets what it remembers of it. */
+  /** The stored state was restored: drops its caches. */
   restored(): Promise<void>;
   arrived(message: WireMessage): void;
   linked(up: boolean): void;
 }
 
-/** Not the package's: a run does not depend on it. */
+/** Not the package's version: a run does not depend on it. */
 const version = '0.0.0-world';
 
 export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway {
@@ -131,7 +131,7 @@ class SimLink implements CoordinatorLink {
   }
 
   arrived(message: WireMessage): void {
-    // Off the wire a message is complete: the codec made it.
+    // A message off the wire is complete: the codec completed it.
     this.#listener?.onMessage(message as Parameters<LinkListener['onMessage']>[0]);
   }
 

@@ -1,18 +1,18 @@
 /**
- * The queues of jobs in memory, in the place of BullMQ's: webhooks' tries and reconciliation jobs. A job is there once by
- * its id, is given to one consumer at a time, and is gone when it was done or has failed. A job whose consumer has died is
- * another's when its lock ends. test/world/queues.test.ts holds this and BullMQ to one suite.
+ * The queues of jobs in memory, in place of BullMQ's: webhooks' tries and reconciliation jobs. A job exists once by its id, one
+ * consumer at a time gets it, and it ends when it was done or has failed. When the consumer of a job dies, another one gets it
+ * after its lock expires. test/world/queues.test.ts tests this and BullMQ with one suite.
  */
 import type { Cancel, Timers } from '../actors/contract.ts';
 
 export interface QueueTimes {
-  /** A job whose consumer has not been heard of for so long may be done by another. */
+  /** After this time without a sign of its consumer, another may do a job. */
   readonly lockMs: number;
 }
 
 const timesDefault: QueueTimes = { lockMs: 10_000 };
 
-/** As a consumer sees the queue: the ways there and back, and whether its process lives. */
+/** A consumer's view of the queue: the ways there and back, and whether its process lives. */
 export interface ConsumerWay {
   readonly isAlive: () => boolean;
   /** Runs in the process of the consumer. */
@@ -25,9 +25,9 @@ interface Consumer<J> {
   readonly work: (job: J) => Promise<void>;
   readonly onFailed: (job: J, error: unknown) => void;
   readonly running: Set<string>;
-  /** Works in hand, for those who wait for their end. */
+  /** Jobs in progress, for callers that wait for their end. */
   readonly onIdle: (() => void)[];
-  /** It was closed without waiting: its jobs are another's. */
+  /** It was closed without waiting: other consumers get its jobs. */
   isCut: boolean;
 }
 
@@ -40,13 +40,13 @@ export class MemoryQueue<J> {
   /** Of the queue's own process, which does not die. */
   readonly #timers: Pick<Timers, 'start'>;
   readonly #lockMs: number;
-  /** Every job that waits or is being done, by id, the oldest first. */
+  /** Every job that waits or is in progress, by id, oldest first. */
   readonly #jobs = new Map<string, J>();
   readonly #waiting = new Set<string>();
   readonly #locks = new Map<string, Cancel>();
   readonly #consumers: Consumer<J>[] = [];
   #stalled = false;
-  /** What was given out before a restore ends without a word. */
+  /** Jobs given out before a restore end without effect. */
   #generation = 0;
 
   constructor(timers: Pick<Timers, 'start'>, idOf: (job: J) => string, times: QueueTimes = timesDefault) {
@@ -59,7 +59,7 @@ export class MemoryQueue<J> {
     return { waiting: this.#waiting.size, active: this.#locks.size };
   }
 
-  /** One that is there already stays as it is. */
+  /** An existing job is unchanged. */
   add(jobs: readonly J[]): void {
     for (const job of jobs) {
       const id = this.#idOf(job);
@@ -70,12 +70,12 @@ export class MemoryQueue<J> {
     this.#hand();
   }
 
-  /** Every job that waits or is being done, the oldest first. */
+  /** Every job that waits or is in progress, oldest first. */
   get jobs(): readonly J[] {
     return [...this.#jobs.values()];
   }
 
-  /** It holds these and no others: what is being done is not. */
+  /** Replaces its jobs with these; none is in progress. */
   restore(jobs: readonly J[]): void {
     for (const cancel of this.#locks.values()) cancel();
     this.#locks.clear();
@@ -92,7 +92,7 @@ export class MemoryQueue<J> {
     if (!on) this.#hand();
   }
 
-  /** A job that is being done is given out a second time, as after a lock that was lost; returns whether there was one. */
+  /** Gives a job in progress out a second time, as after a lost lock; returns whether there was one. */
   double(): boolean {
     const [id] = this.#locks.keys();
     if (id === undefined) return false;
@@ -123,7 +123,7 @@ export class MemoryQueue<J> {
     };
   }
 
-  /** To the consumer with the fewest jobs in hand, and among those the one that came first. */
+  /** To the consumer with the fewest jobs in progress, and among those the earliest. */
   #hand(): void {
     if (this.#stalled) return;
     for (const id of [...this.#waiting]) {
@@ -164,7 +164,7 @@ export class MemoryQueue<J> {
     });
   }
 
-  /** A consumer that lives renews its lock. */
+  /** A living consumer renews its lock. */
   #lock(id: string, consumer: Consumer<J>): void {
     const cancel = this.#timers.start(this.#lockMs, () => {
       if (consumer.way.isAlive() && !consumer.isCut && consumer.running.has(id)) {
@@ -182,7 +182,7 @@ export class MemoryQueue<J> {
   #ended(id: string): void {
     this.#locks.get(id)?.();
     this.#locks.delete(id);
-    // Given out twice, it is another's still.
+    // Given out twice, another consumer still has it.
     if (this.#consumers.some(({ running, way }) => running.has(id) && way.isAlive())) return;
     this.#waiting.delete(id);
     this.#jobs.delete(id);

@@ -1,10 +1,10 @@
 /**
- * One life of a simulated process that runs asynchronous code: from its start until it dies. All that its code reaches of
- * the world passes through here.
+ * One life of a simulated process that runs asynchronous code: from its start until it dies. All access of its code to the world
+ * passes through here.
  *
  * Invariants
- * - A dead process gets nothing: no timer of it fires, no call of it is answered, no news reaches it. What it had sent
- *   before takes effect.
+ * - A dead process gets nothing: none of its timers fires, none of its calls gets an answer, no message reaches it. Requests that
+ *   it had sent before take effect.
  * - A paused one gets everything when it is resumed, in order.
  * - Every call of a port has a number, counted from 1 over the life of the world, and a plan may decide its fate.
  */
@@ -26,20 +26,20 @@ export interface PortCall {
 }
 
 /**
- * `before`: the process dies instead of making the call. `after`: the call takes effect, and the process dies before its
- * answer comes. `lost`: no effect and no answer. `refused`: no effect, and an answer that says so. `unanswered`: the effect
- * without an answer. `twice`: its receiver gets it two times; of providers.
+ * `before`: the process dies instead of making the call. `after`: the call takes effect, and the process dies before its answer
+ * arrives. `lost`: no effect and no answer. `refused`: no effect, and an answer that says so. `unanswered`: the effect without an
+ * answer. `twice`: its receiver gets it two times; only for providers.
  */
 export interface PortFate {
   readonly dies?: 'before' | 'after';
   readonly fate?: 'lost' | 'refused' | 'unanswered' | 'twice';
-  /** On top of what the way takes. */
+  /** In addition to the latency. */
   readonly delayMs?: number;
-  /** What happens when the call has left. */
+  /** Called when the call has left. */
   readonly left?: () => void;
 }
 
-/** Decides the fate of calls; undefined: all is well. */
+/** Decides the fate of calls; undefined: no fault. */
 export type PortPlan = (call: PortCall) => PortFate | undefined;
 
 export interface LifeHost {
@@ -54,7 +54,7 @@ export interface LifeHost {
   note(text: () => string): void;
 }
 
-/** The live clock's: a timer of no time takes 1 ms (Node's setTimeout). */
+/** As in the live clock: a timer of 0 ms takes 1 ms (Node's setTimeout). */
 const timerMinMs = 1;
 
 export class ProcessLife {
@@ -100,7 +100,7 @@ export class ProcessLife {
     this.#waiting = [];
   }
 
-  /** Something reaches the process: a timer, an answer, a request. */
+  /** An input of the process: a timer, an answer, a request. */
   enter(run: () => void): void {
     if (this.#state === 'dead') return;
     if (this.#state === 'paused') {
@@ -112,8 +112,8 @@ export class ProcessLife {
   }
 
   /**
-   * A call of a port, which `carry` takes to its receiver: it is given the fate, and calls `answer` at most once, when the
-   * answer is to enter the process. A dead process makes no calls.
+   * A call of a port, which `carry` takes to its receiver: it gets the fate, and calls `answer` at most once, when the answer is
+   * to enter the process. A dead process makes no calls.
    */
   call<T>(
     port: PortName,
@@ -138,7 +138,7 @@ export class ProcessLife {
           }
         });
       });
-      // What was sent is on its way.
+      // The sent request is in transit.
       fate.left?.();
       if (fate.dies === 'after') this.#host.crash(process);
     });

@@ -1,7 +1,7 @@
 /**
- * The simulated custodians of a world, and the way of a process to them. A custodian is a party of its own: what reached it
- * takes effect whatever becomes of the process that asked, and a Redis of ours that is gone does not concern it. What it
- * keeps lies in the same memory, under keys of its own.
+ * The simulated custodians of a world, and a process's connection to them. A custodian is a separate party: requests that reached
+ * it take effect whatever happens to the calling process, and a failure of our Redis does not affect it. Its data is in the same
+ * memory, under its own keys.
  */
 import type { WalletPorts } from '../gateway/wallet-api.ts';
 import type { ProviderKind } from '../providers/port/kinds.ts';
@@ -30,7 +30,7 @@ export class Providers {
     this.#memory = memory;
   }
 
-  /** What this process calls. */
+  /** The ports of this process. */
   of(life: ProcessLife): ProviderPorts {
     const theirs = this.#memory.client();
     return {

@@ -1,4 +1,4 @@
-/** The queues of a simulated world as its processes see them. A queue lies in Redis: while that is gone, it waits. */
+/** The queues of a simulated world for its processes. A queue is in Redis: while Redis is unreachable, it waits. */
 import type { Timers } from '../actors/contract.ts';
 import type { Log } from '../actors/live/ports.ts';
 import type { WebhookJob, WebhookQueue } from '../delivery/deliveries/public.ts';
@@ -7,11 +7,11 @@ import { MemoryQueue } from './memory-queue.ts';
 import type { ProcessLife } from './process-life.ts';
 import type { SimRedis } from './redis-side.ts';
 
-/** As the live consumers (delivery/deliveries/bull-queue.ts, modules/recon/bull-queue.ts). */
+/** As in the live consumers (delivery/deliveries/bull-queue.ts, modules/recon/bull-queue.ts). */
 const webhookPlaces = 1_024;
 const reconPlaces = 8;
 const wayMs = 1;
-/** A command whose answer is lost breaks its connection; the client of BullMQ sends it again on the next one. */
+/** A lost answer breaks the command's connection; the client of BullMQ repeats the command on the next one. */
 const reconnectMs = 1_000;
 
 export class Queues {

@@ -1,12 +1,12 @@
 /**
- * Random fates for the calls of ports: processes that die before or after a call, and Redis, queue and receivers that
- * lose, refuse or delay single commands and answers. Drawn from one stream, so that a seed gives the same fates again.
+ * Random fates for the calls of ports: processes that die before or after a call, and Redis, queue and receivers that lose,
+ * refuse or delay single commands and answers. Drawn from one stream, so that a seed gives the same fates again.
  */
 import type { RandomBytes } from '../actors/contract.ts';
 import type { PortFate, PortPlan } from './process-life.ts';
 
 export interface PlanRates {
-  /** Of 65,536 calls, so many each. */
+  /** The number of each among 65,536 calls. */
   readonly dies: number;
   readonly fails: number;
   readonly delays: number;
@@ -17,9 +17,9 @@ export const mildRates: PlanRates = { dies: 300, fails: 500, delays: 4_000, dela
 
 export interface RandomPlan {
   readonly plan: PortPlan;
-  /** From now on all is well. */
+  /** From now on no faults. */
   end(): void;
-  /** What was done so far, by kind. */
+  /** The faults so far, by kind. */
   readonly done: ReadonlyMap<string, number>;
 }
 

@@ -1,4 +1,4 @@
-/** The receivers of webhooks in a simulated world, and the way of a worker to them. */
+/** The receivers of webhooks in a simulated world, and a worker's connection to them. */
 
 import type { Send, SendOutcome } from '../delivery/egress/public.ts';
 import type { ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
@@ -7,7 +7,7 @@ import type { ProcessLife } from './process-life.ts';
 
 /** A request that reached a receiver. */
 export interface Received {
-  /** When it left its worker. */
+  /** The time at which it left its worker. */
   readonly sentMs: number;
   readonly atMs: number;
   readonly url: string;
@@ -17,7 +17,7 @@ export interface Received {
   readonly status: number;
 }
 
-/** What answers in the place of a receiver; the world's time may stand still meanwhile, or pass. */
+/** A replacement for a receiver; the world's time may stand still meanwhile, or pass. */
 export type Attendant = (request: Omit<Received, 'status'>) => Promise<AttendantAnswer>;
 
 export interface AttendantAnswer {
@@ -51,7 +51,7 @@ export class Receivers {
     return this.#received;
   }
 
-  /** undefined: well. */
+  /** undefined: healthy. */
   get behaviour(): ReceiverBehaviour | undefined {
     return this.#behaviour;
   }
@@ -61,28 +61,28 @@ export class Receivers {
     this.#hears = hears;
   }
 
-  /** From now on it answers at that address while receivers are well; undefined: no longer. */
+  /** From now on it answers at that address while receivers are healthy; undefined: no longer. */
   attend(url: string, attendant: Attendant | undefined): void {
     if (attendant === undefined) this.#attendants.delete(url);
     else this.#attendants.set(url, attendant);
   }
 
-  /** From now on; undefined: well. */
+  /** From now on; undefined: healthy. */
   behave(behaviour: ReceiverBehaviour | undefined): void {
     this.#behaviour = behaviour;
   }
 
-  /** From now on the receiver of this URL alone behaves so, whatever the others do. */
+  /** From now on only the receiver of this URL behaves so, whatever the others do. */
   behaveAt(url: string, behaviour: ReceiverBehaviour): void {
     this.#behaviours.set(url, behaviour);
   }
 
-  /** How the receiver at this address answers the requests to come, in turn; the last answer from then on. */
+  /** Sets the answers of the receiver at this address to its next requests, in turn; the last one repeats. */
   answer(url: string, answers: readonly ReceiverAnswer[]): void {
     this.#answers.set(url, [...answers]);
   }
 
-  /** A fault of all receivers goes before what one of them is told. */
+  /** A fault of all receivers overrides the answers of one of them. */
   #behaviourAt(url: string): ReceiverBehaviour & { readonly never?: boolean } {
     const own = this.#behaviours.get(url);
     if (own !== undefined) return own;

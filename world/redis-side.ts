@@ -1,6 +1,6 @@
 /**
- * The Redis of a simulated world, and the way of a process to it: how long that takes, and what goes wrong on it. The
- * commands of one connection arrive in order, and so do their answers, as on a socket.
+ * The Redis of a simulated world, and a process's connection to it: its latency and its faults. The commands of one connection
+ * arrive in order, and so do their answers, as on a socket.
  */
 import type { Redis } from 'ioredis';
 import type { RandomBytes } from '../actors/contract.ts';
@@ -8,13 +8,13 @@ import { MemoryRedis, type RedisLink } from '../redis/memory/memory-redis.ts';
 import type { VirtualTime } from '../sim/virtual-time.ts';
 import type { ProcessLife } from './process-life.ts';
 
-/** What a way takes, in whole milliseconds, drawn anew for each command and each answer. */
+/** The latency of one direction, in whole milliseconds, drawn for each command and each answer. */
 export interface WayMs {
   readonly minMs: number;
   readonly maxMs: number;
 }
 
-/** As the live client waits (gateway/redis.ts). */
+/** The live client's timeout (gateway/redis.ts). */
 const commandTimeoutMs = 1_000;
 
 export class SimRedis {
@@ -39,7 +39,7 @@ export class SimRedis {
     if (up) for (const run of this.#onUp.splice(0)) run();
   }
 
-  /** After so long, and not before it is back. */
+  /** After this time, and not before Redis is back. */
   after(ms: number, run: () => void): void {
     this.#time.after(ms, () => {
       if (this.#up) run();
@@ -117,7 +117,7 @@ function outcome<T>(perform: () => T): () => T {
   }
 }
 
-/** As ioredis names what Redis has refused. */
+/** ioredis's message for a refusal of Redis. */
 function replyError(text: string): Error {
   return Object.assign(new Error(text), { name: 'ReplyError' });
 }

@@ -1,6 +1,6 @@
 /**
- * One gRPC call of a client on a connection of its own: on its way to a gateway, while it is served, and its answer on the
- * way back. The client gives up at its deadline, and the gateway hears of it; a gateway that dies cuts the connection.
+ * One gRPC call of a client on a new connection: the way to a gateway, its handling, and the answer on the way back. The client
+ * gives up at its deadline, and the gateway learns of it; a gateway that dies cuts the connection.
  */
 import { status } from '@grpc/grpc-js';
 import type { SigningMethod } from '../api/signing-methods.ts';
@@ -13,11 +13,11 @@ export interface RpcCall {
   /** The encoded request. */
   readonly message: Uint8Array;
   readonly metadata: Readonly<Record<string, string>>;
-  /** After how long the client gives up; never by default. */
+  /** The time after which the client gives up; never by default. */
   readonly deadlineMs?: number | undefined;
 }
 
-/** What reaches the client. `initial`: the metadata that came before the end; empty: none did. */
+/** The client's result. `initial`: the metadata that came before the end; empty: none did. */
 export type RpcAnswer = { readonly initial: Readonly<Record<string, string>> } & (
   | { readonly code: status.OK; readonly message: Uint8Array }
   | {
@@ -37,7 +37,7 @@ export interface RpcHost extends Omit<ExchangeHost, 'verdict'> {
 
 const wayMs = 1;
 
-/** Of a refusal by a fault, as the proxy of the live world maps it (fault-injection/grpc-proxy.ts). */
+/** Of a refusal by a fault, as the live proxy maps it (fault-injection/grpc-proxy.ts). */
 const codeOfHttp: Readonly<Record<number, Exclude<status, status.OK>>> = {
   400: status.INVALID_ARGUMENT,
   401: status.UNAUTHENTICATED,
@@ -52,7 +52,7 @@ const codeOfHttp: Readonly<Record<number, Exclude<status, status.OK>>> = {
   504: status.DEADLINE_EXCEEDED,
 };
 
-/** Resolves once the client has its answer, or knows that none comes. */
+/** Resolves once the client has its answer, or knows that it gets none. */
 export function callRpc(host: RpcHost, door: Door, call: RpcCall): Promise<RpcAnswer> {
   return new Promise((resolve) => new RpcExchange(host, door, call, resolve).start());
 }
@@ -133,7 +133,7 @@ class RpcExchange {
     return {
       ...{ method, message, entry: undefined },
       metadata: (key) => metadata[key],
-      // What is left of it goes with the call, as grpc-timeout.
+      // The remaining time goes with the call, as grpc-timeout.
       deadlineEpochMs:
         deadlineMs === undefined ? Number.POSITIVE_INFINITY : this.#host.epochMs() + Math.max(0, deadlineMs - wayMs),
       get isCancelled() {

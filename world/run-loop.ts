@@ -1,18 +1,18 @@
 /**
- * Runs asynchronous code in virtual time: one event at a time, in the order of the seeded schedule, and after each event
- * that may have woken a promise a turn of the event loop, so that all code which that woke has run before the next one.
- * Events of the signing cluster wake no promises and need no turn.
+ * Runs asynchronous code in virtual time: one event at a time, in the order of the seeded schedule, and after each event that may
+ * have resolved a promise a turn of the event loop, so that all code that waited for it runs before the next one. Events of the
+ * signing cluster resolve no promises and need no turn.
  */
 import type { Cryptography } from '../crypto/backend.ts';
 import { holdCryptography } from '../crypto/model/switch.ts';
 import type { VirtualTime } from '../sim/virtual-time.ts';
 import { turnOfEventLoop } from './event-loop-turn.ts';
 
-/** Whether a loop of this process has its turn, and the others that want theirs, the first one first. */
+/** Whether a loop of this process has its turn, and the waiting loops, first come first. */
 let isTaken = false;
 const waiting: (() => void)[] = [];
 
-/** More turns at one moment are a loop that waits for nothing. */
+/** More turns at one moment mean an endless loop. */
 const turnsAtOnceMax = 20_000;
 
 export class RunLoop {
@@ -25,7 +25,7 @@ export class RunLoop {
   #hereMs = 0;
   #failure: unknown;
 
-  /** `onFailure`: hears of failures; without it, they end the run. */
+  /** `onFailure`: gets failures; without it, they end the run. */
   constructor(time: VirtualTime, cryptography: Cryptography = 'real', onFailure?: (error: unknown) => void) {
     this.#onFailure = onFailure;
     this.#time = time;
@@ -37,20 +37,20 @@ export class RunLoop {
     return this.#turns;
   }
 
-  /** Asynchronous code may have been woken: it runs before the next event. */
+  /** A promise may have been resolved: its code runs before the next event. */
   woken(): void {
     this.#awake = true;
   }
 
-  /** A process threw outside of every promise: the run ends with it. */
+  /** A process threw outside of any promise: the run ends with its error. */
   failed(error: unknown): void {
     if (this.#onFailure !== undefined) this.#onFailure(error);
     else this.#failure ??= error;
   }
 
   /**
-   * Runs the world until the condition holds; false: it did not within that much virtual time. Throws what a process threw,
-   * and when events follow each other without end at one moment.
+   * Runs the world until the condition holds; false: it did not within that much virtual time. Throws an error that a process
+   * threw, and when events follow each other without end at one moment.
    */
   async until(condition: () => boolean, withinMs: number): Promise<boolean> {
     let over = false;
@@ -68,8 +68,8 @@ export class RunLoop {
   }
 
   /**
-   * Runs events, and then all code that they woke, with the cryptography of this world. The choice of cryptography is the
-   * process's, so loops of one process take turns at it, in the order in which they ask.
+   * Runs events, and then all code that they made ready, with the cryptography of this world. The choice of cryptography belongs
+   * to the process, so its loops take turns at it, in the order of their requests.
    */
   async #inTurn(events: () => void): Promise<void> {
     if (isTaken) await new Promise<void>((resolve) => waiting.push(resolve));
@@ -86,7 +86,7 @@ export class RunLoop {
     }
   }
 
-  /** What `work` gives; throws when it has given nothing within that much virtual time. */
+  /** The result of `work`; throws when it has none within that much virtual time. */
   async result<T>(work: Promise<T>, withinMs: number): Promise<T> {
     let done = false;
     work.then(

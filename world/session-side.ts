@@ -1,11 +1,11 @@
-/** The coordinator's sessions in the Redis of the world, beside what the control plane keeps there. */
+/** The coordinator's sessions in the Redis of the world, beside the control plane's data. */
 import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/contract/messages.ts';
 import { type SessionStoreOptions, sessionStore } from '../coordinator/store/session-store.ts';
 import type { MemoryRedis } from '../redis/memory/memory-redis.ts';
 import type { CalledStore } from '../sim/store-side.ts';
 import type { RunLoop } from './run-loop.ts';
 
-/** It answers in the turn in which it is asked: the way there and back, and what goes wrong on it, is the cluster's. */
+/** It answers in the same turn: the cluster models latency and faults. */
 export function sessionSide(
   memory: MemoryRedis,
   loop: RunLoop,
@@ -15,7 +15,7 @@ export function sessionSide(
   const store = sessionStore(memory.client(), fence, {
     ...of,
     onTampered: (key) => loop.failed(new Error(`what Redis has at ${key} is not as a coordinator wrote it`)),
-    // The conflict says it; a simulated coordinator that is fenced is ended by its world.
+    // The conflict reports it; the world ends a simulated coordinator that is fenced.
     onFenced: () => undefined,
   });
   const answered = <T>(work: Promise<T>, tell: (value: T) => void): void => {

@@ -1,4 +1,4 @@
-/** One life of a simulated worker: deliveries of webhooks and reconciliation jobs, composed as the live one. */
+/** One life of a simulated worker: deliveries of webhooks and reconciliation jobs, in the live composition. */
 import type { Redis } from 'ioredis';
 import type { Log } from '../actors/live/ports.ts';
 import type { RelayOptions, WebhookQueue } from '../delivery/deliveries/public.ts';

@@ -1,6 +1,6 @@
 /**
- * What must be true of a tenant's books after any run, whatever went wrong in it, as a client reads them from the API:
- * money, intents, events and webhooks. Each violation is a line of text.
+ * The invariants of a tenant's books after any run, with any faults, as a client reads them from the API: money, intents, events
+ * and webhooks. Each violation is a line of text.
  */
 import { hmac } from '@noble/hashes/hmac.js';
 import { sha256 } from '@noble/hashes/sha2.js';
@@ -14,12 +14,12 @@ export interface BookedIntent extends IntentTold {
   readonly metadata: { readonly key?: string };
 }
 
-/** A registered webhook, and from which event on it gets events. */
+/** A registered webhook, and the first of its events. */
 export interface BookedWebhook {
   readonly id: string;
   readonly url: string;
   readonly secret: string;
-  /** Secrets that it had before, and may still sign with. */
+  /** Its earlier secrets, which may still sign. */
   readonly earlier?: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export interface Books {
   readonly events: readonly ToldEvent[];
 }
 
-/** What a client was told under an idempotency key: the id of the intent, or null where it was refused. */
+/** The answer to a client for an idempotency key: the id of the intent, or null after a refusal. */
 export type Told = ReadonlyMap<string, string | null>;
 
 const ends = new Set(['completed', 'denied', 'rejected', 'expired', 'cancelled', 'failed']);
@@ -67,12 +67,12 @@ export async function readAll<T>(client: Client, path: string, list: string): Pr
   return items;
 }
 
-/** Events without holes, money as the docs have it, one intent a key. */
+/** Events without gaps, money as the docs say, one intent a key. */
 export function checkBooks(books: Books, told: Told): string[] {
   return [...checkMoney(books), ...checkKeys(books.intents, told)];
 }
 
-/** Events without holes, and money as the docs have it. What open intents set aside is not judged. */
+/** Events without gaps, and money as the docs say. It does not check the reservations of open intents. */
 export function checkMoney({ wallets, intents, events }: Books): string[] {
   const ledger = new DocumentedLedger();
   ledger.follow(events);
@@ -103,7 +103,7 @@ export function checkMoney({ wallets, intents, events }: Books): string[] {
   return faults;
 }
 
-/** An idempotency key has one intent, and the answer that names it. */
+/** An idempotency key has one intent, and the answer names it. */
 function checkKeys(intents: readonly BookedIntent[], told: Told): string[] {
   const faults: string[] = [];
   const byKey = new Map<string, string[]>();

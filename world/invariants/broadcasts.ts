@@ -1,11 +1,11 @@
 /**
- * Each transaction that a wallet of the cluster has broadcast, as the API shows it (`raw_transaction`): its signature is of
- * the wallet's key, the key is that of the wallet's address, and what was signed is what the intent says. Encodings are read here
- * anew, from their specifications (EIP-1559, BIP-144, Solana's legacy message), and signatures are verified by the
- * verifier of the runner, @noble/curves by default: nothing of it made the transaction.
+ * Each transaction that a wallet of the cluster has broadcast, as the API shows it (`raw_transaction`): the wallet's key signed
+ * it, the key belongs to the wallet's address, and the signed content matches the intent. This file parses encodings again, from
+ * their specifications (EIP-1559, BIP-144, Solana's legacy message), and the runner's verifier, @noble/curves by default, checks
+ * signatures: it shares no code with the maker of the transaction.
  *
- * On Bitcoin the amounts of spent outputs are not in the transaction, so its signature hash is not computed: key, recipient and
- * amount are checked, and the simulated chain verifies the signatures.
+ * On Bitcoin the amounts of spent outputs are not in the transaction, so this does not compute its signature hash: it checks key,
+ * recipient and amount, and the simulated chain verifies the signatures.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
@@ -30,19 +30,19 @@ export interface SigningWallet {
   readonly addresses?: readonly { readonly address: string }[];
 }
 
-/** What was signed, and what it pays. */
+/** The signed content, and its payment. */
 interface Broadcast {
   readonly id: string;
   readonly message: Uint8Array;
   /** 64 bytes; undefined: not checked here. */
   readonly signature: Uint8Array | undefined;
-  /** Compressed, as the transaction itself names it; undefined: it does not. */
+  /** Compressed, as in the transaction itself; undefined: it has none. */
   readonly publicKey: Uint8Array | undefined;
-  /** Whether it pays so many smallest units of an asset to an address. */
+  /** Whether it pays this many smallest units of an asset to an address. */
   pays(to: string, units: bigint, contract: string | null): boolean;
 }
 
-/** Every fault of an intent's transactions; none where nothing was broadcast by the cluster. */
+/** Every fault of an intent's transactions; empty if the cluster broadcast none. */
 export function checkBroadcast(intent: BroadcastIntent, wallet: SigningWallet, verify: SignatureVerifier): string[] {
   const { provider_details: details, gap_transaction: gap } = intent;
   return [
@@ -132,7 +132,7 @@ function readEvm(raw: Uint8Array, chain: string): Broadcast {
   };
 }
 
-/** Where the content of an item begins and ends. */
+/** The begin and the end of an item's content. */
 function rlpHead(raw: Uint8Array, at: number): { readonly from: number; readonly end: number } {
   const first = raw[at]!;
   if (first < 0x80) return { from: at, end: at + 1 };
@@ -194,12 +194,12 @@ function readBitcoin(raw: Uint8Array): Broadcast {
   };
 }
 
-/** Of what stands without its witnesses. */
+/** The transaction without its witnesses. */
 function bitcoinId(bytes: Uint8Array): string {
   return hex(sha256(sha256(bytes)).reverse());
 }
 
-/** Of a native SegWit address, version 0; another form is taken as it is: the chain checks it. */
+/** Of a native SegWit address, version 0; another form passes unchecked: the chain checks it. */
 function scriptOf(address: string, found: string): string {
   if (!address.toLowerCase().startsWith('tb1q')) return found;
   const { words } = bech32.decode(address as `tb1${string}`);
@@ -221,7 +221,7 @@ function readSolana(raw: Uint8Array): Broadcast {
   };
 }
 
-/** Of the class Uint8Array itself, as some libraries want it. */
+/** Of the class Uint8Array itself, which some libraries require. */
 function bytesOf(text: string, encoding: 'hex' | 'base64'): Uint8Array {
   return Uint8Array.from(Buffer.from(text.replace(/^0x/, ''), encoding));
 }

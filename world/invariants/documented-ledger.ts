@@ -1,7 +1,7 @@
 /**
- * A ledger of wallets, written from docs/wallet-api.md and fed with nothing but the event log that the API hands out. It
- * shares no code with the product: amounts are parsed here, and what an intent sets aside, spends and gives back is as the
- * page says it. Whatever contradicts the page is a line in `faults`.
+ * A ledger of wallets, written from docs/wallet-api.md; its only input is the event log from the API. It shares no code with the
+ * product: it parses amounts itself, and reserves, spends and releases the amounts of intents as the page says. Every
+ * contradiction to the page is a line in `faults`.
  */
 
 export interface ToldEvent {
@@ -32,7 +32,7 @@ interface Account {
   /** By symbol. */
   readonly available: Map<string, bigint>;
   readonly pending: Map<string, bigint>;
-  /** Every state that the wallet has had, as `stateOf` writes it. */
+  /** Every past state of the wallet, in the format of `stateOf`. */
   readonly states: Set<string>;
 }
 
@@ -70,7 +70,7 @@ export function decimal(text: string): bigint {
   return BigInt(match[1]!) * 10n ** BigInt(scale) + BigInt((match[2] ?? '').padEnd(scale, '0'));
 }
 
-/** One line that two equal states have in common. */
+/** A line that is equal for equal states. */
 export function stateOf({ version, status, assets }: ToldWallet): string {
   const held = assets.map((asset) => {
     const [balance, available, pending] = [asset.balance, asset.available, asset.pending].map(decimal) as [
@@ -93,7 +93,7 @@ export class DocumentedLedger {
   #sequence = 0;
   #timestamp = '';
 
-  /** `rule`: whether the tenant's policy must deny an intent, given what was available before it; undefined: it may not say. */
+  /** `rule`: whether the tenant's policy must deny an intent, given the balance available before it; undefined: unknown. */
   constructor(
     rule: (walletId: string, intent: IntentTold, available: bigint) => boolean | undefined = () => undefined,
   ) {
@@ -113,7 +113,7 @@ export class DocumentedLedger {
     }
   }
 
-  /** A wallet as a read has shown it, at whatever moment. */
+  /** A read of a wallet, at any moment. */
   wasRead(wallet: ToldWallet): void {
     const account = this.accounts.get(wallet.id);
     if (account?.states.has(stateOf(wallet)) !== true) {

@@ -1,6 +1,6 @@
 /**
- * What must be true of every tenant of a scenario when its run is over, simulated or live, as its clients read it from the
- * API: money, intents, events, webhooks. Each violation is a line of text.
+ * The invariants of every tenant of a scenario at the end of its run, simulated or live, as its clients read them from the API:
+ * money, intents, events, webhooks. Each violation is a line of text.
  */
 import type { CustodyBook } from '../../runner/scenario/custody-book.ts';
 import type { QuestionName, Questions, ScenarioWorld } from '../../runner/scenario/world.ts';
@@ -14,16 +14,16 @@ export interface ScenarioBooks {
   readonly book: CustodyBook;
   /** One principal of each tenant. */
   readonly readers: readonly string[];
-  /** How signatures of transactions are verified; with @noble/curves by default. */
+  /** Verifies signatures of transactions; @noble/curves by default. */
   readonly verify?: SignatureVerifier;
-  /** How long what is under way may take to end. */
+  /** The time limit for unfinished work. */
   readonly settleMs: number;
 }
 
 const pollMs = 250;
 const resting = new Set([...['pending_approval', 'completed', 'denied', 'rejected', 'expired', 'cancelled', 'failed']]);
 
-/** Waits until intents rest and webhooks have what they are to get, and returns what is wrong. */
+/** Waits until intents rest and webhooks have all their events, and returns the violations. */
 export async function brokenBooks({
   world,
   book,
@@ -51,7 +51,7 @@ export async function brokenBooks({
       const wallet = wallets.find(({ id }) => id === intent.wallet_id);
       if (wallet !== undefined) faults.push(...checkBroadcast(intent, wallet, verify));
     }
-    // What moved between the reads is read again: nothing is under way any more.
+    // Reads changed resources again: all work has ended by now.
     const again = await readAll<ToldEvent>(world, by, '/v1/events', 'events');
     if (again.length === events.length) faults.push(...checkMoney({ wallets, intents, events }));
     faults.push(...(await webhookFaults(world, book, by, isLate)));
@@ -59,7 +59,7 @@ export async function brokenBooks({
   return faults;
 }
 
-/** Of the webhooks that get every event, are enabled, and whose receiver takes what comes. */
+/** Webhooks that get every event, are enabled, and whose receiver accepts deliveries. */
 async function webhookFaults(
   world: ScenarioWorld,
   book: CustodyBook,
@@ -116,7 +116,7 @@ async function readAll<T>(world: ScenarioWorld, by: string, path: string, list: 
   return items;
 }
 
-/** The gateway may be coming up still. */
+/** The gateway may still be starting. */
 async function patiently(world: ScenarioWorld, by: string, target: string): Promise<Readonly<Record<string, unknown>>> {
   for (let tries = 0; ; tries += 1) {
     const gets = await asked(world, 'request', { by, method: 'GET', target });

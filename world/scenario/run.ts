@@ -19,11 +19,11 @@ import { CustodyWorld } from '../custody-world.ts';
 import { brokenBooks, readersOf } from './books.ts';
 import { custodyScenarioWorld, tenantOf } from './world.ts';
 
-/** A run that takes longer waits for what never comes. */
+/** A longer run waits for something that never happens. */
 const runMaxMs = 30 * 24 * 3_600_000;
-/** When a run has passed, what must come about in the end is given so long. */
+/** After a passed run, final outcomes get this much time. */
 const settleMs = 60_000;
-/** As a sandbox for tests (testing/live-process.ts). */
+/** As in a sandbox for tests (testing/live-process.ts). */
 const retryScheduleMs = [200, 1_000, 5_000];
 
 /** Runs a scenario in virtual time. */
@@ -48,7 +48,7 @@ class CustodyRun {
     this.#seed = options.seed ?? scenario.cluster.seed;
     this.#verify = options.verify ?? releasedVerifier;
     const { nodes, gateways = 1, workers = 1, rate_limits: limits, client_dealers: consents } = scenario.cluster;
-    // The events of sessions are in the tenants' log here: the books look for holes in it.
+    // The events of sessions are in the tenants' log here: the books check it for gaps.
     const all = () => allCheckers({ verify: this.#verify, delivers: false, consents: () => consents });
     this.#checkers = options.checkers ?? all().filter(({ invariant }) => invariant !== 'events-complete');
     const crypto = options.crypto ?? 'real';
@@ -88,7 +88,7 @@ class CustodyRun {
     };
   }
 
-  /** Every principal has its token before the run: issuing one takes no time and meets no fault. */
+  /** Every principal gets its token before the run, without time or faults. */
   async #tokens(): Promise<ReadonlyMap<string, string>> {
     const tokens = new Map<string, string>();
     for (const by of CustodyBook.principals(Object.values(this.#scenario.clients).flat())) {
@@ -114,7 +114,7 @@ class CustodyRun {
     );
   }
 
-  /** The run has passed: faults end, and what should come about in the end does, or a checker says that it does not. */
+  /** The run has passed: faults end, then pending outcomes complete, or a checker reports that they do not. */
   async #settle(world: ScenarioWorld, principals: readonly string[]): Promise<Verdict> {
     this.#world.cluster.heal();
     const books = { world, book: this.#custody, readers: readersOf(principals), verify: this.#verify, settleMs };

@@ -1,6 +1,6 @@
 /**
- * The simulated world of the whole product as the runner of scenarios sees it: clients call at the gateways' doors in turn,
- * webhooks have receivers, and faults, steps and nodes are those of the signing cluster.
+ * The simulated world of the whole product for the runner of scenarios: clients call the gateways' API servers in turn, webhooks
+ * have receivers, and faults, steps and nodes are the signing cluster's.
  */
 import { fromBinary, fromJson, type JsonValue, type MessageShape, toBinary, toJson } from '@bufbuild/protobuf';
 import { status } from '@grpc/grpc-js';
@@ -27,7 +27,7 @@ export interface Seen {
   readonly recordsSteps: boolean;
 }
 
-/** A call without an answer is lost after so long, as a live client's is. */
+/** A call without an answer times out after this time, as a live client's does. */
 const callTimeoutMs = 35_000;
 const failureOf: Readonly<Record<number, CallFailure>> = {
   400: 'MALFORMED',
@@ -42,7 +42,7 @@ function retryAfterOf(header: string | undefined): { readonly retryAfterS?: numb
   return header === undefined ? {} : { retryAfterS: Number(header) };
 }
 
-/** The tenant of a principal: that of the signing cluster's own calls, or the named one. */
+/** The tenant of a principal: the signing cluster's default, or the named one. */
 export function tenantOf(by: string): string {
   const [, other] = by.split('@');
   return other === undefined ? 'tn_sim' : `tn_sim_${other}`;

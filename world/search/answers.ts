@@ -1,7 +1,7 @@
 /**
- * What must be true of every answer, checked when it comes: no internal error, one answer for a key, no id of another tenant,
- * reads that never go back in time, and versions that never change. It knows no routes: a resource is what has an `id` and a
- * `version`. With the versions as witnesses, "never back in time" is the linearizability of each resource's history.
+ * The invariants of every answer, checked on arrival: no internal error, one answer for a key, no id of another tenant, reads
+ * that never go back in time, and versions that never change. It knows no routes: a resource has an `id` and a `version`. With
+ * the versions as witnesses, "never back in time" is the linearizability of each resource's history.
  */
 import type { Answer } from '../client.ts';
 import { found } from './finding.ts';
@@ -24,7 +24,7 @@ interface KeyAnswer {
 
 const idPattern =
   /\b(?:pcn|wal|txi|evt|whk|dlv|tkn|ord|pol|dec|scr|rep|lst|rul|rsk|vlt|vky|vsg|stg|pln|rcj|rcx)_[0-9a-f-]{36}\b/g;
-/** Fields that move without a new version. */
+/** Fields that change without a new version. */
 const volatile = new Set([
   'assets',
   'queue',
@@ -42,7 +42,7 @@ const volatile = new Set([
   'keys',
   'previous_secret_expires_at',
 ]);
-/** They are written while the record is read by its own id alone. */
+/** The product writes them while it reads the record, by its own id only. */
 const versioned = /^(?:txi|wal|pol|lst|pcn|tkn|ord|vlt|rul)_/;
 const again = new Set([400, 401, 403, 429, 500, 502, 503, 504]);
 
@@ -51,12 +51,12 @@ export class Answers {
   readonly #newest = new Map<string, number>();
   readonly #shown = new Map<string, string>();
   readonly #keys = new Map<string, KeyAnswer>();
-  /** The highest version of each resource that was shown before now; for `answered`. */
+  /** The highest version of each resource shown so far; for `answered`. */
   asking(): ReadonlyMap<string, number> {
     return new Map(this.#newest);
   }
 
-  /** Every answer as it comes, also one that is repeated after. */
+  /** Every answer on arrival, also one that the client repeats after. */
   heard(tenant: string, target: string, { status, body }: Pick<Answer, 'status' | 'body'>): void {
     if (status === 500) found('no-internal-error', `${target} answers 500 ${JSON.stringify(body)}`);
     for (const id of JSON.stringify(body ?? null).match(idPattern) ?? []) {
@@ -67,14 +67,14 @@ export class Answers {
     }
   }
 
-  /** A whole call is over. `before`: what `asking` gave when it began. */
+  /** A whole call has ended. `before`: the result of `asking` when it began. */
   answered(asked: Asked, { status, body, headers }: Answer, before: ReadonlyMap<string, number>): void {
     const { tenant, method, target, key } = asked;
     const isReplay = headers['idempotent-replayed'] === 'true';
     if (key !== undefined && !again.has(status)) this.#key(asked, status, storedText(body), isReplay);
     if (isReplay || status > 299) return;
     for (const [id, version, resource] of resources(body)) {
-      // A version of a policy or list is read by its number, too.
+      // Clients also read a version of a policy or list by its number.
       const isNewest = !target.includes('version=');
       const floor = before.get(id) ?? 0;
       if (isNewest && version < floor) {
@@ -118,7 +118,7 @@ export class Answers {
   }
 }
 
-/** An error names the request that it answers; the rest is the same for each. */
+/** An error names its request; the rest is the same for each. */
 function storedText(body: unknown): string {
   return JSON.stringify(body ?? null, (name, value: unknown) => (name === 'request_id' ? undefined : value));
 }
@@ -137,7 +137,7 @@ function* resources(body: unknown): Generator<readonly [string, number, Resource
     return;
   }
   for (const [name, value] of Object.entries(body)) {
-    // What happened, as it was then.
+    // Past events, in their state at that time.
     if (name !== 'events' && name !== 'data') yield* resources(value);
   }
 }

@@ -1,11 +1,11 @@
 /**
- * Votes on intents and on token orders, event by event: who may vote, until when, and what a vote brings about. The last
- * vote that a quorum needs, and a rejection, end the wait in the same commit, so the next event of the record says so.
+ * Votes on intents and on token orders, event by event: who may vote, until when, and the effect of a vote. The last vote of a
+ * quorum, and a rejection, end the wait in the same commit, so the next event of the record shows it.
  */
 import type { ToldEvent } from '../invariants/documented-ledger.ts';
 import { Finding, found } from './finding.ts';
 
-/** What waits for votes. */
+/** A record that waits for votes. */
 export interface Ballot {
   readonly initiator: string;
   readonly required: number;
@@ -22,11 +22,11 @@ export interface CountedVote {
 
 export class Ballots {
   readonly #ballots = new Map<string, Ballot>();
-  /** What the next event of a record must be, of the same version. */
+  /** The required next event of a record, of the same version. */
   readonly #due = new Map<string, { readonly happening: string; readonly version: number }>();
   readonly #clocksOffMs: number;
 
-  /** `clocksOffMs`: by so much the clocks of two gateways may differ. */
+  /** `clocksOffMs`: the largest difference of two gateways' clocks. */
   constructor(clocksOffMs: number) {
     this.#clocksOffMs = clocksOffMs;
   }
@@ -73,7 +73,7 @@ export class Ballots {
     if (happening !== 'approval_recorded' && happening !== 'updated') this.#ballots.delete(id);
   }
 
-  /** The log is over. */
+  /** The log has ended. */
   end(): void {
     for (const [id, { happening }] of this.#due)
       found('votes-as-required', `${id} has the votes to be ${happening}, and is not`);

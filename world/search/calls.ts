@@ -1,7 +1,7 @@
 /**
- * What each call may have answered: by the model, something must have been so within its span that gives this answer. With
- * the event log as the order of all changes, that is the linearizability of wallets, intents and votes. An answer that was
- * given to a key before, and is repeated, is not judged again.
+ * The possible answers of each call: by the model, some state within its span must give this answer. With the event log as the
+ * order of all changes, that is the linearizability of wallets, intents and votes. It does not check a repeated answer for a key
+ * again.
  */
 import { issuesOf } from './answers.ts';
 import { found } from './finding.ts';
@@ -103,7 +103,7 @@ function checkOfIntent(model: Model, call: Call, id: string, what: string | unde
     return;
   }
   const { decision = 'approve' } = (asked ?? {}) as { readonly decision?: string };
-  // A call that the gateway's clock called too late.
+  // A call that was too late by the gateway's clock.
   const isLate =
     issuesOf(call).includes('expired') && was((state) => Date.parse(state.expiresAt) - clocksOffMs <= call.answeredMs);
   if (what === 'approve') {

@@ -1,6 +1,6 @@
 /**
- * One run of the search of the control plane: a world that is drawn from a seed, clients that call it while it fails, then
- * its healing, and every invariant. The same seed and plan give the same run, byte for byte. It stops at its first Finding.
+ * One run of the search of the control plane: a world drawn from a seed, clients that call it during faults, then its healing,
+ * and every invariant. The same seed and plan give the same run, byte for byte. It stops at its first Finding.
  */
 
 import { holdCryptography } from '../../crypto/model/switch.ts';
@@ -29,7 +29,7 @@ import type { Verdict } from './verdict.ts';
 export interface WorldRunOptions {
   /** 'model' is fast and protects nothing. */
   readonly crypto: 'model' | 'real';
-  /** Whether the trace is kept. */
+  /** Whether to record the trace. */
   readonly record: boolean;
 }
 
@@ -38,12 +38,12 @@ export interface WorldRun {
   /** Virtual time. */
   readonly tookMs: number;
   readonly transfers: number;
-  /** What it reached (landmarks.ts), sorted. */
+  /** The landmarks that it reached (landmarks.ts), sorted. */
   readonly landmarks: readonly string[];
   readonly trace: readonly string[];
 }
 
-/** Everything that was asked for has come about within so long, of virtual time. */
+/** All requested work has ended within this much virtual time. */
 const workWithinMs = 24 * 3_600_000;
 
 export function runWorldSeed(
@@ -114,7 +114,7 @@ export async function runWorldPlan(
   }
 }
 
-/** Processes that start outside of the loop find the cryptography of the run, too. */
+/** Processes that start outside of the loop also get the run's cryptography. */
 function held(crypto: WorldRunOptions['crypto'], run: () => void): void {
   const restore = holdCryptography(crypto);
   try {

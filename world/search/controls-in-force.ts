@@ -1,4 +1,4 @@
-/** The policies and lists in force, as the event log has brought them about, and what they decide of a transfer. */
+/** The policies and lists in force, by the event log, and their decisions about a transfer. */
 import type { ToldEvent } from '../invariants/documented-ledger.ts';
 import { Finding } from './finding.ts';
 import { type DecisionFacts, decisionOf, type Expected, type Listing, type PolicyTerms } from './policies.ts';
@@ -50,7 +50,7 @@ export class Controls {
     }
   }
 
-  /** `named`: the policies of the wallet and of the intent, as far as they name one. */
+  /** `named`: the policies that the wallet and the intent name, if any. */
   decide(named: readonly string[], address: string, facts: Omit<DecisionFacts, 'listing'>): Decided {
     const names = [...new Set([...named, 'default'])];
     const enforced = names.flatMap((name) => this.#policies.get(name)?.enforced ?? []);

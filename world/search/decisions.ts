@@ -1,6 +1,6 @@
 /**
- * The receipt of each decision: it is there when anything was signed, and says what the model has decided, by the versions
- * that were in force, of this transfer.
+ * The receipt of each decision: it exists whenever a signature does, and contains the model's decision, by the versions in force,
+ * about this transfer.
  */
 
 import type { BookedIntent } from '../invariants/books.ts';

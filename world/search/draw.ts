@@ -1,4 +1,4 @@
-/** Choices of a random run, from a stream of its own for each of its parts. */
+/** Choices of a random run, with a separate stream for each of its parts. */
 import type { RandomBytes } from '../../actors/contract.ts';
 
 export class Draw {
@@ -23,13 +23,13 @@ export class Draw {
     return min + Math.floor(this.fraction() * (max - min + 1));
   }
 
-  /** Throws when there is none. */
+  /** Throws for an empty list. */
   pick<T>(items: readonly T[]): T {
     if (items.length === 0) throw new Error('nothing to pick from');
     return items[this.integer(0, items.length - 1)]!;
   }
 
-  /** One of the names, as often as its weight says. */
+  /** One of the names, by their weights. */
   weighted<K extends string>(weights: Readonly<Record<K, number>>): K {
     const names = Object.keys(weights) as K[];
     let left = this.fraction() * names.reduce((sum, name) => sum + weights[name], 0);

@@ -1,4 +1,4 @@
-/** A contradiction that ends a run: which invariant, and what contradicts it. */
+/** A contradiction that ends a run: the invariant, and the contradiction to it. */
 export class Finding extends Error {
   override readonly name = 'Finding';
   readonly invariant: InvariantName;
@@ -9,7 +9,7 @@ export class Finding extends Error {
   }
 }
 
-/** What must hold of every run of the control plane. docs/simulation.md says what each means. */
+/** The invariants of every run of the control plane. docs/simulation.md explains each. */
 export const invariantNames = [
   'answered-in-time',
   'no-internal-error',

@@ -1,14 +1,14 @@
 /**
- * Guides a search of many runs by what they reached. Runs that reached something new are kept, and varied: after the same
- * beginning each client makes other choices. While a landmark that must happen stands at zero, runs draw the steps that lead
- * there more often. What a round runs depends on the rounds before it alone, never on threads or time.
+ * Guides a search of many runs by the landmarks that they reached. It stores runs that reached something new, and varies them:
+ * after the same beginning each client makes other choices. While a required landmark is at zero, runs draw the steps that lead
+ * there more often. The runs of a round depend only on the rounds before it, never on threads or time.
  */
 import { randomStream } from '../../sim/random.ts';
 import { mustHappen } from './landmarks.ts';
 import { drawPlan, type Profile, type RunPlan } from './profiles.ts';
 import { type Family, families } from './steps.ts';
 
-/** How a run differs from what its seed draws. */
+/** The differences of a run from the draws of its seed. */
 export interface Variant {
   readonly favoured: readonly string[];
   readonly turns: RunPlan['turns'];
@@ -22,12 +22,12 @@ export interface GuidedRun {
 
 export const plain: Variant = { favoured: [], turns: [] };
 const stepNames = (Object.keys(families) as Family[]).flatMap((family): readonly string[] => families[family]);
-/** A client's choices change within its first so many steps. */
+/** A client's choices change within its first steps, up to this one. */
 const turnsWithin = 12;
-/** Steps that one run draws more often, at most. */
+/** The limit of steps that one run draws more often. */
 const favouredMax = 4;
 
-/** What a seed draws, and how a variant differs from that. */
+/** The draws of a seed, and the differences of a variant from them. */
 export function planOf(seed: number, profile: Profile, { favoured, turns }: Variant = plain): RunPlan {
   const plan = drawPlan((label) => randomStream(`${seed}/${profile}`, label), profile, favoured);
   return { ...plan, turns };
@@ -45,7 +45,7 @@ export class Guide {
     if (this.#reached.size > before) this.#kept.push(run);
   }
 
-  /** The next runs of fresh seeds: every second one is steered towards what was never reached. */
+  /** The next runs of fresh seeds: every second one is steered towards unreached landmarks. */
   steered(fresh: readonly Omit<GuidedRun, 'variant'>[]): GuidedRun[] {
     const missing = Object.entries(mustHappen).filter(([landmark]) => !this.#reached.has(landmark));
     const steps = [...new Set(missing.flatMap(([, leading]) => leading))];
@@ -56,7 +56,7 @@ export class Guide {
     });
   }
 
-  /** Variants of the runs that were kept, the newest first. */
+  /** Variants of the stored runs, the newest first. */
   variants(count: number): GuidedRun[] {
     const newest = this.#kept.slice(-count).reverse();
     return newest.map(({ seed, profile, variant }) => {
@@ -76,7 +76,7 @@ export function variantText({ favoured, turns }: Variant): string {
   return parts.join(' ');
 }
 
-/** undefined: it is no variant. */
+/** undefined: not a variant. */
 export function readVariant(text: string): Variant | undefined {
   let variant = plain;
   for (const part of text.split(' ').filter((one) => one !== '')) {

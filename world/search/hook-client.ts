@@ -46,7 +46,7 @@ export class HookClient {
           {},
           this.#tenancy.key('rotate'),
         );
-        // Five secrets at most are valid at a time.
+        // At most five secrets are valid at a time.
         if (status === 404 || status === 409) return;
         if (status !== 200) found('changes-take-effect', `${target}/rotate-secret: ${status} ${JSON.stringify(body)}`);
         hook.secrets.push({ secret: body.secret, askedMs, madeMs: this.#operator.nowMs });
@@ -57,7 +57,7 @@ export class HookClient {
         await this.#operator.call('POST', `${target}/ping`, {}, this.#tenancy.key('ping'));
         return;
       case 'remove': {
-        // One is kept: it tells of all that happens.
+        // One webhook stays: it gets every event.
         if (hook === this.#tenancy.hooks[0]) return;
         const { status } = await this.#operator.call('DELETE', target);
         if (status !== 204 && status !== 404) found('changes-take-effect', `DELETE ${target}: ${status}`);

@@ -1,6 +1,6 @@
 /**
- * Webhooks: each enabled one gets each event that it subscribed to at least once, always the same bytes, validly signed; one
- * that was deleted, or answered 410, is left alone. What it should get follows from the event log itself.
+ * Webhooks: each enabled one gets each of its subscribed events at least once, always the same bytes, validly signed; one that
+ * was deleted, or answered 410, gets nothing more. Its due events follow from the event log itself.
  */
 import { createHmac } from 'node:crypto';
 import type { ToldEvent } from '../invariants/documented-ledger.ts';
@@ -10,25 +10,25 @@ import { found } from './finding.ts';
 export interface HookFacts {
   readonly id: string;
   readonly url: string;
-  /** Each with the moments between which it became the newest. */
+  /** Each with the times between which it became the newest. */
   readonly secrets: { readonly secret: string; readonly askedMs: number; readonly madeMs: number }[];
-  /** When its deletion was answered. */
+  /** The time of the answer to its deletion. */
   deletedMs: number | undefined;
 }
 
-/** What was under way when a webhook was deleted, or answered 410, may still be sent: jobs in hand, paused workers. */
+/** Deliveries in progress when a webhook was deleted, or answered 410, may still be sent: open jobs, paused workers. */
 const slackMs = 60_000;
-/** Five minutes: gateways and workers may have clocks that are off, and remember a secret for a while. */
+/** Five minutes: gateways and workers may have clock offsets, and cache a secret for a while. */
 const rotationSlackMs = 300_000;
 
 interface HookState {
   readonly from: number;
-  /** Every subscription that it had, in order. */
+  /** All its subscriptions, in order. */
   readonly subscriptions: readonly (readonly string[])[];
   readonly isEnabled: boolean;
 }
 
-/** Throws a Finding. `isOver`: everything that must come has had its time. */
+/** Throws a Finding. `isOver`: every due event has had its time. */
 export function checkHook(hook: HookFacts, events: readonly ToldEvent[], received: readonly Received[]): void {
   const mine = received.filter(({ url }) => url === hook.url);
   const known = new Map(events.map((event) => [event.id, event]));
@@ -76,7 +76,7 @@ export function checkHook(hook: HookFacts, events: readonly ToldEvent[], receive
     found('hooks-get-events', `event ${missing.sequence} ${missing.type} never reached ${hook.url}`);
 }
 
-/** The first event that must come and has not been acknowledged. */
+/** The first due event without an acknowledgement. */
 export function firstMissing(
   hook: HookFacts,
   events: readonly ToldEvent[],

@@ -1,8 +1,8 @@
 /**
- * Landmarks of the control plane: what must happen sometimes in a search, or it searches nothing. A run reports everything
- * that it reached by name: events, changes of state, answers, refusals by their issue, fates of port calls, webhooks'
- * answers, steps. A search counts the runs that reach each name; those that must happen and did not are holes of the
- * generator, and the search draws the steps that lead there more often.
+ * Landmarks of the control plane: events that a search must reach sometimes. A run reports everything that it reached by name:
+ * events, changes of state, answers, refusals by their issue, fates of port calls, webhooks' answers, steps. A search counts the
+ * runs that reach each name; required landmarks without a run are gaps of the generator, and the search draws the steps that lead
+ * there more often.
  */
 import type { Answer } from '../client.ts';
 import type { ToldEvent } from '../invariants/documented-ledger.ts';
@@ -25,7 +25,7 @@ export class Landmarks {
     }
   }
 
-  /** All events of a tenant: what happened, and which state followed which. */
+  /** All events of a tenant, and the transitions between states. */
   told(events: readonly ToldEvent[]): void {
     const states = new Map<string, string>();
     for (const { type, resource, data } of events) {
@@ -46,7 +46,7 @@ export class Landmarks {
     }
   }
 
-  /** A call of a port meets a fate of its own. */
+  /** A call of a port has a fate other than the normal one. */
   failpoint({ process, port, what }: PortCall, { dies, fate }: PortFate): void {
     const [role] = process.split('/');
     if (dies !== undefined) this.reach(`failpoint ${role} dies ${dies} ${port} ${place(what)}`);
@@ -63,7 +63,7 @@ export class Landmarks {
   }
 }
 
-/** What of a port is called, without addresses. */
+/** The called operation of a port, without addresses. */
 function place(what: string): string {
   return what.startsWith('http') ? 'receiver' : what;
 }
@@ -74,7 +74,7 @@ export function pathOf(target: string): string {
   return path.replace(/\/(?:[a-z]{3}_[0-9a-f-]{36}|[^/]*\d{4,}[^/]*)/g, '/:id');
 }
 
-/** What must happen in a search of enough runs, and the steps that lead there. */
+/** The required landmarks of a search with enough runs, and the steps that lead there. */
 export const mustHappen: Readonly<Record<string, readonly string[]>> = {
   'event transaction_intent.completed': ['transfer'],
   'event transaction_intent.denied': ['transfer', 'policy', 'list'],

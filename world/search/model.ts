@@ -1,8 +1,8 @@
 /**
- * A sequential model of a tenant, written from docs/wallet-api.md and docs/tokens.md; it shares no code with the product.
- * Every change writes its events in the commit that makes it, so the event log is the one order in which everything
- * happened. The model follows it: what each transfer and order must be decided, which votes count, what may begin in which
- * state. What each resource was at each place of the log, calls.ts compares with the answers of the calls.
+ * A sequential model of a tenant, written from docs/wallet-api.md and docs/tokens.md; it shares no code with the product. Every
+ * change writes its events in its own commit, so the event log is the one order of all changes. The model follows it: the
+ * required decision about each transfer and order, the votes that count, the transitions allowed in each state. calls.ts compares
+ * the state of each resource at each place of the log with the answers of the calls.
  */
 import { DocumentedLedger, type ToldEvent } from '../invariants/documented-ledger.ts';
 import { Ballots, type CountedVote } from './ballots.ts';
@@ -27,7 +27,7 @@ export interface IntentState {
   readonly expiresAt: string;
 }
 
-/** Where redeemed units go. */
+/** The destination of redeemed units. */
 const nowhere = `0x${'0'.repeat(40)}`;
 const opening = ['pending_approval', 'approved', 'denied'];
 const effects = { allow: 'approved', require_approval: 'pending_approval', deny: 'denied' } as const;
@@ -36,7 +36,7 @@ const orderEffects = { allow: 'reserve_check', require_approval: 'pending_approv
 export class Model {
   readonly wallets = new Map<string, Timeline<WalletState>>();
   readonly intents = new Map<string, Timeline<IntentState>>();
-  /** What policies decided of each intent and order. */
+  /** The policies' decision about each intent and order. */
   readonly decided = new Map<string, Decided>();
   readonly ledger = new DocumentedLedger();
   readonly #controls: Controls;
@@ -46,7 +46,7 @@ export class Model {
   readonly #made = new Map<string, number>();
   /** Policies that an intent or order named itself, by the key in its metadata. */
   readonly #named: ReadonlyMap<string, string>;
-  /** Orders whose intent stands in the log before them. */
+  /** Orders whose intent comes before them in the log. */
   readonly #opened = new Set<string>();
 
   constructor(tenancy: Tenancy) {
@@ -123,13 +123,13 @@ export class Model {
     this.#ballots.take(event, 'reserve_check');
   }
 
-  /** What is decided now, with what the log says up to here. */
+  /** The decision now, by the log so far. */
   // biome-ignore lint/suspicious/noExplicitAny: intents and orders; each is read by its documented fields.
   #decide(id: string, told: any, address: string): void {
     const { wallet_id: walletId, amount, asset, initiator, metadata } = told;
     const { mode, policy } = this.#settings.get(walletId) ?? { mode: '', policy: null };
     const ownPolicy = this.#named.get(metadata.key as string);
-    // Its own intent is none that came before.
+    // Its own intent does not count as an earlier one.
     const own = this.#opened.has(id) ? 1 : 0;
     const decided = this.#controls.decide([policy, ownPolicy].filter((name) => name != null) as string[], address, {
       amount,
@@ -161,7 +161,7 @@ export class Model {
       found('decided-as-written', `${about} asks for ${required} of [${approvers}] in ${lastsS} s, not ${wanted}`);
   }
 
-  /** Nothing begins, and nothing is approved, while its wallet is not active. */
+  /** While its wallet is not active, nothing begins and nothing is approved. */
   #active({ sequence, type, resource }: ToldEvent, walletId: string): void {
     const status = this.wallets.get(walletId)?.last?.status;
     if (status === 'active') return;

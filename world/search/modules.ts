@@ -1,6 +1,6 @@
 /**
- * The companion modules at the end of a run: everything that was begun is over, supply is what orders have made, plans kept
- * their strategy's rules, vaults and sessions are as they must be.
+ * The companion modules at the end of a run: all work has ended, supply matches the orders, plans obeyed their strategy's rules,
+ * vaults and sessions have their required states.
  */
 import { decimal, type ToldEvent } from '../invariants/documented-ledger.ts';
 import { Draw } from './draw.ts';
@@ -50,7 +50,7 @@ interface PaidIntent {
   readonly amount: string;
 }
 
-/** What must not keep the world from coming to rest. */
+/** Work that must not keep the world from coming to rest. */
 export async function calmModules(tenancy: Tenancy): Promise<void> {
   const { modules, owner } = tenancy;
   if (modules === undefined) return;
@@ -58,7 +58,7 @@ export async function calmModules(tenancy: Tenancy): Promise<void> {
   for (const { id } of modules.tokens) await owner.call('POST', `/v1/tokens/${id}/unfreeze`, {}, tenancy.key('rest'));
 }
 
-/** Who may still vote on it; undefined: no vote is missing. */
+/** The principal who may still vote on it; undefined: no vote is missing. */
 export function nextVoter({ operators }: Tenancy, { initiator, approvers, approvals }: Ballot): Operator | undefined {
   return operators.find(
     ({ actor }) =>
@@ -68,7 +68,7 @@ export function nextVoter({ operators }: Tenancy, { initiator, approvers, approv
   );
 }
 
-/** Jobs, orders, plans and deployments that are not over. Orders that wait for votes get one. */
+/** Open jobs, orders, plans and deployments. Orders that wait for votes get one. */
 export async function openModules(tenancy: Tenancy): Promise<string[]> {
   const { modules, owner, world } = tenancy;
   const open: string[] = [];
@@ -87,7 +87,7 @@ export async function openModules(tenancy: Tenancy): Promise<string[]> {
       if (order.status !== 'pending_approval' || voter === undefined) continue;
       const draw = new Draw(world.random(`rest/${order.id}`));
       const client = new TokenClient(tenancy, voter, draw);
-      // It cannot be approved while its wallet holds too little.
+      // It cannot be approved while its wallet's balance is too low.
       const isApproved = draw.chance(0.7) && (await client.vote(order, 'approve')) === 200;
       if (!isApproved) await client.vote(order, 'reject');
     }

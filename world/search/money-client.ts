@@ -1,6 +1,6 @@
 /**
- * A client of a random run that moves money: transfers, votes, cancellations, wallets that freeze and change, policies and
- * lists that change, idempotent retries, reads, and questions about what is another tenant's.
+ * A client of a random run that moves money: transfers, votes, cancellations, wallets that freeze and change, policies and lists
+ * that change, idempotent retries, reads, and reads of another tenant's resources.
  */
 import type { Answer } from '../client.ts';
 import { decimal } from '../invariants/documented-ledger.ts';
@@ -92,7 +92,7 @@ export class MoneyClient {
     };
   }
 
-  /** Small ones, those of a test trigger, and sometimes a large part of its first balance. */
+  /** Small ones, the amounts of a test trigger, and sometimes a large part of its first balance. */
   #amount(began: string): string {
     const draw = this.#draw;
     if (draw.chance(0.15)) return draw.pick(testAmounts);
@@ -219,13 +219,13 @@ export class MoneyClient {
     };
   }
 
-  /** Whether it was made. `expected`: on this version alone. */
+  /** Whether it succeeded. `expected`: only on this version. */
   async #change(id: string, settings: object, expected?: number): Promise<boolean> {
     const body = { ...settings, ...(expected !== undefined && { expected_version: expected }) };
     const { status, body: wallet } = await this.#operator.call('PATCH', `/v1/wallets/${id}`, body);
     if (status === 409) return false;
     if (status !== 200) found('changes-take-effect', `PATCH of ${id}: ${status} ${JSON.stringify(wallet)}`);
-    // A repeat after a lost answer finds it as it was left, or changed again by another.
+    // A repeat after a lost answer finds it unchanged, or changed again by another.
     if (expected !== undefined && wallet.version === expected) {
       found('changes-take-effect', `PATCH of ${id} to ${JSON.stringify(settings)} makes no version`);
     }
@@ -254,7 +254,7 @@ export class MoneyClient {
     await this.#tenancy.setPolicy(this.#operator, name, drawTerms(this.#draw, actors, modules === undefined));
   }
 
-  /** The next version of `default` decides small transfers otherwise than the one before. */
+  /** The next version of `default` decides small transfers differently from the one before. */
   async #turn(): Promise<void> {
     const { policies } = this.#tenancy;
     const terms = policies.findLast(({ name }) => name === 'default')!.content;
@@ -278,7 +278,7 @@ export class MoneyClient {
     lists.push({ id: made.id, name, version: made.version, askedMs, madeMs: this.#operator.nowMs, content });
   }
 
-  /** Calls about one wallet or intent that meet: what comes of them must be as if they had come one after the other. */
+  /** Simultaneous calls about one wallet or intent: their results must match some sequential order. */
   async #race(): Promise<void> {
     const draw = this.#draw;
     const wallet = this.#wallet();
@@ -345,7 +345,7 @@ export class MoneyClient {
     await this.vote(walletId, intentId, approves ? 'approve' : 'reject');
   }
 
-  /** A list that is read in small pages while it grows: each item once, and all that stood there before and after. */
+  /** Reads a list in small pages while it grows: each item once, and every item that existed before and after. */
   async #pages(): Promise<void> {
     const wallet = this.#wallet();
     const [target, name] = this.#draw.pick([
@@ -389,7 +389,7 @@ export class MoneyClient {
     await this.transfer(this.#wallet(), 2);
   }
 
-  /** A key with another body, or from another caller, is refused. */
+  /** The service refuses a key with another body, or from another caller. */
   async #reuse(): Promise<void> {
     const used = this.#tenancy.posts.filter(({ target }) => target.endsWith('/transaction-intents'));
     if (used.length === 0) return;
@@ -412,7 +412,7 @@ export class MoneyClient {
     if (status !== 404) found('tenants-apart', `${method} ${target} of another tenant answers ${status}`);
   }
 
-  /** A request of before, with its key: its first answer, and no second effect. */
+  /** An earlier request, with its key: its first answer, and no second effect. */
   async replay(): Promise<void> {
     const { posts } = this.#tenancy;
     if (posts.length === 0) return;
@@ -421,10 +421,10 @@ export class MoneyClient {
   }
 }
 
-/** What no key stores: a repeat of it is a request of its own. */
+/** Answers that no key stores: a repeat is a new request. */
 const unstored = new Set([400, 401, 403, 429, 500, 503]);
 
-/** A key that has an answer is refused to another body, and to another caller; the same request gets its answer again. */
+/** A key with an answer: the service refuses another body, and another caller; the same request gets its answer again. */
 export async function reuse(draw: Draw, { operators }: Tenancy, posted: Posted): Promise<void> {
   const { operator, target, body, key, status: first } = posted;
   if (unstored.has(first)) return;

@@ -1,4 +1,4 @@
-/** One caller of a random run: its calls go to the gateways by turns, are repeated until they are answered, and are checked. */
+/** One caller of a random run: it calls the gateways in turn, repeats each call until it has an answer, and checks the answer. */
 
 import type { Answer, Client } from '../client.ts';
 import type { Answers, Asked } from './answers.ts';
@@ -6,24 +6,24 @@ import { found } from './finding.ts';
 import { type Landmarks, pathOf } from './landmarks.ts';
 import type { Span } from './timeline.ts';
 
-/** Every call of it has its answer within so long, of virtual time, faults included. */
+/** The limit of virtual time until each of its calls has an answer, faults included. */
 const answeredWithinMs = 600_000;
-/** While nothing goes wrong. A duplicate waits up to ten seconds for the first request. */
+/** The limit without faults. A duplicate waits up to ten seconds for the first request. */
 const calmlyWithinMs = 11_000;
 
-/** A call that was answered. */
+/** A call with an answer. */
 export interface Call extends Pick<Answer, 'status' | 'body'> {
   readonly actor: string;
   readonly method: string;
   readonly target: string;
-  /** What was sent. */
+  /** The sent request. */
   readonly asked: unknown;
   readonly isReplay: boolean;
   readonly span: Span;
   readonly answeredMs: number;
 }
 
-/** What its tenant shares with it. */
+/** The state that its tenant shares with it. */
 export interface OperatorHost {
   readonly name: string;
   readonly answers: Answers;
@@ -88,14 +88,14 @@ export class Operator {
     return answer;
   }
 
-  /** Throws a Finding unless it is made; for what nothing speaks against. */
+  /** Throws a Finding unless it succeeds; for valid requests. */
   async made(target: string, body: unknown, key?: string): Promise<Answer['body']> {
     const { status, body: made } = await this.call('POST', target, body, key);
     if (status === 200 || status === 201 || status === 202) return made;
     return found('changes-take-effect', `POST ${target} ${JSON.stringify(body)}: ${status} ${JSON.stringify(made)}`);
   }
 
-  /** All pages of a list, each of so many. */
+  /** All pages of a list, of this size. */
   async list<T>(target: string, name: string, limit = 100): Promise<T[]> {
     const items: T[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {

@@ -1,6 +1,6 @@
 /**
- * The policies of random runs, and what each must decide, computed here from what docs/wallet-api.md says of rules: a
- * second opinion on every decision that shares no code with the product.
+ * The policies of random runs, and their required decisions, computed here from the rules in docs/wallet-api.md: a second opinion
+ * on every decision that shares no code with the product.
  */
 import { decimal } from '../invariants/documented-ledger.ts';
 import type { Draw } from './draw.ts';
@@ -9,9 +9,9 @@ import type { Draw } from './draw.ts';
 export interface PolicyTerms {
   readonly denyFrom: string | undefined;
   readonly askFrom: string | undefined;
-  /** Denies when the wallet had so many intents within the last hour. */
+  /** Denies when the wallet had this many intents within the last hour. */
   readonly denyAfter: number | undefined;
-  /** Asks when the wallet had so many intents to the destination. */
+  /** Asks when the wallet had this many intents to the destination. */
   readonly askAfter: number | undefined;
   /** Denies when less is available before the transaction. */
   readonly denyBelow: string | undefined;
@@ -25,13 +25,13 @@ export interface PolicyTerms {
 export type Effect = 'allow' | 'require_approval' | 'deny';
 export type Listing = 'blocked' | 'review' | 'clear';
 
-/** What a decision rests on, at its moment. */
+/** The inputs of a decision, at its moment. */
 export interface DecisionFacts {
   readonly amount: string;
   readonly listing: Listing;
   readonly intentsLastHour: number;
   readonly intentsToDestination: number;
-  /** In units of 10^-18; undefined: not known here, and no policy of the run asks for it. */
+  /** In units of 10^-18; undefined: unknown, and no policy of the run needs it. */
   readonly available: bigint | undefined;
   readonly initiator: string;
   readonly wantsHuman: boolean;
@@ -59,7 +59,7 @@ export const calmTerms: PolicyTerms = {
 
 const humanTimeoutS = 86_400;
 
-/** `readsBalances`: whether the run can follow what is available. */
+/** `readsBalances`: whether the run can compute available balances. */
 export function drawTerms(draw: Draw, actors: readonly string[], readsBalances: boolean): PolicyTerms {
   const quorum = draw.chance(0.4) ? 2 : 1;
   const some = draw.chance(0.5) ? actors : actors.slice(draw.integer(0, actors.length - quorum));
@@ -99,7 +99,7 @@ export function policyBody(name: string, terms: PolicyTerms): object {
 const denied: Expected = { effect: 'deny', quorum: 0, approvers: [], timeoutS: 0 };
 const allowed: Expected = { effect: 'allow', quorum: 0, approvers: [], timeoutS: 0 };
 
-/** What policies in force decide together, with the wallet's own wish and the initiator without a vote. */
+/** The joint decision of the policies in force, with the wallet's own setting and without the initiator's vote. */
 export function decisionOf(policies: readonly PolicyTerms[], facts: DecisionFacts): Expected {
   const { initiator, wantsHuman } = facts;
   let decision = strictest(policies.map((terms) => ofOne(terms, facts)));

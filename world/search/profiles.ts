@@ -1,7 +1,7 @@
 /**
- * The profiles of the search of the control plane, and what a run of each draws: a swarm, so that every run leaves out some
- * kinds of steps and of faults, and does the others the more often. Each family of steps is drawn from a stream of its own,
- * and so is every step: what is added to one moves no other.
+ * The profiles of the search of the control plane, and the draws of a run of each: a swarm, so that every run omits some kinds of
+ * steps and of faults, and does the others more often. Each family of steps, and every step, has its own stream: an addition to
+ * one changes no other.
  */
 import type { RandomBytes } from '../../actors/contract.ts';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
@@ -9,7 +9,7 @@ import { providerFailures } from '../../faults/vocabulary/fault.ts';
 import { Draw } from './draw.ts';
 import { type Family, families } from './steps.ts';
 
-/** `calm`: nothing goes wrong. `stormy`: processes, links and single calls fail. `hostile`: more of it, clocks and providers too. */
+/** `calm`: no faults. `stormy`: processes, links and single calls fail. `hostile`: more of these, clocks and providers too. */
 export const profiles = ['calm', 'stormy', 'hostile'] as const;
 export type Profile = (typeof profiles)[number];
 
@@ -17,7 +17,7 @@ export const chainBlockMs = 500;
 
 const moduleFamilies = ['tokens', 'treasury', 'vaults', 'recon'] as const;
 
-/** All that a run is made of, besides its seed: plain data, which is varied, shrunk and written down. */
+/** All parts of a run, besides its seed: plain data, which is varied, shrunk and written down. */
 export interface RunPlan {
   readonly profile: Profile;
   readonly gateways: number;
@@ -28,20 +28,20 @@ export interface RunPlan {
   readonly providers: readonly string[];
   readonly wallets: number;
   readonly hasModules: boolean;
-  /** How often a step is of each family. */
+  /** The frequency of steps of each family. */
   readonly shares: Readonly<Record<Family, number>>;
   readonly weights: Readonly<Record<Family, Readonly<Record<string, number>>>>;
   readonly faults: readonly Fault[];
-  /** Of each call of a port: how likely it meets a fate of its own. */
+  /** For each call of a port: the probability of a fault. */
   readonly portRate: number;
-  /** Steps are drawn from another stream from this one of each client on: other choices after the same beginning. */
+  /** From this step of each client on, the draws use another stream: other choices after the same beginning. */
   readonly turns: readonly { readonly from: number; readonly salt: number }[];
-  /** Names of steps that are left out; a shrunk run's. */
+  /** Names of omitted steps; for a shrunk run. */
   readonly without: readonly string[];
 }
 
 const providers = ['self_hosted', 'self_hosted', 'fireblocks', 'bitgo', 'copper'] as const;
-/** A step that is to be drawn more often weighs so many times as much. */
+/** The weight factor of favoured steps. */
 const favour = 6;
 
 /** `random`: a stream of the run by its label. `favoured`: names of steps. */
@@ -78,7 +78,7 @@ export function drawPlan(
   };
 }
 
-/** Steps without which a family comes to nothing: they are never left out. */
+/** Steps that a family needs: never omitted. */
 const always: readonly string[] = [
   'transfer',
   'race',
@@ -91,7 +91,7 @@ const always: readonly string[] = [
   'recon',
 ];
 
-/** About half of the steps, each as often as is drawn. */
+/** About half of the steps, each with its drawn frequency. */
 function swarm(draw: Draw, family: Family, favoured: readonly string[]) {
   const steps: readonly string[] = families[family];
   const weightOf = (step: string): number => {

@@ -1,6 +1,6 @@
 /**
- * The books of the other side: chains and simulated custodians say what moved, and the tenant's wallets must agree. Nothing
- * left a wallet that no approved intent asked for, nothing twice, and at rest both sides have the same balance.
+ * The books of the other side: chains and simulated custodians report the movements, and the tenant's wallets must agree. Every
+ * outgoing movement has an approved intent, none happens twice, and at rest both sides have the same balance.
  */
 
 import { formatAmount } from '../../networks/amounts.ts';
@@ -37,7 +37,7 @@ const pageRows = 500;
 /** A gateway whose clock is ahead books in the future. */
 const clocksOffMs = 3_600_000;
 
-/** What the other side has of a wallet otherwise than we; undefined: they agree. Throws a Finding for what no wait mends. */
+/** The other side's difference about a wallet; undefined: they agree. Throws a Finding for a permanent difference. */
 export async function disagreement(
   tenant: string,
   memory: MemoryRedis,
@@ -69,7 +69,7 @@ export async function disagreement(
       isLast = after === undefined;
     }
     const own = intents.filter(({ wallet_id: id }) => id === wallet.id);
-    // The venue exchanges what lies in its own wallets, without a transfer.
+    // The venue exchanges assets in its own wallets, without a transfer.
     if (!wallet.name.startsWith('Venue ')) checkMovements(wallet, movements, own, side.joinsBy);
     const other = otherBalance(wallet, await side.balances(meta, held));
     if (other !== undefined) return other;
@@ -98,7 +98,7 @@ function checkMovements(
     if (movement.hasMoved && intent.status !== 'completed') {
       found('providers-agree', `${about} for ${intent.id}, which is ${intent.status}`);
     }
-    // What a token operation moves stands in its receipt, not in the coin's book.
+    // The movement of a token operation is in its receipt, not in the coin's book.
     if (intent.kind !== 'transfer') continue;
     const amount = formatAmount(movement.units, decimalsOf(movement.asset));
     if (decimal(amount) !== decimal(intent.amount) || movement.asset !== intent.asset) {
@@ -118,7 +118,7 @@ function checkMovements(
 
 function otherBalance({ id, provider, assets }: BookedWallet, theirs: ReadonlyMap<string, bigint>): string | undefined {
   for (const { symbol, balance } of assets) {
-    // Tokens of the tenant: their orders and the supply are checked apart.
+    // The tenant's tokens: other checks cover their orders and supply.
     if (assetOf(symbol) === undefined) continue;
     const other = formatAmount(theirs.get(symbol) ?? 0n, decimalsOf(symbol));
     if (decimal(other) === decimal(balance)) continue;

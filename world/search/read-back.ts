@@ -1,6 +1,6 @@
 /**
- * Reads everything back at the end of a run, in pages of one to four items, with and without filters: each list has what
- * the event log says, once each and in its order. And keys that were used are tried with other bodies and by other callers.
+ * Reads everything back at the end of a run, in pages of one to four items, with and without filters: each list has the items of
+ * the event log, once each and in order. It also tries used keys with other bodies and from other callers.
  */
 import type { ToldEvent } from '../invariants/documented-ledger.ts';
 import type { Draw } from './draw.ts';
@@ -15,7 +15,7 @@ interface Listed {
   readonly ids: readonly string[];
 }
 
-/** So many lists, and so many keys, are tried a run. */
+/** The numbers of lists and of keys that a run tries. */
 const listsEach = 7;
 const keysEach = 6;
 
@@ -30,7 +30,7 @@ export async function readBack(tenancy: Tenancy, events: readonly ToldEvent[], d
     if ([...listed].sort().join() !== [...ids].sort().join()) {
       found('pages-complete', `${target} lists ${listed.length} of ${ids.length}: ${differing(listed, ids)}`);
     }
-    // Ids are sorted by the time of their making; clocks of gateways may differ.
+    // Ids sort by their creation time; clocks of gateways may differ.
     const sorted = [...listed].sort().reverse();
     if (tenancy.isCalm && name !== 'events' && isTimed(listed) && sorted.join() !== listed.join()) {
       found('pages-complete', `${target} is not newest first: ${listed}`);

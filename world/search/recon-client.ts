@@ -1,4 +1,4 @@
-/** A client of a random run that reconciles: jobs, providers that say something else than they did, exceptions. */
+/** A client of a random run that reconciles: jobs, providers that report false movements, exceptions. */
 import type { Draw } from './draw.ts';
 import { found } from './finding.ts';
 import type { Operator } from './operator.ts';
@@ -34,7 +34,7 @@ export class ReconClient {
     if (status !== 200 && status !== 409) found('changes-take-effect', `${target}: ${status} ${JSON.stringify(body)}`);
   }
 
-  /** For a while a provider says something else than it did. */
+  /** For a while a provider reports false movements. */
   async #drift(): Promise<void> {
     const wallet = this.#draw.pick(this.#tenancy.wallets);
     const { body: held } = await this.#operator.call('GET', `/v1/wallets/${wallet.id}`);
@@ -56,7 +56,7 @@ export class ReconClient {
     if (removed.status !== 204) found('changes-take-effect', `DELETE ${target}: ${removed.status}`);
   }
 
-  /** Without a correction: what the provider said was not so. */
+  /** Without a correction: the provider's report was false. */
   async #resolve(): Promise<void> {
     const open = await this.#operator.list<{ id: string }>(
       '/v1/recon/exceptions?status=open',

@@ -1,4 +1,4 @@
-/** No secret stands in clear in what lasts or leaves: Redis, log lines, the bodies of webhooks. */
+/** No secret appears in clear in stored or sent data: Redis, log lines, the bodies of webhooks. */
 import type { MemoryRedis } from '../../redis/memory/memory-redis.ts';
 import type { Received } from '../receivers.ts';
 import { found } from './finding.ts';

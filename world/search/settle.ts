@@ -1,4 +1,4 @@
-/** After its healing a world comes to rest: what was asked for ends, what is owed arrives, and all of it is checked. */
+/** After its healing a world comes to rest: requested work ends, due deliveries arrive, and the run checks all of it. */
 import type { CustodyWorld } from '../custody-world.ts';
 import type { ToldEvent } from '../invariants/documented-ledger.ts';
 import { checkCalls } from './calls.ts';
@@ -18,10 +18,10 @@ import type { Tenancy } from './tenancy.ts';
 type Intent = DecidedIntent & MovedIntent;
 
 const ends = new Set(['completed', 'denied', 'rejected', 'expired', 'cancelled', 'failed']);
-/** Once nothing fails any more, transfers end and deliveries arrive within so long. */
+/** Without faults, transfers end and deliveries arrive within this time. */
 const restWithinMs = 40 * 60_000;
 const lookEveryMs = 5_000;
-/** What expires within so long is left to expire, and then has so long to do so. */
+/** A wait that expires within the first time may expire, and gets the second time to do so. */
 const expiresWithinMs = 150_000;
 const expiryLateMs = 60_000;
 
@@ -44,7 +44,7 @@ async function rest(tenancy: Tenancy): Promise<void> {
     const intents = await owner.list<Intent>('/v1/transaction-intents', 'transaction_intents');
     const open = intents.filter(({ status }) => !ends.has(status));
     for (const intent of open) await decide(tenancy, intent);
-    // Plans and orders make transfers of their own.
+    // Plans and orders make their own transfers.
     const begun = [
       ...(await openModules(tenancy)),
       ...open.map((one) => `${one.id} is ${one.status} ${one.sub_status}`),
@@ -56,7 +56,7 @@ async function rest(tenancy: Tenancy): Promise<void> {
   }
 }
 
-/** What waits for votes is approved or rejected; what soon expires is left to do so. */
+/** Approves or rejects records that wait for votes; lets those expire that soon do. */
 async function decide(tenancy: Tenancy, intent: Intent): Promise<void> {
   const { id, status, wallet_id: walletId, expires_at: expiresAt } = intent;
   const { world } = tenancy;
@@ -163,7 +163,7 @@ async function allWallets({ owner }: Tenancy): Promise<BookedWallet[]> {
   return lists.flat();
 }
 
-/** What a call made, it made once; and nothing is there that no call made. */
+/** Each call created its resource once; and every resource has a call. */
 function checkEffects({ submitted, wallets }: Tenancy, intents: readonly Intent[], events: readonly ToldEvent[]): void {
   const byKey = new Map<string, string[]>();
   for (const { id, metadata } of intents) {
@@ -188,7 +188,7 @@ function checkEffects({ submitted, wallets }: Tenancy, intents: readonly Intent[
     if (ids.has(id)) found('events-complete', `event ${sequence} has an id of another`);
     ids.add(id);
   }
-  // The venue's wallets are made by no call.
+  // No call creates the venue's wallets.
   const ofVenue = ({ data }: ToldEvent) => String(data.object.name).startsWith('Venue ');
   const made = events
     .filter((event) => event.type === 'wallet.created' && !ofVenue(event))

@@ -1,7 +1,7 @@
 /**
- * Makes a plan that fails smaller while it fails by the same invariant: without port fates, faults and tenants, then without
- * steps, in halves, quarters and so on. Each step is drawn from a stream of its own, so a step that is left out changes no
- * other one's choices. Bounded by runs: the same plan gives the same result on any machine.
+ * Shrinks a failing plan while it fails by the same invariant: without port fates, faults and tenants, then without steps, in
+ * halves, quarters and so on. Each step has its own stream, so an omitted step changes no other one's choices. Limited by runs:
+ * the same plan gives the same result on any machine.
  */
 import type { RunPlan } from './profiles.ts';
 
@@ -25,7 +25,7 @@ export async function shrinkPlan(
     plan = smaller;
     return true;
   };
-  /** Removes runs of a list, long ones first. */
+  /** Removes ranges of a list, long ones first. */
   const thin = async <T>(list: () => readonly T[], without: (left: readonly T[]) => RunPlan): Promise<void> => {
     for (let size = list().length; size >= 1; size = Math.floor(size / 2)) {
       for (let from = 0; from < list().length; ) {

@@ -1,6 +1,6 @@
 /**
- * A client of a random run at the signing API: keys of its own, signatures with them and with the keys of wallets, sessions
- * that wait for a human, and the list of sessions. docs/signing-api.md.
+ * A client of a random run at the signing API: its own keys, signatures with them and with the keys of wallets, sessions that
+ * wait for a human, and the list of sessions. docs/signing-api.md.
  */
 import { createHash } from 'node:crypto';
 import type { Draw } from './draw.ts';
@@ -57,7 +57,7 @@ export class SigningClient {
     if (receipt.reason_code === 'DKG_COMPLETED') keys.push(session);
   }
 
-  /** One intent has one session that signs, and one signature, however often it is asked for. */
+  /** One intent has one session that signs, and one signature, for any number of requests. */
   async #sign(intent: string, key: string, mode: string): Promise<void> {
     const { asked } = this.#tenancy.signing;
     const message = createHash('sha256').update(intent).digest('base64');
@@ -98,7 +98,7 @@ export class SigningClient {
     this.#tenancy.landmarks.reach(`resume after ${why}: ${receipt.reason_code}`);
   }
 
-  /** Each session once, each that signed with its signature, and none of another tenant. */
+  /** Each session once, each that signed with its signature, and no session of another tenant. */
   async #sessions(): Promise<void> {
     const { asked } = this.#tenancy.signing;
     const signed = [...asked.values()].filter(({ signature }) => signature !== undefined);
@@ -117,7 +117,7 @@ export class SigningClient {
     }
   }
 
-  /** Asks again after 504: the gateway has waited for the coordinator as long as it may. */
+  /** Calls again after 504: the gateway has waited for the coordinator up to its limit. */
   async #call(target: string, body: object) {
     for (let tries = 1; ; tries += 1) {
       const { status, body: answer } = await this.#operator.call('POST', target, body);

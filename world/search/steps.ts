@@ -1,4 +1,4 @@
-/** The steps of random runs, by family. What each does is in the client of its family. */
+/** The steps of random runs, by family. The client of a family implements its steps. */
 export const families = {
   money: [
     'transfer',

@@ -1,6 +1,6 @@
 /**
- * Tokens and their orders, event by event, as docs/tokens.md has them: the states of an order, what may be minted under cap
- * and reserve, and what is in circulation. Amounts are in units of 10^-18 of the token.
+ * Tokens and their orders, event by event, by docs/tokens.md: the states of an order, the limits of mints under cap and reserve,
+ * and the circulating supply. Amounts are in units of 10^-18 of the token.
  */
 import { decimal, type ToldEvent } from '../invariants/documented-ledger.ts';
 import { Finding, found } from './finding.ts';
@@ -32,7 +32,7 @@ export class Supplies {
   /** The last status of each order. */
   readonly orders = new Map<string, string>();
   readonly #bySymbol = new Map<string, Supply>();
-  /** The token that a reserve backs. */
+  /** The token with a reserve. */
   readonly #backed = new Map<string, Supply>();
 
   take(event: ToldEvent): void {
@@ -45,7 +45,7 @@ export class Supplies {
     if (type.startsWith('token.order.')) this.#order(event);
   }
 
-  /** An intent begins to move units: not of a token that is frozen. */
+  /** An intent begins to move units: it must not be of a frozen token. */
   moves({ sequence, resource, data }: ToldEvent): void {
     if (this.#bySymbol.get(data.object.asset)?.status !== 'frozen') return;
     found('supply-adds-up', `event ${sequence}: ${resource.id} is signed, and its token is frozen`);

@@ -1,4 +1,4 @@
-/** A tenant of a random run: who calls, what it was given at the beginning, and what it has done since, for the checks. */
+/** A tenant of a random run: its callers, its initial resources, and its later actions, for the checks. */
 import { allScopes } from '../../api/scopes.ts';
 import { uuidV7 } from '../../proto/ids.ts';
 import { tenantPrefix } from '../../redis/event-log.ts';
@@ -21,11 +21,11 @@ export interface OwnWallet {
   readonly network: string;
   readonly provider: string;
   readonly address: string;
-  /** Its coin first, each with what it had at the beginning. */
+  /** Its coin first, each with its initial balance. */
   readonly assets: readonly { readonly symbol: string; readonly began: string }[];
 }
 
-/** A version of a policy, or of a list, and when it came to be: between these two moments. */
+/** A version of a policy, or of a list, created between these two times. */
 export interface Versioned<T> {
   readonly id: string;
   readonly name: string;
@@ -35,15 +35,15 @@ export interface Versioned<T> {
   readonly content: T;
 }
 
-/** What a version of a list was made with. */
+/** The inputs of a list's version. */
 export interface ListTerms {
   readonly kind: 'sanctions' | 'deny' | 'allow' | 'watch';
   readonly addresses: readonly string[];
-  /** It has what the version before had, too. */
+  /** It includes the entries of the version before. */
   readonly append: boolean;
 }
 
-/** A transfer that was asked for. */
+/** A requested transfer. */
 export interface Submitted {
   readonly key: string;
   readonly walletId: string;
@@ -59,7 +59,7 @@ export interface Submitted {
   readonly intentId: string | null;
 }
 
-/** A POST that was answered: it is repeated at the end. */
+/** A POST with an answer: it is repeated at the end. */
 export interface Posted {
   readonly operator: Operator;
   readonly target: string;
@@ -68,7 +68,7 @@ export interface Posted {
   readonly status: number;
 }
 
-/** What a tenant has made of the modules; the rest is read back. */
+/** The tenant's resources of the modules; the rest is read back. */
 export interface ModuleFacts {
   readonly vaults: { readonly id: string; readonly keyId: string; readonly needsHuman: boolean }[];
   readonly tokens: { readonly id: string; readonly symbol: string; readonly cap: string; readonly decimals: number }[];
@@ -84,7 +84,7 @@ export interface StrategyFacts {
   readonly maxTradeUsd: number | undefined;
 }
 
-/** A key of the signing API, and what was signed with it. */
+/** A key of the signing API, and its signatures. */
 export interface SigningFacts {
   readonly keys: string[];
   /** By intent of the signing API. */
@@ -101,7 +101,7 @@ export interface TenancyDeps {
   readonly isCalm: boolean;
 }
 
-/** What a tenant begins with: wallets at each provider, and access to the modules. */
+/** A tenant's initial resources: wallets at each provider, and access to the modules. */
 export interface Holdings {
   readonly providers: readonly string[];
   readonly wallets: number;
@@ -115,27 +115,27 @@ export class Tenancy {
   readonly name: string;
   readonly world: CustodyWorld;
   readonly answers: Answers;
-  /** The first submits, the others approve too. */
+  /** The first submits, the others also approve. */
   readonly operators: Operator[] = [];
   readonly wallets: OwnWallet[] = [];
   readonly policies: Versioned<PolicyTerms>[] = [];
   readonly lists: Versioned<ListTerms>[] = [];
   /** The policy that a transfer named itself, by its key. */
   readonly namedPolicies = new Map<string, string>();
-  /** Every call about a wallet or intent that was answered. */
+  /** Every call about a wallet or intent that has an answer. */
   readonly calls: Call[] = [];
   readonly hooks: HookFacts[] = [];
   readonly submitted: Submitted[] = [];
-  /** Known to this tenant's callers alone; none may be seen in clear elsewhere. */
+  /** Known only to this tenant's callers; none may appear in clear elsewhere. */
   readonly secrets: string[] = [];
   readonly posts: Posted[] = [];
   readonly landmarks: Landmarks;
-  /** Nothing goes wrong in this run. */
+  /** This run has no faults. */
   readonly isCalm: boolean;
   /** undefined: it uses none. */
   modules: ModuleFacts | undefined;
   readonly signing: SigningFacts = { keys: [], asked: new Map() };
-  /** By so much the clocks of two processes may differ. */
+  /** The largest difference of two processes' clocks. */
   readonly clocksOffMs: number;
   #keys = 0;
 
@@ -148,7 +148,7 @@ export class Tenancy {
     this.clocksOffMs = isCalm ? 0 : clocksOffMs;
   }
 
-  /** The sequence of its last event, as Redis has it now. */
+  /** The sequence of its last event, as in Redis now. */
   get sequence(): number {
     return Number(this.world.redis.space.call('HGET', [`${tenantPrefix(this.name)}seq`, 'n']) ?? 0);
   }

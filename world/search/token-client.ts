@@ -1,4 +1,4 @@
-/** A client of a random run that issues tokens, and mints, redeems, freezes, approves and calls off. docs/tokens.md. */
+/** A client of a random run that issues tokens, and mints, redeems, freezes, approves and cancels. docs/tokens.md. */
 import type { Draw } from './draw.ts';
 import { found } from './finding.ts';
 import type { Operator } from './operator.ts';
@@ -6,7 +6,7 @@ import type { StepOf } from './steps.ts';
 import { networks, type Tenancy } from './tenancy.ts';
 
 const tokensMax = 2;
-/** So long a client waits for the contract of a token. */
+/** The time that a client waits for the contract of a token. */
 const deployedWithinMs = 20_000;
 
 interface Order {
@@ -55,7 +55,7 @@ export class TokenClient {
     }
   }
 
-  /** Those that may issue, hold and redeem. */
+  /** Wallets that may issue, hold and redeem. */
   #wallets() {
     return this.#tenancy.wallets.filter(
       ({ provider, network }) => provider === 'self_hosted' && network === networks.evm,
@@ -120,7 +120,7 @@ export class TokenClient {
       found('changes-take-effect', `cancel of ${id} leaves ${order.status}`);
   }
 
-  /** Who placed an order has no vote, nor has one that the policy does not name. Gives the status of the answer. */
+  /** The initiator of an order has no vote, nor has an actor that the policy does not name. Returns the status of the answer. */
   async vote(order: Order, decision: 'approve' | 'reject'): Promise<number> {
     const { id, token_id: tokenId, initiator, approvers } = order;
     const { actor } = this.#operator;
@@ -128,13 +128,13 @@ export class TokenClient {
     const body = { decision, ...(decision === 'reject' && { reason: 'drawn' }) };
     const { status } = await this.#operator.call('POST', target, body, this.#tenancy.key('order-vote'));
     const mayVote = actor !== initiator && (approvers.length === 0 || approvers.includes(actor));
-    // 422: its wallet holds too little by now.
+    // 422: its wallet's balance is too low by now.
     const isRight = mayVote ? [200, 409, 422].includes(status) : status === 403 || status === 409;
     if (!isRight) found('votes-as-required', `the vote of ${actor} on ${id}: ${status}`);
     return status;
   }
 
-  /** undefined: it was refused as it may be. */
+  /** undefined: it was refused, as is allowed. */
   async #post(target: string, body: object, label: string) {
     const key = this.#tenancy.key(label);
     const { status, body: made } = await this.#operator.call('POST', target, body, key);

@@ -1,4 +1,4 @@
-/** A client of a random run of the treasury: strategies, plans, their execution, a venue that behaves badly. docs/treasury.md. */
+/** A client of a random run of the treasury: strategies, plans, their execution, a faulty venue. docs/treasury.md. */
 import type { Draw } from './draw.ts';
 import { found } from './finding.ts';
 import type { Operator } from './operator.ts';
@@ -94,7 +94,7 @@ export class TreasuryClient {
     const key = this.#tenancy.key(label);
     const answer = await this.#operator.call('POST', target, body, key);
     this.#tenancy.posts.push({ operator: this.#operator, target, body, key, status: answer.status });
-    // 400: a wallet that is not active any more.
+    // 400: a wallet that is no longer active.
     if (![200, 201, 400, 409, 422].includes(answer.status)) {
       found('changes-take-effect', `POST ${target}: ${answer.status} ${JSON.stringify(answer.body)}`);
     }

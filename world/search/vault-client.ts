@@ -28,7 +28,7 @@ export class VaultClient {
       const needsHuman = this.#draw.chance(0.3);
       const keystore = this.#draw.pick(['mpc_frost', 'mock_threshold']);
       const body = {
-        // A vault shows coordinates of its secp256k1 keys, which those of the model of cryptography do not have.
+        // A vault shows coordinates of its secp256k1 keys, which keys of the model of cryptography lack.
         ...{
           name: this.#tenancy.key('vault'),
           keystore_type: keystore,
@@ -49,7 +49,7 @@ export class VaultClient {
       if (status !== 201 && status !== 409) found('changes-take-effect', `a key of ${vault.id}: ${status}`);
       return;
     }
-    // The first is kept: it signs till the end.
+    // The first one stays: it signs till the end.
     if (vault === vaults[0]) return;
     const { body } = await this.#operator.call(
       'POST',
@@ -97,8 +97,8 @@ export class VaultClient {
   }
 
   /**
-   * What the version that decided says of a message, which moves nothing: a rule with a fraction of a unit cannot be evaluated
-   * and holds where it denies or asks. Votes are for transfers, so a policy that asks for more than one person denies.
+   * The decision about a message, which moves no money, by the version that decided: a rule with a fraction of a unit cannot be
+   * evaluated, and holds where it denies or asks. Votes are for transfers, so a policy that asks for more than one person denies.
    */
   #wanted(receipt: string, askedMs: number, needsHuman: boolean, hasWitness: boolean): string {
     const claims = JSON.parse(Buffer.from(receipt.split('.')[1]!, 'base64url').toString());
