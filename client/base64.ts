@@ -1,4 +1,4 @@
-/** Bytes as base64, as the signing API's JSON has them, in Node.js and in browsers. */
+/** Bytes as base64, the format of the signing API's JSON, in Node.js and in browsers. */
 import { InvalidOptionError } from './errors.ts';
 
 export function toBase64(bytes: Uint8Array): string {

@@ -1,6 +1,6 @@
-/** What the parts of the client share: its options, those of one call, and an operation as data (generated-api.ts holds all). */
+/** Shared types of the client: its options, the options of one call, and an operation as data (generated-api.ts has all). */
 
-/** The world, handed in. Times are milliseconds. */
+/** The client's ports to the world. Times are milliseconds. */
 export interface ClientPorts {
   readonly fetch: typeof globalThis.fetch;
   nowMs(): number;
@@ -8,27 +8,27 @@ export interface ClientPorts {
   startTimer(ms: number, then: () => void): () => void;
   /** A number from 0 up to 1: jitter. */
   random(): number;
-  /** Names what is made once: idempotency keys, session ids. */
+  /** Makes unique names: idempotency keys, session ids. */
   uuid(): string;
 }
 
 export interface ClientOptions {
   /** Of the gateway, e.g. `http://127.0.0.1:8080`. No user, password, query or fragment. */
   readonly baseUrl: string | URL;
-  /** The bearer token, or what gives the current one for each attempt. No error and no `inspect` shows it. */
+  /** The bearer token, or a function that gives the current one for each attempt. No error and no `inspect` shows it. */
   readonly token?: string | (() => string | Promise<string>);
-  /** Instead of the global `fetch`: another agent, a proxy, a test. */
+  /** Replaces the global `fetch`: another agent, a proxy, a test. */
   readonly fetch?: typeof globalThis.fetch;
   /** Of a call with all its attempts, in ms: 60,000 by default. */
   readonly deadlineMs?: number;
   /** Of one attempt, in ms, body included: 35,000 by default, more than the gateway takes for any call. */
   readonly attemptTimeoutMs?: number;
-  /** How often a call is sent at most: 10 by default; 1 turns retries off. */
+  /** The limit of attempts of a call: 10 by default; 1 turns retries off. */
   readonly attemptsMax?: number;
   /** Named in receipts and events of the signing API. */
   readonly clientName?: string;
   readonly clientVersion?: string;
-  /** Clock, timers and randomness of another world than this process's. */
+  /** Clock, timers and randomness that replace this process's. */
   readonly ports?: Partial<ClientPorts>;
 }
 
@@ -47,10 +47,10 @@ export interface CallOptions {
 /**
  * When a call may be sent again although its first attempt may have taken effect:
  *
- * - `always`: it changes nothing, or has at most one effect however often it comes
+ * - `always`: it changes nothing, or has at most one effect for any number of repeats
  * - `keyed`: under the same Idempotency-Key
  * - `named`: under the same `session_id`, which the client chooses if the caller has not
- * - `refused`: never; only after an answer that says that nothing was done (429)
+ * - `refused`: never; only after an answer that says that the service did nothing (429)
  */
 export type Repeat = 'always' | 'keyed' | 'named' | 'refused';
 
@@ -60,10 +60,10 @@ export interface Operation {
   /** With ":name" parameters; may end with a query. */
   readonly path: string;
   readonly repeat: Repeat;
-  /** What stands behind the path's parameters in a call. */
+  /** The argument after the path's parameters in a call. */
   readonly input?: 'body' | 'query';
-  /** Of a list: the field of the answer that holds the items. */
+  /** Of a list: the field of the answer with the items. */
   readonly list?: string;
-  /** Statuses with an answer of the operation's own, where not all are 2xx. */
+  /** Statuses with a regular answer of the operation, where not all are 2xx. */
   readonly answers?: readonly number[];
 }

@@ -1,6 +1,6 @@
 /**
- * What the client throws. Programs act on `code`, and of signing calls on `reasonCode`; the classes are for `instanceof`.
- * Messages are for people: they name the operation, the field and what helps, and hold no token, header, body or URL.
+ * The errors of the client. Programs act on `code`, and for signing calls on `reasonCode`; the classes are for `instanceof`.
+ * Messages are for people: they name the operation, the field and the remedy, and contain no token, header, body or URL.
  */
 
 /** `error.code` of the service's errors. */
@@ -15,7 +15,7 @@ export type ServiceCode =
   | 'internal_error'
   | 'provider_unavailable';
 
-/** Without an answer to rely on. `malformed_answer`: it came, but is not what the service writes. */
+/** Without a reliable answer. `malformed_answer`: it arrived, but does not have the service's format. */
 export type NoAnswerCode = 'connection_failed' | 'attempt_timed_out' | 'deadline_exceeded' | 'malformed_answer';
 
 export type ClientErrorCode =
@@ -35,7 +35,7 @@ export type WebhookRefusal =
   | 'webhook_too_old'
   | 'webhook_too_new';
 
-/** One thing wrong with one field, in the service's words. */
+/** One fault of one field, in the service's words. */
 export interface FieldIssue {
   readonly field: string;
   readonly issue: string;
@@ -52,7 +52,7 @@ export class ClientError extends Error {
   }
 }
 
-/** A call of this library that cannot be right. */
+/** An invalid call of this library. */
 export class InvalidOptionError extends ClientError {
   override readonly name = 'InvalidOptionError';
   readonly field: string;
@@ -67,7 +67,7 @@ export interface CallFacts {
   /** The operation's id in the OpenAPI document. */
   readonly operation: string;
   readonly attempts: number;
-  /** The key that every attempt carried: repeat the call with it to be sure of one effect. */
+  /** The key of every attempt: repeat the call with it to be sure of one effect. */
   readonly idempotencyKey: string | undefined;
 }
 
@@ -119,7 +119,7 @@ export class ApiError extends CallError {
     return this.status >= 500 ? 'unknown' : 'none';
   }
 
-  /** Whether the service names this issue of this field, or of any. */
+  /** Whether the service reports this issue for this field, or for any. */
   has(issue: string, field?: string): boolean {
     return this.details.some((each) => each.issue === issue && (field === undefined || each.field === field));
   }
@@ -173,7 +173,7 @@ export function apiError(answer: ErrorAnswer, facts: CallFacts): ApiError {
   return new classes[answer.code](answer, facts);
 }
 
-/** No answer came, or none that can be relied on. */
+/** No answer came, or no reliable one. */
 export class NoAnswerError extends CallError {
   override readonly name = 'NoAnswerError';
   declare readonly code: NoAnswerCode;

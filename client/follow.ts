@@ -1,6 +1,6 @@
 /**
- * The event log as an endless iterator: every event once and in order, over broken connections, gateways that stop, and
- * tokens that are replaced. The place in the log is all that it remembers.
+ * The event log as an endless iterator: every event once and in order, over broken connections, gateways that stop, and tokens
+ * that are replaced. It only remembers its place in the log.
  */
 import type { CallOptions, Operation } from './contract.ts';
 import { ApiError, CallError, ClientError, InvalidOptionError } from './errors.ts';
@@ -13,11 +13,11 @@ export interface FollowOptions extends Pick<CallOptions, 'signal'> {
   /** Event types, e.g. `['transaction_intent.*']`; all by default. */
   readonly types?: readonly string[];
   readonly resourceId?: string;
-  /** Begin behind this sequence; by default with what happens from now on. */
+  /** Begin after this sequence; by default with events from now on. */
   readonly afterSequence?: number;
-  /** Called with each place in the log that is done, also when no event matches: store it to resume there. */
+  /** Called with each finished place in the log, also when no event matches: store it to resume there. */
   readonly onPlace?: (sequence: number) => void;
-  /** How often it connects in a row without reading anything; without end by default. */
+  /** The limit of connections in a row without any data; unlimited by default. */
   readonly attemptsMax?: number;
 }
 
@@ -48,11 +48,11 @@ export async function* follow(transport: Transport, options: FollowOptions): Asy
         attempts = 0;
         const event = data === undefined ? undefined : (JSON.parse(data) as Event);
         const sequence = event?.sequence ?? (id === undefined ? undefined : Number(id));
-        // A place that lies behind is an event that was given already.
+        // A place behind the present one belongs to an event that was given already.
         if (sequence === undefined || sequence < (place ?? 0) || (event !== undefined && sequence === place)) continue;
         place = sequence;
         if (event !== undefined) yield event;
-        // The caller has come back for more: it is done with the event, and may store that it is.
+        // The caller asks for more: it has finished the event, and may store the place.
         onPlace?.(sequence);
       }
     } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * `signmesh/client`: a typed client of the wallet API, its modules, the signing API and the sandbox API, over `fetch` alone.
- * It runs on Node.js 20 and in browsers and imports nothing. docs/client.md is its page.
+ * `signmesh/client`: a typed client of the wallet API, its modules, the signing API and the sandbox API, using only `fetch`. It
+ * runs on Node.js 20 and in browsers and imports nothing. docs/client.md explains it.
  */
 import type { CallOptions, ClientOptions, Operation } from './contract.ts';
 import { type FollowOptions, follow } from './follow.ts';
@@ -17,13 +17,13 @@ export interface Client extends Api {
   };
   /** Keys and signatures in one call each. */
   readonly keys: Keys;
-  /** Until the intent is completed, or in another status that `until` names. */
+  /** Waits until the intent is completed, or in another status that `until` names. */
   waitFor(intent: Pick<Intent, 'id' | 'wallet_id'>, options?: WaitForOptions): Promise<Intent>;
-  /** Reads again, ever less often, until `isOver`: for jobs, plans and orders. */
+  /** Reads again, at growing intervals, until `isOver`: for jobs, plans and orders. */
   waitUntil<T>(read: () => Promise<T>, isOver: (value: T) => boolean, options?: WaitOptions): Promise<T>;
 }
 
-/** Throws InvalidOptionError. Nothing is sent before the first call. */
+/** Throws InvalidOptionError. It sends nothing before the first call. */
 export function createClient(options: ClientOptions): Client {
   const transport = new Transport(options);
   const api = Object.fromEntries(

@@ -1,7 +1,7 @@
 /**
- * Keys and signatures in one call each, over the calls of the signing API: open a session, step it, and wait while too few
- * nodes are reachable. A session whose answer was lost is found again by its correlation id, so that no second one is made
- * and no other caller's session is taken for this one.
+ * Keys and signatures in one call each, over the calls of the signing API: opens a session, steps it, and waits while too few
+ * nodes are reachable. After a lost answer it finds its session again by the correlation id, so that it neither makes a second
+ * one nor takes another caller's session for its own.
  */
 import { fromBase64, toBase64 } from './base64.ts';
 import type { CallOptions } from './contract.ts';
@@ -22,9 +22,9 @@ import { pause, type Transport } from './transport.ts';
 export interface CreateKeyOptions extends CallOptions {
   /** Names the key: `[A-Za-z0-9._:-]{1,128}`. By default the client makes a name. */
   readonly keyId?: string;
-  /** How many nodes sign; 3 by default. */
+  /** The number of nodes that sign; 3 by default. */
   readonly threshold?: number;
-  /** How many nodes hold a share; 5 by default. */
+  /** The number of nodes that hold a share; 5 by default. */
   readonly totalNodes?: number;
   /** `secp256k1` by default. */
   readonly curve?: 'secp256k1' | 'ed25519';
@@ -47,14 +47,14 @@ export interface SignOptions extends CallOptions {
   readonly keyId: string;
   /** secp256k1: a digest of 32 bytes. ed25519: the message. Bytes, or base64. */
   readonly message: Uint8Array | string;
-  /** One intent is signed once. By default the client makes an id; to be safe over a crash of yours, name it. */
+  /** One intent is signed once. By default the client makes an id; choose your own to be safe over a crash of your process. */
   readonly intentId?: string;
   readonly derivationPath?: string;
   readonly keystoreType?: InitiateSigningRequest['keystore_type'];
   readonly approvalMode?: InitiateSigningRequest['approval_mode'];
-  /** Of a human, where one is asked for. Bytes, or base64. */
+  /** Of a human, where the service requires one. Bytes, or base64. */
   readonly humanApprovalWitness?: Uint8Array | string;
-  /** A session of this intent may exist: take its signature, whatever it signs, instead of failing with DUPLICATE_INTENT. */
+  /** A session of this intent may exist: use its signature, whatever it signs, instead of failing with DUPLICATE_INTENT. */
   readonly acceptExisting?: boolean;
   readonly correlationId?: string;
 }
@@ -82,7 +82,7 @@ interface Parts {
   readonly client: OrchestrationContext['client'];
 }
 
-/** Reasons that end by themselves: the nodes come back. */
+/** Reasons that end by themselves, when the nodes reconnect. */
 const passing: ReadonlySet<string> = new Set<ReasonCode>(['QUORUM_UNAVAILABLE', 'NODES_UNAVAILABLE']);
 const deadlineMsDefault = 60_000;
 
@@ -192,7 +192,7 @@ export class Keys {
     throw new SigningError(step, receipt, answer.checkpoint);
   }
 
-  /** Until the session is complete. While too few nodes are reachable it resumes the session, until the deadline. */
+  /** Repeats until the session is complete. While too few nodes are reachable it resumes the session, until the deadline. */
   async #step<A extends Answer>(step: string, call: Call, sessionId: string, send: () => Promise<A>): Promise<A> {
     const { ports } = this.#parts.transport;
     for (let attempts = 1; ; attempts += 1) {
@@ -205,7 +205,7 @@ export class Keys {
       if (!passing.has(receipt.reason_code) || ports.nowMs() + wait >= call.endMs) throw refusal;
       await pause(ports, wait, call.signal);
       if (token === '') continue;
-      // A lost answer makes the repeat RESUME_TOKEN_REUSED: the next step says how the session is.
+      // After a lost answer the repeat gets RESUME_TOKEN_REUSED: the next step shows the session's state.
       const request = { session_id: sessionId, resume_token: token, context: call.context };
       await this.#parts.signing.resumeSession(request, call.options());
     }

@@ -1,4 +1,4 @@
-/** Lists: the items one after the other, over as many pages as there are. Nothing is asked for before it is needed. */
+/** Lists: the items one after the other, over all pages. It requests a page only when needed. */
 import { ClientError } from './errors.ts';
 
 interface PageBody {
@@ -16,12 +16,12 @@ export class Pages<Item, Page = unknown> implements AsyncIterable<Item> {
     this.#read = read;
   }
 
-  /** The first page alone, as the service answers it. */
+  /** Only the first page, as the service answers it. */
   first(): Promise<Page> {
     return this.#read(undefined);
   }
 
-  /** Page by page. Throws ClientError `malformed_answer` for a list that leads back to where it was. */
+  /** Page by page. Throws ClientError `malformed_answer` for a list whose next page is an earlier one. */
   async *pages(): AsyncGenerator<Page, void, undefined> {
     const seen = new Set<string>();
     for (let cursor: string | undefined; ; ) {

@@ -1,21 +1,21 @@
 /**
- * The retry law: after an attempt, whether the call is sent again, and when. Pure.
+ * The rule of retries: after an attempt, whether to send the call again, and when. Pure.
  *
- * A call is sent again only if that cannot make a second effect: its operation repeats safely (`Repeat`), or the answer says
- * that nothing was done. So a refusal for load (429) and a conflict that was not committed are repeated whatever the
- * operation; a lost connection, a timeout, 502, 503 and 504, after which the effect is unknown, only where a repeat is safe.
+ * It sends a call again only if that cannot cause a second effect: its operation repeats safely (`Repeat`), or the answer says
+ * that the service did nothing. So it repeats a refusal for load (429) and an uncommitted conflict for any operation; after a
+ * lost connection, a timeout, 502, 503 and 504, whose effect is unknown, only where a repeat is safe.
  */
 import type { Repeat } from './contract.ts';
 import type { FieldIssue } from './errors.ts';
 
-/** Of an attempt that did not succeed. */
+/** A failed attempt. */
 export type Failure =
   | { readonly kind: 'answered'; readonly status: number; readonly details: readonly FieldIssue[] }
   /** `effect: none`: the request never left. */
   | { readonly kind: 'unanswered'; readonly effect: 'none' | 'unknown' };
 
 const unknownEffect: ReadonlySet<number> = new Set([408, 502, 503, 504]);
-/** Issues of a 409 that a repeat may not meet any more; the service did nothing. */
+/** Issues of a 409 that a repeat may avoid; the service did nothing. */
 const passing: ReadonlySet<string> = new Set(['request_in_progress', 'version_conflict']);
 
 export function mayRepeat(failure: Failure, repeat: Repeat): boolean {
@@ -31,8 +31,8 @@ const firstPauseMs = 100;
 const pauseMsMax = 5_000;
 
 /**
- * How long to wait before attempt `attempts + 1`: exponential with jitter, from half the pause to all of it. What the service
- * asks for (`Retry-After`) is the least; the jitter comes on top, so that refused callers do not return together.
+ * The pause before attempt `attempts + 1`: exponential with jitter, from half the pause to all of it. The service's `Retry-After`
+ * is the minimum; the jitter is added to it, so that refused callers do not return together.
  *
  * @param attempts sent so far, at least 1
  * @param random from 0 up to 1
@@ -43,7 +43,7 @@ export function pauseMs(attempts: number, retryAfterMs: number | undefined, rand
   return Math.ceil(retryAfterMs === undefined ? jittered : retryAfterMs + jittered);
 }
 
-/** Milliseconds; undefined: the header is missing or says nothing. Seconds or an HTTP date. */
+/** Milliseconds; undefined: the header is missing or invalid. Seconds or an HTTP date. */
 export function readRetryAfter(header: string | null, nowMs: number): number | undefined {
   if (header === null) return undefined;
   if (/^\d{1,6}$/.test(header.trim())) return Number(header) * 1000;

@@ -1,4 +1,4 @@
-/** Bytes to server-sent events, as https://html.spec.whatwg.org/multipage/server-sent-events.html parses them. */
+/** Bytes to server-sent events, by the rules of https://html.spec.whatwg.org/multipage/server-sent-events.html. */
 
 export interface ServerSentEvent {
   /** The last `id` so far; undefined before the first. */
@@ -7,10 +7,10 @@ export interface ServerSentEvent {
   readonly data: string | undefined;
 }
 
-/** Longer lines are no events of ours. */
+/** Our events have no longer lines. */
 const lineCharsMax = 4 * 1024 * 1024;
 
-/** Parses text in pieces, however it is cut. */
+/** Parses text in pieces of any length. */
 export class EventParser {
   #line = '';
   #skipLineFeed = false;

@@ -2,7 +2,7 @@
 import { ClientError } from './errors.ts';
 import type { DiagnosticReceipt, ReasonCode, SessionCheckpoint } from './generated-api.ts';
 
-/** A signing call was answered, but not with what the helper asked for. */
+/** A signing call had an answer, but not the requested result. */
 export class SigningError extends ClientError {
   override readonly name = 'SigningError';
   readonly reasonCode: ReasonCode;

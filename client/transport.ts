@@ -1,6 +1,6 @@
 /**
- * Sends one call: attempts after attempts, until one succeeds, a repeat would be unsafe, or the deadline is reached. Every
- * attempt of a call is the same request, byte for byte, under one idempotency key.
+ * Sends one call: attempt after attempt, until one succeeds, a repeat would be unsafe, or the deadline is reached. Every attempt
+ * of a call is the same request, byte for byte, under one idempotency key.
  */
 import { ambientPorts } from './ambient.ts';
 import type { CallOptions, ClientOptions, ClientPorts, Operation } from './contract.ts';
@@ -69,7 +69,7 @@ export class Transport {
       const { failure, error, retryAfterMs } = result;
       if (attempts >= attemptsMax || !mayRepeat(failure, operation.repeat)) throw error;
       const wait = pauseMs(attempts, retryAfterMs, ports.random());
-      // What would come too late is not tried: the caller learns now what the last answer said.
+      // The next attempt would be too late: the caller gets the last answer now.
       if (ports.nowMs() + wait >= deadlineMs) throw error;
       await pause(ports, wait, options.signal);
     }
@@ -163,7 +163,7 @@ export class Transport {
     return token === undefined ? {} : { authorization: `Bearer ${token}` };
   }
 
-  /** A session that the caller has not named gets a name here: so a repeat finds it instead of opening a second one. */
+  /** Gives an unnamed session a name: so a repeat finds it instead of opening a second one. */
   #named({ repeat }: Operation, body: object | undefined): object | undefined {
     if (repeat !== 'named' || (body as { session_id?: string } | undefined)?.session_id) return body;
     return { ...body, session_id: `dkg-${this.ports.uuid()}` };
@@ -225,7 +225,7 @@ function answered(response: Response, text: string, facts: CallFacts, nowMs: num
   return { failure: { kind: 'answered', status, details }, error: apiError(answer, facts), retryAfterMs };
 }
 
-/** Of an error that something between the client and the service has written. */
+/** The code for an error from a proxy between the client and the service. */
 function codeOf(status: number): ServiceCode {
   const codes: Readonly<Record<number, ServiceCode>> = {
     401: 'authentication_failed',
@@ -248,7 +248,7 @@ const reasons: Readonly<Record<NoAnswerCode, string>> = {
   malformed_answer: 'the answer is not the JSON that the service writes',
 };
 
-/** Codes of Node.js with which a connection was never made. Other worlds name none: then the effect is unknown. */
+/** Codes of Node.js for a connection that was never made. Other runtimes name none: then the effect is unknown. */
 const neverSent: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 
 function unanswered(code: NoAnswerCode, cause: unknown, facts: CallFacts): Attempt {
@@ -268,7 +268,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** A whole segment of a path: "." and "..", which a URL would resolve, and an empty one are none. */
+/** A whole segment of a path: not "." or "..", which a URL would resolve, and not empty. */
 function segment(name: string, value: string | undefined): string {
   if (typeof value !== 'string' || /^\.{0,2}$/.test(value)) throw new InvalidOptionError(name, 'takes an id');
   return encodeURIComponent(value);

@@ -1,4 +1,4 @@
-/** Waiting for what the service does by itself: transfers, jobs, plans, orders. */
+/** Waits for asynchronous work of the service: transfers, jobs, plans, orders. */
 import type { ClientPorts } from './contract.ts';
 import { ClientError } from './errors.ts';
 import type { FollowOptions } from './follow.ts';
@@ -14,13 +14,13 @@ export interface WaitOptions {
 export interface WaitForOptions extends WaitOptions {
   /** The status to wait for; by default `completed`. Several: any of them. */
   readonly until?: IntentStatus | readonly IntentStatus[];
-  /** `events` needs the scope `events:read`, and learns of a change at once. `polling` (the default) reads the intent. */
+  /** `events` needs the scope `events:read`, and reports a change at once. `polling` (the default) reads the intent. */
   readonly by?: 'polling' | 'events';
 }
 
 export type IntentStatus = Intent['status'];
 
-/** The intent has ended in another status than the one that was waited for, and will not change any more. */
+/** The intent has ended in another status than the awaited one, and will not change any more. */
 export class IntentEndedError extends ClientError {
   override readonly name = 'IntentEndedError';
   readonly intent: Intent;
@@ -33,10 +33,10 @@ export class IntentEndedError extends ClientError {
   }
 }
 
-/** Not in time: it may still happen. */
+/** The time is over: the result may still come. */
 export class WaitTimedOutError extends ClientError {
   override readonly name = 'WaitTimedOutError';
-  /** As it was read last. */
+  /** The last read value. */
   readonly last: unknown;
 
   constructor(what: string, last: unknown, cause?: unknown) {
@@ -59,7 +59,7 @@ export const finalStatuses: ReadonlySet<IntentStatus> = new Set<IntentStatus>([
   'failed',
 ]);
 
-/** Reads until `isOver`, ever less often. Rejects with WaitTimedOutError, and with what `read` rejects with. */
+/** Reads until `isOver`, at growing intervals. Rejects with WaitTimedOutError, and with the error of `read`. */
 export async function waitUntil<T>(
   ports: ClientPorts,
   read: (signal: AbortSignal | undefined) => Promise<T>,
@@ -94,7 +94,7 @@ export async function waitForIntent(id: string, reader: IntentReader, options: W
   return waitUntil(reader.ports, reader.read, (intent) => settled(intent) !== undefined, options);
 }
 
-/** Follows first and reads then, so that no change falls in between. */
+/** Follows first and reads then, so that it misses no change in between. */
 async function waitByEvents(
   id: string,
   { ports, read, follow }: IntentReader,

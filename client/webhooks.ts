@@ -1,9 +1,9 @@
 /**
- * Whether a webhook's request comes from the service, over the bytes that came and before they are parsed (docs/webhooks.md).
+ * Checks that a webhook's request comes from the service, over the received bytes and before parsing (docs/webhooks.md).
  *
- * `webhook-signature` (Standard Webhooks) covers id, time and body. During a rotation it holds a signature under each secret;
- * one that fits one of the caller's secrets is enough. `X-Svc-Signature` covers the body alone, so a recording of it can be
- * replayed for ever: it counts only where the caller says so. Web Crypto compares in constant time.
+ * `webhook-signature` (Standard Webhooks) covers id, time and body. During a rotation it holds a signature under each secret; one
+ * that matches one of the caller's secrets is enough. `X-Svc-Signature` covers only the body, so a recording of it can be
+ * replayed for ever: it counts only where the caller allows it. Web Crypto compares in constant time.
  */
 import { fromBase64 } from './base64.ts';
 import { ClientError, InvalidOptionError, type WebhookRefusal } from './errors.ts';
@@ -14,9 +14,9 @@ export type WebhookHeaders =
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface VerifyOptions {
-  /** How far the time of the request may be from now, both ways: 300 s by default. */
+  /** The largest difference between the request's time and now, both ways: 300 s by default. */
   readonly toleranceS?: number;
-  /** Accept a request that carries `X-Svc-Signature` alone. It has no time: anyone who recorded it can send it again. */
+  /** Accept a request that carries only `X-Svc-Signature`. It has no time: anyone who recorded it can send it again. */
   readonly allowUntimed?: boolean;
   /** By default the clock of this process. */
   readonly nowMs?: number;
@@ -37,8 +37,8 @@ const secretPattern = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
 const signaturesMax = 10;
 
 /**
- * The event of a genuine request. `body`: as it came, not parsed and written again. `secrets`: `whsec_…` of the webhook; during
- * a rotation the old one too. Rejects with WebhookVerificationError, and InvalidOptionError for secrets that are none.
+ * The event of a genuine request. `body`: as received, not parsed and serialized again. `secrets`: `whsec_…` of the webhook;
+ * during a rotation the old one too. Rejects with WebhookVerificationError, and InvalidOptionError for invalid secrets.
  */
 export async function verifyWebhook(
   body: string | Uint8Array,
@@ -94,7 +94,7 @@ async function needTimed(
     }
   }
   if (!fits) throw mismatch('webhook-signature');
-  // After the signature: only a genuine time is worth a judgement.
+  // After the signature: only a genuine time needs a check.
   const ageS = nowMs / 1000 - Number(timestamp);
   if (ageS > toleranceS) {
     throw refused('webhook_too_old', `the request was signed ${Math.floor(ageS)} s ago: it may be a replay`);
@@ -131,7 +131,7 @@ function tagOf(text: string): Uint8Array<ArrayBuffer> | undefined {
   return /^[A-Za-z0-9+/]{43}=$/.test(text) ? fromBase64(text, 'webhook-signature') : undefined;
 }
 
-/** Node.js hands headers over in lower case; other servers may not. A header that comes twice is none. */
+/** Node.js gives headers in lower case; other servers may not. A repeated header counts as missing. */
 function readHeader(headers: WebhookHeaders, name: string): string | undefined {
   if (typeof headers.get === 'function') return (headers as Headers).get(name) ?? undefined;
   const found = Object.entries(headers as Readonly<Record<string, string | readonly string[] | undefined>>).filter(
