@@ -1,6 +1,6 @@
 /**
- * Landmarks: states and events that a search must reach sometimes. Each is a state, a change of state, or a path that few runs
- * take. A search counts the runs that reach each; a landmark at zero is a gap in the generator.
+ * Landmarks: points that a search must reach sometimes, or it tests nothing. Each is a state, a change of state, or a path that
+ * few runs take. A search counts the runs that reach each; a landmark at zero is a gap in the generator.
  */
 import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { DealNonces, PartialReply } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';

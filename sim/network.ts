@@ -83,7 +83,7 @@ class Link {
   /** One end has died; the other learns of it when all earlier frames in this direction have arrived. */
   closing: Direction | undefined = undefined;
   silent = false;
-  /** A second process asks for the link, or has it. */
+  /** A second process asks for the link; `bySecond`: it has the link. */
   contested = false;
   contention: Task | undefined = undefined;
   bySecond = false;

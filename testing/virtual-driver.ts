@@ -21,7 +21,7 @@ const heldMsMax = 2_000;
 
 export class VirtualDriver {
   readonly #world: CustodyWorld;
-  /** Rejects each awaited result; called when the world cannot continue. */
+  /** Of each awaited result, its rejection; called when the world cannot continue. */
   readonly #awaited = new Set<(error: unknown) => void>();
   readonly #held = new Set<Held>();
   #wake = (): void => undefined;

@@ -3,8 +3,8 @@
  * CONTRIBUTING.md names. The last line is `N passed, N failed`, for people and for programs.
  *
  * `--tier fast` runs the checks and the tests of that tier, `--tier redis` and `--tier system` only the tests of theirs.
- * `--thorough` lets random and exhaustive tests go further (test/support/thorough.ts). Further arguments go to vitest ("npm test
- * -- test/crypto").
+ * `--thorough` lets random and exhaustive tests go further (test/support/thorough.ts). Further arguments go to vitest
+ * ("npm test -- test/crypto").
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';

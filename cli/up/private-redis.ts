@@ -73,7 +73,7 @@ function configText(folder: string, port: number, fsync: string, password: strin
     'maxmemory-policy noeviction',
     // Records are hashes of a few fields, one of them long: packed in one block they take half the memory.
     'hash-max-listpack-value 8192',
-    // Shows our data directory in `ps`.
+    // Keeps our data directory in the output of `ps`.
     'set-proc-title no',
     '',
   ].join('\n');

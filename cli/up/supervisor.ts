@@ -284,7 +284,7 @@ export class SupervisedChild {
     this.#rejectReady(new Error(`${this.name} was stopped`));
     for (const resolve of [...this.#waiting]) resolve();
     if (wasAlive) {
-      // A paused process receives no signals.
+      // A paused process handles no signals.
       this.thaw();
       this.resume();
       child.kill('SIGTERM');

@@ -50,7 +50,7 @@ function issuesOf(body: unknown): string[] {
   return ((body as ErrorBody | undefined)?.error?.details ?? []).map(({ issue }) => issue ?? '');
 }
 
-/** The pause of a client before it repeats: at least `least`, and as long as the service asks. */
+/** The pause of a client before it repeats: at least `leastMs`, and as long as the service asks. */
 export function repeatAfterMs({ answer, failure }: CustodyOutcome, leastMs: number): number {
   return Math.max(leastMs, 1_000 * (answer?.retryAfterS ?? failure?.retryAfterS ?? 0));
 }
