@@ -13,7 +13,7 @@ import { plantedFlaws } from './support/planted.ts';
 
 const folder = copiesFolder('planted-wallets');
 /** A sample that is found soon, and all in a thorough run. */
-const sample = ['initiator-votes', 'reserve-kept'];
+const sample = ['initiator-votes'];
 const searched = plantedFlaws.filter(({ name }) => isThorough || sample.includes(name));
 
 beforeAll(() => buildProgram(folder), 120_000);
