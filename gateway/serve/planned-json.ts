@@ -185,7 +185,7 @@ const readers: ReadonlyMap<ScalarType, Read> = new Map<ScalarType, Read>([
 ]);
 
 function isInt32(value: unknown): boolean {
-  return Number.isInteger(value) && Math.abs(value as number) <= int32Max;
+  return Number.isInteger(value) && (value as number) <= int32Max && (value as number) >= -int32Max - 1;
 }
 
 function isOurs(schema: DescMessage): boolean {

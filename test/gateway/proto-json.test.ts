@@ -16,6 +16,7 @@ import { decodeProtoJson, encodeProtoJson } from '../../gateway/serve/proto-json
 import {
   DiagnosticReceiptSchema,
   DkgShareExchangeRequestSchema,
+  InitiateDkgRequestSchema,
   InitiateSigningRequestSchema,
   SignatureShareRequestSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -269,6 +270,13 @@ describe('the plans for what is usual', () => {
       }),
       { numRuns: 50 },
     );
+  });
+
+  it('read the least and the greatest whole number of 32 bits', () => {
+    for (const total_nodes of [-(2 ** 31), 2 ** 31 - 1]) {
+      expect(readPlanned(InitiateDkgRequestSchema, { total_nodes })).toMatchObject({ totalNodes: total_nodes });
+    }
+    expect(readPlanned(InitiateDkgRequestSchema, { total_nodes: 2 ** 31 })).toBeUndefined();
   });
 
   it('leave to the library what is not usual', () => {
