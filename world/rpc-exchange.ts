@@ -4,6 +4,7 @@
  */
 import { status } from '@grpc/grpc-js';
 import type { SigningMethod } from '../api/signing-methods.ts';
+import { grpcRefusalOf } from '../faults/api-fault-answers.ts';
 import type { DoorVerdict } from '../faults/vocabulary/engine-contract.ts';
 import type { RpcRequest } from '../gateway/grpc/serve-rpc.ts';
 import type { Door, ExchangeHost } from './exchange.ts';
@@ -36,21 +37,6 @@ export interface RpcHost extends Omit<ExchangeHost, 'verdict'> {
 }
 
 const wayMs = 1;
-
-/** Of a refusal by a fault, as the live proxy maps it (fault-injection/grpc-proxy.ts). */
-const codeOfHttp: Readonly<Record<number, Exclude<status, status.OK>>> = {
-  400: status.INVALID_ARGUMENT,
-  401: status.UNAUTHENTICATED,
-  403: status.PERMISSION_DENIED,
-  404: status.NOT_FOUND,
-  409: status.ABORTED,
-  422: status.FAILED_PRECONDITION,
-  429: status.RESOURCE_EXHAUSTED,
-  500: status.INTERNAL,
-  502: status.UNAVAILABLE,
-  503: status.UNAVAILABLE,
-  504: status.DEADLINE_EXCEEDED,
-};
 
 /** Resolves once the client has its answer, or knows that it gets none. */
 export function callRpc(host: RpcHost, door: Door, call: RpcCall): Promise<RpcAnswer> {
@@ -103,9 +89,10 @@ class RpcExchange {
       this.#back(ended(status.UNAVAILABLE, 'no gateway takes the connection'));
       return;
     }
-    const { fate, status: http = 503, retryAfterS } = this.#verdict ?? {};
-    if (fate === 'refused') {
-      const refusal = ended(codeOfHttp[http] ?? status.UNKNOWN, 'refused by a fault of the door');
+    if (this.#verdict?.fate === 'refused') {
+      const { retryAfterS } = this.#verdict;
+      const { code, details } = grpcRefusalOf(this.#verdict);
+      const refusal = ended(code as Exclude<status, status.OK>, details);
       this.#back({ ...refusal, ...(retryAfterS !== undefined && { retryAfterS }) });
       return;
     }

@@ -9,6 +9,7 @@ import type { Draw } from './draw.ts';
 import { found } from './finding.ts';
 import type { Operator } from './operator.ts';
 import { drawTerms } from './policies.ts';
+import { race } from './races.ts';
 import type { StepOf } from './steps.ts';
 import { networks, type OwnWallet, type Posted, type Tenancy } from './tenancy.ts';
 
@@ -38,7 +39,12 @@ export class MoneyClient {
         await this.transfer(this.#wallet());
         return;
       case 'race':
-        return this.#race();
+        return race(
+          this.#draw,
+          this.#wallet(),
+          this.#operator,
+          this.#tenancy.operators.map((one) => new MoneyClient(this.#tenancy, one, this.#draw, this.#others)),
+        );
       case 'vote':
         return this.#vote();
       case 'cancel':
@@ -48,11 +54,11 @@ export class MoneyClient {
       case 'patch':
         return this.#patch();
       case 'archive':
-        return this.#archive();
+        return this.archive();
       case 'policy':
         return this.#policy();
       case 'list':
-        return this.#list();
+        return this.list();
       case 'pages':
         return this.#pages();
       case 'read':
@@ -178,10 +184,10 @@ export class MoneyClient {
     const made = this.#tenancy.submitted.filter(({ intentId }) => intentId !== null);
     if (made.length === 0) return;
     const { walletId, intentId } = this.#draw.pick(made.slice(-4));
-    await this.#cancelOne(walletId, intentId!);
+    await this.cancelOne(walletId, intentId!);
   }
 
-  async #cancelOne(walletId: string, intentId: string): Promise<void> {
+  async cancelOne(walletId: string, intentId: string): Promise<void> {
     const target = `/v1/wallets/${walletId}/transaction-intents/${intentId}/cancel`;
     const { status, body } = await this.#post(target, {}, this.#tenancy.key('cancel'));
     if (status === 200 && body.status !== 'cancelled') found('changes-take-effect', `${target} leaves ${body.status}`);
@@ -189,10 +195,10 @@ export class MoneyClient {
   }
 
   async #freeze(): Promise<void> {
-    await this.#setFrozen(this.#wallet().id, this.#draw.chance(0.4));
+    await this.setFrozen(this.#wallet().id, this.#draw.chance(0.4));
   }
 
-  async #setFrozen(id: string, isFrozen: boolean): Promise<void> {
+  async setFrozen(id: string, isFrozen: boolean): Promise<void> {
     const what = isFrozen ? 'freeze' : 'unfreeze';
     const { status, body } = await this.#post(`/v1/wallets/${id}/${what}`, {}, this.#tenancy.key(what));
     const after = what === 'freeze' ? 'frozen' : 'active';
@@ -205,10 +211,10 @@ export class MoneyClient {
     const { id } = this.#wallet();
     const isConditional = this.#draw.chance(0.4);
     const read = isConditional ? (await this.#operator.call('GET', `/v1/wallets/${id}`)).body.version : undefined;
-    await this.#change(id, this.#settings(), read);
+    await this.change(id, this.settings(), read);
   }
 
-  #settings(): object {
+  settings(): object {
     const draw = this.#draw;
     const policy = draw.chance(0.3) ? (this.#known(draw.pick(namedPolicies)) ?? null) : undefined;
     return {
@@ -220,7 +226,7 @@ export class MoneyClient {
   }
 
   /** Whether it succeeded. `expected`: only on this version. */
-  async #change(id: string, settings: object, expected?: number): Promise<boolean> {
+  async change(id: string, settings: object, expected?: number): Promise<boolean> {
     const body = { ...settings, ...(expected !== undefined && { expected_version: expected }) };
     const { status, body: wallet } = await this.#operator.call('PATCH', `/v1/wallets/${id}`, body);
     if (status === 409) return false;
@@ -232,7 +238,7 @@ export class MoneyClient {
     return true;
   }
 
-  async #archive(): Promise<void> {
+  async archive(): Promise<void> {
     const left = this.#tenancy.wallets.length;
     if (left < 4) return;
     const { id } = this.#tenancy.wallets[left - 1]!;
@@ -255,14 +261,14 @@ export class MoneyClient {
   }
 
   /** The next version of `default` decides small transfers differently from the one before. */
-  async #turn(): Promise<void> {
+  async turn(): Promise<void> {
     const { policies } = this.#tenancy;
     const terms = policies.findLast(({ name }) => name === 'default')!.content;
     const denyFrom = terms.denyFrom === '0.01' ? undefined : '0.01';
     await this.#tenancy.setPolicy(this.#operator, 'default', { ...terms, denyFrom, isDryRun: false });
   }
 
-  async #list(): Promise<void> {
+  async list(): Promise<void> {
     const { lists } = this.#tenancy;
     const draw = this.#draw;
     const kind = draw.pick(['deny', 'deny', 'watch', 'allow'] as const);
@@ -278,66 +284,7 @@ export class MoneyClient {
     lists.push({ id: made.id, name, version: made.version, askedMs, madeMs: this.#operator.nowMs, content });
   }
 
-  /** Simultaneous calls about one wallet or intent: their results must match some sequential order. */
-  async #race(): Promise<void> {
-    const draw = this.#draw;
-    const wallet = this.#wallet();
-    const rivals = this.#tenancy.operators.map(
-      (operator) => new MoneyClient(this.#tenancy, operator, draw, this.#others),
-    );
-    const [one, other] = [draw.pick(rivals), draw.pick(rivals)];
-    const after = async (ms: number, run: () => Promise<unknown>): Promise<unknown> => {
-      await this.#operator.client.pause(ms);
-      return run();
-    };
-    const shortly = (run: () => Promise<unknown>) => after(draw.integer(1, 25), run);
-    switch (draw.weighted({ freeze: 3, policy: 4, list: 1, spend: 2, votes: 2, cancel: 2, patch: 1, archive: 1 })) {
-      case 'freeze':
-        await Promise.all([one.transfer(wallet), shortly(() => other.#setFrozen(wallet.id, true))]);
-        await after(draw.integer(50, 1_500), () => other.#setFrozen(wallet.id, false));
-        return;
-      case 'policy':
-        await Promise.all([
-          ...[1, 2, 3].map(() => shortly(() => one.transfer(wallet))),
-          after(draw.integer(5, 25), () => other.#turn()),
-        ]);
-        return;
-      case 'list':
-        await Promise.all([one.transfer(wallet), shortly(() => other.#list()), shortly(() => one.transfer(wallet))]);
-        return;
-      case 'spend':
-        await Promise.all([1, 2, 3].map(() => shortly(() => draw.pick(rivals).transfer(wallet))));
-        return;
-      case 'votes': {
-        const id = await one.transfer(wallet);
-        if (id === undefined) return;
-        const voters = rivals.filter((rival) => rival !== one);
-        await Promise.all(voters.map((voter) => shortly(() => voter.#tryVote(wallet.id, id, draw.chance(0.8)))));
-        return;
-      }
-      case 'cancel': {
-        const id = await one.transfer(wallet);
-        if (id === undefined) return;
-        await Promise.all([
-          shortly(() => other.#cancelOne(wallet.id, id)),
-          shortly(() => one.#tryVote(wallet.id, id, true)),
-        ]);
-        return;
-      }
-      case 'patch': {
-        const { body } = await this.#operator.call('GET', `/v1/wallets/${wallet.id}`);
-        const changes = rivals.slice(0, 3).map((rival) => rival.#change(wallet.id, rival.#settings(), body.version));
-        const made = (await Promise.all(changes)).filter((isMade) => isMade).length;
-        if (made > 1)
-          found('changes-take-effect', `${made} changes of ${wallet.id} took place on version ${body.version}`);
-        return;
-      }
-      case 'archive':
-        await Promise.all([one.transfer(wallet), shortly(() => other.#archive())]);
-    }
-  }
-
-  async #tryVote(walletId: string, intentId: string, approves: boolean): Promise<void> {
+  async tryVote(walletId: string, intentId: string, approves: boolean): Promise<void> {
     const { body } = await this.#operator.call('GET', `/v1/wallets/${walletId}/transaction-intents/${intentId}`);
     const { approvers, initiator } = body as { readonly approvers: readonly string[]; readonly initiator: string };
     const { actor } = this.#operator;
