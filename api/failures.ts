@@ -17,15 +17,25 @@ function fromPorts(error: unknown): ServiceError | undefined {
       details: [{ field, issue, message: `${providerCode}: ${message}` }],
     });
   }
-  if (error instanceof ProviderUnavailable) {
-    const retryAfterS = Math.max(1, Math.ceil(error.retryAfterMs / 1000));
-    return new ServiceError('unavailable', error.message, { retryAfterS });
-  }
+  if (error instanceof ProviderUnavailable) return providerUnavailable(error);
   if (error instanceof StoreUnavailable) {
     const message = 'the store does not answer or accepts no writes: nothing was changed, repeat the request';
     return new ServiceError('unavailable', message, { cause: error });
   }
   return undefined;
+}
+
+/** `provider`: its name, where the caller knows it. */
+export function providerUnavailable({ message, retryAfterMs, outcomeUnknown }: ProviderUnavailable, provider?: string) {
+  const retryAfterS = Math.max(1, Math.ceil(retryAfterMs / 1_000));
+  const text = provider === undefined ? message : `${provider} is not available: ${message}`;
+  if (!outcomeUnknown) return new ServiceError('unavailable', text, { retryAfterS });
+  const remedy =
+    'Repeat it with the same Idempotency-Key: it finds what the provider made. Without a key a repeat may make a second one.';
+  return new ServiceError('unavailable', `${text}; whether the request took effect is unknown`, {
+    details: [{ field: '', issue: 'outcome_unknown', message: remedy }],
+    retryAfterS,
+  });
 }
 
 /** Data that the request read keeps changing. */

@@ -193,6 +193,7 @@ export function gatewayConfig(settings: Settings, sandboxControl?: SandboxContro
     receiptSeed: readSecret(dataDir, secretFiles.gatewayReceipt),
     credentialKeysDir: join(dataDir, credentialKeysDir),
     chainBlockMs: settings.SIGNMESH_CHAIN_BLOCK_MS,
+    providerTimeoutMs: settings.SIGNMESH_PROVIDER_TIMEOUT_MS,
     rateLimit: settings.SIGNMESH_RATE_LIMIT && {
       windowS: rateLimitWindowS,
       reads: settings.SIGNMESH_RATE_LIMIT_READS,

@@ -55,6 +55,8 @@ export interface GatewayConfig {
   readonly credentialKeysDir: string;
   /** Milliseconds between two blocks of the simulated chains. */
   readonly chainBlockMs: number;
+  /** Deadline of a request to a hosted provider; undefined: its own default. */
+  readonly providerTimeoutMs?: number;
   /** Intents that this gateway moves on at a time; undefined: its own default. */
   readonly intentConcurrency?: number;
   /** Connections of each door at once, at most; undefined: 10,000. */

@@ -41,6 +41,7 @@ import { type IdPrefix, newId } from '../proto/ids.ts';
 import { providerAdapters } from '../providers/adapters.ts';
 import { custodianBooks } from '../providers/books.ts';
 import { type ChainLedgers, openChains } from '../providers/chains/public.ts';
+import { adaptersInTime, deadlineOf, receivingInTime, venueInTime } from '../providers/deadlines.ts';
 import { arrivals } from '../providers/incoming-transfers.ts';
 import { simulatedPrices, simulatedVenue } from '../providers/market/public.ts';
 import type { ProviderKind } from '../providers/port/kinds.ts';
@@ -69,6 +70,7 @@ export type WalletApiConfig = Pick<
   | 'receiptSeed'
   | 'chainBlockMs'
   | 'intentConcurrency'
+  | 'providerTimeoutMs'
   | 'bannerToken'
   | 'modulesByOperator'
 >;
@@ -136,12 +138,14 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
   const receipts = receiptSigner(config.receiptSeed);
   const chains = openChains({ ledgers, blockMs });
   const selfHosted = makeSelfHosted({ signer, chains });
-  const adapters = providerAdapters({
+  const inTime = deadlineOf(timers, config.providerTimeoutMs);
+  const all = providerAdapters({
     selfHosted,
     records: ports.custodianRecords,
     books: ports.custodianBooks,
     sleep: (ms) => pause(timers, ms),
   });
+  const adapters = adaptersInTime(all, inTime);
   const books = custodianBooks(ports.custodianBooks);
   const statements = providerStatements({ books: ports.custodianBooks, chains });
   const intents = {
@@ -151,7 +155,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     owners: new Map([[orderOrigin, orderOwner(store)]]),
     addressBook,
     fillGap: selfHosted.fillGap,
-    arrive: arrivals({ chains, books }),
+    arrive: arrivals({ chains, books: receivingInTime(books, inTime) }),
     clock,
     timers,
     random,
@@ -170,7 +174,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     // Its jobs run on the driver, and their transfers are handed to it.
     driver: { enqueue: (tenant, intent, wallet) => driver.enqueue(tenant, intent, wallet) },
     market,
-    venue: simulatedVenue(ports.custodianRecords('sandbox'), market, books.sandbox),
+    venue: venueInTime(simulatedVenue(ports.custodianRecords('sandbox'), market, books.sandbox), inTime),
     accounts: { adapters, addressBook },
     wake: (tenant) => driver.wake(tenant),
   };
@@ -219,7 +223,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     ...vaultRoutes({ cluster: vaultCluster, evaluators: intents.evaluators, receipts, policyExists, wake }),
     ...reconRoutes({ wake: (tenant) => driver.wake(tenant) }),
     ...accessRoutes({ ...access, servedTags: () => new Set([...routes.map(({ tag }) => tag), 'Signing', 'Service']) }),
-    ...driftRoutes({ drifts: ports.drifts, statements, isSandbox: options.sandbox !== undefined }),
+    ...driftRoutes({ drifts: ports.drifts, statements, timers, isSandbox: options.sandbox !== undefined }),
     ...(options.sandbox === undefined ? [] : sandboxRoutes({ ...options.sandbox, timers })),
   ];
   return {

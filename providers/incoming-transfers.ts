@@ -31,7 +31,7 @@ export interface Arrival {
 
 export interface ArrivalDeps {
   readonly chains: Chains;
-  readonly books: Readonly<Record<CustodianKind, CustodianBook>>;
+  readonly books: Readonly<Record<CustodianKind, Pick<CustodianBook, 'receive'>>>;
 }
 
 /** Chains and books are in the same Redis as the store; all are unreachable together. */

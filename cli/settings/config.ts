@@ -284,6 +284,12 @@ export const variables = {
     ['up', 'gateway', 'worker'],
     'Time between two blocks of the simulated chains, in milliseconds. It determines how long a transfer takes to be confirmed.',
   ),
+  SIGNMESH_PROVIDER_TIMEOUT_MS: variable(
+    duration(14_000),
+    10_000,
+    ['up', 'gateway'],
+    'Deadline of a request to a hosted provider or the venue, in milliseconds: after it the client gets 503 and repeats with the same Idempotency-Key.',
+  ),
   SIGNMESH_WORKERS: variable(
     integer(1, 16, 'workers'),
     1,

@@ -1,5 +1,6 @@
 /** The errors of a call whose provider refuses (422) or does not answer (503). */
 import { ServiceError } from '../../api/errors/service-error.ts';
+import { providerUnavailable } from '../../api/failures.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../providers/port/port.ts';
 
@@ -16,12 +17,7 @@ export function providerFailure(provider: ProviderKind, error: unknown): unknown
       ],
     });
   }
-  if (error instanceof ProviderUnavailable) {
-    return new ServiceError('unavailable', `${provider} is not available: ${error.message}`, {
-      retryAfterS: Math.max(1, Math.ceil(error.retryAfterMs / 1_000)),
-    });
-  }
-  return error;
+  return error instanceof ProviderUnavailable ? providerUnavailable(error, provider) : error;
 }
 
 /** A call of an adapter while a request waits for it: its refusals leave as what the caller is told. */

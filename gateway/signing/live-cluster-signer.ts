@@ -151,8 +151,9 @@ export async function ask<K extends 'makeKey' | 'sign' | 'submitSignatureShare' 
   switch (kind) {
     case 'unavailable':
     case 'overloaded':
-    case 'deadlineExceeded':
       throw new ProviderUnavailable(`the signer cluster: ${text}`, (retryAfterS ?? 1) * 1_000);
+    case 'deadlineExceeded':
+      throw new ProviderUnavailable(`the signer cluster: ${text}`, undefined, true);
     default:
       throw outcome.failure;
   }

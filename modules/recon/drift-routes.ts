@@ -3,6 +3,7 @@
  * reconciliation has something to find. Only a sandbox mounts it; it changes only the reports to the caller's own tenant.
  */
 import Type, { type Static } from 'typebox';
+import type { Timers } from '../../actors/contract.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
 import { Closed, Id, ListOf, Nullable, OneOf, PathId, Timestamp } from '../../api/schema-kit.ts';
@@ -15,6 +16,7 @@ import { assetOf } from '../../networks/assets.ts';
 import { networkOf } from '../../networks/networks.ts';
 import type { Movement, ProviderStatements, StatementsByKind } from '../../providers/port/statement.ts';
 import { type Drift, type Drifts, driftKinds } from '../../providers/simulated/drift.ts';
+import { inTime } from './in-time.ts';
 import { windowMaxMs } from './schemas.ts';
 
 const DriftBody = Closed({
@@ -55,11 +57,12 @@ export interface DriftDeps {
   readonly drifts: Drifts;
   /** The providers' statements without drift. */
   readonly statements: StatementsByKind;
+  readonly timers: Timers;
   /** Other environments have no such routes, since their providers report correctly. */
   readonly isSandbox: boolean;
 }
 
-export function driftRoutes({ drifts, statements, isSandbox }: DriftDeps): readonly Route[] {
+export function driftRoutes({ drifts, statements, timers, isSandbox }: DriftDeps): readonly Route[] {
   if (!isSandbox) return [];
   const path = '/v1/sandbox/provider-connections/:id/drift';
   const shared = { tag: 'Reconciliation', path, params, errors: [404] } as const;
@@ -78,7 +81,7 @@ export function driftRoutes({ drifts, statements, isSandbox }: DriftDeps): reado
       responses: { 201: { schema: DriftView, description: 'the drift' } },
       errors: [404, 409],
       handle: async (context, input) => {
-        const drift = await newDrift({ drifts, statements }, context, input.params.id, input.body);
+        const drift = await newDrift({ drifts, statements, timers }, context, input.params.id, input.body);
         await drifts.put(context.tenant, drift);
         return { status: 201, body: driftView(drift) };
       },
@@ -128,7 +131,7 @@ async function needConnection({ store, tenant, principal }: RequestContext, id: 
 }
 
 async function newDrift(
-  { drifts, statements }: Pick<DriftDeps, 'drifts' | 'statements'>,
+  { drifts, statements, timers }: Omit<DriftDeps, 'isSandbox'>,
   context: RequestContext,
   connectionId: string,
   body: Static<typeof DriftBody>,
@@ -146,7 +149,7 @@ async function newDrift(
   const target =
     kind === 'extra' || kind === 'silent'
       ? ({ direction: 'out', key: `drift-${id}`, asset: assetFor(wallet, body.asset) } as const)
-      : await targetOf(context, provider, wallet, body.transaction_intent_id);
+      : await targetOf(context, inTime(provider, timers), wallet, body.transaction_intent_id);
   const { direction, key, asset } = target;
   return {
     ...{ id, kind, connectionId, walletId: wallet.id, direction, key, asset, createdAtMs: nowMs },

@@ -84,7 +84,8 @@ export function transactionFacts(context: RequestContext, asked: MessageFacts): 
     asset: '',
     amount: '0',
     units: 0n,
-    decimals: 0,
+    // The most that an asset has: every amount that `units()` takes has a value, and a message's 0 is below it.
+    decimals: 18,
     fromAddress: '',
     toAddress: '',
     availableUnits: 0n,

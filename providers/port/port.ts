@@ -218,13 +218,18 @@ export class ProviderRejected extends Error {
   }
 }
 
-/** The provider does not answer, or asks for a later retry. */
+/**
+ * The provider does not answer, or asks for a later retry. `outcomeUnknown`: it may have received the request, so the request
+ * may have taken effect; the same request again finds that effect.
+ */
 export class ProviderUnavailable extends Error {
   override readonly name = 'ProviderUnavailable';
   readonly retryAfterMs: number;
+  readonly outcomeUnknown: boolean;
 
-  constructor(message: string, retryAfterMs = 1_000) {
+  constructor(message: string, retryAfterMs = 1_000, outcomeUnknown = false) {
     super(message);
     this.retryAfterMs = retryAfterMs;
+    this.outcomeUnknown = outcomeUnknown;
   }
 }

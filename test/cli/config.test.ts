@@ -11,6 +11,7 @@ import {
 } from '../../cli/settings/config.ts';
 import { loadLimitDefaults } from '../../gateway/limits/load-control.ts';
 import { rateLimitDefaults } from '../../gateway/limits/rate-limits.ts';
+import { providerTimeoutDefaultMs } from '../../providers/deadlines.ts';
 
 function failureOf(environment: Environment): Failure {
   try {
@@ -101,6 +102,7 @@ describe('the environment', () => {
     expect(settings.SIGNMESH_RATE_LIMIT_SIGNING).toBe(rateLimitDefaults.signing);
     expect(settings.SIGNMESH_LOAD_CALLS).toBe(loadLimitDefaults.inHandMax);
     expect(settings.SIGNMESH_LOAD_WAIT_MS).toBe(loadLimitDefaults.waitMs);
+    expect(settings.SIGNMESH_PROVIDER_TIMEOUT_MS).toBe(providerTimeoutDefaultMs);
   });
 
   test.each([

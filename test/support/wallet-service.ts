@@ -17,7 +17,7 @@ import { liveWalletPorts } from '../../gateway/live-wallet-ports.ts';
 import { openRedis } from '../../gateway/redis.ts';
 import type { SandboxSessions } from '../../gateway/sandbox/sessions.ts';
 import type { SessionReads } from '../../gateway/signing/session-reads.ts';
-import { composeWalletApi, type WalletApi } from '../../gateway/wallet-api.ts';
+import { composeWalletApi, type WalletApi, type WalletPorts } from '../../gateway/wallet-api.ts';
 import type { KeyOrder, MadeKey, MessageOrder, MessageSignature, VaultCluster } from '../../modules/vaults/cluster.ts';
 import { DiagnosticReceiptSchema, SessionCheckpointSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { KeyScheme } from '../../proto/key-schemes.ts';
@@ -210,6 +210,9 @@ export interface WalletServiceOptions {
   readonly reads?: SessionReads;
   /** Access to modules that are PLANNED: by hand, not automatic. */
   readonly modulesByOperator?: boolean;
+  readonly providerTimeoutMs?: number;
+  /** Ports that replace the live ones. */
+  readonly ports?: (live: WalletPorts) => Partial<WalletPorts>;
 }
 
 export const walletToken = 'svc_sk_test_walletServiceToken';
@@ -252,6 +255,7 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
     receiptSeed: new Uint8Array(32).fill(9),
     chainBlockMs,
     modulesByOperator: options.modulesByOperator ?? false,
+    ...(options.providerTimeoutMs !== undefined && { providerTimeoutMs: options.providerTimeoutMs }),
   };
   const sandbox = { control: control === false ? undefined : control, sessions, tokens };
   let built: WalletApi | undefined;
@@ -269,12 +273,15 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
         log,
         clock: time,
       });
-      built = composeWalletApi(ports, {
-        config,
-        admission,
-        checkResponses: true,
-        ...(environment === 'sandbox' && { sandbox }),
-      });
+      built = composeWalletApi(
+        { ...ports, ...options.ports?.(ports) },
+        {
+          config,
+          admission,
+          checkResponses: true,
+          ...(environment === 'sandbox' && { sandbox }),
+        },
+      );
       return { routes: built.routes, deps: built.deps, wallets: built.store };
     },
   });

@@ -31,7 +31,7 @@ export const issueTexts: Readonly<Record<string, string>> = {
   store_tampered: 'The stored session was changed outside its coordinator: an operator must investigate.',
   tenant_quota_exceeded: 'The tenant has reached `SIGNMESH_TENANT_BYTES`; `message` gives the remedy.',
   outcome_unknown:
-    'The store did not answer: the request may have taken effect. Repeat it with the same idempotency key; `message` has details.',
+    'The store or the provider did not answer: the request may have taken effect. Repeat it with the same idempotency key; `message` has details.',
   request_in_progress: 'A request with this idempotency key is running: repeat it later.',
   idempotency_key_reused: 'The idempotency key belongs to a request with another body, or of another caller.',
   open_intents: 'Transaction intents are open: they must end first.',

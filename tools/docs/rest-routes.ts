@@ -47,7 +47,7 @@ export function restRoutes(): readonly Route[] {
     }),
     ...vaultRoutes(absent()),
     ...reconRoutes({ wake: absent() }),
-    ...driftRoutes({ drifts: absent(), statements: absent(), isSandbox: true }),
+    ...driftRoutes({ drifts: absent(), statements: absent(), timers: absent(), isSandbox: true }),
     ...tokenRoutes({ intents: absent(), driver: absent() }),
     ...accessRoutes(absent()),
   ];

@@ -231,6 +231,22 @@ describe('policies of a vault', () => {
     expect(decisions.body.decisions[0]).toMatchObject({ id: body.policy_decision_id, tx_id: body.id });
   });
 
+  it('compare amounts with the 0 of a message: a rule for large amounts leaves it alone', async () => {
+    await call('POST', '/v1/policies', {
+      name: 'amounts',
+      rules: [
+        { id: 'large', effect: 'require_approval', when: 'tx.amount > units("0.1")', approvals: { quorum: 1 } },
+        { id: 'dust', effect: 'deny', when: 'tx.amount == units("0.000000000000000001")' },
+        { id: 'small', effect: 'allow', when: 'tx.amount <= units("0.1") && tx.available == 0' },
+      ],
+    });
+    const { body } = await sign(await vault({ policy: 'amounts' }));
+    expect([body.status, body.reason]).toEqual([
+      'completed',
+      expect.stringContaining('amounts: allowed by rule small;'),
+    ]);
+  });
+
   it('make a signature wait for a human, and deny what would need votes', async () => {
     await policy('one-human', 'require_approval', { approvals: { quorum: 1 } });
     await policy('two-humans', 'require_approval', { approvals: { quorum: 2 } });
