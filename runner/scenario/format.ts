@@ -141,7 +141,7 @@ export const stepSchemas = {
   }),
   make_key: Closed(
     { ...step, call: Type.Literal('make_key'), ...dkg, wallet_service: walletService },
-    { description: 'initiate_dkg and exchange_dkg_shares' },
+    { description: 'both calls, one after the other: initiate_dkg and exchange_dkg_shares' },
   ),
   initiate_signing: Closed({ ...step, call: Type.Literal('initiate_signing'), ...signing }),
   submit_signature_share: Closed({
@@ -159,7 +159,7 @@ export const stepSchemas = {
   }),
   sign: Closed(
     { ...step, call: Type.Literal('sign'), ...signing, wallet_service: walletService },
-    { description: 'initiate_signing and submit_signature_share' },
+    { description: 'both calls, one after the other: initiate_signing and submit_signature_share' },
   ),
   close_key: Closed(
     {
@@ -245,10 +245,8 @@ export const Expectation = Closed({
 export type Expectation = Static<typeof Expectation>;
 
 /** A constant of the product that a run may change. */
-const constant = (what: string) =>
-  Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 604_800_000, description: `${what} by default; in simulated worlds alone` }),
-  );
+const constant = (what: string, maximum = 604_800_000) =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum, description: `${what} by default; in simulated worlds alone` }));
 
 const calls = Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 }));
 const RateLimits = Closed(
@@ -301,8 +299,8 @@ export const Cluster = Closed({
   key_lifetime_ms: constant('of the making of a key, 10 minutes'),
   idle_ms: constant('a session without calls leaves memory after it, 60,000'),
   sweep_ms: constant('between two scans for expired sessions, 1,000'),
-  calls_waiting: constant('calls that one session keeps waiting, 256'),
-  nonce_batch: constant('nonces that a node deals at once at first, 4'),
+  calls_waiting: constant('calls that one session keeps waiting, 256', 65_536),
+  nonce_batch: constant('nonces that a node deals at once at first, 4', 1_024),
 });
 
 export const Scenario = Closed({

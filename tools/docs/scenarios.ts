@@ -61,10 +61,12 @@ function callSection(kind: StepKind): string {
   const schema = stepSchemas[kind];
   const names = Object.keys(propertiesOf(schema)).filter((name) => name !== 'call' && !isCommon(name));
   const { description } = schema as { readonly description?: string };
-  const isOfWallet = (walletSteps as readonly string[]).includes(kind);
-  const words = isOfWallet ? description : `Both calls, one after the other: ${description}.`;
-  const sentence = description === undefined ? '' : `\n\n${words}`;
-  return `### ${kind}${sentence}\n\n${requestTable(only(schema, names))}`;
+  const about = description === undefined ? '' : `\n\n${sentence(description)}`;
+  return `### ${kind}${about}\n\n${requestTable(only(schema, names))}`;
+}
+
+function sentence(words: string): string {
+  return `${words[0]!.toUpperCase()}${words.slice(1)}${words.endsWith('.') ? '' : '.'}`;
 }
 
 function verdicts(): string[][] {
