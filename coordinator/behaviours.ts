@@ -7,7 +7,7 @@ import type { SessionConfig } from './contract/config.ts';
 import type { CoordinatorMessage, CoordinatorRecord, CoordinatorWrite } from './contract/messages.ts';
 import { dkgBehaviour } from './dkg/public.ts';
 import { expiryBehaviour } from './expiry.ts';
-import { finalizingBehaviour } from './finalizing.ts';
+import { keyClosingBehaviour } from './key-closing.ts';
 import { readingBehaviour } from './reading.ts';
 import { signingBehaviour } from './signing/public.ts';
 
@@ -23,8 +23,8 @@ export function coordinatorBehaviours(config: SessionConfig, cryptoBackend: stri
     clusterBehaviour({ nodesTotal, quorum, coordinatorBoot, cryptoBackend, nonceBatchFirst, nodesWaitMs }),
     dkgBehaviour(config),
     signingBehaviour(config),
-    finalizingBehaviour('closing', nodesTotal),
-    finalizingBehaviour('revoking', nodesTotal),
+    keyClosingBehaviour('closing', nodesTotal),
+    keyClosingBehaviour('revoking', nodesTotal),
     expiryBehaviour(),
     readingBehaviour(),
   ];

@@ -11,7 +11,7 @@
 import { ByzantineBehaviours } from './byzantine/behaviours.ts';
 import { ActiveFaults } from './engine/active-faults.ts';
 import { type DoorFault, doorVerdict, isDoorFault, touchesRequest } from './engine/api-faults.ts';
-import { type ArmedFault, armedFault } from './engine/armed.ts';
+import { type ArmedFault, armedFault } from './engine/armed-fault.ts';
 import { checkFault } from './engine/checks.ts';
 import { FrameFilter } from './engine/frame-filter.ts';
 import { deliveries, FaultLifecycle, firedOrder } from './engine/lifecycle.ts';

@@ -13,7 +13,7 @@ import { errorText, Failure } from '../common/failure.ts';
 import type { Environment } from '../settings/config.ts';
 import { Progress } from '../start/progress.ts';
 import type { MetricsTargets } from './metrics-targets.ts';
-import { clockEnvironment, type Member, residentBytes } from './processes.ts';
+import { clockEnvironment, type Member, residentBytes } from './process-control.ts';
 import { missingOf, signsOf } from './start-progress.ts';
 import { type ChildSpec, SupervisedChild } from './supervisor.ts';
 

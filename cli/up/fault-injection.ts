@@ -20,7 +20,7 @@ import { wireProtocolVersions } from '../../proto/wire.ts';
 import { firstCluster } from '../../redis/clusters.ts';
 import { clusterFolder, readSecret, secretFiles } from '../cluster-files/cluster-material.ts';
 import type { Cluster } from './cluster.ts';
-import { Processes } from './processes.ts';
+import { Processes } from './process-control.ts';
 import type { SupervisedChild } from './supervisor.ts';
 
 export interface LivePlaneOptions {

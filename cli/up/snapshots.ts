@@ -17,7 +17,7 @@ import { ControlError, type SnapshotStatus } from '../../faults/control.ts';
 import { uuidV7 } from '../../proto/ids.ts';
 import { dataFormat, isReadable, versionOf } from '../cluster-files/data-format.ts';
 import { makeDirectory } from '../common/files.ts';
-import { nodeFolder, type Processes, storeFolder } from './processes.ts';
+import { nodeFolder, type Processes, storeFolder } from './process-control.ts';
 import { dumpRedis } from './redis-state.ts';
 import { DamagedSnapshot, digestOf, prepareChange, redisFile, snapshotsFolder, type Target } from './state-change.ts';
 import type { SupervisedChild } from './supervisor.ts';

@@ -9,7 +9,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:
 import { cp } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { readIfThere, replaceFile } from '../common/files.ts';
-import { nodeFolder, storeFolder } from './processes.ts';
+import { nodeFolder, storeFolder } from './process-control.ts';
 import { clearRedis, restoreRedis } from './redis-state.ts';
 
 export interface StatePlace {

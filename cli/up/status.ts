@@ -3,7 +3,7 @@ import { exitCodes } from '../common/failure.ts';
 import { isRunning } from '../common/process-identity.ts';
 import { Screen } from '../start/screen.ts';
 import { askHealth, type Health, noHealth } from './gateway-health.ts';
-import { residentBytes } from './processes.ts';
+import { residentBytes } from './process-control.ts';
 import { processRecords, runningCluster } from './running.ts';
 
 export interface StatusOptions {

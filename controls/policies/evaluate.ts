@@ -6,7 +6,7 @@
  * that compliance blocks is denied regardless of the rules.
  */
 import type { PolicyDecision, PolicyTraceLine, ScreeningDecision } from '../../custody/intents/public.ts';
-import type { RuleInput } from '../rules/language.ts';
+import type { RuleInput } from '../rules/cel.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { ApprovalTerms, PolicyEffect, PolicyRule, PolicyVersionRecord } from './record.ts';
 

@@ -6,7 +6,7 @@ import { ControlName } from '../rules/control-name.ts';
 import { approvalTimeoutDefaultS } from './default-policy.ts';
 import { policyEffects, policyModes } from './record.ts';
 
-/** Of one policy; the limits of its conditions are in ../rules/language.ts. */
+/** Of one policy; the limits of its conditions are in ../rules/cel.ts. */
 export const policyLimits = {
   rulesMax: 100,
   quorumMax: 20,

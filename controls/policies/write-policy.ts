@@ -5,7 +5,7 @@ import { eventOf } from '../../api/event.ts';
 import type { RequestContext } from '../../api/route.ts';
 import type { Change, Put, RecordType, Versioned } from '../../store/contract.ts';
 import { catalogLimits, catalogOf, catalogPut, type PolicyEntry, versionKey, withEntry } from '../rules/catalog.ts';
-import { ruleLimits } from '../rules/language.ts';
+import { ruleLimits } from '../rules/cel.ts';
 import { needRoomForVersion, replaced } from '../rules/retained-versions.ts';
 import { compileRule } from '../rules/rule.ts';
 import { approvalTimeoutDefaultS } from './default-policy.ts';

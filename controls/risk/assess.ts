@@ -3,7 +3,7 @@
 import type { RequestContext } from '../../api/route.ts';
 import type { EvaluatorResult, RiskResult, ScreeningResult, TransactionFacts } from '../../custody/intents/public.ts';
 import { testOutcome } from '../../providers/port/test-triggers.ts';
-import { makeRuleInput, type RuleInput } from '../rules/language.ts';
+import { makeRuleInput, type RuleInput } from '../rules/cel.ts';
 import { stateGuards } from '../rules/state-guards.ts';
 import { mergeReads } from '../rules/state-reads.ts';
 import { currentRiskRules } from './load.ts';

@@ -1,8 +1,8 @@
 /** What the risk routes take and give. docs/wallet-api.md shows the same. */
 import Type from 'typebox';
 import { Closed, Id, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
+import { ruleLimits } from '../rules/cel.ts';
 import { ControlName } from '../rules/control-name.ts';
-import { ruleLimits } from '../rules/language.ts';
 import { riskActions, riskRuleModes } from './rule-record.ts';
 import { subjectOfEvaluation } from './transaction.ts';
 

@@ -1,6 +1,6 @@
 /** The risk score: built-in factors and the tenant's rules, added up. Pure. */
 import type { RiskFactor, RiskResult } from '../../custody/intents/public.ts';
-import type { RuleInput } from '../rules/language.ts';
+import type { RuleInput } from '../rules/cel.ts';
 import type { Rule } from '../rules/rule.ts';
 import { builtInFactorsOf, type FactorInput } from './factors.ts';
 import type { RiskAction, RiskRuleRecord } from './rule-record.ts';

@@ -4,7 +4,7 @@
  * made of lists, bound variables that double, backtracking patterns).
  */
 import type { ASTNode } from '@marcbachmann/cel-js';
-import { type RuleScope, ruleLimits, variables } from './language.ts';
+import { type RuleScope, ruleLimits, variables } from './cel.ts';
 import { patternSteps } from './pattern.ts';
 
 /** A part of a rule that is refused. `start` is an offset into the text. */

@@ -4,8 +4,8 @@
  */
 import { type ASTNode, serialize } from '@marcbachmann/cel-js';
 import { ServiceError } from '../../api/errors/service-error.ts';
+import { makeEnvironment, type RuleInput, type RuleScope, ruleLimits } from './cel.ts';
 import { costOf, RefusedPart } from './cost.ts';
-import { makeEnvironment, type RuleInput, type RuleScope, ruleLimits } from './language.ts';
 import { readsOf, type StateReads } from './state-reads.ts';
 
 export interface RuleFailure {

@@ -1,6 +1,6 @@
 /** Rules as stored versions have them, compiled once for each store: many tenants and versions share a text. */
 import type { TenantStore } from '../../store/contract.ts';
-import type { RuleScope } from './language.ts';
+import type { RuleScope } from './cel.ts';
 import { compileStored, type Rule } from './rule.ts';
 import { storeCache } from './store-cache.ts';
 

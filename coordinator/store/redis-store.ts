@@ -3,13 +3,13 @@
  *
  * While Redis is unreachable, commands wait for it, up to commandTimeoutMs; then the write's fate is unknown and it rejects.
  */
-import type { Redis } from 'ioredis';
 import type { Store } from '../../actors/contract.ts';
 import { type Log, silentLog } from '../../actors/live/ports.ts';
 import { RedisWatch } from '../../actors/live/redis-watch.ts';
 import { connectRedis, watchedConnection } from '../../redis/connect.ts';
 import { RedisClusters } from '../../redis/redis-clusters.ts';
 import type { CoordinatorRecord, CoordinatorWrite } from '../contract/messages.ts';
+import { raiseFence } from './fence.ts';
 import { redisKeys } from './layout.ts';
 import { type SessionStoreOptions, sessionStore } from './session-store.ts';
 
@@ -34,8 +34,6 @@ export interface RedisStoreOptions extends SessionStoreOptions {
   /** Called whenever Redis becomes reachable or unreachable. */
   readonly onStatus: (ready: boolean) => void;
 }
-
-const fenceRetryMs = 250;
 
 /** Connects and raises the fence, for as long as Redis refuses: until then no session can open. Never rejects. */
 export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
@@ -65,16 +63,4 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       redis.disconnect();
     },
   };
-}
-
-/** An attempt with a lost answer may have raised it: unused numbers do no harm. */
-async function raiseFence(redis: Redis, counter: string): Promise<number> {
-  for (;;) {
-    try {
-      return await redis.incr(counter);
-    } catch {
-      // The watch logs the reason.
-      await new Promise((resolve) => setTimeout(resolve, fenceRetryMs));
-    }
-  }
 }

@@ -7,14 +7,6 @@ local ACCEPTED, PENDING_HUMAN_APPROVAL, RESUMED, BACKEND_COMPLETED, BACKEND_FAIL
 -- Characters of the MAC before a key's JSON.
 local mac_chars = 22
 
--- Whether a newer coordinator of this cluster has written for this tenant. If not, this one has now.
-local function fenced(key, fence)
-  local mine, seen = tonumber(fence), tonumber(redis.call('GET', key) or '0')
-  if seen > mine then return true end
-  if seen < mine then redis.call('SET', key, fence) end
-  return false
-end
-
 -- Whether a stored session is another cluster's than this one. Records of earlier versions name none: they are of cluster 1.
 local function elsewhere(cluster, session)
   return tonumber(cluster or '1') ~= tonumber(session.cluster)

@@ -11,6 +11,7 @@
 -- or empty. boundScheme: the scheme in it, if the session binds a key that exists; empty: it made the key. id: empty for no event.
 -- endingKey: the cluster's sessions that have not ended. listKey: all its sessions, by the time they began.
 -- @include redis/append-event.lua
+-- @include coordinator/store/fence.lua
 -- @include coordinator/store/session-record.lua
 -- @shape sessionWrite = kind, sessionId, nowMs, guard, walletKey, change, endsAtMs, counted, keyId, keyRecord, boundScheme, ...session, ...event
 -- @keys fenceKey, endingKey, listKey

@@ -2,7 +2,8 @@
 import type { FaultStatus, FrameInTransit } from '../vocabulary/engine-contract.ts';
 import type { Fault } from '../vocabulary/fault.ts';
 import { FaultError } from '../vocabulary/options.ts';
-import { type ArmedFault, appliesTo, statusOf } from './armed.ts';
+import { type ArmedFault, statusOf } from './armed-fault.ts';
+import { appliesTo } from './trigger.ts';
 
 /** Faults that are over stay listed for this time, and at most this many. */
 const listedForMs = 600_000;

@@ -13,9 +13,10 @@ import type { Arrival, FrameInTransit, Order } from '../vocabulary/engine-contra
 import { isLie } from '../vocabulary/kinds.ts';
 import type { FaultEngineOptions } from '../vocabulary/options.ts';
 import { processesOf, senderOf } from '../vocabulary/targets.ts';
-import { type ArmedFault, appliesTo } from './armed.ts';
+import type { ArmedFault } from './armed-fault.ts';
 import type { FaultLifecycle } from './lifecycle.ts';
 import { arrivalsOf, changed, changing, holding, losing } from './links.ts';
+import { appliesTo } from './trigger.ts';
 
 /** The most frames that one fault holds; further frames are lost. */
 const heldMax = 100_000;

@@ -8,9 +8,10 @@ import { beginsAtTrigger, countsUses, isDoorKind } from '../vocabulary/kinds.ts'
 import { type FaultEngineOptions, unitOf } from '../vocabulary/options.ts';
 import { peersOf, processesOf } from '../vocabulary/targets.ts';
 import type { ActiveFaults } from './active-faults.ts';
-import { type ArmedFault, appliesTo, type HeldFrame, isOfSession } from './armed.ts';
+import type { ArmedFault, HeldFrame } from './armed-fault.ts';
 import { Conditions } from './conditions.ts';
 import { holding } from './links.ts';
+import { appliesTo, isOfSession } from './trigger.ts';
 import { healingOrders, triggerOrders } from './trigger-orders.ts';
 
 const linkTimeoutMsDefault = 6_000;

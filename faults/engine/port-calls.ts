@@ -6,7 +6,7 @@ import type { PortCallMade, PortVerdict } from '../vocabulary/engine-contract.ts
 import type { Fault, FaultOf } from '../vocabulary/fault.ts';
 import { isStoreKind } from '../vocabulary/kinds.ts';
 import { firstOf, isGateway, isWorker } from '../vocabulary/targets.ts';
-import type { ArmedFault } from './armed.ts';
+import type { ArmedFault } from './armed-fault.ts';
 
 const lateDefaultMs = 5_000;
 

@@ -2,7 +2,7 @@
 import type { Order, ProcessName } from '../vocabulary/engine-contract.ts';
 import type { FaultEngineOptions } from '../vocabulary/options.ts';
 import { peersOf, processesOf } from '../vocabulary/targets.ts';
-import type { ArmedFault } from './armed.ts';
+import type { ArmedFault } from './armed-fault.ts';
 import type { Conditions } from './conditions.ts';
 
 type Members = Pick<FaultEngineOptions, 'nodesTotal' | 'gateways'>;

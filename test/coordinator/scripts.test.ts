@@ -301,7 +301,7 @@ describeScript('coordinator/store/list-sessions.lua', (script) => {
 });
 
 describeScript(
-  'coordinator/store/session-record.lua',
+  'coordinator/store/fence.lua',
   (script) => {
     test('a fence is taken by a newer coordinator and keeps older ones out', async () => {
       const call = (fence: number) => script.call({ key: keys.fenceKey }, { fence });
@@ -310,4 +310,22 @@ describeScript(
     });
   },
   { body: '-- @keys key\n-- @args fence\nreturn fenced(key, fence) and 1 or 0' },
+);
+
+describeScript(
+  'coordinator/store/session-record.lua',
+  (script) => {
+    test('a key is bound to one scheme; one that is gone or unreadable is bound to none', async () => {
+      const free = async (scheme: string) => (await script.call({ key: keyKey }, { scheme })) === 'FREE';
+      const stand = (text: string) => script.redis.set(keyKey, text);
+      expect(await free('a')).toBe(false);
+      await stand(keyRecord(''));
+      expect(await free('a')).toBe(true);
+      await stand(keyRecord('a'));
+      expect([await free('a'), await free('b')]).toEqual([true, false]);
+      await stand('unreadable');
+      expect(await script.call({ key: keyKey }, { scheme: 'a' })).toEqual(['KEY_BOUND', ['unreadable']]);
+    });
+  },
+  { body: "-- @keys key\n-- @args scheme\nreturn bound_otherwise(key, scheme) or 'FREE'" },
 );

@@ -16,7 +16,7 @@ import * as policySchemas from '../../controls/policies/schemas.ts';
 import { builtInFactors } from '../../controls/risk/factors.ts';
 import * as riskSchemas from '../../controls/risk/schemas.ts';
 import { catalogLimits } from '../../controls/rules/catalog.ts';
-import { ruleLimits, variables } from '../../controls/rules/language.ts';
+import { ruleLimits, variables } from '../../controls/rules/cel.ts';
 import { retainedVersionsMax } from '../../controls/rules/retained-versions.ts';
 import { connectionsMax } from '../../custody/connections/connect.ts';
 import * as intentSchemas from '../../custody/intents/schemas.ts';

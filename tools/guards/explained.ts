@@ -324,7 +324,7 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'out of reach',
     'reads what stands in Redis: test/coordinator/store-macs.test.ts',
   ],
-  'coordinator/finalizing.ts: state.rounds >= roundsMax': ['out of reach', 'a session that does not answer for 5 s'],
+  'coordinator/key-closing.ts: state.rounds >= roundsMax': ['out of reach', 'a session that does not answer for 5 s'],
   'nodes/dkg/dealing.ts: error instanceof CryptoError': [
     'equivalent',
     'the exception of another kind is a bug: nothing throws one',
@@ -421,7 +421,7 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'equivalent',
     'the record is written again with the same pairs',
   ],
-  "coordinator/finalizing.ts: state.calls.length === 0 && said.kind !== 'closeCall'": [
+  "coordinator/key-closing.ts: state.calls.length === 0 && said.kind !== 'closeCall'": [
     'equivalent',
     'without a call an actor ignores the message, and stays in memory',
   ],

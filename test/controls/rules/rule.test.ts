@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../api/errors/service-error.ts';
-import { ruleLimits, variables } from '../../../controls/rules/language.ts';
+import { ruleLimits, variables } from '../../../controls/rules/cel.ts';
 import { patternSteps } from '../../../controls/rules/pattern.ts';
 import { compileRule, compileStored } from '../../../controls/rules/rule.ts';
 import { formatAmount } from '../../../networks/amounts.ts';

@@ -3,7 +3,7 @@
 import type { CompiledPolicy } from '../../../../controls/policies/evaluate.ts';
 import type { PolicyRule } from '../../../../controls/policies/record.ts';
 import { ruleInputOf } from '../../../../controls/risk/assess.ts';
-import type { RuleInput } from '../../../../controls/rules/language.ts';
+import type { RuleInput } from '../../../../controls/rules/cel.ts';
 import { compileRule } from '../../../../controls/rules/rule.ts';
 import type { RiskResult, ScreeningResult, TransactionFacts } from '../../../../custody/intents/facts.ts';
 

@@ -52,7 +52,7 @@ type FinalizingStep = Step<FinalizingState, CoordinatorMessage, CoordinatorWrite
 
 const idle: FinalizingState = { calls: [], waiting: new Set(), found: 0, rounds: 0, deleting: undefined };
 
-export function finalizingBehaviour(
+export function keyClosingBehaviour(
   prefix: 'closing' | 'revoking',
   nodesTotal: number,
 ): Behaviour<FinalizingState, CoordinatorMessage, CoordinatorWrite, CoordinatorRecord> {
