@@ -28,6 +28,7 @@ import { type Candidate, chooseCluster } from '../redis/choose-cluster.ts';
 import { firstCluster } from '../redis/clusters.ts';
 import { doorMs, SimCall, type SimCaller } from './calls.ts';
 import { SimCluster } from './cluster.ts';
+import type { GuestHost, Guests } from './guest-processes.ts';
 import type { Observation } from './observation.ts';
 import type { SimOptions } from './options.ts';
 import { randomStream } from './random.ts';
@@ -36,6 +37,8 @@ import { SharedWorld } from './shared.ts';
 export interface ManyClustersOptions extends Omit<SimOptions, 'observe' | 'number' | 'shared' | 'guests' | 'faults'> {
   /** 2 or more. */
   readonly clusters: number;
+  /** Processes of another room that have a link to every cluster; without them the clusters share one simulated gateway. */
+  readonly guestsOf?: (cluster: number, host: GuestHost) => Guests;
   /** The observations of a cluster, in that cluster's own names. */
   readonly observe?: ((cluster: number, observation: Observation) => void) | undefined;
 }
@@ -69,25 +72,25 @@ export type ScenarioClusters = Pick<
 export class ManyClusters implements ScenarioClusters {
   /** By number, from 1. */
   readonly #clusters: readonly SimCluster[];
-  readonly #shared = new SharedWorld();
+  readonly #shared: SharedWorld;
   /** Keys placed so far, by number. */
   readonly #placed: number[];
   readonly #known = new Map<string, number>();
   readonly #random;
   #named = 0;
 
-  constructor({ clusters, observe, record, ...options }: ManyClustersOptions) {
-    const { seed } = options;
-    this.#random = randomStream(seed, 'clusters');
+  constructor({ clusters, observe, record, guestsOf, ...options }: ManyClustersOptions) {
+    this.#random = randomStream(options.seed, 'clusters');
+    this.#shared = new SharedWorld(options.time);
     this.#placed = Array.from({ length: clusters }, () => 0);
     this.#clusters = this.#placed.map((_, index) => {
       const number = index + 1;
       return new SimCluster({
         ...options,
+        ...randomnessIn(number, options),
         number,
         shared: this.#shared,
-        // Identities, ids and random numbers follow from it: no two clusters have the same.
-        seed: number === firstCluster ? seed : `${seed}/cluster/${number}`,
+        ...(guestsOf && { guests: (host: GuestHost) => guestsOf(number, host) }),
         // The world has one worker and one receiver.
         receiver: options.receiver === true && number === firstCluster,
         ...(observe && { observe: (observation) => observe(number, observation) }),
@@ -98,6 +101,18 @@ export class ManyClusters implements ScenarioClusters {
 
   get time() {
     return this.#shared.time;
+  }
+
+  /** Of all clusters, one after the other. */
+  get trace(): readonly string[] {
+    return this.#clusters.flatMap((cluster, index) =>
+      index === 0 ? cluster.trace : cluster.trace.map((line) => `cluster ${index + 1}: ${line}`),
+    );
+  }
+
+  /** From 1. */
+  cluster(number: number): SimCluster {
+    return this.#of(number);
   }
 
   get scenarioMs(): number {
@@ -234,6 +249,16 @@ export class ManyClusters implements ScenarioClusters {
   #of(number: number): SimCluster {
     return this.#clusters[number - 1]!;
   }
+}
+
+/** The randomness of a cluster: identities, ids and random numbers follow from it, and no two clusters have the same. */
+export function randomnessIn(
+  cluster: number,
+  { seed, randomOf }: Pick<SimOptions, 'seed' | 'randomOf'>,
+): Pick<SimOptions, 'seed' | 'randomOf'> {
+  if (cluster === firstCluster) return { seed, ...(randomOf && { randomOf }) };
+  const own = `cluster/${cluster}`;
+  return { seed: `${seed}/${own}`, ...(randomOf && { randomOf: (label) => randomOf(`${own}/${label}`) }) };
 }
 
 /** The event with full names, for reports. */

@@ -25,6 +25,7 @@ import { FaultService } from './fault-service.ts';
 import type { ReceivedEnvelope } from './frame-codec.ts';
 import { frameFilter } from './frame-filter.ts';
 import { type GuestHost, GuestLinks, type Guests, noGuests } from './guest-processes.ts';
+import { identitiesOf } from './identities.ts';
 import type { CoordinatorMachine, NodeMachine } from './members.ts';
 import {
   emptyCoordinatorSnapshot,
@@ -88,18 +89,10 @@ export class SimWorld implements ClusterMember {
     this.#redis = shared.redis;
     this.coordinatorStore = shared.store;
     const { time } = this;
-    const seedOf = (label: string) => this.#random(`identity/${label}`)(32);
-    this.identities = Array.from({ length: options.nodes ?? 5 }, (_, index) => seedOf(`node/${index + 1}`));
-    shared.gatewaySeed ??= seedOf('gateway');
-    const { gatewaySeed } = shared;
-    const gateway = identityFromSeed(gatewaySeed);
-    this.roster = {
-      clusterId: `sim-${options.seed}`,
-      coordinator: identityFromSeed(seedOf('coordinator')).publicKey,
-      gateway: gateway.publicKey,
-      nodes: this.identities.map((seed, index) => ({ id: index + 1, publicKey: identityFromSeed(seed).publicKey })),
-      ...(number !== firstCluster && { number }),
-    };
+    const { nodes, gateway: gatewaySeed, roster } = identitiesOf(options, shared.gatewaySeed);
+    shared.gatewaySeed = gatewaySeed;
+    this.identities = nodes;
+    this.roster = roster;
     const trace = options.keepTrace === false ? undefined : this.trace;
     this.recorder = new Recorder({
       ...{ time, trace, observe: options.observe, record: options.record },
@@ -119,7 +112,7 @@ export class SimWorld implements ClusterMember {
       changed: options.observe && ((order) => options.observe?.({ kind: 'vendor', atMs: this.recorder.atMs, order })),
     });
     this.faultService = this.#faultService();
-    this.calls = this.#gatewayCalls(gateway.secretKey);
+    this.calls = this.#gatewayCalls(identityFromSeed(gatewaySeed).secretKey);
     this.guests = options.guests?.(this.#guestHost(gatewaySeed)) ?? noGuests;
     this.#guestLinks = new GuestLinks(this.guests.all);
     this.network = this.#links();
@@ -158,7 +151,7 @@ export class SimWorld implements ClusterMember {
     for (const { name, life, link } of this.guests.all) {
       processes.add(name, link === undefined ? life : this.#linkedLife(name, life));
     }
-    if (number !== firstCluster || !processes.has('gateway')) {
+    if (this.#guestLinks.of('gateway') === undefined) {
       processes.add(
         'gateway',
         this.#linkedLife('gateway', {

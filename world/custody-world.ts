@@ -6,7 +6,6 @@
 import type { RandomBytes } from '../actors/contract.ts';
 import type { Log } from '../actors/live/ports.ts';
 import { allScopes, isScope } from '../api/scopes.ts';
-import { sessionKey } from '../coordinator/contract/messages.ts';
 import type { SessionRecord } from '../coordinator/contract/record.ts';
 import type { Cryptography } from '../crypto/backend.ts';
 import { holdCryptography } from '../crypto/model/switch.ts';
@@ -19,11 +18,13 @@ import type { ServeRequest, ServeResponse } from '../gateway/serve/contract.ts';
 import type { PlainRequest } from '../gateway/serve/plain-request.ts';
 import type { WalletApiConfig } from '../gateway/wallet-api.ts';
 import type { ReconTask } from '../modules/recon/public.ts';
+import { firstCluster } from '../redis/clusters.ts';
 import type { KeyspaceSnapshot } from '../redis/memory/keyspace.ts';
-import { SimCluster, type SimOptions, type SimSnapshot } from '../sim/cluster.ts';
-import type { Guest, GuestHost, Guests } from '../sim/guest-processes.ts';
+import type { SimCluster } from '../sim/cluster.ts';
+import type { Guest, GuestHost, GuestLink } from '../sim/guest-processes.ts';
 import type { KeyRing } from '../store/secrets/key-ring.ts';
 import { Client, type ClientOptions, type Response } from './client.ts';
+import { type ClustersOptions, ClustersSide, type ClustersSnapshot, type Surroundings } from './clusters-side.ts';
 import { Exchange } from './exchange.ts';
 import { type ServedGateway, type SimGateway, startGateway } from './gateway-process.ts';
 import { type PortCall, type PortPlan, ProcessLife } from './process-life.ts';
@@ -33,10 +34,9 @@ import { Receivers } from './receivers.ts';
 import { SimRedis, type WayMs } from './redis-side.ts';
 import { callRpc, type RpcAnswer, type RpcCall } from './rpc-exchange.ts';
 import { RunLoop } from './run-loop.ts';
-import { sessionSide } from './session-side.ts';
 import { startWorker } from './worker-process.ts';
 
-export interface WorldOptions extends Omit<SimOptions, 'guests' | 'receiver' | 'deliveryScheduleMs'> {
+export interface WorldOptions extends Omit<ClustersOptions, 'guestCounts'> {
   /** Gateway processes; 1 by default. The first is named "gateway", the others "gateway/2" and so on. */
   readonly gateways?: number;
   /** Likewise "worker", "worker/2". */
@@ -68,8 +68,7 @@ export interface WorldOptions extends Omit<SimOptions, 'guests' | 'receiver' | '
 }
 
 /** The result of `snapshot`: maps, lists and plain values. */
-export interface WorldSnapshot {
-  readonly cluster: SimSnapshot;
+export interface WorldSnapshot extends ClustersSnapshot {
   readonly redis: KeyspaceSnapshot;
   readonly webhooks: readonly WebhookJob[];
   readonly recon: readonly ReconTask[];
@@ -102,8 +101,7 @@ const defaultWay: WayMs = { minMs: 0, maxMs: 1 };
 const receiverWayMs = 5;
 
 export class CustodyWorld {
-  readonly cluster: SimCluster;
-  /** Made with the cluster, like the following fields. */
+  /** Made with the first cluster, like the following fields. */
   loop!: RunLoop;
   receivers!: Receivers;
   /** Every call of a port, log line, request and answer, one line each; empty without `keepTrace`. */
@@ -114,12 +112,11 @@ export class CustodyWorld {
   readonly #members: readonly Member[];
   readonly #config: WalletApiConfig;
   #ring!: KeyRing;
+  #side!: ClustersSide;
   #host!: GuestHost;
   #redis!: SimRedis;
   #queues!: Queues;
   #providers!: Providers;
-  /** Of the coordinator's last start. */
-  #sessions!: ReturnType<typeof sessionSide>;
   #portCalls = 0;
   #clients = 0;
   #tokens = 0;
@@ -142,9 +139,9 @@ export class CustodyWorld {
       chainBlockMs: options.chainBlockMs ?? 1_000,
     };
     const {
-      gateways: _gateways,
-      workers: _workers,
-      redisWay,
+      gateways = 1,
+      workers = 1,
+      redisWay: _redisWay,
       rateLimits: _rateLimits,
       plan: _plan,
       egress: _egress,
@@ -153,46 +150,57 @@ export class CustodyWorld {
       logOf: _logOf,
       onFailure: _onFailure,
       cryptography = 'real',
-      ...simOptions
+      ...ofClusters
     } = options;
     const restore = holdCryptography(cryptography);
-    this.cluster = new SimCluster({
-      sweeping: true,
-      ...simOptions,
-      guestCounts: { gateways: options.gateways ?? 1, workers: options.workers ?? 1 },
-      guests: (host): Guests => {
-        this.#host = host;
-        this.#redis = new SimRedis(host.time, redisWay ?? defaultWay);
-        this.loop = new RunLoop(host.time, cryptography, options.onFailure);
-        this.#providers = new Providers(host.time, this.loop, this.#redis.memory);
-        this.receivers = new Receivers(host.time, receiverWayMs);
-        const elapsedMs = () => host.time.nowMs() - host.time.beganMs;
-        const own = { start: (afterMs: number, run: () => void) => host.time.after(afterMs, run, true) };
-        this.#queues = new Queues(own);
-        const key = { id: '1', key: secrets.seal };
-        this.#ring = {
-          random: host.random('ring'),
-          current: () => key,
-          find: (id) => (id === key.id ? key : undefined),
-        };
-        return {
-          all: this.#members.map((member) => this.#guest(member)),
-          sessions: (fence, of) => {
-            this.#sessions = sessionSide(this.#redis.memory, this.loop, fence, { ...of, elapsedMs });
-            return this.#sessions;
-          },
-          redisIs: (up) => this.#redis.set(up),
-          perform: (order) => {
-            if (order.kind === 'receiver') this.receivers.behave(order.behaviour);
-            else if (order.kind === 'worker') this.#queues.webhooks.stall(order.stalled);
-            else if (order.kind === 'queue' && order.what === 'double_delivery') this.#queues.webhooks.double();
-            else return false;
-            return true;
-          },
-        };
-      },
-    });
+    const own = { sweeping: true, ...ofClusters, guestCounts: { gateways, workers } };
+    this.#side = new ClustersSide(own, (side, host) => this.#surround(side, host));
     restore();
+  }
+
+  /** The parts of the world that exist once, whatever the number of its clusters. */
+  #surround(side: ClustersSide, host: GuestHost): Surroundings {
+    const { redisWay = defaultWay, cryptography = 'real', onFailure, secrets = fixedSecrets } = this.#options;
+    const { time } = host;
+    this.#side = side;
+    this.#host = host;
+    this.#redis = new SimRedis(time, redisWay);
+    this.loop = new RunLoop(time, cryptography, onFailure);
+    this.#providers = new Providers(time, this.loop, this.#redis.memory);
+    this.receivers = new Receivers(time, receiverWayMs);
+    this.#queues = new Queues({ start: (afterMs, run) => time.after(afterMs, run, true) });
+    const key = { id: '1', key: secrets.seal };
+    this.#ring = {
+      random: host.random('ring'),
+      current: () => key,
+      find: (id) => (id === key.id ? key : undefined),
+    };
+    return {
+      redis: this.#redis.memory,
+      loop: this.loop,
+      link: (gateway, cluster) => this.#link(this.#member(gateway), cluster),
+      guests: {
+        all: this.#members.map((member) => this.#guest(member)),
+        redisIs: (up) => this.#redis.set(up),
+        perform: (order) => {
+          if (order.kind === 'receiver') this.receivers.behave(order.behaviour);
+          else if (order.kind === 'worker') this.#queues.webhooks.stall(order.stalled);
+          else if (order.kind === 'queue' && order.what === 'double_delivery') this.#queues.webhooks.double();
+          else return false;
+          return true;
+        },
+      },
+    };
+  }
+
+  /** The first cluster, which also has the processes of no cluster. */
+  get cluster(): SimCluster {
+    return this.#side.first;
+  }
+
+  /** All clusters as one, for faults and clocks. */
+  get clusters(): ClustersSide['all'] {
+    return this.#side.all;
   }
 
   get nowMs(): number {
@@ -221,19 +229,14 @@ export class CustodyWorld {
 
   /** The durable record of a session; undefined: there is none. */
   storedSession(tenant: string, sessionId: string): Promise<SessionRecord | undefined> {
-    return new Promise((resolve) => {
-      this.#sessions.load(sessionKey(tenant, sessionId), (found) => {
-        const record = 'record' in found ? found.record : undefined;
-        resolve(record?.kind === 'session' ? record.session : undefined);
-      });
-    });
+    return this.#side.storedSession(tenant, sessionId);
   }
 
   /** All durable state. Take it apart only to store it. */
   snapshot(): WorldSnapshot {
     const { webhooks, recon } = this.#queues;
     return {
-      cluster: this.cluster.snapshot(),
+      ...this.#side.snapshot(),
       redis: this.redis.space.snapshot(),
       webhooks: [...webhooks.jobs],
       recon: [...recon.jobs],
@@ -246,13 +249,16 @@ export class CustodyWorld {
    */
   async restore(snapshot: WorldSnapshot, gatewaysStay = false): Promise<void> {
     const staying = gatewaysStay ? this.#members.filter(({ gateway }) => gateway !== undefined) : [];
-    this.redis.space.restore(snapshot.redis);
-    this.#queues.webhooks.restore(snapshot.webhooks);
-    this.#queues.recon.restore(snapshot.recon);
-    this.cluster.restore(
-      snapshot.cluster,
-      staying.map(({ name }) => name),
-    );
+    const release = holdCryptography(this.#options.cryptography ?? 'real');
+    try {
+      this.redis.space.restore(snapshot.redis);
+      this.#queues.webhooks.restore(snapshot.webhooks);
+      this.#queues.recon.restore(snapshot.recon);
+      const except = staying.map(({ name }) => name);
+      this.#side.restore(snapshot, except);
+    } finally {
+      release();
+    }
     await Promise.all(staying.map(({ gateway }) => gateway?.restored()));
   }
 
@@ -317,6 +323,10 @@ export class CustodyWorld {
     return door;
   }
 
+  #member(name: ProcessName): Member {
+    return this.#members.find((one) => one.name === name)!;
+  }
+
   /** Runs the world until `work` has its result, which must come within that much virtual time. */
   run<T>(work: Promise<T>, withinMs = 600_000): Promise<T> {
     return this.loop.result(work, withinMs);
@@ -342,20 +352,18 @@ export class CustodyWorld {
       pause: () => member.life?.pause(),
       resume: () => member.life?.resume(),
     };
-    if (!name.startsWith('gateway')) return { name, life };
+    return name.startsWith('gateway') ? { name, life, link: this.#link(member, firstCluster) } : { name, life };
+  }
+
+  #link(member: Member, cluster: number): GuestLink {
     return {
-      name,
-      life,
-      link: {
-        address: () => `gateway/${this.#host.processes.bootOf(name)}`,
-        arrived: (message) => {
-          const { life: receiver, gateway } = member;
-          receiver?.enter(() => gateway?.arrived(message));
-        },
-        linked: (up) => {
-          const { life: receiver } = member;
-          receiver?.enter(() => member.gateway?.linked(up));
-        },
+      address: () => `gateway/${this.#host.processes.bootOf(member.name)}`,
+      arrived: (message) => {
+        const { life, gateway } = member;
+        life?.enter(() => gateway?.arrived(cluster, message));
+      },
+      linked: (up) => {
+        member.life?.enter(() => member.gateway?.linked(cluster, up));
       },
     };
   }
@@ -385,7 +393,9 @@ export class CustodyWorld {
     if (name.startsWith('gateway')) {
       const providers = this.#providers.of(life);
       member.gateway = startGateway(life, {
-        ...{ host, redis, providers, ring, reconQueue, log, config: this.#config, rateLimits, served },
+        clusters: this.#side.reachedBy(name),
+        identitySeed: host.gatewaySeed,
+        ...{ redis, providers, ring, reconQueue, log, config: this.#config, rateLimits, served },
       });
     } else {
       startWorker(life, {
@@ -406,23 +416,16 @@ export class CustodyWorld {
     const number = this.#portCalls;
     this.#note(() => `${call.process} call ${number} ${call.port} ${call.what}`);
     const { process, port, what } = call;
-    const verdict = this.#host.portCall({ process, port, call: what });
-    if (verdict === undefined) return this.#options.plan?.({ ...call, number });
-    const { fate, delayMs, before, after } = verdict;
-    this.#host.perform(before);
-    return {
-      ...this.#options.plan?.({ ...call, number }),
-      ...(fate !== 'answered' && { fate }),
-      ...(delayMs > 0 && { delayMs }),
-      left: () => this.#host.perform(after),
-    };
+    const ofFaults = this.#side.portCall({ process, port, call: what });
+    const planned = this.#options.plan?.({ ...call, number });
+    return ofFaults === undefined ? planned : { ...planned, ...ofFaults };
   }
 
   // --- clients -----------------------------------------------------------------------------------------------------
 
   /** undefined: it is down. */
   gatewayAt(name: ProcessName): { readonly life: ProcessLife; readonly gateway: SimGateway } | undefined {
-    const { life, gateway } = this.#members.find((one) => one.name === name)!;
+    const { life, gateway } = this.#member(name);
     return life === undefined || gateway === undefined ? undefined : { life, gateway };
   }
 
@@ -438,7 +441,7 @@ export class CustodyWorld {
     answered: (response: ServeResponse) => void,
     lost: () => void,
   ): void {
-    const { callers } = this.#members.find((one) => one.name === name)!;
+    const { callers } = this.#member(name);
     const open = this.gatewayAt(name);
     if (open === undefined) {
       lost();

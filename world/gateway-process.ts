@@ -13,7 +13,7 @@ import { redisWalletPorts } from '../gateway/redis-wallet-ports.ts';
 import { sandboxSessions } from '../gateway/sandbox/sessions.ts';
 import type { Serve } from '../gateway/serve/contract.ts';
 import { makeServe, type ServeDeps } from '../gateway/serve/serve.ts';
-import { connectSigning } from '../gateway/signing/connect.ts';
+import { connectClusters } from '../gateway/signing/connect.ts';
 import type { CoordinatorLink, LinkListener } from '../gateway/signing/coordinator-port.ts';
 import { orderIssuer } from '../gateway/signing/gateway-orders.ts';
 import { makeClusterSigner } from '../gateway/signing/live-cluster-signer.ts';
@@ -22,8 +22,10 @@ import { sessionReads } from '../gateway/signing/session-reads.ts';
 import type { Calls } from '../gateway/signing/signing-calls.ts';
 import { composeWalletApi, type WalletApiConfig, type WalletPorts } from '../gateway/wallet-api.ts';
 import type { ReconQueue } from '../modules/recon/public.ts';
+import type { Roster } from '../proto/roster.ts';
 import type { WireMessage } from '../proto/wire.ts';
-import type { GuestHost } from '../sim/guest-processes.ts';
+import { firstCluster } from '../redis/clusters.ts';
+import { RedisClusters } from '../redis/redis-clusters.ts';
 import type { TenantStore } from '../store/contract.ts';
 import type { KeyRing } from '../store/secrets/key-ring.ts';
 import type { ProcessLife } from './process-life.ts';
@@ -37,8 +39,17 @@ export interface ServedGateway
   readonly acceptAnyTestToken: boolean;
 }
 
+/** A cluster as a gateway reaches it. */
+export interface GatewayCluster {
+  readonly roster: Roster;
+  readonly send: CoordinatorLink['send'];
+}
+
 export interface GatewayParts {
-  readonly host: GuestHost;
+  /** By number, from 1. */
+  readonly clusters: readonly GatewayCluster[];
+  /** 32 bytes: of the identity that all gateways share. Secret. */
+  readonly identitySeed: Uint8Array;
   readonly redis: Redis;
   readonly providers: Pick<WalletPorts, 'custodianRecords' | 'custodianBooks'>;
   readonly ring: KeyRing;
@@ -57,21 +68,33 @@ export interface SimGateway extends Pick<ServeDeps, 'admission' | 'calls' | 'clu
   readonly store: TenantStore;
   /** The stored state was restored: drops its caches. */
   restored(): Promise<void>;
-  arrived(message: WireMessage): void;
-  linked(up: boolean): void;
+  /** From the coordinator of this cluster. */
+  arrived(cluster: number, message: WireMessage): void;
+  /** The link to it came up, or was lost. */
+  linked(cluster: number, up: boolean): void;
 }
 
 /** Not the package's version: a run does not depend on it. */
 const version = '0.0.0-world';
 
 export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway {
-  const { host, redis, providers, ring, reconQueue, config, rateLimits, log, served } = parts;
-  const { ports, name } = life;
+  const { clusters, identitySeed, redis, providers, ring, reconQueue, config, rateLimits, log, served } = parts;
+  const { ports } = life;
   const { clock, timers, random } = ports;
   const { environment, tokenKey } = config;
-  const link = new SimLink((message, trace) => host.send(name, message, trace));
-  const orders = orderIssuer({ roster: host.roster, identitySeed: host.gatewaySeed, random });
-  const { calls, cluster } = connectSigning({ ...{ link, orders, clock, timers, log }, roster: host.roster });
+  const links = clusters.map(({ send }) => new SimLink(send));
+  const rooms = connectClusters({
+    clusters: new Map(
+      clusters.map(({ roster }, index) => [
+        index + firstCluster,
+        { link: links[index]!, roster, orders: orderIssuer({ roster, identitySeed, random }) },
+      ]),
+    ),
+    registry: new RedisClusters(redis),
+    readyMade: served?.readyMadeKeys,
+    ...{ clock, timers, random, log },
+  });
+  const { calls, cluster } = rooms;
   const tokens = new TokenStore(redis, tokenKey, ports);
   const authenticator = new Authenticator({
     ...{ environment, tokenKey, clock, log },
@@ -87,7 +110,7 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
       ...providers,
       ...{ ring, reconQueue, log },
       signer: makeClusterSigner({ calls }),
-      vaultCluster: makeVaultCluster({ calls, sharing: host.roster.sharing }),
+      vaultCluster: makeVaultCluster({ calls, sharing: clusters[0]!.roster.sharing }),
       sessions: sessionReads(calls, cluster),
     },
     {
@@ -109,14 +132,15 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
     rpc: (request, listener) => serveRpc(signing, request, listener),
     restored: () => {
       authenticator.clearCache();
+      rooms.restored();
       return api.restored();
     },
-    arrived: (message) => link.arrived(message),
-    linked: (up) => link.linked(up),
+    arrived: (from, message) => links[from - firstCluster]!.arrived(message),
+    linked: (to, up) => links[to - firstCluster]!.linked(up),
   };
 }
 
-/** The gateway's end of its link to the coordinator. */
+/** The gateway's end of its link to a coordinator. */
 class SimLink implements CoordinatorLink {
   readonly send: CoordinatorLink['send'];
   #listener: LinkListener | undefined;

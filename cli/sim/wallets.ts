@@ -69,7 +69,9 @@ function sizeOf(plan: RunPlan): string {
 /** A plan that a search has written. Throws a Failure. */
 export function readPlan(path: string): { readonly seed: number; readonly plan: RunPlan } {
   try {
-    const { seed, plan } = JSON.parse(readFileSync(path, 'utf8')) as { readonly seed: number; readonly plan: RunPlan };
+    const { seed, plan: written } = JSON.parse(readFileSync(path, 'utf8')) as { seed: number; plan: RunPlan };
+    // Plans of earlier versions have one cluster, and do not say so.
+    const plan: RunPlan = { ...written, clusters: written.clusters ?? 1 };
     if (!Number.isInteger(seed) || !profiles.includes(plan.profile))
       throw new TypeError('it names no seed and profile');
     const drawn = planOf(seed, plan.profile);

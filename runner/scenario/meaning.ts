@@ -32,9 +32,6 @@ export function meaningFaults(file: ScenarioFile, scenario: CheckedScenario): Fa
   if (file.clients !== undefined && Object.keys(file.clients).length === 0) {
     report(['clients'], 'there is no client', 'at least one, with its steps');
   }
-  if ((scenario.cluster.clusters ?? 1) > 1 && scenario.worlds.includes('simulated') && usesWalletApi(scenario)) {
-    report(['cluster', 'clusters'], 'the simulated wallet API has one cluster', 'say worlds: [live]');
-  }
   if (!scenario.cluster.client_dealers && scenario.worlds.includes('live')) {
     report(
       ['cluster', 'client_dealers'],

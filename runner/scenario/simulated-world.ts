@@ -12,13 +12,13 @@ import { schemeMeant, wireScheme } from '../../proto/key-schemes.ts';
 import { dkgLifetimeMs, pendingLifetimeMs, signingLifetimeMs } from '../../proto/limits.ts';
 import type { SimCall, SimCaller } from '../../sim/calls.ts';
 import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
-import { allCheckers, ofAllClusters, ownCheckers } from '../../sim/invariants/checkers.ts';
 import { releasedVerifier } from '../../sim/invariants/verifier.ts';
 import { ManyClusters, type ScenarioClusters } from '../../sim/many-clusters.ts';
-import type { Checker, Observation } from '../../sim/observation.ts';
+import type { Checker } from '../../sim/observation.ts';
 import type { Violation } from '../../sim/violation.ts';
 import type { CheckedScenario } from './format.ts';
 import { type RunOptions, runScenario } from './run.ts';
+import { RunCheckers } from './run-checkers.ts';
 import type { CallFailure, QuestionName, Questions, Run, ScenarioWorld, SessionFacts, Verdict } from './world.ts';
 
 const tenant = 'tn_sim';
@@ -57,10 +57,8 @@ class SimulatedRun {
   readonly #options: SimulatedOptions;
   readonly #seed: string;
   readonly #verify;
-  /** Of each cluster, by its number from 1: they see that cluster's own names. */
-  readonly #checkers: readonly (readonly Checker[])[];
+  readonly #checkers: RunCheckers;
   readonly #events: RunEvent[] = [];
-  readonly #violations: Violation[] = [];
   readonly #cluster: ScenarioClusters;
 
   constructor(scenario: CheckedScenario, options: SimulatedOptions) {
@@ -70,10 +68,11 @@ class SimulatedRun {
     this.#verify = options.verify ?? releasedVerifier;
     const { nodes, clusters = 1 } = scenario.cluster;
     const consents = () => scenario.cluster.client_dealers;
-    const context = { verify: this.#verify, consents, isOneOfMany: clusters > 1 };
-    const first = options.checkers ?? allCheckers({ ...context, delivers: true });
-    const further = Array.from({ length: clusters - 1 }, () => ownCheckers(context));
-    this.#checkers = [first, ...further];
+    this.#checkers = new RunCheckers({
+      ...{ clusters, first: options.checkers },
+      context: { verify: this.#verify, consents, delivers: true },
+      events: options.record === false ? undefined : this.#events,
+    });
     const common = {
       seed: this.#seed,
       nodes,
@@ -89,8 +88,8 @@ class SimulatedRun {
     } as const;
     this.#cluster =
       clusters === 1
-        ? new SimCluster({ ...common, observe: (observation) => this.#observe(1, observation) })
-        : new ManyClusters({ ...common, clusters, observe: (...seen) => this.#observe(...seen) });
+        ? new SimCluster({ ...common, observe: (observation) => this.#checkers.observe(1, observation) })
+        : new ManyClusters({ ...common, clusters, observe: (...seen) => this.#checkers.observe(...seen) });
   }
 
   run(): Run {
@@ -116,7 +115,7 @@ class SimulatedRun {
     let verdict: Verdict | undefined;
     const world = simulatedWorld(this.#cluster, {
       events: this.#events,
-      violations: this.#violations,
+      violations: this.#checkers.violations,
       recordsSteps: this.#options.record !== false,
     });
     const done = (found: Verdict) => {
@@ -124,7 +123,7 @@ class SimulatedRun {
     };
     runScenario(this.#scenario, world, done, { ...this.#options, verify: this.#verify });
     this.#cluster.time.runUntil(() => verdict !== undefined || this.#isStopped, tasksMax);
-    if (this.#isStopped) return this.#firstViolation ?? { kind: 'passed' };
+    if (this.#isStopped) return this.#checkers.verdict ?? { kind: 'passed' };
     return (
       verdict ?? { kind: 'stuck', what: 'nothing is left to happen', cause: 'a client waits for what never comes' }
     );
@@ -132,8 +131,7 @@ class SimulatedRun {
 
   /** The run has passed: faults end, then pending outcomes complete, or a checker reports that they do not. */
   #settle(): Verdict {
-    const all = this.#checkers.flat();
-    if (all.every(({ finish }) => finish === undefined)) return { kind: 'passed' };
+    if (!this.#checkers.hasEnd) return { kind: 'passed' };
     const { time } = this.#cluster;
     this.#cluster.heal();
     const untilMs = time.nowMs() + settleMs;
@@ -142,42 +140,13 @@ class SimulatedRun {
       isOver = true;
     });
     time.runUntil(() => isOver || time.nowMs() >= untilMs || this.#isStopped, tasksMax);
-    if (this.#firstViolation) return this.#firstViolation;
-    for (const checker of all) {
-      const text = checker.finish?.();
-      if (text !== undefined) this.#violate(checker.invariant, text, this.#cluster.scenarioMs);
-    }
-    return this.#firstViolation ?? { kind: 'passed' };
+    if (this.#checkers.verdict) return this.#checkers.verdict;
+    this.#checkers.finish(this.#cluster.scenarioMs);
+    return this.#checkers.verdict ?? { kind: 'passed' };
   }
 
   get #isStopped(): boolean {
-    return this.#options.stopsAtViolation === true && this.#violations.length > 0;
-  }
-
-  get #firstViolation(): Verdict | undefined {
-    const [first] = this.#violations;
-    return first && { kind: 'violated', invariant: first.invariant, cause: first.text };
-  }
-
-  /** Checkers of the first cluster that cover all clusters also see the other clusters. */
-  #observe(cluster: number, observation: Observation): void {
-    const own = this.#checkers[cluster - 1]!;
-    for (const checker of own) this.#check(checker, cluster, observation);
-    if (cluster === 1) return;
-    for (const checker of this.#checkers[0]!) {
-      if (ofAllClusters.has(checker.invariant)) this.#check(checker, cluster, observation);
-    }
-  }
-
-  #check(checker: Checker, cluster: number, observation: Observation): void {
-    const text = checker.observe(observation);
-    if (text === undefined) return;
-    this.#violate(checker.invariant, cluster === 1 ? text : `cluster ${cluster}: ${text}`, observation.atMs);
-  }
-
-  #violate(invariant: string, text: string, atMs: number): void {
-    this.#violations.push({ invariant, text, atMs });
-    if (this.#options.record !== false) this.#events.push({ kind: 'violation', atMs, invariant, text });
+    return this.#options.stopsAtViolation === true && this.#checkers.violations.length > 0;
   }
 }
 

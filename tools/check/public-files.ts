@@ -34,6 +34,7 @@ const liveCompositions: ReadonlySet<string> = new Set([
   'gateway/live-wallet-ports.ts',
   'gateway/redis-wallet-ports.ts',
   'gateway/worker.ts',
+  'world/announcements.ts',
   'world/search/providers.ts',
   'world/session-side.ts',
   'world/worker-process.ts',

@@ -9,12 +9,10 @@ import { CustodyBook } from '../../runner/scenario/custody-book.ts';
 import { owner } from '../../runner/scenario/custody-format.ts';
 import type { CheckedScenario } from '../../runner/scenario/format.ts';
 import { runScenario } from '../../runner/scenario/run.ts';
+import { RunCheckers } from '../../runner/scenario/run-checkers.ts';
 import { coordinatorConfig, type SimulatedOptions, simulatedReplay } from '../../runner/scenario/simulated-world.ts';
 import type { Run, ScenarioWorld, Verdict } from '../../runner/scenario/world.ts';
-import { allCheckers } from '../../sim/invariants/checkers.ts';
 import { releasedVerifier } from '../../sim/invariants/verifier.ts';
-import type { Checker, Observation } from '../../sim/observation.ts';
-import type { Violation } from '../../sim/violation.ts';
 import { CustodyWorld } from '../custody-world.ts';
 import { brokenBooks, readersOf } from './books.ts';
 import { custodyScenarioWorld, tenantOf } from './world.ts';
@@ -36,9 +34,8 @@ class CustodyRun {
   readonly #options: SimulatedOptions;
   readonly #seed: string;
   readonly #verify;
-  readonly #checkers: readonly Checker[];
+  readonly #checkers: RunCheckers;
   readonly #events: RunEvent[] = [];
-  readonly #violations: Violation[] = [];
   readonly #custody = new CustodyBook();
   readonly #world: CustodyWorld;
 
@@ -47,14 +44,19 @@ class CustodyRun {
     this.#options = options;
     this.#seed = options.seed ?? scenario.cluster.seed;
     this.#verify = options.verify ?? releasedVerifier;
-    const { nodes, gateways = 1, workers = 1, rate_limits: limits, client_dealers: consents } = scenario.cluster;
-    // The events of sessions are in the tenants' log here: the books check it for gaps.
-    const all = () => allCheckers({ verify: this.#verify, delivers: false, consents: () => consents });
-    this.#checkers = options.checkers ?? all().filter(({ invariant }) => invariant !== 'events-complete');
+    const { nodes, clusters, gateways = 1, workers = 1, client_dealers: consents } = scenario.cluster;
+    const { rate_limits: limits } = scenario.cluster;
+    this.#checkers = new RunCheckers({
+      ...{ clusters, first: options.checkers },
+      context: { verify: this.#verify, consents: () => consents },
+      // The events of sessions are in the tenants' log here: the books check it for gaps.
+      without: ['events-complete'],
+      events: options.record === false ? undefined : this.#events,
+    });
     const crypto = options.crypto ?? 'real';
     this.#world = new CustodyWorld({
       seed: this.#seed,
-      ...{ nodes, gateways, workers },
+      ...{ nodes, clusters, gateways, workers },
       rateLimits: limits && { ...rateLimitDefaults, ...limits },
       config: coordinatorConfig(scenario),
       clientDealers: () => consents,
@@ -65,7 +67,7 @@ class CustodyRun {
       onBug: 'record',
       keepTrace: false,
       retryScheduleMs,
-      observe: (observation) => this.#observe(observation),
+      observe: (observation, cluster) => this.#checkers.observe(cluster, observation),
       ...(options.record === false ? {} : { record: (event: RunEvent) => void this.#events.push(event) }),
     });
   }
@@ -75,7 +77,7 @@ class CustodyRun {
     const tokens = await this.#tokens();
     const world = custodyScenarioWorld(this.#world, tokens, {
       events: this.#events,
-      violations: this.#violations,
+      violations: this.#checkers.violations,
       recordsSteps: this.#options.record !== false,
     });
     const evaluated = await this.#evaluate(world);
@@ -83,6 +85,7 @@ class CustodyRun {
     const verdict = evaluated.kind === 'passed' ? await this.#settle(world, [...tokens.keys()]) : evaluated;
     return {
       ...{ scenario, about, world: 'simulated', seed: this.#seed, nodes: cluster.nodes, verdict, tookMs },
+      ...(cluster.clusters !== undefined && { clusters: cluster.clusters }),
       replay: simulatedReplay(this.#scenario, this.#seed, this.#options),
       events: this.#events,
     };
@@ -108,7 +111,7 @@ class CustodyRun {
     runScenario(this.#scenario, world, done, { ...this.#options, verify: this.#verify, custody: this.#custody });
     this.#world.loop.woken();
     await this.#world.loop.until(() => verdict !== undefined || this.#isStopped, runMaxMs);
-    if (this.#isStopped) return this.#firstViolation ?? { kind: 'passed' };
+    if (this.#isStopped) return this.#checkers.verdict ?? { kind: 'passed' };
     return (
       verdict ?? { kind: 'stuck', what: 'nothing is left to happen', cause: 'a client waits for what never comes' }
     );
@@ -116,36 +119,16 @@ class CustodyRun {
 
   /** The run has passed: faults end, then pending outcomes complete, or a checker reports that they do not. */
   async #settle(world: ScenarioWorld, principals: readonly string[]): Promise<Verdict> {
-    this.#world.cluster.heal();
+    this.#world.clusters.heal();
     const books = { world, book: this.#custody, readers: readersOf(principals), verify: this.#verify, settleMs };
     const texts = await this.#world.run(brokenBooks(books), 10 * settleMs);
     const atMs = this.#world.cluster.scenarioMs;
-    for (const text of texts) this.#violate('books-right', text, atMs);
-    for (const checker of this.#checkers) {
-      const text = checker.finish?.();
-      if (text !== undefined) this.#violate(checker.invariant, text, atMs);
-    }
-    return this.#firstViolation ?? { kind: 'passed' };
+    for (const text of texts) this.#checkers.violate('books-right', text, atMs);
+    this.#checkers.finish(atMs);
+    return this.#checkers.verdict ?? { kind: 'passed' };
   }
 
   get #isStopped(): boolean {
-    return this.#options.stopsAtViolation === true && this.#violations.length > 0;
-  }
-
-  get #firstViolation(): Verdict | undefined {
-    const [first] = this.#violations;
-    return first && { kind: 'violated', invariant: first.invariant, cause: first.text };
-  }
-
-  #observe(observation: Observation): void {
-    for (const checker of this.#checkers) {
-      const text = checker.observe(observation);
-      if (text !== undefined) this.#violate(checker.invariant, text, observation.atMs);
-    }
-  }
-
-  #violate(invariant: string, text: string, atMs: number): void {
-    this.#violations.push({ invariant, text, atMs });
-    if (this.#options.record !== false) this.#events.push({ kind: 'violation', atMs, invariant, text });
+    return this.#options.stopsAtViolation === true && this.#checkers.violations.length > 0;
   }
 }

@@ -54,7 +54,7 @@ export function custodyScenarioWorld(
   tokens: ReadonlyMap<string, string>,
   seen: Seen,
 ): ScenarioWorld {
-  const signing = simulatedWorld(world.cluster, seen);
+  const signing = simulatedWorld(world.clusters, seen);
   const clients = new Map([...tokens].map(([by, token]) => [by, world.client(token)]));
   const gateways = world.processes.filter((name) => name.startsWith('gateway'));
   let next = 0;

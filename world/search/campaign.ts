@@ -78,6 +78,7 @@ export async function runWorldPlan(
     keepLog: true,
     cryptography: crypto,
     codec: crypto === 'model' ? 'none' : 'bytes',
+    clusters: plan.clusters,
     gateways: plan.gateways,
     workers: plan.workers,
     chainBlockMs,
@@ -93,18 +94,19 @@ export async function runWorldPlan(
     tookMs: world.nowMs - world.cluster.time.beganMs,
     transfers: tenancies.reduce((sum, { submitted }) => sum + submitted.length, 0),
     landmarks: landmarks.names,
-    trace: record ? [...world.trace, ...world.cluster.trace] : [],
+    trace: record ? [...world.trace, ...world.clusters.trace] : [],
   });
   try {
     const draw = new Draw(world.random('draw'));
     await world.run(open(tenancies, plan, draw), workWithinMs);
     isOn = true;
-    held(crypto, () => plan.faults.forEach((fault) => void world.cluster.arm(fault)));
+    held(crypto, () => plan.faults.forEach((fault) => void world.clusters.arm(fault)));
     for (const { fault } of plan.faults) landmarks.reach(`fault ${fault}`);
+    if (plan.clusters > 1) landmarks.reach('two clusters');
     await world.run(work(tenancies, plan, world), workWithinMs);
     ports.end();
     isOn = false;
-    held(crypto, () => world.cluster.heal());
+    held(crypto, () => world.clusters.heal());
     await settle(world, tenancies, workWithinMs);
     return ended({ kind: 'passed' });
   } catch (error) {

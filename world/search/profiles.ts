@@ -20,6 +20,8 @@ const moduleFamilies = ['tokens', 'treasury', 'vaults', 'recon'] as const;
 /** All parts of a run, besides its seed: plain data, which is varied, shrunk and written down. */
 export interface RunPlan {
   readonly profile: Profile;
+  /** Signing clusters. */
+  readonly clusters: number;
   readonly gateways: number;
   readonly workers: number;
   readonly tenants: number;
@@ -41,6 +43,8 @@ export interface RunPlan {
 }
 
 const providers = ['self_hosted', 'self_hosted', 'fireblocks', 'bitgo', 'copper'] as const;
+/** The share of runs with two clusters. */
+const twoClustersShare = 0.2;
 /** The weight factor of favoured steps. */
 const favour = 6;
 
@@ -62,8 +66,12 @@ export function drawPlan(
   ) as Record<Family, { readonly share: number; readonly weights: Record<string, number> }>;
   const shares = Object.fromEntries(names.map((family) => [family, drawn[family].share])) as Record<Family, number>;
   for (const family of moduleFamilies) if (!hasModules) shares[family] = 0;
+  const clusterDraw = new Draw(random('plan/clusters'));
+  const clusters = clusterDraw.chance(twoClustersShare) ? 2 : 1;
+  const faults = isCalm ? [] : drawFaults(new Draw(random('plan/faults')), profile, gateways, workers);
+  if (clusters > 1 && !isCalm) faults.push(...drawClusterFaults(clusterDraw, profile));
   return {
-    ...{ profile, gateways, workers },
+    ...{ profile, clusters, gateways, workers },
     tenants: draw.integer(1, 2),
     clients: draw.integer(2, 4),
     stepsEach: draw.integer(8, 20),
@@ -72,7 +80,7 @@ export function drawPlan(
     hasModules,
     shares,
     weights: Object.fromEntries(names.map((family) => [family, drawn[family].weights])) as RunPlan['weights'],
-    faults: isCalm ? [] : drawFaults(new Draw(random('plan/faults')), profile, gateways, workers),
+    faults,
     portRate: isCalm ? 0 : draw.pick([0, 0.002, profile === 'hostile' ? 0.02 : 0.006]),
     ...{ turns: [], without: [] },
   };
@@ -149,6 +157,28 @@ function drawFault(draw: Draw, profile: Profile, gateways: number, workers: numb
     () => ({ fault: 'bad_partial', target: `node/${draw.integer(1, 5)}`, for_ms: forMs, at }),
   ];
   return draw.pick(profile === 'hostile' ? [...storm, ...worse] : storm)();
+}
+
+/** Of the second cluster, and of the gateways' links to it. */
+function drawClusterFaults(draw: Draw, profile: Profile): Fault[] {
+  const own = (name: string) => `cluster/2/${name}`;
+  return Array.from({ length: draw.integer(1, 2) }, () => {
+    const at = { after_ms: draw.integer(0, 6_000) };
+    const forMs = draw.integer(200, 9_000);
+    const node = own(`node/${draw.integer(1, 5)}`);
+    const storm: readonly (() => Fault)[] = [
+      () => ({ fault: 'crash', target: own('coordinator'), restart_after_ms: draw.integer(50, 9_000), at }),
+      () => ({ fault: 'crash', target: own('node/*'), restart_after_ms: draw.integer(50, 9_000), at }),
+      () => ({ fault: 'pause', target: node, for_ms: forMs, at }),
+      () => ({ fault: 'partition', target: own('gateway'), for_ms: forMs, at }),
+      () => ({ fault: 'drop', target: own('gateway'), for_ms: forMs, probability: 0.3, at }),
+    ];
+    const worse: readonly (() => Fault)[] = [
+      () => ({ fault: 'store_failing', target: own('coordinator'), for_ms: forMs, at }),
+      () => ({ fault: 'bad_partial', target: node, for_ms: forMs, at }),
+    ];
+    return draw.pick(profile === 'hostile' ? [...storm, ...worse] : storm)();
+  });
 }
 
 function crashAtCall(draw: Draw, target: string): Fault {

@@ -1,8 +1,11 @@
 /**
- * Shrinks a failing plan while it fails by the same invariant: without port fates, faults and tenants, then without steps, in
+ * Shrinks a failing plan while it fails by the same invariant: without port fates, faults, tenants and clusters, then without steps, in
  * halves, quarters and so on. Each step has its own stream, so an omitted step changes no other one's choices. Limited by runs:
  * the same plan gives the same result on any machine.
  */
+import { splitName } from '../../faults/cluster-names.ts';
+import type { Fault } from '../../faults/vocabulary/fault.ts';
+import { targetsOf } from '../../faults/vocabulary/targets.ts';
 import type { RunPlan } from './profiles.ts';
 
 export interface ShrunkPlan {
@@ -40,6 +43,10 @@ export async function shrinkPlan(
     (faults) => ({ ...plan, faults }),
   );
   if (plan.tenants > 1) await attempt({ ...plan, tenants: 1 });
+  if (plan.clusters > 1) {
+    const ofFirst = (fault: Fault) => targetsOf(fault).every((name) => splitName(name).cluster === 1);
+    await attempt({ ...plan, clusters: 1, faults: plan.faults.filter(ofFirst) });
+  }
   await thin(
     () => stepsOf(plan),
     (left) => ({ ...plan, without: namesOf(plan).filter((name) => !left.includes(name)) }),

@@ -1,0 +1,74 @@
+/**
+ * The invariants of a simulated run: the checkers of each cluster see its observations, in its own names; those of the first
+ * cluster that cover all clusters see every observation.
+ */
+import type { RunEvent } from '../../faults/recording.ts';
+import { allCheckers, type CheckContext, ofAllClusters, ownCheckers } from '../../sim/invariants/checkers.ts';
+import type { Checker, Observation } from '../../sim/observation.ts';
+import type { Violation } from '../../sim/violation.ts';
+import type { Verdict } from './world.ts';
+
+export interface RunCheckersOptions {
+  /** 1 by default. */
+  readonly clusters?: number | undefined;
+  readonly context: CheckContext;
+  /** Instead of the first cluster's own. */
+  readonly first?: readonly Checker[] | undefined;
+  /** Invariants that this world checks elsewhere. */
+  readonly without?: readonly string[];
+  /** Gets violations too; undefined: the run is not recorded. */
+  readonly events: RunEvent[] | undefined;
+}
+
+export class RunCheckers {
+  readonly violations: Violation[] = [];
+  /** By cluster. */
+  readonly #checkers: readonly (readonly Checker[])[];
+  readonly #events: RunEvent[] | undefined;
+
+  constructor({ clusters = 1, context: given, first, without = [], events }: RunCheckersOptions) {
+    const context = { ...given, isOneOfMany: clusters > 1 };
+    const wanted = ({ invariant }: Checker) => !without.includes(invariant);
+    const further = Array.from({ length: clusters - 1 }, () => ownCheckers({ ...context, delivers: false }));
+    this.#checkers = [first ?? allCheckers(context).filter(wanted), ...further.map((own) => own.filter(wanted))];
+    this.#events = events;
+  }
+
+  observe(cluster: number, observation: Observation): void {
+    for (const checker of this.#checkers[cluster - 1]!) this.#check(checker, cluster, observation);
+    if (cluster === 1) return;
+    for (const checker of this.#checkers[0]!) {
+      if (ofAllClusters.has(checker.invariant)) this.#check(checker, cluster, observation);
+    }
+  }
+
+  /** Whether a checker has something to check at the end. */
+  get hasEnd(): boolean {
+    return this.#checkers.flat().some(({ finish }) => finish !== undefined);
+  }
+
+  /** The run is over, and its pending outcomes have completed. */
+  finish(atMs: number): void {
+    for (const checker of this.#checkers.flat()) {
+      const text = checker.finish?.();
+      if (text !== undefined) this.violate(checker.invariant, text, atMs);
+    }
+  }
+
+  violate(invariant: string, text: string, atMs: number): void {
+    this.violations.push({ invariant, text, atMs });
+    this.#events?.push({ kind: 'violation', atMs, invariant, text });
+  }
+
+  /** The verdict of the first violation. */
+  get verdict(): Verdict | undefined {
+    const [first] = this.violations;
+    return first && { kind: 'violated', invariant: first.invariant, cause: first.text };
+  }
+
+  #check(checker: Checker, cluster: number, observation: Observation): void {
+    const text = checker.observe(observation);
+    if (text === undefined) return;
+    this.violate(checker.invariant, cluster === 1 ? text : `cluster ${cluster}: ${text}`, observation.atMs);
+  }
+}

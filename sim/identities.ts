@@ -1,0 +1,38 @@
+/** The identities of a simulated cluster, and the roster that names them: they follow from its randomness alone. */
+import { identityFromSeed } from '../crypto/identity.ts';
+import type { Roster } from '../proto/roster.ts';
+import { firstCluster } from '../redis/clusters.ts';
+import type { SimOptions } from './options.ts';
+import { randomStream } from './random.ts';
+
+export interface Identities {
+  /** Of the nodes, 32 bytes each. Secret. */
+  readonly nodes: readonly Uint8Array[];
+  /** Of all gateways of the world, 32 bytes. Secret. */
+  readonly gateway: Uint8Array;
+  readonly roster: Roster;
+}
+
+/** `gateway`: the seed of the gateways' identity; by default this cluster makes it. */
+export function identitiesOf(
+  { seed, randomOf, nodes = 5, number = firstCluster }: Pick<SimOptions, 'seed' | 'randomOf' | 'nodes' | 'number'>,
+  gateway?: Uint8Array,
+): Identities {
+  const seedOf = (member: string) => {
+    const label = `identity/${member}`;
+    return (randomOf === undefined ? randomStream(seed, label) : randomOf(label))(32);
+  };
+  const own = Array.from({ length: nodes }, (_, index) => seedOf(`node/${index + 1}`));
+  const gatewaySeed = gateway ?? seedOf('gateway');
+  return {
+    nodes: own,
+    gateway: gatewaySeed,
+    roster: {
+      clusterId: `sim-${seed}`,
+      coordinator: identityFromSeed(seedOf('coordinator')).publicKey,
+      gateway: identityFromSeed(gatewaySeed).publicKey,
+      nodes: own.map((each, index) => ({ id: index + 1, publicKey: identityFromSeed(each).publicKey })),
+      ...(number !== firstCluster && { number }),
+    },
+  };
+}

@@ -1,0 +1,174 @@
+/**
+ * The signing clusters of a world: every gateway has a link to each, and their coordinators store sessions in the Redis of the
+ * world, beside the control plane's data. Processes of no cluster (gateways, workers, Redis) live with the first one.
+ */
+import { type CoordinatorRecord, sessionKey } from '../coordinator/contract/messages.ts';
+import type { SessionRecord } from '../coordinator/contract/record.ts';
+import type { PortCallMade, ProcessName } from '../faults/vocabulary/engine-contract.ts';
+import type { Roster } from '../proto/roster.ts';
+import { firstCluster } from '../redis/clusters.ts';
+import type { MemoryRedis } from '../redis/memory/memory-redis.ts';
+import { SimCluster, type SimOptions, type SimSnapshot } from '../sim/cluster.ts';
+import type { Guest, GuestHost, GuestLink, Guests } from '../sim/guest-processes.ts';
+import { identitiesOf } from '../sim/identities.ts';
+import { ManyClusters, randomnessIn, type ScenarioClusters } from '../sim/many-clusters.ts';
+import type { Observation } from '../sim/observation.ts';
+import { announceForever } from './announcements.ts';
+import type { GatewayCluster } from './gateway-process.ts';
+import type { PortFate } from './process-life.ts';
+import type { RunLoop } from './run-loop.ts';
+import { sessionSide } from './session-side.ts';
+
+export interface ClustersOptions
+  extends Omit<SimOptions, 'guests' | 'receiver' | 'deliveryScheduleMs' | 'faults' | 'observe' | 'number' | 'shared'> {
+  /** 1 by default. */
+  readonly clusters?: number | undefined;
+  /** The observations of a cluster, in that cluster's own names. */
+  readonly observe?: (observation: Observation, cluster: number) => void;
+}
+
+/** The world around the clusters. */
+export interface Surroundings {
+  readonly redis: MemoryRedis;
+  readonly loop: RunLoop;
+  readonly guests: Omit<Guests, 'sessions'>;
+  /** A gateway's end of its link to a cluster. */
+  readonly link: (gateway: ProcessName, cluster: number) => GuestLink;
+}
+
+export interface ClustersSnapshot {
+  readonly cluster: SimSnapshot;
+  /** Those after the first, if there are any. */
+  readonly further?: readonly SimSnapshot[];
+}
+
+/** Of a gateway in a further cluster: its life is the first cluster's. */
+const noLife: Guest['life'] = {
+  start: () => undefined,
+  crash: () => undefined,
+  pause: () => undefined,
+  resume: () => undefined,
+};
+
+export class ClustersSide {
+  readonly first: SimCluster;
+  /** All clusters as one. */
+  readonly all: ScenarioClusters & { readonly trace: readonly string[] };
+  readonly #further: readonly SimCluster[];
+  #surroundings!: Surroundings;
+  #rosters!: readonly Roster[];
+  /** By cluster. */
+  readonly #hosts: GuestHost[] = [];
+  /** By cluster: of its coordinator's last start. */
+  readonly #sessions: ReturnType<typeof sessionSide>[] = [];
+  /** By cluster: counts a call to it. Empty with one cluster, which announces nothing. */
+  #called: readonly (() => void)[] = [];
+
+  /** `surround` is called when the first cluster has its ports, before any process starts. */
+  constructor(options: ClustersOptions, surround: (side: ClustersSide, host: GuestHost) => Surroundings) {
+    const { clusters = firstCluster, observe, ...own } = options;
+    const guestsOf = (cluster: number, host: GuestHost): Guests => {
+      this.#hosts.push(host);
+      if (cluster === firstCluster) {
+        this.#rosters = rostersOf(options, host);
+        this.#surroundings = surround(this, host);
+      }
+      return this.#guestsOf(cluster, host);
+    };
+    if (clusters === firstCluster) {
+      this.first = new SimCluster({
+        ...own,
+        ...(observe && { observe: (observation) => observe(observation, firstCluster) }),
+        guests: (host) => guestsOf(firstCluster, host),
+      });
+      this.all = this.first;
+      this.#further = [];
+      return;
+    }
+    const many = new ManyClusters({
+      ...{ ...own, clusters, guestsOf },
+      ...(observe && { observe: (cluster, observation) => observe(observation, cluster) }),
+    });
+    const all = this.#rosters.map((_, index) => many.cluster(index + firstCluster));
+    [this.first, ...this.#further] = all as [SimCluster, ...SimCluster[]];
+    this.all = many;
+    const { redis, loop } = this.#surroundings;
+    this.#called = all.map((cluster) => announceForever(cluster, redis, loop));
+  }
+
+  /** The clusters as this gateway reaches them. There is no route to one that does not exist yet. */
+  reachedBy(gateway: ProcessName): readonly GatewayCluster[] {
+    return this.#rosters.map((roster, index) => ({
+      roster,
+      send: (message, trace) => {
+        if (message.body.case === 'call') this.#called[index]?.();
+        const host = this.#hosts[index];
+        return host === undefined ? 'noRoute' : host.send(gateway, message, trace);
+      },
+    }));
+  }
+
+  /** The fate of a call of a port by the faults of all clusters; undefined: none is armed. */
+  portCall(call: PortCallMade): PortFate | undefined {
+    const verdicts = this.#hosts.flatMap((host) => {
+      const verdict = host.portCall(call);
+      return verdict === undefined ? [] : [{ host, ...verdict }];
+    });
+    if (verdicts.length === 0) return undefined;
+    for (const { host, before } of verdicts) host.perform(before);
+    const fate = verdicts.map((verdict) => verdict.fate).find((one) => one !== 'answered');
+    const delayMs = verdicts.reduce((sum, verdict) => sum + verdict.delayMs, 0);
+    return {
+      ...(fate !== undefined && { fate }),
+      ...(delayMs > 0 && { delayMs }),
+      left: () => {
+        for (const { host, after } of verdicts) host.perform(after);
+      },
+    };
+  }
+
+  /** The durable record of a session; undefined: there is none. */
+  async storedSession(tenant: string, sessionId: string): Promise<SessionRecord | undefined> {
+    for (const side of this.#sessions) {
+      const record = await new Promise<CoordinatorRecord | undefined>((resolve) => {
+        side.load(sessionKey(tenant, sessionId), (found) => resolve('record' in found ? found.record : undefined));
+      });
+      if (record?.kind === 'session') return record.session;
+    }
+    return undefined;
+  }
+
+  snapshot(): ClustersSnapshot {
+    const further = this.#further.map((cluster) => cluster.snapshot());
+    return { cluster: this.first.snapshot(), ...(further.length > 0 && { further }) };
+  }
+
+  /** See SimCluster.restore. */
+  restore({ cluster, further = [] }: ClustersSnapshot, except: readonly ProcessName[]): void {
+    this.first.restore(cluster, except);
+    for (const [index, one] of this.#further.entries()) one.restore(further[index]!);
+  }
+
+  #guestsOf(cluster: number, host: GuestHost): Guests {
+    const { redis, loop, guests, link } = this.#surroundings;
+    const elapsedMs = () => host.time.nowMs() - host.time.beganMs;
+    const sessions: Guests['sessions'] = (fence, of) => {
+      const side = sessionSide(redis, loop, fence, { ...of, cluster, elapsedMs });
+      this.#sessions[cluster - firstCluster] = side;
+      return side;
+    };
+    if (cluster === firstCluster) return { ...guests, sessions };
+    const gateways = guests.all.filter((guest) => guest.link !== undefined);
+    return { all: gateways.map(({ name }) => ({ name, life: noLife, link: link(name, cluster) })), sessions };
+  }
+}
+
+/** Gateways start with the first cluster, and need the rosters of all. */
+function rostersOf(options: ClustersOptions, { roster, gatewaySeed }: GuestHost): readonly Roster[] {
+  const { clusters = firstCluster } = options;
+  const further = Array.from({ length: clusters - firstCluster }, (_, index) => {
+    const number = index + firstCluster + 1;
+    return identitiesOf({ ...options, ...randomnessIn(number, options), number }, gatewaySeed).roster;
+  });
+  return [roster, ...further];
+}
