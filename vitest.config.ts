@@ -2,9 +2,12 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/file-order.ts';
+import { nativeModules, writeModules } from './test/support/native-modules.ts';
 import { filesByTier, type Tier } from './test/support/tiers.ts';
 
-const files = filesByTier(fileURLToPath(new URL('.', import.meta.url)));
+const root = fileURLToPath(new URL('.', import.meta.url)).replace(/.$/, '');
+const files = filesByTier(root);
+await writeModules(root);
 
 interface TierOptions {
   readonly isolate: boolean;
@@ -13,7 +16,8 @@ interface TierOptions {
 }
 
 function tier(name: Tier, options: TierOptions) {
-  return { test: { ...shared, name, include: [...files[name]], ...options } };
+  const plugins = name === 'alone' ? [] : [nativeModules(root, setupFiles)];
+  return { plugins, test: { ...shared, name, include: [...files[name]], ...options } };
 }
 
 /** One redis-server a worker, for as long as the run. */
@@ -27,7 +31,7 @@ const shared = {
   hookTimeout: 180_000,
   pool: 'forks' as const,
   // What is built is run as it is: examples import the package as its users do.
-  server: { deps: { external: [/\/dist\//] } },
+  server: { deps: { external: [/\/dist\//, /\/\.setup\/tests\//] } },
   // Modules are transformed once for all projects, and once for all runs.
   experimental: { fsModuleCache: true },
 };
@@ -42,6 +46,7 @@ export default defineConfig({
     projects: [
       // Files of one worker share their modules: to load them for every file took longer than most files' tests.
       tier('fast', { isolate: false, setupFiles }),
+      tier('worlds', { isolate: false, setupFiles }),
       tier('redis', { isolate: false, globalSetup, setupFiles }),
       tier('system', {
         isolate: false,

@@ -2,7 +2,8 @@
  * `npm test`: every check of the repository, then, if all pass, its tests. All work offline except the two tests that
  * CONTRIBUTING.md names. The last line is `N passed, N failed`, for people and for programs.
  *
- * `--tier fast` runs the checks and the tests of that tier, `--tier redis` and `--tier system` only the tests of theirs.
+ * `--tier fast` runs the checks and the tests of that tier, `--tier worlds`, `--tier redis` and `--tier system` only the tests
+ * of theirs.
  * `--thorough` lets random and exhaustive tests go further (test/support/thorough.ts). Further arguments go to vitest
  * ("npm test -- test/crypto").
  */

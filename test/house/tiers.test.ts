@@ -7,6 +7,10 @@ import { filesByTier, tierOf } from '../support/tiers.ts';
 const planted: Readonly<Record<string, string>> = {
   'test/pure.test.ts': `import { a } from '../crypto/bytes.ts';\nimport type { ChildProcess } from 'node:child_process';\n`,
   'test/typed.test.ts': `import type { TestRedis } from './support/redis.ts';\n`,
+  'test/simulates.test.ts': `import { SimCluster } from '../sim/cluster.ts';\n`,
+  'test/seeded.test.ts': `import { randomStream } from '../sim/random.ts';\nimport type { SimOptions } from '../sim/cluster.ts';\n`,
+  'test/product.test.ts': `import { CustodyWorld } from '../world/custody-world.ts';\n`,
+  'test/both.test.ts': `import './support/redis.ts';\nimport { CustodyWorld } from '../world/custody-world.ts';\n`,
   'test/database.test.ts': `import {\n  openDatabase,\n  other,\n} from './support/redis-database.ts';\n`,
   'test/through.test.ts': `import { world } from './support/world.ts';\n`,
   'test/support/world.ts': `import { startRedis } from './redis.ts';\n`,
@@ -21,6 +25,10 @@ const planted: Readonly<Record<string, string>> = {
 test.each([
   ['test/pure.test.ts', 'fast'],
   ['test/typed.test.ts', 'fast'],
+  ['test/simulates.test.ts', 'worlds'],
+  ['test/seeded.test.ts', 'fast'],
+  ['test/product.test.ts', 'worlds'],
+  ['test/both.test.ts', 'redis'],
   ['test/database.test.ts', 'redis'],
   ['test/through.test.ts', 'redis'],
   ['test/spawns.test.ts', 'system'],
@@ -32,10 +40,11 @@ test.each([
 });
 
 test('every test file of this repository is of one tier', () => {
-  const { fast, redis, system, alone } = filesByTier(root);
-  const all = [...fast, ...redis, ...system, ...alone];
+  const { fast, worlds, redis, system, alone } = filesByTier(root);
+  const all = [...fast, ...worlds, ...redis, ...system, ...alone];
   expect(new Set(all).size).toBe(all.length);
   expect(fast).toContain('test/house/tiers.test.ts');
+  expect(worlds).toEqual(expect.arrayContaining(['test/world/scenarios.test.ts', 'test/coordinator/signing.test.ts']));
   expect(redis).toContain('test/coordinator/session-store.test.ts');
   expect(system).toContain('test/survival/chaos.test.ts');
   expect(all).toEqual(expect.arrayContaining([...longFiles]));

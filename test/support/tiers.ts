@@ -4,13 +4,14 @@
  * - `alone`: it replaces modules (`vi.mock`), so it shares none with other files. It runs with the tier `system`;
  * - `system`: it starts processes (a browser is one);
  * - `redis`: it talks to a real Redis (redis.ts, redis-database.ts);
+ * - `worlds`: it runs a simulated cluster, or the whole product simulated;
  * - `fast`: everything else.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** In the order in which they run. */
-export const tierNames = ['fast', 'redis', 'system', 'alone'] as const;
+/** In the order in which they run; a file that belongs to several belongs to the last of them. */
+export const tierNames = ['fast', 'worlds', 'redis', 'system', 'alone'] as const;
 export type Tier = (typeof tierNames)[number];
 
 /** Where test files are, below the root. */
@@ -21,10 +22,13 @@ const fixtures = /^(test|examples|bench)\//;
 const redisFixtures = new Set(['test/support/redis.ts', 'test/support/redis-database.ts']);
 const processModules = new Set(['node:child_process', 'playwright-core']);
 const launchers = new Set(['testing/up-process.ts', 'testing/live-process.ts']);
+/** What runs a simulated cluster, and what runs the product in one. */
+const simulators =
+  /^(sim\/cluster|(world|embedded)\/.*|testing\/index|runner\/(search\/campaign|scenario\/simulated-world)|cli\/(sim|scenario))\.ts$/;
 
 /** Paths below the root, sorted. */
 export function filesByTier(root: string): Readonly<Record<Tier, readonly string[]>> {
-  const tiers: Record<Tier, string[]> = { fast: [], redis: [], system: [], alone: [] };
+  const tiers: Record<Tier, string[]> = { fast: [], worlds: [], redis: [], system: [], alone: [] };
   const read = (path: string) => (existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : '');
   for (const folder of folders) {
     for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).sort()) {
@@ -41,18 +45,22 @@ export function filesByTier(root: string): Readonly<Record<Tier, readonly string
 export function tierOf(file: string, read: (path: string) => string): Tier {
   const seen = new Set([file]);
   let tier: Tier = 'fast';
+  const atLeast = (other: Tier) => {
+    if (tierNames.indexOf(other) > tierNames.indexOf(tier)) tier = other;
+  };
   for (const path of seen) {
     if (redisFixtures.has(path)) {
-      if (tier === 'fast') tier = 'redis';
+      atLeast('redis');
       continue;
     }
     const text = read(path);
     if (/^vi\.mock\(/m.test(text)) return 'alone';
-    if (launchers.has(path) || (path.startsWith('examples/') && /\blive: /.test(text))) tier = 'system';
+    if (launchers.has(path) || (path.startsWith('examples/') && /\blive: /.test(text))) atLeast('system');
     for (const [, typeOnly, from] of text.matchAll(/^(?:import|export) (type )?(?:[^;']*? from )?'([^']+)';$/gm)) {
       if (typeOnly !== undefined) continue;
-      if (processModules.has(from!)) tier = 'system';
+      if (processModules.has(from!)) atLeast('system');
       const target = join(dirname(path), from!);
+      if (simulators.test(target)) atLeast('worlds');
       if (from!.startsWith('.') && (fixtures.test(target) || launchers.has(target))) seen.add(target);
     }
   }
