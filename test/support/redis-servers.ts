@@ -1,4 +1,4 @@
-/** Set-up of a run with tests that talk to Redis: one redis-server for each worker of vitest. */
+/** Set-up of a run with tests that talk to Redis: one redis-server for each worker of vitest, for all tiers. */
 import type { TestProject } from 'vitest/node';
 import { startRedis, type TestRedis } from './redis.ts';
 
@@ -8,19 +8,26 @@ import { startRedis, type TestRedis } from './redis.ts';
  */
 const settings = ['--databases', '10000', '--rename-command', 'FLUSHALL', ''];
 
-let servers: readonly TestRedis[] = [];
+/** Those of this process, which several tiers of a run share. */
+let running: Promise<readonly TestRedis[]> | undefined;
+let users = 0;
 
-export async function setup(project: TestProject): Promise<void> {
+/** Resolves with what ends the servers after their last user. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  users += 1;
   const workers = Number(project.vitest.config.maxWorkers);
-  servers = await Promise.all(Array.from({ length: workers }, () => startRedis(undefined, settings)));
+  running ??= Promise.all(Array.from({ length: workers }, () => startRedis(undefined, settings)));
+  const servers = await running;
   project.provide(
     'redisUrls',
     servers.map(({ url }) => url),
   );
-}
-
-export async function teardown(): Promise<void> {
-  await Promise.all(servers.map((server) => server.stop()));
+  return async () => {
+    users -= 1;
+    if (users > 0) return;
+    running = undefined;
+    await Promise.all(servers.map((server) => server.stop()));
+  };
 }
 
 declare module 'vitest' {
