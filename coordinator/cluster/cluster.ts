@@ -56,6 +56,12 @@ function noNonce(nodeId: number): DrawnNonce {
   return { nodeId, nodeBoot: '', number: 0n, hiding: none, binding: none, mockNonce: none };
 }
 
+/**
+ * How long draws begin with the same node, so that the load spreads over all nodes. Signatures that begin together share their
+ * signers: fewer nodes are woken, each for more partials at once.
+ */
+const turnMs = 20;
+
 /** The longest time to wait for nonces while a draw waits for them. */
 const recheckMaxMs = 1000;
 
@@ -86,8 +92,9 @@ interface ClusterState {
   rechecking: boolean;
   /** Requests for nonces so far. */
   requests: bigint;
-  /** Where the next draw begins, so that the load spreads. */
+  /** Where draws begin now, and since when. -1: there was none yet. */
   turn: number;
+  turnBeganMs: number;
 }
 
 export function clusterBehaviour(
@@ -108,7 +115,8 @@ export function clusterBehaviour(
         storeReady: true,
         rechecking: false,
         requests: 0n,
-        turn: 0,
+        turn: -1,
+        turnBeganMs: 0,
       },
       effects: [],
     }),
@@ -290,6 +298,7 @@ function recheck(state: ClusterState, nowMs: number, config: ClusterConfig): Coo
  */
 function choose(state: ClusterState, draw: Draw, nowMs: number, anyNode: boolean): number[] | undefined {
   const { candidates, preferred } = draw;
+  takeTurn(state, nowMs);
   const deals = dealsNonces(draw.scheme);
   const able = (nodeId: number) => state.ready.has(nodeId) && (!deals || depth(state.pools, draw.scheme, nodeId) > 0);
   const trusted = (nodeId: number) => !isSuspect(state.suspects, nodeId, nowMs);
@@ -303,9 +312,14 @@ function choose(state: ClusterState, draw: Draw, nowMs: number, anyNode: boolean
       if (chosen.length < draw.count && wanted(nodeId) && able(nodeId)) chosen.push(nodeId);
     }
   }
-  if (chosen.length < draw.count) return undefined;
+  return chosen.length < draw.count ? undefined : chosen.sort((a, b) => a - b);
+}
+
+/** The clock may have been set back. */
+function takeTurn(state: ClusterState, nowMs: number): void {
+  if (nowMs >= state.turnBeganMs && nowMs < state.turnBeganMs + turnMs) return;
   state.turn = (state.turn + 1) % 65_536;
-  return chosen.sort((a, b) => a - b);
+  state.turnBeganMs = nowMs;
 }
 
 /** Whether ready, unsuspected nodes suffice beside the preferred ones. */

@@ -1,5 +1,6 @@
 /** Nonces that were dealt ahead: whatever became of their frames, signing continues. */
 import { describe, expect, test } from 'vitest';
+import { noTrace } from '../../actors/contract.ts';
 import {
   awaited,
   depth,
@@ -9,7 +10,8 @@ import {
   shortage,
   take,
 } from '../../coordinator/cluster/nonce-commitments.ts';
-import type { DrawnNonce } from '../../coordinator/contract/messages.ts';
+import { clusterBehaviour } from '../../coordinator/cluster/public.ts';
+import { clusterAddress, type DrawnNonce, type LocalMessage } from '../../coordinator/contract/messages.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { SimCluster } from '../../sim/cluster.ts';
 import { begin, codeOf, makeKey } from './support/world.ts';
@@ -99,4 +101,34 @@ test('frames about nonces that come twenty times leave signing as it was', () =>
     const signed = cluster.submitSignatureShare({ signingSessionId }).result();
     expect([codeOf(signed), signed.isComplete]).toEqual(['SIGNATURE_COMPLETED', true]);
   }
+});
+
+test('draws of 20 ms have the same signers, and the next others, even when the clock was set back', () => {
+  const { start, receive } = clusterBehaviour({
+    ...{ nodesTotal: 5, quorum: 3, coordinatorBoot: 'boot', cryptoBackend: 'native', nodesWaitMs: 1_000 },
+  });
+  const context = (nowMs: number) => ({ self: clusterAddress, nowMs, random: () => none });
+  const { state } = start(undefined, context(0));
+  const say = (message: LocalMessage, nowMs: number) =>
+    receive(state, { kind: 'message', from: 'signing/t/s', message, trace: noTrace }, context(nowMs)).effects;
+  const candidates = [1, 2, 3, 4, 5];
+  for (const nodeId of candidates)
+    say({ kind: 'peerUp', address: `node/${nodeId}`, role: 'node', nodeId, boot: 'a' }, 0);
+  const signersAt = (nowMs: number) => {
+    const draw = { kind: 'draw', ticket: 1, scheme: Scheme.OWNER_ECDSA, count: 3, candidates, preferred: [] } as const;
+    return say(draw, nowMs).flatMap((effect) =>
+      effect.kind === 'send' && 'kind' in effect.message && effect.message.kind === 'drawn'
+        ? effect.message.nonces.map(({ nodeId }) => nodeId)
+        : [],
+    );
+  };
+  expect([1_000, 1_019, 1_020, 1_039, 500, 519, 520].map(signersAt)).toEqual([
+    [1, 2, 3],
+    [1, 2, 3],
+    [2, 3, 4],
+    [2, 3, 4],
+    [3, 4, 5],
+    [3, 4, 5],
+    [1, 4, 5],
+  ]);
 });
