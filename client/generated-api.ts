@@ -3684,6 +3684,7 @@ export interface SandboxRecording {
 export interface SandboxSession {
   readonly id: string;
   readonly kind: 'dkg' | 'signing';
+  readonly cluster: number;
   readonly state: 'RECEIPT_STATE_UNSPECIFIED' | 'RECEIPT_STATE_ACCEPTED' | 'RECEIPT_STATE_DENIED' | 'RECEIPT_STATE_PENDING_HUMAN_APPROVAL' | 'RECEIPT_STATE_RESUMED' | 'RECEIPT_STATE_EXPIRED' | 'RECEIPT_STATE_REPLAY_REJECTED' | 'RECEIPT_STATE_REVOKED' | 'RECEIPT_STATE_BACKEND_COMPLETED' | 'RECEIPT_STATE_BACKEND_FAILED' | 'RECEIPT_STATE_UNSUPPORTED_CLIENT_CONTRACT_VERSION';
   readonly reason_code: string;
   readonly message: string;

@@ -164,6 +164,11 @@ export class LiveWorld implements ScenarioWorld {
     return this.#since;
   }
 
+  /** The cluster that holds a session, by its coordinator; undefined: there is no such session. */
+  async clusterOf(sessionId: string): Promise<number | undefined> {
+    return (await this.#insist(() => this.#api.session(sessionId)))?.cluster;
+  }
+
   nowMs(): number {
     return Math.round(performance.now() - this.#beganMs);
   }

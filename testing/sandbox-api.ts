@@ -85,6 +85,7 @@ export interface ProcessView {
 export interface SessionView {
   readonly id: string;
   readonly kind: 'dkg' | 'signing';
+  readonly cluster: number;
   /** RECEIPT_STATE_… */
   readonly state: string;
   readonly reason_code: string;

@@ -4,42 +4,48 @@
  */
 
 import { initialStates, mayFollow, type SessionState } from '../../coordinator/contract/transitions.ts';
-import { ofOneCluster } from '../../faults/cluster-names.ts';
+import { ofOneCluster, processIn } from '../../faults/cluster-names.ts';
 import { targetsOf } from '../../faults/describe.ts';
 import { byzantineKinds, coordinatorKinds, type Fault, type FaultKind } from '../../faults/vocabulary/fault.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { LoggedEvent } from '../../redis/event-log.ts';
 import type { CheckedScenario } from '../../runner/scenario/format.ts';
 import type { Checker } from '../../sim/observation.ts';
-
-export function liveCheckers(scenario: CheckedScenario): Checker[] {
-  return [honestNeverBlamed(scenario), transitionsOnTable()];
-}
+import type { Violation } from '../../sim/violation.ts';
 
 const byzantine: ReadonlySet<FaultKind> = new Set(byzantineKinds);
 const ofCoordinator: ReadonlySet<FaultKind> = new Set(coordinatorKinds);
 
-function honestNeverBlamed({ cluster, faults, clients }: CheckedScenario): Checker {
+/**
+ * The first session that blames an honest node; undefined: none does. Events number nodes within the cluster of their session:
+ * with several clusters `clusterOf` gives it, by the session's id.
+ */
+export async function wrongBlame(
+  { cluster, faults, clients }: Pick<CheckedScenario, 'cluster' | 'faults' | 'clients'>,
+  events: readonly LoggedEvent[],
+  clusterOf: (sessionId: string) => Promise<number | undefined>,
+): Promise<Omit<Violation, 'atMs'> | undefined> {
+  const { clusters = 1, nodes } = cluster;
   const injected = Object.values(clients)
     .flat()
     .flatMap((step) => ('inject' in step ? [step.inject] : []));
-  // Events name a node only by its number: with several clusters, it is the liar's number in any of them.
   const liars = new Set(
-    [...faults, ...injected].flatMap((fault) =>
-      mayBeBlamed(ofOneCluster(fault, cluster.clusters ?? 1).fault, cluster.nodes),
-    ),
+    [...faults, ...injected].flatMap((fault) => {
+      const { cluster: its, fault: own } = ofOneCluster(fault, clusters);
+      return mayBeBlamed(own, nodes).map((name) => processIn(its, name));
+    }),
   );
-  return {
-    invariant: 'honest-never-blamed',
-    observe: (observation) => {
-      if (observation.kind !== 'logged') return undefined;
-      const blamed = sessionOf(observation.event)?.culprits ?? [];
-      const honest = blamed.find((id) => !liars.has(`node/${id}`));
-      return honest === undefined
-        ? undefined
-        : `session ${observation.event.resource.id} blames node/${honest}, which is honest`;
-    },
-  };
+  for (const event of events) {
+    const { culprits = [] } = sessionOf(event) ?? {};
+    if (culprits.length === 0) continue;
+    const { id } = event.resource;
+    const its = clusters === 1 ? 1 : await clusterOf(id);
+    if (its === undefined) continue;
+    const honest = culprits.map((node) => processIn(its, `node/${node}`)).find((name) => !liars.has(name));
+    if (honest === undefined) continue;
+    return { invariant: 'honest-never-blamed', text: `session ${id} blames ${honest}, which is honest` };
+  }
+  return undefined;
 }
 
 function mayBeBlamed(fault: Fault, nodesTotal: number): readonly string[] {
@@ -49,7 +55,7 @@ function mayBeBlamed(fault: Fault, nodesTotal: number): readonly string[] {
   return (liedTo ?? Array.from({ length: nodesTotal }, (_, index) => index + 1)).map((id) => `node/${id}`);
 }
 
-function transitionsOnTable(): Checker {
+export function transitionsOnTable(): Checker {
   const known = new Map<string, { readonly state: SessionState; readonly epoch: number }>();
   return {
     invariant: 'transitions-on-table',

@@ -9,7 +9,7 @@ import { CustodyBook } from '../../runner/scenario/custody-book.ts';
 import type { CheckedScenario } from '../../runner/scenario/format.ts';
 import { runScenario } from '../../runner/scenario/run.ts';
 import { usesWalletApi } from '../../runner/scenario/wallet-api-use.ts';
-import type { Run, Verdict } from '../../runner/scenario/world.ts';
+import type { Questions, Run, Verdict } from '../../runner/scenario/world.ts';
 import { type LiveProcess, startLiveProcess, testVariables } from '../../testing/live-process.ts';
 import { LiveWorld } from '../../testing/live-world.ts';
 import { ApiError, SandboxApi } from '../../testing/sandbox-api.ts';
@@ -18,7 +18,7 @@ import { errorText, exitCodes, Failure } from '../common/failure.ts';
 import { commandName } from '../common/invocation.ts';
 import { targetOf } from '../events/public.ts';
 import type { FoundScenario } from './files.ts';
-import { liveCheckers } from './live-checkers.ts';
+import { transitionsOnTable, wrongBlame } from './live-checkers.ts';
 
 /** The time limit for open intents and deliveries at the end of a run. */
 const booksSettleMs = 20_000;
@@ -149,7 +149,7 @@ export async function runOn(api: SandboxApi, scenario: CheckedScenario, flags: s
       doors: doors.gateways.map(({ http }) => http),
       ...(callsGrpc(scenario) && { grpcAddresses: doors.gateways.map(({ grpc }) => grpc), token: doors.token }),
     }),
-    checkers: liveCheckers(scenario),
+    checkers: [transitionsOnTable()],
   });
   const custody = new CustodyBook();
   try {
@@ -158,7 +158,7 @@ export async function runOn(api: SandboxApi, scenario: CheckedScenario, flags: s
       runScenario(scenario, world, resolve, { custody });
     });
     const tookMs = world.nowMs();
-    const verdict = await withBooks(world, custody, scenario, await withEvents(world, evaluated));
+    const verdict = await withBooks(world, custody, scenario, await withEvents(world, scenario, evaluated));
     await world.readRecording();
     return { ...describe(scenario, flags), verdict, tookMs, events: world.recording() };
   } finally {
@@ -170,14 +170,15 @@ function counted(clusters: number): string {
   return clusters === 1 ? 'one cluster' : `${clusters} clusters`;
 }
 
-/** Checks every event of the run again: a violated invariant outranks failed expectations. */
-function withEvents(world: LiveWorld, verdict: Verdict): Promise<Verdict> {
-  return new Promise((resolve) => {
-    world.ask('events', {}, () => {
-      const [first] = world.violations();
-      resolve(first ? { kind: 'violated', invariant: first.invariant, cause: first.text } : verdict);
-    });
-  });
+/** Checks every event of the run: a violated invariant outranks failed expectations. */
+async function withEvents(world: LiveWorld, scenario: CheckedScenario, verdict: Verdict): Promise<Verdict> {
+  const asked = <Q extends 'heal' | 'events'>(question: Q) =>
+    new Promise<Questions[Q]['gets']>((resolve, reject) => world.ask(question, {}, resolve, reject));
+  // Of several clusters each coordinator must answer which sessions are its own.
+  if ((scenario.cluster.clusters ?? 1) > 1) await asked('heal');
+  const events = await asked('events');
+  const found = world.violations()[0] ?? (await wrongBlame(scenario, events, (id) => world.clusterOf(id)));
+  return found ? { kind: 'violated', invariant: found.invariant, cause: found.text } : verdict;
 }
 
 /** The run has passed: checks the tenants' books, which may change the verdict. */

@@ -6,6 +6,7 @@
  */
 import type { Behaviour, Context } from '../../actors/contract.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { firstCluster } from '../../redis/clusters.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import {
   type CoordinatorInput,
@@ -178,6 +179,7 @@ function serveInspections(turn: DkgTurn, key: KeyRecord | undefined): void {
   const { record, work } = turn.state;
   const { attempt, culprits = [], played, publicKey, chainCode = '', threshold, totalNodes, curve } = record.ceremony;
   const inHand = {
+    cluster: turn.config.roster.number ?? firstCluster,
     attempt,
     culprits: [...culprits],
     verifiedPairs: isOpen(record.state) ? sortedPairs(work.verified) : [...verifiedPairsOf(record.ceremony)],

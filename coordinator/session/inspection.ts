@@ -9,6 +9,7 @@ import { outcomeEffect } from './replies.ts';
 /** The fields that the session's actor knows better than its record, or that the record lacks. */
 export type InHand = Pick<
   MessageInitShape<typeof InspectSessionResponseSchema>,
+  | 'cluster'
   | 'attempt'
   | 'culprits'
   | 'submitted'

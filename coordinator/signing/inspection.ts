@@ -1,5 +1,6 @@
 /** A sandbox gateway's view of a signing session. An inspection changes no session, whatever its state. */
 import { participantsOf } from '../../crypto/participants.ts';
+import { firstCluster } from '../../redis/clusters.ts';
 import type { InspectCall } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { inspectionReply } from '../session/inspection.ts';
@@ -21,6 +22,7 @@ export function serveInspections(turn: Turn): void {
   // The partials that a restart lost are requested again, if the session continues.
   const { submitted, given } = isOpen(record.state) ? partialsOf(work.round) : ceremony;
   const inHand = {
+    cluster: turn.config.roster.number ?? firstCluster,
     attempt: Math.max(work.round.history.attempts, ceremony.attempt),
     culprits: [...ceremony.excluded],
     submitted: [...submitted],

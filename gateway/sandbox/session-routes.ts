@@ -10,6 +10,7 @@ import type { InspectSessionResponse } from '../../proto/gen/signmesh/wire/v1/sa
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { keySchemes } from '../../proto/key-schemes.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
+import { firstCluster } from '../../redis/clusters.ts';
 import { ask, whoDid } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { FrameView } from './event-schemas.ts';
@@ -24,6 +25,7 @@ const SessionView = Closed(
   {
     id: Type.String(),
     kind: OneOf(['dkg', 'signing']),
+    cluster: Type.Integer({ minimum: 1, description: 'the cluster that holds it, whose nodes its fields number' }),
     state: OneOf(
       Object.values(ReceiptState)
         .filter((name) => typeof name === 'string')
@@ -167,6 +169,8 @@ function sessionView(sessionId: string, found: InspectSessionResponse, seen: See
   return {
     id: sessionId,
     kind: found.kind,
+    // A coordinator of an earlier version does not say it.
+    cluster: found.cluster || firstCluster,
     state: `RECEIPT_STATE_${ReceiptState[found.state]}`,
     reason_code: found.reasonCode,
     message: found.message,

@@ -50,6 +50,8 @@ test('keys are spread, and each call goes to the cluster of its key or session',
   const { signingSessionId } = beginWith('b', 'i');
   expect(share(signingSessionId)).toBe('SIGNATURE_COMPLETED');
   expect(world.locate(tenant, signingSessionId)).toBe(2);
+  const holders = [signingSessionId, 'a', 'b'].map((sessionId) => world.inspectSession({ sessionId }).result().cluster);
+  expect(holders).toEqual([2, 1, 2]);
   const senders = events.slice(before).flatMap((one) => (one.kind === 'frame' ? [one.from] : []));
   expect(senders.some((from) => from.startsWith('cluster/2/node/'))).toBe(true);
   expect(senders.filter((from) => from.startsWith('node/'))).toEqual([]);
