@@ -2,11 +2,11 @@
  * The proof that the check of floors and circles (tools/check/house.ts) can fail: a bad import is planted for each rule in
  * a small copy of the house. `npm test` and `npm run test:fast` run the check itself.
  */
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { houseFaults, readHouse, tooFew } from '../../tools/check/house.ts';
-import { temporaryFolder } from '../cli/support/temporary.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type House, houseFaults, readHouse, tooFew } from '../../tools/check/house.ts';
+import { keptFolder, temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
 
 const config = '.dependency-cruiser.json';
@@ -51,8 +51,7 @@ const apart = ['tools', 'bench', 'examples', 'test'];
 const rooms = [...product, ...apart];
 
 /** A house with one module in every room, and the modules given. */
-function house(modules: Readonly<Record<string, string>>): string {
-  const folder = temporaryFolder();
+function house(modules: Readonly<Record<string, string>>, folder = temporaryFolder()): string {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   copyFileSync(join(root, config), join(folder, config));
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
@@ -67,162 +66,171 @@ function house(modules: Readonly<Record<string, string>>): string {
   return folder;
 }
 
-describe('floors', { timeout: 120_000 }, () => {
-  test('every planted import that breaks a floor is found, type imports too', async () => {
+const importing = (path: string) => `import { x } from '${path}';\nexport const y = x;\n`;
+const typesOf = (path: string) => `import type { x } from '${path}';\nexport type Y = typeof x;\n`;
+
+describe('imports between rooms', { timeout: 120_000 }, () => {
+  test('every planted import that breaks a floor is found, type imports too, and no allowed one', async () => {
     const modules: Record<string, string> = {};
     const expected: string[] = [];
     for (const [from, allowed] of Object.entries({ ...mayImport, cli: product })) {
       for (const to of rooms.filter((room) => room !== from && !allowed.includes(room))) {
-        modules[`${from}/bad-${to}.ts`] = `import { x } from '../${to}/room.ts';\nexport const y: string = x;\n`;
-        modules[`${from}/bad-type-${to}.ts`] =
-          `import type { x } from '../${to}/room.ts';\nexport type Y = typeof x;\n`;
+        modules[`${from}/bad-${to}.ts`] = importing(`../${to}/room.ts`);
+        modules[`${from}/bad-type-${to}.ts`] = typesOf(`../${to}/room.ts`);
         const rules =
           to === 'bench' || to === 'test' ? [`room-${from}`, 'nothing-imports-test-or-bench'] : [`room-${from}`];
         for (const rule of rules) expected.push(`${rule} ${from}/bad-${to}.ts`, `${rule} ${from}/bad-type-${to}.ts`);
       }
     }
-    const { violations } = await readHouse(house(modules));
-    expect(violations.map(({ rule, from }) => `${rule.name} ${from}`).sort()).toEqual(expected.sort());
-  });
-
-  test('dynamic imports, circles, and imports of the model of cryptography outside simulations are found', async () => {
-    const importing = (name: string) => `import { model } from '${name}';\nexport const y = model;\n`;
-    const outside = ['crypto', 'nodes', 'coordinator', 'gateway', 'actors', 'fault-injection', 'cli'];
-    const inside = ['sim', 'world', 'runner', 'bench', 'testing', 'test', 'cli/sim', 'cli/scenario'];
-    const up = (place: string) => (place.includes('/') ? '../../' : '../');
-    const { violations } = await readHouse(
-      house({
-        'nodes/dynamic.ts': `export const load = () => import('../coordinator/room.ts');\n`,
-        'crypto/a.ts': `import { b } from './b.ts';\nexport const a = () => b;\n`,
-        'crypto/b.ts': `import { a } from './a.ts';\nexport const b = () => a;\n`,
-        'crypto/model/switch.ts': 'export const model = 1;\n',
-        'cli/up/bad.ts': importing('../../crypto/model/switch.ts'),
-        ...Object.fromEntries(outside.map((room) => [`${room}/bad.ts`, importing('../crypto/model/switch.ts')])),
-        ...Object.fromEntries(
-          inside.map((place) => [`${place}/good.ts`, importing(`${up(place)}crypto/model/switch.ts`)]),
-        ),
-        'cli/sim-run.ts': importing('../crypto/model/switch.ts'),
-      }),
-    );
-    const found = (rule: string) =>
-      violations.filter((violation) => violation.rule.name === rule).map(({ from }) => from);
-    expect(found('room-nodes')).toEqual(['nodes/dynamic.ts']);
-    expect(found('no-circles')).toEqual(['crypto/a.ts']);
-    expect(found('model-crypto-only-simulated').sort()).toEqual(
-      [...outside.map((room) => `${room}/bad.ts`), 'cli/up/bad.ts'].sort(),
-    );
-  });
-
-  test('folders that import each other are found: beside each other, one in the other, by a type alone', async () => {
-    const ring = house({
-      'custody/wallets/a.ts': `import { b } from '../intents/b.ts';\nexport const a = b;\n`,
-      'custody/intents/b.ts': 'export const b = 1;\n',
-      'custody/intents/c.ts': `import type { d } from '../wallets/d.ts';\nexport type C = typeof d;\n`,
-      'custody/wallets/d.ts': 'export const d = 1;\n',
-      'nodes/main.ts': `import { part } from './signer/part.ts';\nexport const main = part;\n`,
-      'nodes/signer/part.ts': `import { record } from '../record.ts';\nexport const part = record;\n`,
-      'nodes/record.ts': 'export const record = 1;\n',
-      'sim/invariants/deep/e.ts': `import { x } from '../../room.ts';\nexport const e = x;\n`,
-    });
-    const read = await readHouse(ring);
-    const { violations, rings } = read;
-    expect(violations).toEqual([]);
-    expect(rings).toEqual([
-      ['custody/intents', 'custody/wallets'],
-      ['nodes', 'nodes/signer'],
-    ]);
-    expect(houseFaults(read)).toContain('folders that import each other: custody/intents, custody/wallets');
-  });
-
-  test('a module is imported through its public file alone', async () => {
-    const importing = (path: string) => `import { x } from '${path}';\nexport const y = x;\n`;
-    const typesOf = (path: string) => `import type { x } from '${path}';\nexport type Y = typeof x;\n`;
-    const inside = (path: string) => `${path}/inside.ts`;
-    const x = 'export const x = 1;\n';
-    const bad = {
-      'custody/wallets/bad.ts': importing('../connections/inside.ts'),
-      'custody/bad.ts': importing('./connections/inside.ts'),
-      'gateway/doors/bad.ts': typesOf('../../custody/connections/inside.ts'),
-      'gateway/bad.ts': `export const load = () => import('../modules/tokens/inside.ts');\n`,
-      'providers/self-hosted/bad.ts': importing('../chains/inside.ts'),
-      'coordinator/dkg/bad.ts': importing('../signing/inside.ts'),
-      // No adapter, or no composition.
-      'gateway/main.ts': importing('../custody/connections/inside.ts'),
-      'gateway/adapters.ts': importing('../delivery/events/redis-wakes.ts'),
-    };
-    const good = {
-      ...Object.fromEntries(
-        ['custody/connections', 'modules/tokens', 'providers/chains', 'coordinator/signing'].map((module) => [
-          `${module}/public.ts`,
-          `export { x } from './inside.ts';\n`,
-        ]),
-      ),
-      'custody/wallets/good.ts': importing('../connections/public.ts'),
-      'custody/connections/good.ts': importing('./inside.ts'),
-      'custody/intents/good.ts': importing('../provider-calls/inside.ts'),
-      'sim/good.ts': importing('../delivery/deliveries/retry-schedule.ts'),
-      'gateway/worker.ts': importing('../delivery/events/redis-wakes.ts'),
-      'test/good.ts': importing('../custody/connections/inside.ts'),
-    };
-    const insides = [
-      ...['custody/connections', 'custody/provider-calls', 'modules/tokens', 'providers/chains'].map(inside),
-      ...['coordinator/signing/inside.ts', 'delivery/deliveries/retry-schedule.ts', 'delivery/events/redis-wakes.ts'],
-    ];
-    const planted = house({ ...bad, ...good, ...Object.fromEntries(insides.map((path) => [path, x])) });
-    const read = await readHouse(planted);
-    const { trespasses } = read;
-    expect(trespasses.map(({ from }) => from).sort()).toEqual(Object.keys(bad).sort());
-    expect(houseFaults(read)).toContain(
-      'custody/bad.ts imports custody/connections/inside.ts: import custody/connections/public.ts',
-    );
-  });
-
-  test('a room of more than 8,000 lines is found; of a room of modules, a module', async () => {
-    const lines = (count: number) => `${'//\n'.repeat(count - 1)}export const x = 1;\n`;
-    const large = house({
-      'store/a.ts': lines(4_000),
-      'store/deep/b.ts': lines(4_000),
-      'faults/a.ts': lines(7_999),
-      'custody/wallets/a.ts': lines(8_001),
-      'custody/intents/a.ts': lines(8_000),
-      'test/a.ts': lines(9_000),
-    });
-    const read = await readHouse(large);
-    const { tooLarge } = read;
-    expect([...tooLarge].sort((a, b) => (a.room < b.room ? -1 : 1))).toEqual([
-      { room: 'custody/wallets', lines: 8_001 },
-      { room: 'store', lines: 8_001 },
-    ]);
-    expect(houseFaults(read)).toContain('custody/wallets has 8001 lines');
-  });
-
-  test('the allowed imports are allowed', async () => {
     const allowed = {
       ...mayImport,
       cli: product.filter((room) => room !== 'cli'),
       tools: product,
       test: rooms.filter((room) => room !== 'test'),
     };
-    const modules = Object.entries(allowed).flatMap(([from, rooms]) =>
-      rooms.map(
-        (to) => [`${from}/good-${to}.ts`, `import { x } from '../${to}/room.ts';\nexport const y = x;\n`] as const,
-      ),
-    );
-    const read = await readHouse(house(Object.fromEntries(modules)));
-    expect([read.violations, tooFew(read), tooFew({ ...read, modules: 0 })]).toEqual([
-      [],
+    for (const [from, targets] of Object.entries(allowed)) {
+      for (const to of targets) modules[`${from}/good-${to}.ts`] = importing(`../${to}/room.ts`);
+    }
+    const read = await readHouse(house(modules));
+    expect(read.violations.map(({ rule, from }) => `${rule.name} ${from}`).sort()).toEqual(expected.sort());
+    expect([tooFew(read), tooFew({ ...read, modules: 0 })]).toEqual([
       undefined,
       'dependency-cruiser read 0 modules, fewer than 100',
     ]);
   });
+});
 
-  test('every room of this repository stands under a rule', () => {
-    const { forbidden } = JSON.parse(readFileSync(join(root, config), 'utf8')) as {
-      forbidden: readonly { readonly name: string }[];
-    };
-    const names = forbidden.map(({ name }) => name).filter((name) => name.startsWith('room-'));
-    expect(names.sort()).toEqual(product.map((room) => `room-${room}`).sort());
-    const { include } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8')) as { include: readonly string[] };
-    expect([...include].sort()).toEqual([...rooms].sort());
+describe('in a house with a fault of every other kind', { timeout: 120_000 }, () => {
+  const inside = (path: string) => `${path}/inside.ts`;
+  /** Imports past a public file. */
+  const trespasses = {
+    'custody/wallets/bad.ts': importing('../connections/inside.ts'),
+    'custody/bad.ts': importing('./connections/inside.ts'),
+    'gateway/doors/bad.ts': typesOf('../../custody/connections/inside.ts'),
+    'gateway/bad.ts': `export const load = () => import('../modules/tokens/inside.ts');\n`,
+    'providers/self-hosted/bad.ts': importing('../chains/inside.ts'),
+    'coordinator/dkg/bad.ts': importing('../signing/inside.ts'),
+    // No adapter, or no composition.
+    'gateway/main.ts': importing('../custody/connections/inside.ts'),
+    'gateway/adapters.ts': importing('../delivery/events/redis-wakes.ts'),
+  };
+  const noTrespasses = {
+    ...Object.fromEntries(
+      ['custody/connections', 'modules/tokens', 'providers/chains', 'coordinator/signing'].map((module) => [
+        `${module}/public.ts`,
+        `export { x } from './inside.ts';\n`,
+      ]),
+    ),
+    'custody/wallets/good.ts': importing('../connections/public.ts'),
+    'custody/connections/good.ts': importing('./inside.ts'),
+    'custody/intents/good.ts': importing('../provider-calls/inside.ts'),
+    'sim/good.ts': importing('../delivery/deliveries/retry-schedule.ts'),
+    'gateway/worker.ts': importing('../delivery/events/redis-wakes.ts'),
+    'test/good.ts': importing('../custody/connections/inside.ts'),
+  };
+  const insides = [
+    ...['custody/connections', 'custody/provider-calls', 'modules/tokens', 'providers/chains'].map(inside),
+    ...['coordinator/signing/inside.ts', 'delivery/deliveries/retry-schedule.ts', 'delivery/events/redis-wakes.ts'],
+  ];
+  /** Folders that import each other: beside each other, one in the other, by a type alone. */
+  const rings = {
+    'report/one/a.ts': `import { b } from '../two/b.ts';\nexport const a = b;\n`,
+    'report/two/b.ts': 'export const b = 1;\n',
+    'report/two/c.ts': `import type { d } from '../one/d.ts';\nexport type C = typeof d;\n`,
+    'report/one/d.ts': 'export const d = 1;\n',
+    'nodes/main.ts': `import { part } from './signer/part.ts';\nexport const main = part;\n`,
+    'nodes/signer/part.ts': `import { record } from '../record.ts';\nexport const part = record;\n`,
+    'nodes/record.ts': 'export const record = 1;\n',
+    'sim/invariants/deep/e.ts': `import { x } from '../../room.ts';\nexport const e = x;\n`,
+  };
+  const choosesModel = (path: string) => `import { model } from '${path}';\nexport const y = model;\n`;
+  const outside = ['crypto', 'nodes', 'coordinator', 'gateway', 'actors', 'fault-injection', 'cli'];
+  const simulated = ['sim', 'world', 'runner', 'bench', 'testing', 'test', 'cli/sim', 'cli/scenario'];
+  const up = (place: string) => (place.includes('/') ? '../../' : '../');
+  const models = {
+    'crypto/model/switch.ts': 'export const model = 1;\n',
+    'cli/up/bad-model.ts': choosesModel('../../crypto/model/switch.ts'),
+    ...Object.fromEntries(outside.map((room) => [`${room}/bad-model.ts`, choosesModel('../crypto/model/switch.ts')])),
+    ...Object.fromEntries(
+      simulated.map((place) => [`${place}/model.ts`, choosesModel(`${up(place)}crypto/model/switch.ts`)]),
+    ),
+    'cli/sim-run.ts': choosesModel('../crypto/model/switch.ts'),
+  };
+  const lines = (count: number) => `${'//\n'.repeat(count - 1)}export const x = 1;\n`;
+  const sizes = {
+    'store/a.ts': lines(4_000),
+    'store/deep/b.ts': lines(4_000),
+    'faults/a.ts': lines(7_999),
+    'modules/vaults/a.ts': lines(8_001),
+    'modules/treasury/a.ts': lines(8_000),
+    'test/a.ts': lines(9_000),
+  };
+
+  const folder = keptFolder();
+  let read: House;
+  beforeAll(async () => {
+    read = await readHouse(
+      house(
+        {
+          ...trespasses,
+          ...noTrespasses,
+          ...Object.fromEntries(insides.map((path) => [path, 'export const x = 1;\n'])),
+          ...rings,
+          ...models,
+          ...sizes,
+          'nodes/dynamic.ts': `export const load = () => import('../coordinator/room.ts');\n`,
+          'crypto/a.ts': `import { b } from './b.ts';\nexport const a = () => b;\n`,
+          'crypto/b.ts': `import { a } from './a.ts';\nexport const b = () => a;\n`,
+        },
+        folder,
+      ),
+    );
   });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test('dynamic imports, circles, and imports of the model of cryptography outside simulations are found', () => {
+    const choosing = [...outside.map((room) => `${room}/bad-model.ts`), 'cli/up/bad-model.ts'];
+    expect(read.violations.map(({ rule, from }) => `${rule.name} ${from}`).sort()).toEqual(
+      [
+        'no-circles crypto/a.ts',
+        // actors import no other room.
+        'room-actors actors/bad-model.ts',
+        'room-nodes nodes/dynamic.ts',
+        ...choosing.map((path) => `model-crypto-only-simulated ${path}`),
+      ].sort(),
+    );
+  });
+
+  test('folders that import each other are found: beside each other, one in the other, by a type alone', () => {
+    expect(read.rings).toEqual([
+      ['nodes', 'nodes/signer'],
+      ['report/one', 'report/two'],
+    ]);
+    expect(houseFaults(read)).toContain('folders that import each other: report/one, report/two');
+  });
+
+  test('a module is imported through its public file alone', () => {
+    expect(read.trespasses.map(({ from }) => from).sort()).toEqual(Object.keys(trespasses).sort());
+    expect(houseFaults(read)).toContain(
+      'custody/bad.ts imports custody/connections/inside.ts: import custody/connections/public.ts',
+    );
+  });
+
+  test('a room of more than 8,000 lines is found; of a room of modules, a module', () => {
+    expect([...read.tooLarge].sort((a, b) => (a.room < b.room ? -1 : 1))).toEqual([
+      { room: 'modules/vaults', lines: 8_001 },
+      { room: 'store', lines: 8_001 },
+    ]);
+    expect(houseFaults(read)).toContain('modules/vaults has 8001 lines');
+  });
+});
+
+test('every room of this repository stands under a rule', () => {
+  const { forbidden } = JSON.parse(readFileSync(join(root, config), 'utf8')) as {
+    forbidden: readonly { readonly name: string }[];
+  };
+  const names = forbidden.map(({ name }) => name).filter((name) => name.startsWith('room-'));
+  expect(names.sort()).toEqual(product.map((room) => `room-${room}`).sort());
+  const { include } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8')) as { include: readonly string[] };
+  expect([...include].sort()).toEqual([...rooms].sort());
 });

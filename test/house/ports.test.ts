@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ambientOf, findAmbient, portedSources, worldlyFiles } from '../../tools/check/ports.ts';
+import { ambientOf, portedSources, worldlyFiles } from '../../tools/check/ports.ts';
 import { root } from '../cli/support/up-process.ts';
 
 const bad: readonly (readonly [sample: string, named: string])[] = [
@@ -46,10 +46,6 @@ const good = [
 ];
 
 describe('ports', () => {
-  test('this repository keeps the rule', () => {
-    expect(findAmbient(root)).toEqual([]);
-  });
-
   test.each(['api', 'controls', 'custody', 'delivery', 'gateway', 'modules', 'openapi', 'providers', 'redis', 'store'])(
     'checks %s/',
     (room) => {

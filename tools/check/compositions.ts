@@ -18,20 +18,37 @@ export const compositions: readonly string[] = [
 
 /** The modules that the compositions under `root` load and that reach the world, with the import path. */
 export function findWorldly(root: string): Impurity[] {
-  return compositions.filter((file) => existsSync(join(root, file))).flatMap((file) => worldlyOf(root, file));
+  const modules = new Map<string, Module>();
+  const moduleOf = (file: string): Module => {
+    const known = modules.get(file) ?? readModule(root, file);
+    modules.set(file, known);
+    return known;
+  };
+  return compositions.filter((file) => existsSync(join(root, file))).flatMap((file) => worldlyOf(moduleOf, file));
 }
 
-function worldlyOf(root: string, composition: string): Impurity[] {
+interface Module {
+  readonly breaches: readonly Impurity[];
+  /** Paths from the root. */
+  readonly loads: readonly string[];
+}
+
+function readModule(root: string, file: string): Module {
+  const source = readFileSync(join(root, file), 'utf8');
+  const breaches = isPure(file) ? impuritiesOf(file, source) : ambientOf(file, source);
+  return { breaches, loads: loadedBy(file, source) };
+}
+
+function worldlyOf(moduleOf: (file: string) => Module, composition: string): Impurity[] {
   const ways = new Map<string, readonly string[]>([[composition, []]]);
   const found: Impurity[] = [];
   // A map's iteration includes entries added during it.
   for (const [file, way] of ways) {
-    const source = readFileSync(join(root, file), 'utf8');
-    const breaches = isPure(file) ? impuritiesOf(file, source) : ambientOf(file, source);
+    const { breaches, loads } = moduleOf(file);
     for (const { line, what } of breaches) {
       found.push({ file, line, what: `${what} (loaded by ${[...way].reverse().join(', which is loaded by ')})` });
     }
-    for (const target of loadedBy(file, source)) if (!ways.has(target)) ways.set(target, [...way, file]);
+    for (const target of loads) if (!ways.has(target)) ways.set(target, [...way, file]);
   }
   return found;
 }
