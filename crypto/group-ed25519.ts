@@ -45,18 +45,25 @@ function isValidPoint(bytes: Uint8Array): boolean {
   return true;
 }
 
-/** One check of the sum instead of one a point. Points known as valid need none. */
+const isKnownAsValid = (point: Uint8Array): boolean => validPoints.get(keyOf(point)) !== undefined;
+
+/** Points known as valid need no check. */
 function areValidAddends(points: readonly Uint8Array[]): boolean {
-  const unknown = points.filter((point) => validPoints.get(keyOf(point)) === undefined);
-  if (unknown.length > 1 && unknown.every(isCanonical)) {
-    try {
-      if (sodium.crypto_core_ed25519_is_valid_point(sum(unknown))) return true;
-    } catch (error) {
-      // Off the curve, or they cancel out.
-      if (!(error instanceof CryptoError)) throw error;
-    }
+  const unknown = points.filter((point) => !isKnownAsValid(point));
+  return validSum(unknown) !== undefined || unknown.every(isValidPoint);
+}
+
+/** One check of the sum instead of one a point. */
+function validSum(points: readonly Uint8Array[]): Uint8Array | undefined {
+  if (points.length < 2 || !points.every(isCanonical)) return undefined;
+  try {
+    const total = sum(points);
+    return points.every(isKnownAsValid) || sodium.crypto_core_ed25519_is_valid_point(total) ? total : undefined;
+  } catch (error) {
+    // Off the curve, or they cancel out.
+    if (!(error instanceof CryptoError)) throw error;
+    return undefined;
   }
-  return unknown.every(isValidPoint);
 }
 
 /** Whether y is below the field's prime, 2^255 − 19, and the point is not the identity. */
@@ -136,6 +143,7 @@ export const ed25519Group: Group = {
   generator: GENERATOR,
   isValidPoint,
   areValidAddends,
+  validSum,
   baseMultiply,
   multiply,
   add: (p, q) => finished(addRaw(p, q)),

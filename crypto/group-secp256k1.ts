@@ -128,6 +128,7 @@ export const secp256k1Group: Group = {
   generator: GENERATOR,
   isValidPoint,
   areValidAddends: (points) => points.every(isValidPoint),
+  validSum: () => undefined,
   baseMultiply(scalar) {
     assertScalar(scalar, ORDER);
     if (scalar === 0n) throw identity();

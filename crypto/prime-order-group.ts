@@ -43,6 +43,8 @@ export interface Group {
    * per point: parts of small order that cancel out affect no result. True whenever each `isValidPoint`.
    */
   areValidAddends(points: readonly Uint8Array[]): boolean;
+  /** Checks as `areValidAddends`, and returns the sum that it adds up for that. undefined: not all pass, or it needs no sum. */
+  validSum(points: readonly Uint8Array[]): Uint8Array | undefined;
   /** `scalar`·G. Zero: IDENTITY_POINT. */
   baseMultiply(scalar: bigint): Uint8Array;
   /** `scalar`·`point`, checking the point. Zero: IDENTITY_POINT. */

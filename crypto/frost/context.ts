@@ -73,18 +73,19 @@ export function contextOf(
 
   const others = commitments.filter(({ nodeId }) => nodeId !== own?.nodeId);
   // Hiding commitments are only added; multiplication checks the binding ones.
-  if (!group.areValidAddends(others.map(({ hiding }) => hiding))) {
+  const hidings = others.map(({ hiding }) => hiding);
+  const hidingSum = group.validSum(hidings);
+  if (hidingSum === undefined && !group.areValidAddends(hidings)) {
     throw invalidCommitment(others.find(({ hiding }) => !group.isValidPoint(hiding))!.nodeId);
   }
-  const addends: Uint8Array[] = [];
-  for (const { nodeId, hiding, binding } of commitments) {
+  const addends = hidingSum === undefined ? hidings : [hidingSum];
+  for (const { nodeId, binding } of commitments) {
     const rho = bindingFactors.get(nodeId)!;
     if (own !== undefined && own.nodeId === nodeId) {
       addends.push(group.baseMultiply((own.hiding + rho * own.binding) % group.order));
       continue;
     }
     if (rho === 0n && !group.isValidPoint(binding)) throw invalidCommitment(nodeId);
-    addends.push(hiding);
     if (rho !== 0n) addends.push(multiplyCommitment(group, binding, rho, nodeId));
   }
   const groupCommitment = group.sum(addends);

@@ -121,6 +121,7 @@ function modelGroup(curve: Curve, order: bigint, generator: bigint): ModelGroup 
     pointOf,
     isValidPoint: holds,
     areValidAddends: (points) => points.every(holds),
+    validSum: () => undefined,
     baseMultiply(scalar) {
       assertScalar(scalar, order);
       return pointOf((scalar * generator) % order);

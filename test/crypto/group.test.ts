@@ -229,10 +229,13 @@ describe('ed25519 points of small or mixed order', () => {
     for (const one of [mixed, torsion.toBytes(), ed25519.Point.ZERO.toBytes(), fine.subarray(1)]) {
       expect(group.areValidAddends([one])).toBe(false);
       expect(group.areValidAddends([fine, one])).toBe(false);
+      expect(group.validSum([fine, one])).toBe(undefined);
       expect(group.areValidAddends([group.baseMultiply(11n), one, group.baseMultiply(12n)])).toBe(false);
     }
     // Their sum is in the prime-order group.
     expect(group.areValidAddends([mixed, counterpart])).toBe(true);
+    expect(group.validSum([mixed, counterpart])).toEqual(group.baseMultiply(12n));
+    expect(group.validSum([fine])).toBe(undefined);
     // Both valid, and their sum is the identity.
     const unseen = group.baseMultiply(13n);
     expect(group.areValidAddends([unseen, group.baseMultiply(group.order - 13n)])).toBe(true);
