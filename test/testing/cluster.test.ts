@@ -149,66 +149,59 @@ describe.each(kinds)('a %s cluster', (kind: 'simulated' | 'listening' | 'live') 
     expect(await custody.session(key.id)).toBeUndefined();
     await custody.sign(await custody.makeKey(), 'afresh');
   });
-});
 
-describe('a live cluster, from outside', () => {
-  let custody: TestCluster;
-  beforeAll(async () => {
-    custody = await cluster({ live: true, nodes: 3, environment: { SIGNMESH_NODES_PER_PROCESS: '3' } });
-  });
-  afterEach(() => custody.heal());
-  afterAll(() => custody.stop());
-
-  test('tells where it is and what to show it; the second principal’s approval counts', async () => {
-    const post = async (path: string, body: object, token = custody.token) => {
-      const response = await fetch(`${custody.url}${path}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
+  describe.runIf(kind === 'live')('from outside', () => {
+    test('tells where it is and what to show it; the second principal’s approval counts', async () => {
+      const post = async (path: string, body: object, token = custody.token) => {
+        const response = await fetch(`${custody.url}${path}`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        });
+        const answer = (await response.json()) as { readonly id: string; readonly status?: string };
+        return { code: response.status, ...answer };
+      };
+      const rules = [{ id: 'two-people', effect: 'require_approval', when: 'true', approvals: { quorum: 1 } }];
+      expect(await post('/v1/policies', { name: 'two-people', rules })).toMatchObject({ code: 201 });
+      const connection = { provider: 'self_hosted', name: 'cluster', credentials: {} };
+      const { id: connectionId } = await post('/v1/provider-connections', connection);
+      const wallet = { name: 'first', provider_connection_id: connectionId, network: 'eip155:11155111' };
+      const { id: walletId } = await post('/v1/wallets', { ...wallet, policy: 'two-people' });
+      const destination = { address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' };
+      const intents = `/v1/wallets/${walletId}/transaction-intents`;
+      const created = await post(intents, { asset: 'ETH', amount: '0.25', destination });
+      expect(created).toMatchObject({ code: 201, status: 'pending_approval' });
+      const approve = `${intents}/${created.id}/approve`;
+      expect(await post(approve, {})).toMatchObject({ code: 403 });
+      expect(await post(approve, {}, custody.approverToken)).toMatchObject({ code: 200, status: 'approved' });
+      const client = new Client(custody.grpc, credentials.createInsecure());
+      await new Promise<void>((resolve, reject) => {
+        client.waitForReady(Date.now() + 20_000, (error) => (error ? reject(error) : resolve()));
       });
-      const answer = (await response.json()) as { readonly id: string; readonly status?: string };
-      return { code: response.status, ...answer };
-    };
-    const rules = [{ id: 'two-people', effect: 'require_approval', when: 'true', approvals: { quorum: 1 } }];
-    expect(await post('/v1/policies', { name: 'two-people', rules })).toMatchObject({ code: 201 });
-    const connection = { provider: 'self_hosted', name: 'cluster', credentials: {} };
-    const { id: connectionId } = await post('/v1/provider-connections', connection);
-    const wallet = { name: 'first', provider_connection_id: connectionId, network: 'eip155:11155111' };
-    const { id: walletId } = await post('/v1/wallets', { ...wallet, policy: 'two-people' });
-    const destination = { address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' };
-    const intents = `/v1/wallets/${walletId}/transaction-intents`;
-    const created = await post(intents, { asset: 'ETH', amount: '0.25', destination });
-    expect(created).toMatchObject({ code: 201, status: 'pending_approval' });
-    const approve = `${intents}/${created.id}/approve`;
-    expect(await post(approve, {})).toMatchObject({ code: 403 });
-    expect(await post(approve, {}, custody.approverToken)).toMatchObject({ code: 200, status: 'approved' });
-    const client = new Client(custody.grpc, credentials.createInsecure());
-    await new Promise<void>((resolve, reject) => {
-      client.waitForReady(Date.now() + 20_000, (error) => (error ? reject(error) : resolve()));
+      client.close();
     });
-    client.close();
-  });
 
-  test.each<Fault>([
-    { fault: 'crash', target: 'gateway' },
-    { fault: 'crash', target: 'gateway', restart_after_ms: 1_000 },
-    { fault: 'pause', target: 'gateway', for_ms: 1_000 },
-    { fault: 'partition', target: 'gateway', for_ms: 1_000 },
-    { fault: 'redis_gone', for_ms: 1_500 },
-    { fault: 'crash', target: 'coordinator' },
-  ])('answers all the same when the fault strikes what carries the answer: %j', async (fault) => {
-    const key = await custody.makeKey({ threshold: 2, totalNodes: 3 });
-    const { id, triggerCount, strikes } = await custody.inject(fault);
-    expect(id).toMatch(new RegExp(`^${fault.fault}-`));
-    expect([await triggerCount(), await strikes()]).toEqual([1, 1]);
-    await custody.heal();
-    const { signature } = await custody.sign(key, 'afterwards');
-    expect(signature).toHaveLength(64);
-  });
+    test.each<Fault>([
+      { fault: 'crash', target: 'gateway' },
+      { fault: 'crash', target: 'gateway', restart_after_ms: 1_000 },
+      { fault: 'pause', target: 'gateway', for_ms: 1_000 },
+      { fault: 'partition', target: 'gateway', for_ms: 1_000 },
+      { fault: 'redis_gone', for_ms: 1_500 },
+      { fault: 'crash', target: 'coordinator' },
+    ])('answers all the same when the fault strikes what carries the answer: %j', async (fault) => {
+      const key = await custody.makeKey({ threshold: 2, totalNodes: 3 });
+      const { id, triggerCount, strikes } = await custody.inject(fault);
+      expect(id).toMatch(new RegExp(`^${fault.fault}-`));
+      expect([await triggerCount(), await strikes()]).toEqual([1, 1]);
+      await custody.heal();
+      const { signature } = await custody.sign(key, 'afterwards');
+      expect(signature).toHaveLength(64);
+    });
 
-  test('answers a crash of the gateway in short words, too', async () => {
-    const crash = await custody.crash('gateway');
-    expect(await crash.triggerCount()).toBe(1);
+    test('answers a crash of the gateway in short words, too', async () => {
+      const crash = await custody.crash('gateway');
+      expect(await crash.triggerCount()).toBe(1);
+    });
   });
 });
 
@@ -220,17 +213,17 @@ test('a simulated cluster has no gRPC address, and says what has one', async () 
 
 const twoNodes = { live: true, nodes: 2, environment: { SIGNMESH_NODES_PER_PROCESS: '2' } };
 
-test('three live clusters start at once', async () => {
-  const three = await Promise.all([1, 2, 3].map(() => cluster(twoNodes)));
-  expect(new Set(three.map(({ url }) => url)).size).toBe(3);
+test('live clusters start at once', async () => {
+  const both = await Promise.all([1, 2].map(() => cluster(twoNodes)));
+  expect(new Set(both.map(({ url }) => url)).size).toBe(2);
   const signatures = await Promise.all(
-    three.map(async (custody) => {
+    both.map(async (custody) => {
       const key = await custody.makeKey({ threshold: 2, totalNodes: 2 });
       return (await custody.sign(key, 'at once')).signature.length;
     }),
   );
-  expect(signatures).toEqual([64, 64, 64]);
-  await Promise.all(three.map((custody) => custody.stop()));
+  expect(signatures).toEqual([64, 64]);
+  await Promise.all(both.map((custody) => custody.stop()));
 });
 
 test('what a killed test leaves behind, the next one clears away', async () => {
