@@ -36,7 +36,7 @@ test.each(simulated)('%s passes', (file) => {
 });
 
 // What a scenario does hardly depends on the cryptography, and live ones run with it (test/cli/scenarios-live.test.ts).
-test.each(simulated.filter((_, index) => isThorough || index % 3 === 1))('%s passes with real cryptography', (file) => {
+test.each(simulated.filter((_, index) => isThorough || index % 6 === 1))('%s passes with real cryptography', (file) => {
   expect(runSimulated(read(file), { crypto: 'real', record: false }).verdict).toEqual({ kind: 'passed' });
 });
 
