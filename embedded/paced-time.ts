@@ -48,11 +48,11 @@ export class PacedTime extends VirtualTime {
     this.#pace = pace;
   }
 
-  /** A whole number, as everywhere in a simulated world. */
+  /** A whole number: a store writes at half a millisecond, and a request may come right after it. */
   override nowMs(): number {
     const taskMs = super.nowMs();
-    if (this.#isRunning) return taskMs;
-    return Math.max(taskMs, Math.min(this.#realMs(), this.nextMs ?? Number.POSITIVE_INFINITY));
+    if (this.#isRunning) return Math.floor(taskMs);
+    return Math.floor(Math.max(taskMs, Math.min(this.#realMs(), this.nextMs ?? Number.POSITIVE_INFINITY)));
   }
 
   #realMs(): number {

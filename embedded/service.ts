@@ -73,6 +73,8 @@ const nonceBatchFirst = 4;
 
 /** As many as a test reads back; each takes about a kilobyte. */
 const eventsMax = 10_000;
+/** Values in a block of Redis: reading one inflates about 60 KB. */
+const packing = { values: 64, charsMin: 200 } as const;
 /** Beyond that, the record of a frame has only its kind. */
 const wordsPerSecondMax = 300;
 
@@ -104,7 +106,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     ...(stored !== undefined && { startsBefore: stored.starts }),
     onFailure: (error) => logOf('service').error({ reason: reasonOf(error) }, 'a process failed'),
     readyMade: { seed: sandbox.seed, tenant, sessions: Object.keys(schemes) },
-    ...{ latency: noWay, redisWay: noWay, codec: 'none' },
+    ...{ latency: noWay, redisWay: noWay, codec: 'none', packing },
     ...{ sweeping: true, keepTrace: false, onBug: 'record', cryptoBackend: cryptoBackend() },
     config: { nonceBatchFirst, ...options.config },
     ...(options.clientDealers !== undefined && { clientDealers: options.clientDealers }),

@@ -26,7 +26,7 @@ import type { CallCase, ResponseOf } from '../proto/wire.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import type { SimCall, SimCaller } from './calls.ts';
 import type { DeliveriesSnapshot, Delivery } from './deliveries.ts';
-import type { CoordinatorSnapshot, SyncStore } from './memory-stores.ts';
+import type { CoordinatorSnapshot, NodeSnapshot, SyncStore } from './memory-stores.ts';
 import type { Bug, SimOptions } from './options.ts';
 import type { ProcessState } from './processes.ts';
 import type { SimToken } from './token.ts';
@@ -42,7 +42,7 @@ export type { ProcessState } from './processes.ts';
 /** The result of `snapshot`; only `restore` reads it. */
 export interface SimSnapshot {
   readonly coordinator: CoordinatorSnapshot;
-  readonly nodes: readonly ReadonlyMap<string, NodeRecord>[];
+  readonly nodes: readonly NodeSnapshot[];
   readonly deliveries: DeliveriesSnapshot | undefined;
 }
 

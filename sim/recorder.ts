@@ -25,11 +25,14 @@ export interface RecorderOptions {
   readonly frameText: (envelope: WireEnvelope) => string;
 }
 
+/** An actor that acts again after so many others shows its state again. */
+const shownMax = 1_000;
+
 export class Recorder {
   readonly observe: ((observation: Observation) => void) | undefined;
   readonly record: ((event: RunEvent) => void) | undefined;
   readonly #options: RecorderOptions;
-  /** The last state shown of each actor, as text. */
+  /** The last state shown of each actor, as text; of the latest `shownMax` actors. */
   readonly #shown = new Map<Address, string>();
   /** Frames that a fault holds: their arrival times, by the frame. */
   readonly #held = new WeakMap<object, number[]>();
@@ -115,7 +118,9 @@ export class Recorder {
     if (shown === undefined) return;
     const text = JSON.stringify(shown);
     if (this.#shown.get(address) === text) return;
+    this.#shown.delete(address);
     this.#shown.set(address, text);
+    if (this.#shown.size > shownMax) this.#shown.delete(this.#shown.keys().next().value!);
     this.record?.({ kind: 'state', atMs: this.atMs, address, ...shown });
   }
 

@@ -19,6 +19,7 @@ import type { PlainRequest } from '../gateway/serve/plain-request.ts';
 import type { WalletApiConfig } from '../gateway/wallet-api.ts';
 import type { ReconTask } from '../modules/recon/public.ts';
 import { firstCluster } from '../redis/clusters.ts';
+import type { Packing } from '../redis/memory/blocks.ts';
 import type { KeyspaceSnapshot } from '../redis/memory/keyspace.ts';
 import type { SimCluster } from '../sim/cluster.ts';
 import type { Guest, GuestHost, GuestLink } from '../sim/guest-processes.ts';
@@ -43,6 +44,8 @@ export interface WorldOptions extends Omit<ClustersOptions, 'guestCounts'> {
   readonly workers?: number;
   /** 0 to 1 ms by default. */
   readonly redisWay?: WayMs;
+  /** For a world that lasts (redis/memory/keyspace.ts); by default nothing is packed. */
+  readonly packing?: Packing;
   readonly chainBlockMs?: number;
   /** Calls a window of each tenant, as the gateways count them; unlimited by default. */
   readonly rateLimits?: RateLimitConfig | undefined;
@@ -142,6 +145,7 @@ export class CustodyWorld {
       gateways = 1,
       workers = 1,
       redisWay: _redisWay,
+      packing: _packing,
       rateLimits: _rateLimits,
       plan: _plan,
       egress: _egress,
@@ -164,7 +168,7 @@ export class CustodyWorld {
     const { time } = host;
     this.#side = side;
     this.#host = host;
-    this.#redis = new SimRedis(time, redisWay);
+    this.#redis = new SimRedis(time, redisWay, this.#options.packing);
     this.loop = new RunLoop(time, cryptography, onFailure);
     this.#providers = new Providers(time, this.loop, this.#redis.memory);
     this.receivers = new Receivers(time, receiverWayMs);

@@ -4,6 +4,7 @@
  */
 import type { Redis } from 'ioredis';
 import type { RandomBytes } from '../actors/contract.ts';
+import type { Packing } from '../redis/memory/blocks.ts';
 import { MemoryRedis, type RedisLink } from '../redis/memory/memory-redis.ts';
 import type { VirtualTime } from '../sim/virtual-time.ts';
 import type { ProcessLife } from './process-life.ts';
@@ -24,10 +25,10 @@ export class SimRedis {
   #up = true;
   #onUp: (() => void)[] = [];
 
-  constructor(time: VirtualTime, way: WayMs) {
+  constructor(time: VirtualTime, way: WayMs, packing?: Packing) {
     this.#time = time;
     this.#way = way;
-    this.memory = new MemoryRedis({ nowMs: () => Math.floor(time.nowMs()) });
+    this.memory = new MemoryRedis({ nowMs: () => Math.floor(time.nowMs()) }, packing);
   }
 
   get isUp(): boolean {

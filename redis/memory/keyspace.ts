@@ -1,30 +1,22 @@
 /**
- * The data of an in-memory Redis, and the Redis commands that the ports use, one method for each, with the answers of Redis:
- * null for nothing, numbers, texts, lists. Pure except for the clock, which the caller supplies; synchronous, so that a script
- * is one step.
+ * The data of an in-memory Redis (commands.ts has its commands). Pure except for the clock, which the caller supplies;
+ * synchronous, so that a script is one step. Texts are strings of bytes, one character a byte.
  *
- * Texts are strings of bytes, one character a byte. Commands, and forms of them, that no port uses throw UnknownCommand.
+ * With `packing`, values that nothing has touched for a while are in blocks (blocks.ts), and keys that have expired are removed
+ * although nothing reads them: for a service that runs for long.
  */
+import { type Block, BlockReader, type Packing, packed, unpackedBlocks } from './blocks.ts';
 import type { Clock } from './clock.ts';
-import { general } from './lua-library.ts';
+import { EntryList, type StoredEntries } from './entry-list.ts';
 import { type Scored, SortedSet } from './sorted-set.ts';
-
-export class UnknownCommand extends Error {
-  override readonly name = 'UnknownCommand';
-}
 
 /** An error with Redis's wording. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
-export interface StreamEntry {
-  readonly sequence: number;
-  readonly fields: readonly string[];
-}
-
 interface Stream {
-  readonly entries: StreamEntry[];
+  readonly entries: EntryList;
   lastSequence: number;
 }
 
@@ -38,8 +30,16 @@ type Value =
 type Kind = Value['kind'];
 type Of<K extends Kind> = Extract<Value, { kind: K }>;
 
+/** A text or a hash at a place of a block. */
+interface PackedValue {
+  readonly kind: 'packed';
+  readonly of: 'string' | 'hash';
+  readonly block: Block;
+  readonly index: number;
+}
+
 interface Slot {
-  readonly value: Value;
+  value: Value | PackedValue;
   /** Unix ms; undefined: never. */
   expiresMs: number | undefined;
 }
@@ -49,7 +49,8 @@ type StoredValue =
   | { readonly kind: 'hash'; readonly fields: ReadonlyMap<string, string> }
   | { readonly kind: 'zset'; readonly scored: readonly Scored[] }
   | { readonly kind: 'set'; readonly members: ReadonlySet<string> }
-  | { readonly kind: 'stream'; readonly entries: readonly StreamEntry[]; readonly lastSequence: number };
+  | { readonly kind: 'stream'; readonly entries: StoredEntries; readonly lastSequence: number }
+  | PackedValue;
 
 export type KeyspaceSnapshot = readonly {
   readonly key: string;
@@ -57,21 +58,11 @@ export type KeyspaceSnapshot = readonly {
   readonly expiresMs: number | undefined;
 }[];
 
-export type Reply = null | number | string | readonly Reply[] | { readonly status: string };
-
-const ok: Reply = Object.freeze({ status: 'OK' });
-
-const makers: { readonly [K in Kind]: () => Of<K> } = {
-  string: () => ({ kind: 'string', text: '' }),
-  hash: () => ({ kind: 'hash', fields: new Map() }),
-  zset: () => ({ kind: 'zset', set: new SortedSet() }),
-  set: () => ({ kind: 'set', members: new Set() }),
-  stream: () => ({ kind: 'stream', stream: { entries: [], lastSequence: 0 } }),
-};
-
 /** Entries are immutable, so copies share them. */
-function valueToStore(value: Value): StoredValue {
+function valueToStore(value: Value | PackedValue): StoredValue {
   switch (value.kind) {
+    case 'packed':
+      return value;
     case 'string':
       return { kind: 'string', text: value.text };
     case 'hash':
@@ -81,44 +72,32 @@ function valueToStore(value: Value): StoredValue {
     case 'set':
       return { kind: 'set', members: new Set(value.members) };
     case 'stream':
-      return { kind: 'stream', entries: [...value.stream.entries], lastSequence: value.stream.lastSequence };
+      return { kind: 'stream', entries: value.stream.entries.stored(), lastSequence: value.stream.lastSequence };
   }
 }
 
-function valueFromStore(value: StoredValue): Value {
-  switch (value.kind) {
-    case 'string':
-      return { kind: 'string', text: value.text };
-    case 'hash':
-      return { kind: 'hash', fields: new Map(value.fields) };
-    case 'zset': {
-      const set = new SortedSet();
-      for (const { member, score } of value.scored) set.add(member, score);
-      return { kind: 'zset', set };
-    }
-    case 'set':
-      return { kind: 'set', members: new Set(value.members) };
-    case 'stream':
-      return { kind: 'stream', stream: { entries: [...value.entries], lastSequence: value.lastSequence } };
-  }
+export interface KeyspaceOptions {
+  /** Receives published messages. */
+  readonly publish?: (channel: string, message: string) => number;
+  /** By default nothing is packed. */
+  readonly packing?: Packing | undefined;
 }
 
 export class Keyspace {
   readonly #slots = new Map<string, Slot>();
   readonly #clock: Clock;
-  /** Receives published messages. */
   readonly #publish: (channel: string, message: string) => number;
+  readonly #packing: Packing | undefined;
+  readonly #reader = new BlockReader();
+  /** Keys of texts and hashes that were made or read lately, oldest first; only with `packing`. */
+  readonly #touched = new Set<string>();
+  /** The place of the search for expired keys. */
+  #expiring = this.#slots.entries();
 
-  constructor(clock: Clock, publish: (channel: string, message: string) => number = () => 0) {
+  constructor(clock: Clock, { publish = () => 0, packing }: KeyspaceOptions = {}) {
     this.#clock = clock;
     this.#publish = publish;
-  }
-
-  /** Throws UnknownCommand, or a CommandError as Redis would answer. */
-  call(command: string, args: readonly string[]): Reply {
-    const perform = commands[command.toUpperCase()];
-    if (perform === undefined) throw new UnknownCommand(`the in-memory Redis has no command ${command}`);
-    return perform(this, args);
+    this.#packing = packing;
   }
 
   get nowMs(): number {
@@ -132,6 +111,8 @@ export class Keyspace {
   /** Empties everything. */
   clear(): void {
     this.#slots.clear();
+    this.#touched.clear();
+    this.#reader.forget();
   }
 
   /** The whole content, as plain values that can be cloned and stored. `only`: of these keys. */
@@ -146,8 +127,16 @@ export class Keyspace {
 
   /** Replaces the whole content. */
   restore(snapshot: KeyspaceSnapshot): void {
-    this.#slots.clear();
-    for (const { key, value, expiresMs } of snapshot) this.#slots.set(key, { value: valueFromStore(value), expiresMs });
+    this.clear();
+    for (const { key, value, expiresMs } of snapshot) {
+      this.#slots.set(key, { value: this.#valueFromStore(value), expiresMs });
+      this.#touch(key, value.kind);
+    }
+  }
+
+  /** The number of keys in memory, also of those whose time is over. */
+  get held(): number {
+    return this.#slots.size;
   }
 
   keys(): string[] {
@@ -156,30 +145,32 @@ export class Keyspace {
 
   /** The value of this kind; undefined: no such key. Throws WRONGTYPE for one of another kind. */
   find<K extends Kind>(key: string, kind: K): Of<K> | undefined {
-    const slot = this.#live(key);
-    if (slot === undefined) return undefined;
-    if (slot.value.kind !== kind) {
+    const value = this.#open(key);
+    if (value === undefined) return undefined;
+    if (value.kind !== kind) {
       throw new CommandError('WRONGTYPE Operation against a key holding the wrong kind of value');
     }
-    return slot.value as Of<K>;
+    return value as Of<K>;
   }
 
   /** null also for a value of another kind. */
   textOf(key: string): string | null {
-    const value = this.#live(key)?.value;
+    const value = this.#open(key);
     return value?.kind === 'string' ? value.text : null;
   }
 
   make<K extends Kind>(key: string, kind: K): Of<K> {
     const known = this.find(key, kind);
     if (known !== undefined) return known;
-    const value = makers[kind]();
+    const value = this.#makers[kind]();
     this.#slots.set(key, { value, expiresMs: undefined });
+    this.#touch(key, kind);
     return value;
   }
 
   replace(key: string, text: string, expiresMs: number | undefined): void {
     this.#slots.set(key, { value: { kind: 'string', text }, expiresMs });
+    this.#touch(key, 'string');
   }
 
   /** Removes an empty collection, as Redis does. */
@@ -218,7 +209,7 @@ export class Keyspace {
 
   /** The kind and the content of a key in one form, to compare with Redis; expiry left out. */
   contentOf(key: string): readonly [Kind, unknown] | undefined {
-    const value = this.#live(key)?.value;
+    const value = this.#open(key);
     switch (value?.kind) {
       case undefined:
         return undefined;
@@ -231,7 +222,12 @@ export class Keyspace {
       case 'set':
         return [value.kind, [...value.members].sort()];
       case 'stream':
-        return [value.kind, value.stream.entries.map(({ sequence, fields }) => [`${sequence}-0`, fields])];
+        return [
+          value.kind,
+          value.stream.entries
+            .range(0, Number.POSITIVE_INFINITY)
+            .map(({ sequence, fields }) => [`${sequence}-0`, fields]),
+        ];
     }
   }
 
@@ -241,371 +237,102 @@ export class Keyspace {
     this.#slots.delete(key);
     return undefined;
   }
-}
 
-type Command = (space: Keyspace, args: readonly string[]) => Reply;
+  readonly #makers: { readonly [K in Kind]: () => Of<K> } = {
+    string: () => ({ kind: 'string', text: '' }),
+    hash: () => ({ kind: 'hash', fields: new Map() }),
+    zset: () => ({ kind: 'zset', set: new SortedSet() }),
+    set: () => ({ kind: 'set', members: new Set() }),
+    stream: () => ({
+      kind: 'stream',
+      stream: { entries: new EntryList(this.#reader, this.#packing), lastSequence: 0 },
+    }),
+  };
 
-function whole(text: string | undefined): number {
-  if (text === undefined || !/^-?\d+$/.test(text))
-    throw new CommandError('ERR value is not an integer or out of range');
-  return Number(text);
-}
-
-/** A score: a number, or one of both infinities. */
-function float(text: string | undefined): number {
-  if (text === '-inf') return Number.NEGATIVE_INFINITY;
-  if (text === '+inf' || text === 'inf') return Number.POSITIVE_INFINITY;
-  const value = Number(text);
-  if (text === undefined || text.trim() === '' || Number.isNaN(value))
-    throw new CommandError('ERR value is not a valid float');
-  return value;
-}
-
-/** 64-bit, as decimal text. */
-function increased(standing: string | undefined, by: string): string {
-  if (!/^-?\d+$/.test(by) || (standing !== undefined && !/^-?\d+$/.test(standing))) {
-    throw new CommandError('ERR value is not an integer or out of range');
+  #valueFromStore(value: StoredValue): Value | PackedValue {
+    switch (value.kind) {
+      case 'packed':
+        return value;
+      case 'string':
+        return { kind: 'string', text: value.text };
+      case 'hash':
+        return { kind: 'hash', fields: new Map(value.fields) };
+      case 'zset': {
+        const set = new SortedSet();
+        for (const { member, score } of value.scored) set.add(member, score);
+        return { kind: 'zset', set };
+      }
+      case 'set':
+        return { kind: 'set', members: new Set(value.members) };
+      case 'stream': {
+        const { entries, lastSequence } = value;
+        return {
+          kind: 'stream',
+          stream: { entries: new EntryList(this.#reader, this.#packing, entries), lastSequence },
+        };
+      }
+    }
   }
-  const sum = BigInt(standing ?? 0) + BigInt(by);
-  if (BigInt.asIntN(64, sum) !== sum) throw new CommandError('ERR increment or decrement would overflow');
-  return String(sum);
-}
 
-/** Formats a score as Redis 7.0; later versions write fractions, which no port uses, in their shortest form. */
-function scoreText(score: number): string {
-  return Number.isSafeInteger(score) ? String(score) : general(score, 17);
-}
-
-/** The entries between two positions; negative ones count from the end. */
-function slice<T>(items: readonly T[], from: number, to: number): T[] {
-  const first = from < 0 ? Math.max(0, items.length + from) : from;
-  const last = to < 0 ? items.length + to : to;
-  return items.slice(first, last + 1);
-}
-
-function withScores(entries: readonly { member: string; score: number }[], scores: boolean): string[] {
-  return entries.flatMap(({ member, score }) => (scores ? [member, scoreText(score)] : [member]));
-}
-
-interface RangeOptions {
-  readonly scores: boolean;
-  readonly reverse: boolean;
-  readonly by: 'rank' | 'score' | 'lex';
-  readonly offset: number;
-  /** Negative: all. */
-  readonly count: number;
-}
-
-function rangeOptions(words: readonly string[]): RangeOptions {
-  let [scores, reverse, offset, count] = [false, false, 0, -1];
-  let by: RangeOptions['by'] = 'rank';
-  for (let at = 0; at < words.length; at += 1) {
-    const word = words[at]!.toUpperCase();
-    if (word === 'WITHSCORES') scores = true;
-    else if (word === 'REV') reverse = true;
-    else if (word === 'BYLEX') by = 'lex';
-    else if (word === 'BYSCORE') by = 'score';
-    else if (word === 'LIMIT') {
-      [offset, count] = [whole(words[at + 1]), whole(words[at + 2])];
-      at += 2;
-    } else throw new UnknownCommand(`the in-memory Redis has no range option ${word}`);
+  /** The value of a key, taken out of its block. */
+  #open(key: string): Value | undefined {
+    const slot = this.#live(key);
+    if (slot === undefined || slot.value.kind !== 'packed') return slot?.value as Value | undefined;
+    const { of, block, index } = slot.value;
+    const words = this.#reader.values(block)[index]!;
+    const value: Value =
+      of === 'string' ? { kind: of, text: words[0]! } : { kind: of, fields: new Map(pairsOf(words)) };
+    slot.value = value;
+    this.#touch(key, of);
+    return value;
   }
-  return { scores, reverse, by, offset, count };
-}
 
-/** The positions of the first entry within a bound and of the first beyond it. */
-function span(set: SortedSet | undefined, low: string, high: string, by: 'score' | 'lex'): readonly [number, number] {
-  if (by === 'score') {
-    const [from, fromOpen] = scoreBound(low);
-    const [to, toOpen] = scoreBound(high);
-    if (set === undefined) return [0, 0];
-    return [
-      set.firstFrom(({ score }) => (fromOpen ? score > from : score >= from)),
-      set.firstFrom(({ score }) => (toOpen ? score >= to : score > to)),
-    ];
+  #touch(key: string, kind: StoredValue['kind']): void {
+    if (this.#packing === undefined) return;
+    this.#removeExpired();
+    if (kind !== 'string' && kind !== 'hash') return;
+    // Last in the order again: what is made now is not packed now.
+    this.#touched.delete(key);
+    this.#touched.add(key);
+    if (this.#touched.size > unpackedBlocks * this.#packing.values) this.#pack(this.#packing);
   }
-  const below =
-    (bound: string) =>
-    ({ member }: { member: string }) => {
-      if (bound === '-') return true;
-      if (bound === '+') return false;
-      return bound.startsWith('[') ? member >= bound.slice(1) : member > bound.slice(1);
-    };
-  const beyond =
-    (bound: string) =>
-    ({ member }: { member: string }) => {
-      if (bound === '-') return true;
-      if (bound === '+') return false;
-      return bound.startsWith('[') ? member > bound.slice(1) : member >= bound.slice(1);
-    };
-  if (set === undefined) return [0, 0];
-  return [set.firstFrom(below(low)), set.firstFrom(beyond(high))];
-}
 
-function scoreBound(text: string): readonly [number, boolean] {
-  return text.startsWith('(') ? [float(text.slice(1)), true] : [float(text), false];
-}
-
-function range(set: SortedSet | undefined, low: string, high: string, options: RangeOptions): string[] {
-  const { scores, reverse, by, offset, count } = options;
-  if (by === 'rank') {
-    const entries = set?.entries ?? [];
-    return withScores(slice(reverse ? [...entries].reverse() : entries, whole(low), whole(high)), scores);
+  /** Moves the values that were touched longest ago into a block. */
+  #pack({ values: count, charsMin }: Packing): void {
+    const taken: { readonly slot: Slot; readonly of: PackedValue['of']; readonly words: readonly string[] }[] = [];
+    let seen = 0;
+    for (const key of this.#touched) {
+      if (seen === count) break;
+      seen += 1;
+      this.#touched.delete(key);
+      const slot = this.#live(key);
+      const value = slot?.value;
+      if (slot === undefined || (value?.kind !== 'string' && value?.kind !== 'hash')) continue;
+      const words = value.kind === 'string' ? [value.text] : [...value.fields].flat();
+      const chars = words.reduce((sum, word) => sum + word.length, 0);
+      if (chars >= charsMin) taken.push({ slot, of: value.kind, words });
+    }
+    if (taken.length === 0) return;
+    const block = packed(taken.map(({ words }) => words));
+    for (const [index, { slot, of }] of taken.entries()) slot.value = { kind: 'packed', of, block, index };
   }
-  const [from, to] = reverse ? span(set, high, low, by) : span(set, low, high, by);
-  if (set === undefined || from >= to) return [];
-  // Copies only the requested range: a set may be large.
-  const length = to - from;
-  const taken = count < 0 ? length - offset : Math.min(count, length - offset);
-  if (taken <= 0 || offset < 0) return [];
-  const part = reverse
-    ? set.entries.slice(to - offset - taken, to - offset).reverse()
-    : set.entries.slice(from + offset, from + offset + taken);
-  return withScores(part, scores);
-}
 
-function streamId(text: string): number {
-  if (text === '-') return 0;
-  if (text === '+') return Number.POSITIVE_INFINITY;
-  const [, sequence, part] = /^(\d+)(?:-(\d+))?$/.exec(text) ?? [];
-  if (sequence === undefined || (part !== undefined && part !== '0')) {
-    throw new UnknownCommand(`the in-memory Redis has no stream id ${text}`);
+  /** Looks at a few keys more than are made, in a circle. */
+  #removeExpired(): void {
+    for (let looked = 0; looked < expiryLooks; looked += 1) {
+      const next = this.#expiring.next();
+      if (next.done === true) {
+        this.#expiring = this.#slots.entries();
+        return;
+      }
+      this.#live(next.value[0]);
+    }
   }
-  return Number(sequence);
 }
 
-function pairs(words: readonly string[]): readonly (readonly [string, string])[] {
-  if (words.length % 2 !== 0) throw new CommandError('ERR wrong number of arguments');
+const expiryLooks = 2;
+
+/** `words` alternate between names and values. */
+export function pairsOf(words: readonly string[]): (readonly [string, string])[] {
   return words.flatMap((word, at) => (at % 2 === 0 ? [[word, words[at + 1]!] as const] : []));
-}
-
-const commands: Readonly<Record<string, Command>> = {
-  PING: () => ({ status: 'PONG' }),
-  TIME: (space) => {
-    const ms = space.nowMs;
-    return [String(Math.floor(ms / 1000)), String(Math.floor((ms % 1000) * 1000))];
-  },
-  FLUSHDB: (space) => {
-    space.clear();
-    return ok;
-  },
-  DBSIZE: (space) => space.keys().length,
-  KEYS: (space, [pattern]) => {
-    if (!/^[^*?[\\]*\*$/.test(pattern!)) throw new UnknownCommand(`KEYS ${pattern}`);
-    return space.keys().filter((key) => key.startsWith(pattern!.slice(0, -1)));
-  },
-  TYPE: (space, [key]) => ({ status: space.contentOf(key!)?.[0] ?? 'none' }),
-  PUBLISH: (space, [channel, message]) => space.publish(channel!, message!),
-
-  EXISTS: (space, keys) => keys.filter((key) => space.exists(key)).length,
-  DEL: (space, keys) => keys.filter((key) => space.remove(key)).length,
-  UNLINK: (space, keys) => keys.filter((key) => space.remove(key)).length,
-  PEXPIRE: (space, [key, ms]) => {
-    const forMs = whole(ms);
-    if (forMs <= 0) return space.remove(key!) ? 1 : 0;
-    return space.expire(key!, space.nowMs + forMs) ? 1 : 0;
-  },
-  PERSIST: (space, [key]) => {
-    const expiry = space.expiryOf(key!);
-    if (expiry === undefined || expiry === Number.POSITIVE_INFINITY) return 0;
-    return space.expire(key!, undefined) ? 1 : 0;
-  },
-  PEXPIRETIME: (space, [key]) => {
-    const expiry = space.expiryOf(key!);
-    if (expiry === undefined) return -2;
-    return expiry === Number.POSITIVE_INFINITY ? -1 : Math.floor(expiry);
-  },
-  PTTL: (space, [key]) => {
-    const expiry = space.expiryOf(key!);
-    if (expiry === undefined) return -2;
-    return expiry === Number.POSITIVE_INFINITY ? -1 : expiry - space.nowMs;
-  },
-
-  GET: (space, [key]) => space.find(key!, 'string')?.text ?? null,
-  MGET: (space, keys) => keys.map((key) => space.textOf(key)),
-  SET: (space, [key, text, ...options]) => {
-    let [expiresMs, onlyNew]: [number | undefined, boolean] = [undefined, false];
-    for (let at = 0; at < options.length; at += 1) {
-      const word = options[at]!.toUpperCase();
-      if (word === 'NX') onlyNew = true;
-      else if (word === 'PX' || word === 'EX') {
-        expiresMs = space.nowMs + whole(options[at + 1]) * (word === 'EX' ? 1000 : 1);
-        at += 1;
-      } else throw new UnknownCommand(`the in-memory Redis has no option ${word} of SET`);
-    }
-    if (onlyNew && space.exists(key!)) return null;
-    space.replace(key!, text!, expiresMs);
-    return ok;
-  },
-  SETNX: (space, [key, text]) => {
-    if (space.exists(key!)) return 0;
-    space.replace(key!, text!, undefined);
-    return 1;
-  },
-  INCR: (space, [key]) => {
-    const text = increased(space.find(key!, 'string')?.text, '1');
-    space.make(key!, 'string').text = text;
-    return Number(text);
-  },
-
-  HSET: (space, [key, ...words]) => {
-    const { fields } = space.make(key!, 'hash');
-    let added = 0;
-    for (const [field, text] of pairs(words)) {
-      if (!fields.has(field)) added += 1;
-      fields.set(field, text);
-    }
-    return added;
-  },
-  HSETNX: (space, [key, field, text]) => {
-    const { fields } = space.make(key!, 'hash');
-    if (fields.has(field!)) return 0;
-    fields.set(field!, text!);
-    return 1;
-  },
-  HGET: (space, [key, field]) => space.find(key!, 'hash')?.fields.get(field!) ?? null,
-  HMGET: (space, [key, ...names]) => {
-    const fields = space.find(key!, 'hash')?.fields;
-    return names.map((name) => fields?.get(name) ?? null);
-  },
-  HGETALL: (space, [key]) => [...(space.find(key!, 'hash')?.fields ?? [])].flat(),
-  HKEYS: (space, [key]) => [...(space.find(key!, 'hash')?.fields.keys() ?? [])],
-  HVALS: (space, [key]) => [...(space.find(key!, 'hash')?.fields.values() ?? [])],
-  HEXISTS: (space, [key, field]) => (space.find(key!, 'hash')?.fields.has(field!) ? 1 : 0),
-  HSTRLEN: (space, [key, field]) => space.find(key!, 'hash')?.fields.get(field!)?.length ?? 0,
-  HDEL: (space, [key, ...names]) => {
-    const fields = space.find(key!, 'hash')?.fields;
-    const removed = names.filter((name) => fields?.delete(name)).length;
-    space.dropIfEmpty(key!);
-    return removed;
-  },
-  HINCRBY: (space, [key, field, by]) => {
-    increased(undefined, by!);
-    const text = increased(space.find(key!, 'hash')?.fields.get(field!), by!);
-    space.make(key!, 'hash').fields.set(field!, text);
-    return Number(text);
-  },
-
-  SADD: (space, [key, ...members]) => {
-    const standing = space.make(key!, 'set').members;
-    const before = standing.size;
-    for (const member of members) standing.add(member);
-    return standing.size - before;
-  },
-  SREM: (space, [key, ...members]) => {
-    const standing = space.find(key!, 'set')?.members;
-    const removed = members.filter((member) => standing?.delete(member)).length;
-    space.dropIfEmpty(key!);
-    return removed;
-  },
-  SMEMBERS: (space, [key]) => [...(space.find(key!, 'set')?.members ?? [])],
-
-  ZADD: (space, [key, ...words]) => {
-    const option = words[0]!.toUpperCase();
-    const isLower = option === 'LT';
-    if (/^(NX|XX|GT|CH|INCR)$/.test(option))
-      throw new UnknownCommand(`the in-memory Redis has no option ${option} of ZADD`);
-    // Reads all scores before any change.
-    const entries = pairs(isLower ? words.slice(1) : words).map(([score, member]) => ({ score: float(score), member }));
-    const { set } = space.make(key!, 'zset');
-    let added = 0;
-    for (const { score, member } of entries) {
-      const known = set.score(member);
-      if (isLower && known !== undefined && known <= score) continue;
-      if (set.add(member, score)) added += 1;
-    }
-    return added;
-  },
-  ZREM: (space, [key, ...members]) => {
-    const set = space.find(key!, 'zset')?.set;
-    const removed = members.filter((member) => set?.remove(member)).length;
-    space.dropIfEmpty(key!);
-    return removed;
-  },
-  ZCARD: (space, [key]) => space.find(key!, 'zset')?.set.size ?? 0,
-  ZSCORE: (space, [key, member]) => {
-    const score = space.find(key!, 'zset')?.set.score(member!);
-    return score === undefined ? null : scoreText(score);
-  },
-  ZMSCORE: (space, [key, ...members]) => {
-    const set = space.find(key!, 'zset')?.set;
-    return members.map((member) => {
-      const score = set?.score(member);
-      return score === undefined ? null : scoreText(score);
-    });
-  },
-  ZRANK: (space, [key, member]) => space.find(key!, 'zset')?.set.rank(member!) ?? null,
-  ZRANGE: (space, [key, low, high, ...options]) =>
-    range(space.find(key!, 'zset')?.set, low!, high!, rangeOptions(options)),
-  ZREVRANGE: (space, [key, low, high, ...options]) =>
-    range(space.find(key!, 'zset')?.set, low!, high!, { ...rangeOptions(options), reverse: true }),
-  ZRANGEBYSCORE: (space, [key, low, high, ...options]) =>
-    range(space.find(key!, 'zset')?.set, low!, high!, { ...rangeOptions(options), by: 'score' }),
-  ZREVRANGEBYSCORE: (space, [key, high, low, ...options]) =>
-    range(space.find(key!, 'zset')?.set, high!, low!, { ...rangeOptions(options), by: 'score', reverse: true }),
-  ZCOUNT: (space, [key, low, high]) => {
-    const set = space.find(key!, 'zset')?.set;
-    const [from, to] = span(set, low!, high!, 'score');
-    return Math.max(0, to - from);
-  },
-  ZLEXCOUNT: (space, [key, low, high]) => {
-    const set = space.find(key!, 'zset')?.set;
-    const [from, to] = span(set, low!, high!, 'lex');
-    return Math.max(0, to - from);
-  },
-  ZPOPMIN: (space, [key]) => {
-    const set = space.find(key!, 'zset')?.set;
-    const [first] = set?.entries ?? [];
-    if (first === undefined) return [];
-    set!.remove(first.member);
-    space.dropIfEmpty(key!);
-    return [first.member, scoreText(first.score)];
-  },
-  ZREMRANGEBYSCORE: (space, [key, low, high]) => {
-    const set = space.find(key!, 'zset')?.set;
-    const [from, to] = span(set, low!, high!, 'score');
-    const gone = (set?.entries ?? []).slice(from, to).map(({ member }) => member);
-    for (const member of gone) set?.remove(member);
-    space.dropIfEmpty(key!);
-    return gone.length;
-  },
-
-  XADD: (space, [key, ...words]) => {
-    const [id, ...fields] = words;
-    const { stream } = space.make(key!, 'stream');
-    const sequence = streamId(id!);
-    if (sequence <= stream.lastSequence) {
-      throw new CommandError('ERR The ID specified in XADD is equal or smaller than the target stream top item');
-    }
-    stream.lastSequence = sequence;
-    stream.entries.push({ sequence, fields });
-    return id!;
-  },
-  XLEN: (space, [key]) => space.find(key!, 'stream')?.stream.entries.length ?? 0,
-  XRANGE: (space, [key, low, high, option, count]) => {
-    if (option !== undefined && option.toUpperCase() !== 'COUNT') throw new UnknownCommand(`XRANGE with ${option}`);
-    const entries = space.find(key!, 'stream')?.stream.entries ?? [];
-    const [from, to] = [streamId(low!), streamId(high!)];
-    const first = entriesFrom(entries, from);
-    const most = count === undefined ? entries.length : whole(count);
-    return entries
-      .slice(first, first + Math.max(0, most))
-      .filter(({ sequence }) => sequence <= to)
-      .map(({ sequence, fields }) => [`${sequence}-0`, fields]);
-  },
-  XTRIM: (space, [key, option, id]) => {
-    if (option!.toUpperCase() !== 'MINID') throw new UnknownCommand(`XTRIM with ${option}`);
-    const entries = space.find(key!, 'stream')?.stream.entries ?? [];
-    return entries.splice(0, entriesFrom(entries, streamId(id!))).length;
-  },
-};
-
-function entriesFrom(entries: readonly StreamEntry[], sequence: number): number {
-  let [low, high] = [0, entries.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (entries[middle]!.sequence >= sequence) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }

@@ -11,8 +11,10 @@
 import { EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
 import { oneTag } from '../slots.ts';
+import type { Packing } from './blocks.ts';
 import type { Clock } from './clock.ts';
-import { Keyspace, type Reply } from './keyspace.ts';
+import { perform, type Reply } from './commands.ts';
+import { Keyspace } from './keyspace.ts';
 import { type Compiled, compileLua } from './lua-compiler.ts';
 import { fromBytes, general, LuaTable, toBytes } from './lua-library.ts';
 
@@ -34,11 +36,13 @@ export class MemoryRedis {
   readonly space: Keyspace;
   readonly #listeners = new Set<(channel: string, message: string) => void>();
 
-  constructor(clock: Clock) {
-    this.space = new Keyspace(clock, (channel, message) => {
+  /** `packing`: for a service that runs for long (keyspace.ts). */
+  constructor(clock: Clock, packing?: Packing) {
+    const publish = (channel: string, message: string) => {
       for (const listener of [...this.#listeners]) listener(channel, message);
       return this.#listeners.size;
-    });
+    };
+    this.space = new Keyspace(clock, { publish, packing });
   }
 
   /** A client of a process. Features of ioredis that this class lacks are undefined there. */
@@ -63,11 +67,11 @@ class MemoryClient extends EventEmitter {
     for (const name of plainCommands)
       this.#define(name, (words) => {
         oneTag(name, words);
-        return fromReply(this.#space.call(name, words), fromBytes);
+        return fromReply(perform(this.#space, name, words), fromBytes);
       });
-    this.#define('call', ([name, ...words]) => fromReply(this.#space.call(name!, words), fromBytes));
+    this.#define('call', ([name, ...words]) => fromReply(perform(this.#space, name!, words), fromBytes));
     this.#define('hgetall', (words) => {
-      const flat = this.#space.call('HGETALL', words) as readonly string[];
+      const flat = perform(this.#space, 'HGETALL', words) as readonly string[];
       return Object.fromEntries(
         flat.flatMap((field, at) => (at % 2 === 0 ? [[fromBytes(field), fromBytes(flat[at + 1]!)]] : [])),
       );
@@ -82,7 +86,7 @@ class MemoryClient extends EventEmitter {
       return compiled(lua)(keys, words.slice(numberOfKeys), (command, args) => {
         const texts = args.map(argumentText);
         if (tag !== undefined) oneTag(command, texts, tag);
-        return toLua(this.#space.call(command, texts));
+        return toLua(perform(this.#space, command, texts));
       });
     };
     this.#define(name, (words) => fromLua(run(words), fromBytes));

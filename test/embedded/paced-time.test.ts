@@ -55,3 +55,23 @@ it('catches up in the order of virtual time when the process got no CPU time', (
   expect(ran).toEqual(['request', 'answer', 'timeout']);
   expect(time.nowMs()).toBe(60_000);
 });
+
+it('is a whole number while a store writes at half a millisecond, and for a request that comes between', () => {
+  const pace = new TestPace();
+  const time = new PacedTime(pace);
+  const seen: number[] = [];
+  time.after(10.5, () => {
+    seen.push(time.nowMs());
+    time.after(0, () => seen.push(time.nowMs()));
+  });
+  pace.realMs = 2_000;
+  seen.push(time.nowMs());
+  pace.runAt(2_000);
+  expect(seen).toEqual([1_010, 1_010, 1_010]);
+  // More tasks than run at once: the process handles requests at the moment of the last one.
+  for (let task = 0; task < 20_000; task += 1) time.after(0.5, () => undefined);
+  pace.runAt(2_001);
+  expect(time.nowMs()).toBe(2_000);
+  pace.runAt(2_001);
+  expect(time.nowMs()).toBe(2_001);
+});

@@ -83,7 +83,7 @@ describe('an embedded service', () => {
     expect(isComplete).toBe(true);
     const key = running.keys.find(({ scheme }) => scheme === 'frost_bip340')!;
     expect(schnorr.verify(fullSignature, digest, Buffer.from(key.publicKey, 'hex').subarray(1))).toBe(true);
-    await must(202, 'POST', '/v1/sandbox/nodes/gateway/crash', { restart_after_ms: 200 });
+    await must(202, 'POST', '/v1/sandbox/nodes/gateway/crash', { restart_after_ms: 1_500 });
     const isRefused = () =>
       sign('down').then(
         () => false,
@@ -164,6 +164,28 @@ describe('an embedded service', () => {
     expect((await call('GET', `/v1/wallets/${id}`)).status).toBe(404);
     expect((await must(200, 'GET', '/v1/sandbox/clock')).offset_ms).toBe(0);
     expect((await signature(running, 'sandbox-secp256k1', digest, 'after-restore')).is_complete).toBe(true);
+  });
+
+  it('answers for sessions that ended long ago, which its Redis has packed, and after a snapshot of them', async () => {
+    const { must, service } = running;
+    await must(200, 'POST', '/v1/sandbox/reset');
+    const first = await signature(running, 'sandbox-secp256k1', digest, 'first-of-many');
+    for (let made = 0; made < 110; made += 1) await signature(running, 'sandbox-secp256k1', digest, `many-${made}`);
+    const stored = service.world.redis.space.snapshot();
+    expect(stored.filter(({ value }) => value.kind === 'packed').length).toBeGreaterThan(20);
+    const { id: snapshot } = await must(201, 'POST', '/v1/sandbox/snapshots', { name: 'packed' });
+    await must(200, 'POST', '/v1/sandbox/reset');
+    await must(200, 'POST', `/v1/sandbox/snapshots/${snapshot}/restore`);
+    const id = first.receipt.session_id;
+    expect(await must(200, 'GET', `/v1/sessions/${id}`)).toMatchObject({
+      id,
+      state: 'RECEIPT_STATE_BACKEND_COMPLETED',
+    });
+    const again = await must(200, 'POST', '/v1/signing/share', { signing_session_id: id });
+    expect(again.full_signature).toBe(first.full_signature);
+    const { events } = await must(200, 'GET', '/v1/events?limit=100');
+    const sequences = events.map(({ sequence }: { sequence: number }) => sequence);
+    expect(sequences).toEqual(Array.from({ length: 100 }, (_, index) => sequences[0] + index));
   });
 
   it('resets in less than 100 ms, and keeps its tokens and ready-made keys', async () => {

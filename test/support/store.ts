@@ -73,7 +73,8 @@ export async function startStore(where: RedisDatabase | StoreWorld = 'Redis'): P
 }
 
 function startMemory(): StoreUnderTest {
-  const memory = new MemoryRedis(systemClock);
+  // As an embedded service, with smaller blocks.
+  const memory = new MemoryRedis(systemClock, { values: 16, charsMin: 100 });
   const redis = memory.client();
   return {
     redis,

@@ -20,16 +20,5 @@ export function checkSecrets(
 
 function* contents(memory: MemoryRedis): Generator<readonly [string, string]> {
   const { space } = memory;
-  const reads: Readonly<Record<string, readonly [string, ...string[]]>> = {
-    string: ['GET'],
-    hash: ['HGETALL'],
-    set: ['SMEMBERS'],
-    zset: ['ZRANGE', '0', '-1'],
-    stream: ['XRANGE', '-', '+'],
-  };
-  for (const key of space.call('KEYS', ['*']) as readonly string[]) {
-    const { status } = space.call('TYPE', [key]) as { readonly status: string };
-    const [command, ...rest] = reads[status] ?? ['GET'];
-    yield [key, `${key} ${JSON.stringify(space.call(command, [key, ...rest]))}`];
-  }
+  for (const key of space.keys()) yield [key, `${key} ${JSON.stringify(space.contentOf(key))}`];
 }

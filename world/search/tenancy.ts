@@ -150,7 +150,7 @@ export class Tenancy {
 
   /** The sequence of its last event, as in Redis now. */
   get sequence(): number {
-    return Number(this.world.redis.space.call('HGET', [`${tenantPrefix(this.name)}seq`, 'n']) ?? 0);
+    return Number(this.world.redis.space.find(`${tenantPrefix(this.name)}seq`, 'hash')?.fields.get('n') ?? 0);
   }
 
   get owner(): Operator {

@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../actors/live/ports.ts';
+import type { Packing } from '../../../redis/memory/blocks.ts';
 import { MemoryRedis } from '../../../redis/memory/memory-redis.ts';
 import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import { dumpRedis } from '../../support/redis-dump.ts';
@@ -126,6 +127,18 @@ const commands = fc.oneof(
 
 const unordered = new Set(['HGETALL', 'HVALS', 'HKEYS', 'SMEMBERS']);
 
+/** Blocks of one value, so that a few commands make some. */
+const packings = fc.constantFrom<(Packing | undefined)[]>(
+  undefined,
+  { values: 1, charsMin: 0 },
+  { values: 2, charsMin: 6 },
+);
+
+function inMemory(packing?: Packing) {
+  const redis = new MemoryRedis(systemClock, packing);
+  return { space: redis.space, memory: redis.client() };
+}
+
 /** Hashes and sets have no order. Of two mistakes in one command Redis names now this one first, now that one. */
 async function answer(redis: Redis, [name, ...words]: readonly string[]): Promise<unknown> {
   try {
@@ -140,10 +153,12 @@ describe('a sequence of commands', () => {
   test('gives the same answers and leaves the same content', { timeout: 600_000 }, async () => {
     const kinds = new Set<string>();
     await fc.assert(
-      fc.asyncProperty(fc.array(commands, { minLength: 1, maxLength: 40 }), async (sequence) => {
+      fc.asyncProperty(fc.array(commands, { minLength: 1, maxLength: 40 }), packings, async (sequence, packing) => {
         await real.flushdb();
-        const memory = new MemoryRedis(systemClock).client();
-        for (const each of sequence) {
+        const { space, memory } = inMemory(packing);
+        const copiedAt = packing === undefined ? -1 : sequence.length >> 1;
+        for (const [index, each] of sequence.entries()) {
+          if (index === copiedAt) space.restore(structuredClone(space.snapshot()));
           const expected = await answer(real, each);
           expect(await answer(memory, each), each.join(' ')).toEqual(expected);
           kinds.add(`${each[0]} ${String(expected).startsWith('error') ? 'refused' : 'answered'}`);
@@ -177,4 +192,16 @@ test('a command that no port uses is refused by name', async () => {
   const memory = new MemoryRedis(systemClock).client();
   await expect(memory.call('GEOADD', 'k')).rejects.toThrow('GEOADD');
   await expect(memory.call('SET', 'k', 'v', 'KEEPTTL')).rejects.toThrow('KEEPTTL');
+});
+
+test('keys whose time is over leave although nothing reads them, where a service runs for long', async () => {
+  let nowMs = 1_000;
+  const { space, memory } = (() => {
+    const redis = new MemoryRedis({ nowMs: () => nowMs }, { values: 2, charsMin: 0 });
+    return { space: redis.space, memory: redis.client() };
+  })();
+  for (let n = 0; n < 100; n += 1) await memory.set(`short${n}`, 'text', 'PX', 50);
+  nowMs += 50;
+  for (let n = 0; n < 120; n += 1) await memory.set(`long${n}`, 'text');
+  expect(space.held).toBe(120);
 });
