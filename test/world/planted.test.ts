@@ -7,6 +7,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { walletProfiles } from '../../cli/sim/runs.ts';
+import { roundRuns, roundVariants } from '../../cli/sim/wallets.ts';
 import { buildProgram, copiesFolder, plantedCopy, runScript } from '../sim/support/program-copy.ts';
 import { isThorough } from '../support/thorough.ts';
 import { plantedFlaws } from './support/planted.ts';
@@ -44,4 +46,32 @@ describe('a planted flaw is found by random runs', { timeout: 3_600_000 }, () =>
     expect([seed, verdict.kind]).toEqual([seed, 'violated']);
     expect(invariants).toContain(verdict.invariant);
   });
+});
+
+/** A round with its variants, with a flaw: some runs find it, some do not. */
+test.runIf(isThorough)('two threads find what one finds, run by run', { timeout: 3_600_000 }, async () => {
+  const { name, edits } = plantedFlaws.find((one) => one.name === sample[0])!;
+  const copy = plantedCopy(folder, `jobs-${name}`, edits);
+  const module = JSON.stringify(pathToFileURL(join(copy, 'cli', 'sim', 'wallets.js')).href);
+  const seeds = roundRuns / walletProfiles.length;
+  const { code, out, errors } = await runScript(
+    folder,
+    `const { searchWallets } = await import(${module});
+    const tasks = [];
+    for (let seed = 1; seed <= ${seeds}; seed += 1)
+      for (const profile of ${JSON.stringify(walletProfiles)}) tasks.push({ world: 'wallets', seed, profile });
+    const all = [];
+    for (const jobs of [1, 2]) {
+      const runs = [];
+      await searchWallets(tasks, { crypto: 'model', jobs, finished: (one) => runs.push(one) > 0 });
+      all.push(runs);
+    }
+    process.stdout.write(JSON.stringify(all));`,
+  );
+  rmSync(copy, { recursive: true, force: true });
+  expect(code, errors).toBe(0);
+  const [one, two] = JSON.parse(out) as readonly (readonly Found[])[];
+  expect(two).toEqual(one);
+  expect(one).toHaveLength(roundRuns + roundVariants);
+  expect(new Set(one!.map(({ verdict }) => verdict.kind))).toEqual(new Set(['passed', 'violated']));
 });

@@ -97,8 +97,8 @@ export class VaultClient {
   }
 
   /**
-   * The decision about a message, which moves no money, by the version that decided: a rule with a fraction of a unit cannot be
-   * evaluated, and holds where it denies or asks. Votes are for transfers, so a policy that asks for more than one person denies.
+   * The decision about a message by the version that decided. Its amount and the available balance are 0, below every limit of a
+   * rule.
    */
   #wanted(receipt: string, askedMs: number, needsHuman: boolean, hasWitness: boolean): string {
     const claims = JSON.parse(Buffer.from(receipt.split('.')[1]!, 'base64url').toString());
@@ -112,10 +112,7 @@ export class VaultClient {
     if (next !== undefined && next.madeMs < askedMs) {
       found('decided-as-written', `a message was decided by version ${version}, after ${next.version} was there`);
     }
-    const { denyFrom, askFrom, quorum, approvers } = made.content;
-    if (denyFrom !== undefined) return 'denied';
-    const isAsked = askFrom !== undefined;
-    if (isAsked && (quorum > 1 || approvers.length > 0)) return 'denied';
-    return (isAsked || needsHuman) && !hasWitness ? 'pending_human_approval' : 'completed';
+    if (made.content.denyBelow !== undefined) return 'denied';
+    return needsHuman && !hasWitness ? 'pending_human_approval' : 'completed';
   }
 }
