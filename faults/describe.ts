@@ -92,6 +92,8 @@ function whatHappens(fault: Fault): string {
       return `${who} asks with an altered ${fault.field} (${fault.change})${forWhom(fault)}`;
     case 'second_process':
       return `a second process has the identity of ${who}`;
+    case 'second_coordinator':
+      return 'a second coordinator takes over, and the first one continues to write';
     case 'clock_skew':
       return `the clock of ${who} is off by ${fault.by_ms} ms`;
     case 'clock_jump':

@@ -15,6 +15,7 @@ import { answeredInTime } from './liveness.ts';
 import { nodeRecords } from './node-records.ts';
 import { requestsFollowed } from './node-requests.ts';
 import { honestNodes } from './nodes.ts';
+import { promptAnswers } from './prompt-answers.ts';
 import { recordRules } from './record-rules.ts';
 import { Refusals } from './refusals.ts';
 import { requestsAsRecorded } from './requests.ts';
@@ -28,6 +29,10 @@ export interface ModelOptions {
   readonly partialTimeoutMs: number;
   /** The limit of waiting calls of one session. */
   readonly callsWaitingMax: number;
+  /** Sessions refuse messages, so that calls fail and take longer. */
+  readonly hasSmallMailboxes: boolean;
+  /** The coordinator learns this late that the link of a dead node is gone. */
+  readonly linkNewsMs: number;
   readonly lifetimesMs: LifetimesMs;
 }
 
@@ -50,14 +55,15 @@ export function modelCheckers(options: ModelOptions): Checker[] {
     replay,
     recordRules(sources),
     lifetimes(options.lifetimesMs, history, worldBeganMs),
-    requestsAsRecorded(history, options),
+    requestsAsRecorded({ ...options, history, waiting }),
     answersAsModelled(sources),
     sandboxAnswers(history),
     honestNodes(),
     nodeRecords(),
     requestsFollowed(options.nodesTotal),
     answeredInTime(options),
-    statusTold(),
+    statusTold(options.linkNewsMs),
+    promptAnswers(options.nodesTotal),
     eventsAsModelled(history),
     dkgFailures(history, options.nodesTotal),
   ].map(untilRolledBack);

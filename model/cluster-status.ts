@@ -5,10 +5,9 @@
 import type { ClusterStatus } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { Checker, Observation } from '../sim/observation.ts';
 
-/** The coordinator sends it in the step in which it learns of the link. */
-const settleMs = 50;
-
-export function statusTold(): Checker {
+/** The coordinator sends it in the step in which it learns of the link; of a dead node's link `linkNewsMs` late. */
+export function statusTold(linkNewsMs: number): Checker {
+  const settleMs = 50 + linkNewsMs;
   const linked = new Set<number>();
   let isGatewayLinked = false;
   let isCoordinatorUp = true;

@@ -29,6 +29,8 @@ export const landmarks = [
   'a key generation begins another attempt',
   'a key generation goes to other nodes',
   'a key is closed',
+  'two coordinators run at once',
+  'an earlier coordinator is refused',
 ] as const;
 export type Landmark = (typeof landmarks)[number];
 
@@ -43,6 +45,7 @@ export function watchLandmarks(reached: (landmark: Landmark) => void): Checker {
   const owing = new Map<string, Set<string>>();
   const attempts = new Map<string, number>();
   const dealt = new Set<string>();
+  let coordinatorBoot = '';
 
   function reach(landmark: string): void {
     if (seen.has(landmark) || !known.has(landmark)) return;
@@ -104,6 +107,7 @@ export function watchLandmarks(reached: (landmark: Landmark) => void): Checker {
           return undefined;
         case 'process': {
           const { process, what } = observation;
+          if (process === 'coordinator' && what === 'up') coordinatorBoot = observation.boot;
           if (what !== 'down') return undefined;
           if (process === 'coordinator' && waiting.size > 0) reach('the coordinator dies while a call waits');
           if ([...owing.values()].some((asked) => asked.has(process))) reach('a node restarts while it owes a partial');
@@ -113,11 +117,19 @@ export function watchLandmarks(reached: (landmark: Landmark) => void): Checker {
           framed(observation);
           return undefined;
         case 'written': {
-          if (observation.outcome !== 'written') reach('a write is refused');
+          if (observation.outcome !== 'written') {
+            reach('a write is refused');
+            if (observation.process === 'coordinator' && observation.boot !== coordinatorBoot)
+              reach('an earlier coordinator is refused');
+          }
           const changes = sessions.take(observation);
           for (const change of changes) changed(change, changes.length);
           return undefined;
         }
+        case 'fault':
+          if (observation.fault === 'second_coordinator' && observation.what === 'fired')
+            reach('two coordinators run at once');
+          return undefined;
         default:
           return undefined;
       }

@@ -7,6 +7,7 @@ import type { CallReply } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { proofIn } from '../sim/invariants/answers.ts';
 import type { Checker, Observation } from '../sim/observation.ts';
+import { isPresent, Troubles } from './troubles.ts';
 
 export interface LivenessOptions {
   readonly nodesTotal: number;
@@ -15,6 +16,8 @@ export interface LivenessOptions {
   readonly partialTimeoutMs: number;
   /** The limit of waiting calls of one session. */
   readonly callsWaitingMax: number;
+  /** Sessions refuse messages: then no answer has a bound, but each call still gets one. */
+  readonly hasSmallMailboxes: boolean;
 }
 
 /** A write fails after 5 s; the next one waits for it. */
@@ -26,15 +29,13 @@ const takenInMs = 100;
 const missing: ReadonlySet<string> = new Set(['QUORUM_UNAVAILABLE', 'NODES_UNAVAILABLE']);
 
 export function answeredInTime(options: LivenessOptions): Checker {
-  const { nodesTotal, nodesWaitMs, partialTimeoutMs, callsWaitingMax } = options;
+  const { nodesTotal, nodesWaitMs, partialTimeoutMs, callsWaitingMax, hasSmallMailboxes } = options;
   /** The extra time for work that began before the calm: rounds that wait for nodes, a write whose answer is lost (5 s). */
   const settleMs = nodesWaitMs + 4 * partialTimeoutMs + 6_500;
   const boundMs = 1_000 + 2 * nodesWaitMs;
-  const trouble = new Set<string>(['links']);
-  const linked = new Set<string>();
+  const troubles = new Troubles(nodesTotal);
   /** Faults that hinder frames between gateway and coordinator, or stop one of them. */
   const silencing = new Set<string>();
-  let calmSinceMs = 0;
   let silencedMs = 0;
   /** Faults between the coordinator and its store. A write whose answer is lost fails after 5 s. */
   const withoutStore = new Set<string>();
@@ -48,15 +49,10 @@ export function answeredInTime(options: LivenessOptions): Checker {
   const inHand = new Set<bigint>();
   let nextScanMs = 0;
 
-  const isCalm = (sinceMs: number) => trouble.size === 0 && sinceMs >= calmSinceMs + settleMs;
-
-  function note(name: string, is: boolean, atMs: number): void {
-    calmSinceMs = atMs;
-    if (is) trouble.add(name);
-    else trouble.delete(name);
-  }
+  const isCalm = (sinceMs: number) => !hasSmallMailboxes && troubles.isCalm && sinceMs >= troubles.sinceMs + settleMs;
 
   function noteSilencing(name: string, is: boolean, atMs: number): void {
+    if (!is && !silencing.has(name)) return;
     silencedMs = atMs;
     if (is) silencing.add(name);
     else silencing.delete(name);
@@ -82,20 +78,15 @@ export function answeredInTime(options: LivenessOptions): Checker {
     invariant: 'answered-in-time',
     observe(observation: Observation) {
       const { atMs } = observation;
+      troubles.take(observation);
       switch (observation.kind) {
         case 'link':
-          if (observation.what === 'linkUp') linked.add(observation.peer);
-          else linked.delete(observation.peer);
           if (observation.peer === 'gateway') noteSilencing('link', observation.what === 'linkDown', atMs);
-          note('links', linked.size < nodesTotal + 1, atMs);
           return undefined;
         case 'process': {
           const { process, what } = observation;
-          if (what === 'down' && process === 'coordinator') linked.clear();
           if (what === 'down' && process === 'coordinator') inHand.clear();
-          if (what === 'down' && process === 'coordinator') note('links', true, atMs);
           const isAway = what === 'down' || what === 'paused';
-          if (process !== 'worker' && process !== 'receiver') note(process, isAway, atMs);
           if (process === 'gateway' || process === 'coordinator' || process === 'redis')
             noteSilencing(process, isAway, atMs);
           if (process === 'redis') noteStore(process, isAway, atMs);
@@ -105,25 +96,19 @@ export function answeredInTime(options: LivenessOptions): Checker {
         case 'fault': {
           const { id, what, fault, targets } = observation;
           if (fault === 'rollback') wasRolledBack = true;
+          if (!isPresent(observation)) return undefined;
           if (fault === 'duplicate') mayRepeat = true;
-          if (/^(store_(lost|unanswered|slow|failing)|redis_|rollback)/.test(fault) && what !== 'armed')
+          if (/^(store_(lost|unanswered|slow|failing)|redis_|rollback)/.test(fault))
             noteStore(id, what !== 'ended', atMs);
           if (/^(receiver_|worker_|double_|poison_)/.test(fault)) return undefined;
-          note(id, what !== 'ended', atMs);
           const isFar = targets.length > 0 && targets.every((target) => target.startsWith('node/'));
           if (!isFar && !/^(store_|clock_|force_)/.test(fault)) noteSilencing(id, what !== 'ended', atMs);
           return undefined;
         }
-        case 'clock':
-          calmSinceMs = atMs;
-          return undefined;
         case 'healed':
-          trouble.clear();
+          if (silencing.size > 0) silencedMs = atMs;
           silencing.clear();
           withoutStore.clear();
-          if (linked.size < nodesTotal + 1) trouble.add('links');
-          calmSinceMs = atMs;
-          silencedMs = atMs;
           return undefined;
         case 'called':
           inHand.add(observation.callId);
@@ -136,7 +121,7 @@ export function answeredInTime(options: LivenessOptions): Checker {
           const others = inHand.has(callId) ? inHand.size - 1 : inHand.size;
           inHand.delete(callId);
           const isTooMany = outcome.case === 'error' && /too many calls waiting/.test(outcome.value.message);
-          if (isTooMany && others < callsWaitingMax && !mayRepeat)
+          if (isTooMany && others < callsWaitingMax && !mayRepeat && !hasSmallMailboxes)
             return `a call is refused because of ${others} others`;
           if (replied.has(callId) && !mayRepeat)
             return `a call (${calls.get(callId)?.method ?? 'unknown'}) is answered twice`;

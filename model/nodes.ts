@@ -4,7 +4,12 @@
  */
 
 import type { DkgOpened, DkgSealed, DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import type { NoncesDealt, PartialReply, PartialRequest } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type {
+  DealNonces,
+  NoncesDealt,
+  PartialReply,
+  PartialRequest,
+} from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { PartialRefusalCode } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { keyBinding } from '../proto/key-schemes.ts';
 import type { WireEnvelope } from '../proto/wire.ts';
@@ -25,6 +30,8 @@ interface Node {
   highest: bigint;
   /** "scheme number" of its unused nonces for the present start of the coordinator. */
   readonly nonces: Set<string>;
+  /** By scheme: requests for nonces that reached it since it started, by their numbers, and its answers to them. */
+  readonly deals: Map<number, { readonly requests: Set<string>; answers: number }>;
   /** The number of requests with a nonce since it started. */
   readonly named: Map<string, number>;
   coordinatorBoot: string;
@@ -55,7 +62,15 @@ export function honestNodes(): Checker {
     if (node === undefined) {
       const none = { boot: '', pool: 0, highest: 0n, coordinatorBoot: '' };
       const sets = { nonces: new Set<string>(), intents: new Set<string>() };
-      node = { ...none, ...sets, named: new Map(), keys: new Map(), said: new Map(), asked: new Map() };
+      node = {
+        ...none,
+        ...sets,
+        named: new Map(),
+        keys: new Map(),
+        said: new Map(),
+        asked: new Map(),
+        deals: new Map(),
+      };
       nodes.set(name, node);
     }
     return node;
@@ -68,6 +83,9 @@ export function honestNodes(): Checker {
       node.coordinatorBoot = coordinatorBoot;
       node.nonces.clear();
     }
+    const deals = node.deals.get(scheme);
+    if (deals) deals.answers += 1;
+    if (deals && deals.answers > deals.requests.size) return `${name} serves a request for nonces twice`;
     for (const { number } of nonces) {
       if (number <= node.highest) return `${name} gives a nonce a number that it gave before`;
       node.highest = number;
@@ -179,6 +197,7 @@ export function honestNodes(): Checker {
           node.boot = boot;
           node.highest = 0n;
           node.pool = 0;
+          node.deals.clear();
           node.nonces.clear();
           node.coordinatorBoot = '';
           return undefined;
@@ -213,6 +232,15 @@ export function honestNodes(): Checker {
             named.set(nonce, (named.get(nonce) ?? 0) + 1);
             const known = asked.get(request.attemptTag) ?? [];
             asked.set(request.attemptTag, [...known, { request, tenant: message.tenant, touched }]);
+            return undefined;
+          }
+          if (to.startsWith('node/') && message.body.case === 'dealNonces') {
+            const { scheme, coordinatorBoot, request } = message.body.value as DealNonces;
+            const { deals } = find(to);
+            const known = deals.get(scheme) ?? { requests: new Set(), answers: 0 };
+            // Each request numbered 0 is one of its own.
+            known.requests.add(`${coordinatorBoot} ${request === 0n ? `0/${known.requests.size}` : request}`);
+            deals.set(scheme, known);
             return undefined;
           }
           if (!from.startsWith('node/')) return undefined;

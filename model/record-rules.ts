@@ -221,6 +221,8 @@ export function recordRules({ history, refusals, waiting, nodesWaitMs }: RecordS
     if (isNew) {
       if (ceremony.attempt !== known.attempt + 1) return `attempt ${ceremony.attempt} follows ${known.attempt}`;
       if (known.mayBeFinal) return 'its key may be final, and another attempt replaces it';
+      if (Object.keys(known.played).length > 0 && holders.join() !== holdersOf(known).join())
+        return 'its nodes change, and a client has supplied shares for them';
       if (Object.keys(ceremony.played).length > 0) return 'a client-supplied dealer outlives its attempt';
       return undefined;
     }

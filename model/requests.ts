@@ -10,6 +10,7 @@ import type { WireEnvelope } from '../proto/wire.ts';
 import { hexOf, isSigning } from '../sim/invariants/sessions.ts';
 import type { Checker, Observation } from '../sim/observation.ts';
 import { type History, holdersOf } from './history.ts';
+import type { WaitingCalls } from './waiting-calls.ts';
 
 const open: ReadonlySet<ReceiptState> = new Set([ReceiptState.ACCEPTED, ReceiptState.RESUMED]);
 const repeating: ReadonlySet<string> = new Set(['dkgOpen', 'dkgSeal', 'dkgVerify', 'dkgConfirm']);
@@ -20,10 +21,14 @@ const dealsMax = 3;
 /** The limit of equal requests to a node within its time to answer. */
 const repeatsMax = 6;
 
-export function requestsAsRecorded(
-  history: History,
-  { partialTimeoutMs, nodesWaitMs }: { readonly partialTimeoutMs: number; readonly nodesWaitMs: number },
-): Checker {
+export interface RequestSources {
+  readonly history: History;
+  readonly waiting: WaitingCalls;
+  readonly partialTimeoutMs: number;
+  readonly nodesWaitMs: number;
+}
+
+export function requestsAsRecorded({ history, waiting, partialTimeoutMs, nodesWaitMs }: RequestSources): Checker {
   const recheckMs = Math.min(1_000, nodesWaitMs / 2) - 1;
   let coordinatorBoot = '';
   /** By node: the boot behind its link, and since when. */
@@ -36,6 +41,10 @@ export function requestsAsRecorded(
   const unanswered = new Map<string, number[]>();
   /** By request and node: its time, until an answer arrives. */
   const pending = new Map<string, number[]>();
+  /** "node/1 tenant/session attempt" of nodes that have opened an attempt. */
+  const opened = new Set<string>();
+  /** A call may reach the coordinator again after its answer. */
+  let mayRepeat = false;
 
   function partialRequested({ to, message }: WireEnvelope): string | undefined {
     const { tenant, session, attempt } = message;
@@ -71,6 +80,23 @@ export function requestsAsRecorded(
     // Its nonces were drawn after it began: a boot that had ended by then has none.
     if (link && link.boot !== nodeBoot && created > link.sinceMs) return `${where} with a nonce of its earlier start`;
     return undefined;
+  }
+
+  /** Nodes work only for a call that waits, and share only in an attempt that they have opened. */
+  function wanted({ to, message: { tenant, session, attempt, body } }: WireEnvelope, atMs: number): string | undefined {
+    const node = nodeOf(to);
+    const what = `${node} is asked (${body.case}) for session ${session}`;
+    if (
+      body.case !== 'partialRequest' &&
+      body.case !== 'dkgOpen' &&
+      !opened.has(`${node} ${tenant}/${session} ${attempt}`)
+    )
+      return `${what}, and has not opened attempt ${attempt}`;
+    const record = history.session(tenant, session);
+    const intent = record && isSigning(record) ? record.ceremony.facts.intentId : '';
+    return mayRepeat || waiting.waitedMs(tenant, session, intent, atMs) !== undefined
+      ? undefined
+      : `${what}, and no call waits for it`;
   }
 
   function asked({ to, message: { body } }: WireEnvelope): string | undefined {
@@ -120,6 +146,9 @@ export function requestsAsRecorded(
           pending.clear();
           linked.clear();
           return undefined;
+        case 'fault':
+          if (observation.fault === 'duplicate') mayRepeat = true;
+          return undefined;
         case 'link':
           if (observation.what === 'linkUp' && observation.peer.startsWith('node/')) {
             for (const name of unanswered.keys()) if (name.startsWith(`${observation.peer} `)) unanswered.delete(name);
@@ -130,7 +159,9 @@ export function requestsAsRecorded(
           const { envelope, touched } = observation;
           const { body } = envelope.message;
           if (envelope.from.startsWith('node/')) {
-            const from = envelope.from.split('/').slice(0, 2).join('/');
+            const from = nodeOf(envelope.from);
+            const { tenant, session, attempt } = envelope.message;
+            if (body.case === 'dkgOpened') opened.add(`${from} ${tenant}/${session} ${attempt}`);
             for (const name of pending.keys()) if (name.startsWith(from)) pending.delete(name);
           }
           if (body.case === 'noncesDealt' && envelope.from.startsWith('node/')) {
@@ -139,11 +170,16 @@ export function requestsAsRecorded(
             );
             const node = envelope.from.split('/')[1];
             const { scheme, nodeBoot, nonces: batch } = body.value as NoncesDealt;
-            for (const { number } of batch) nonces.add(`${node} ${nodeBoot} ${scheme} ${number}`);
+            // A batch with one bad nonce is refused as a whole.
+            if (isUsable(batch)) for (const { number } of batch) nonces.add(`${node} ${nodeBoot} ${scheme} ${number}`);
             return undefined;
           }
           if (touched || !envelope.to.startsWith('node/')) return undefined;
           const { atMs } = observation;
+          if (body.case === 'partialRequest' || repeating.has(body.case ?? '')) {
+            const unwanted = wanted(envelope, atMs);
+            if (unwanted) return unwanted;
+          }
           if (body.case === 'partialRequest') return partialRequested(envelope) ?? repeated(envelope, atMs);
           if (body.case === 'dealNonces') return asked(envelope) ?? askedAgain(envelope, atMs);
           if (
@@ -158,6 +194,19 @@ export function requestsAsRecorded(
       }
     },
   };
+}
+
+function nodeOf(address: string): string {
+  return address.split('/').slice(0, 2).join('/');
+}
+
+/** Nothing in it is zero, and nothing stands twice. */
+function isUsable(batch: NoncesDealt['nonces']): boolean {
+  const texts = batch
+    .flatMap(({ hiding, binding, mockNonce }) => [hiding, binding, mockNonce])
+    .filter(({ length }) => length > 0)
+    .map(hexOf);
+  return new Set(texts).size === texts.length && !texts.some((text) => /^0*$/.test(text));
 }
 
 function verified({ dealers, clientSupplied }: DkgVerify): string {

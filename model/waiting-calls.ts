@@ -63,6 +63,8 @@ function nameOf({ tenant, method, request }: Extract<Observation, { kind: 'calle
     case 'submitSignatureShare':
       return `${tenant} session ${asked.signingSessionId}`;
     case 'previewPartial':
+    case 'exchangeDkgShares':
+    case 'makeKey':
       return `${tenant} session ${asked.sessionId}`;
     case 'sign':
       return `${tenant} intent ${asked.transactionIntentId}`;

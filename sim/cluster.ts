@@ -300,7 +300,8 @@ export class SimCluster {
   /** Starts one scan for expired sessions. A live coordinator scans by itself, a simulated one with `sweeping`. */
   sweep(): void {
     const message = { kind: 'sweep' } as const;
-    this.#world.coordinator?.deliver({ from: 'runtime', to: expiryAddress, message, trace: noTrace });
+    for (const coordinator of this.#world.coordinators)
+      coordinator.deliver({ from: 'runtime', to: expiryAddress, message, trace: noTrace });
   }
 
   /** It does not count as outstanding work: see virtual-time.ts. */

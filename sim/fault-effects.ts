@@ -15,6 +15,7 @@ export interface OrderedParts {
   readonly deliveries: Deliveries | undefined;
   readonly vendor: SimVendor;
   readonly copies: StoreCopies;
+  secondCoordinator(on: boolean): void;
 }
 
 export function performOrder(order: WorldOrder, parts: OrderedParts): void {
@@ -42,7 +43,8 @@ export function performOrder(order: WorldOrder, parts: OrderedParts): void {
       network.silence(order.process, order.on);
       return;
     case 'secondProcess':
-      network.second(order.process, order.on);
+      if (order.process === 'coordinator') parts.secondCoordinator(order.on);
+      else network.second(order.process, order.on);
       return;
     case 'deliver':
       for (const [index, arrivesMs] of network.deliver(order.peer, order.direction, order.envelopes).entries()) {

@@ -72,6 +72,7 @@ export function coordinatorMachine(
   redis: Redis,
   ports: MemberPorts<CoordinatorWrite, CoordinatorRecord>,
   cryptoBackend = 'simulated',
+  mailboxMax?: number,
 ): CoordinatorMachine {
   const world: World<CoordinatorMessage> = {
     ...ports,
@@ -81,7 +82,9 @@ export function coordinatorMachine(
       if (reply) ports.send(reply);
     },
   };
-  const behaviours = coordinatorBehaviours(config, cryptoBackend);
+  const own = coordinatorBehaviours(config, cryptoBackend);
+  const isLimited = ({ prefix }: (typeof own)[number]) => prefix === 'signing' || prefix === 'dkg';
+  const behaviours = own.map((each) => (mailboxMax === undefined || !isLimited(each) ? each : { ...each, mailboxMax }));
   const machine: CoordinatorMachine = new Machine(
     world,
     behaviours,

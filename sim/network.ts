@@ -87,6 +87,8 @@ class Link {
   contested = false;
   contention: Task | undefined = undefined;
   bySecond = false;
+  /** It stays with a coordinator that another one has replaced. */
+  held = false;
   timeout: Task | undefined = undefined;
   retry: Task | undefined = undefined;
 
@@ -210,6 +212,20 @@ export class Network {
     this.#comeBack(link);
   }
 
+  /** Keeps every link of a node with the coordinator that is being replaced. */
+  holdNodes(): void {
+    for (const link of this.#links.values()) link.held = link.up && link.peer.startsWith('node/');
+  }
+
+  isHeld(peer: ProcessName): boolean {
+    return this.#links.get(peer)?.held === true;
+  }
+
+  /** The replaced coordinator is gone: its links reconnect to the other one. */
+  release(): void {
+    for (const link of this.#links.values()) if (link.held) this.cut(link.peer, 'its coordinator is gone');
+  }
+
   // --- what happens to the ends ------------------------------------------------------------------------------------
 
   /** A process has started: its link is up at once, or after a pause. */
@@ -320,7 +336,7 @@ export class Network {
   }
 
   #linksOf(process: ProcessName): Link[] {
-    if (process === 'coordinator') return [...this.#links.values()];
+    if (process === 'coordinator') return [...this.#links.values()].filter(({ held }) => !held);
     const link = this.#links.get(process);
     return link === undefined ? [] : [link];
   }
@@ -379,6 +395,7 @@ export class Network {
     this.#empty(link.lines.in);
     this.#empty(link.lines.out);
     this.#ports.onDown(link.peer, why);
+    link.held = false;
   }
 
   #comeBack(link: Link): void {

@@ -48,6 +48,8 @@ export type Observation =
       readonly kind: 'written';
       readonly atMs: number;
       readonly process: 'coordinator';
+      /** Of the coordinator that wrote it: an earlier one may still run. */
+      readonly boot: string;
       readonly write: CoordinatorWrite;
       readonly outcome: WriteOutcome<CoordinatorRecord>['kind'];
     }

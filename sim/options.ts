@@ -47,6 +47,10 @@ export interface SimOptions {
   readonly latency?: { readonly minMs: number; readonly maxMs: number };
   /** A silent link is dead after this time; 6,000 by default, as three heartbeats are. */
   readonly linkTimeoutMs?: number;
+  /** The coordinator learns this late that the link of a dead node is gone, perhaps after the node's next start. At once by default. */
+  readonly linkNewsMs?: number | undefined;
+  /** Messages that wait for one session or key of the coordinator; the actors' own limits by default. */
+  readonly mailboxMax?: number | undefined;
   /** A call without an answer fails after this time; by default it waits as long as its link lasts. */
   readonly callTimeoutMs?: number;
   /** The coordinator scans for expired sessions, every second as a live one. Off by default: see `sweep`. */

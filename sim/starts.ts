@@ -94,9 +94,10 @@ export class Starts {
       wrote:
         observe &&
         ((write: CoordinatorWrite, outcome: WriteOutcome<CoordinatorRecord>['kind']) =>
-          observe({ kind: 'written', atMs: this.#parts.recorder.atMs, process: 'coordinator', write, outcome })),
+          observe({ kind: 'written', atMs: this.#parts.recorder.atMs, process: 'coordinator', boot, write, outcome })),
     });
-    return coordinatorMachine(config, this.#redis, ports, this.#options.cryptoBackend);
+    const { cryptoBackend, mailboxMax } = this.#options;
+    return coordinatorMachine(config, this.#redis, ports, cryptoBackend, mailboxMax);
   }
 
   node(id: number, boot: string): NodeMachine {

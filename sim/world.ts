@@ -77,7 +77,11 @@ export class SimWorld implements ClusterMember {
   readonly #nodes = new Map<number, NodeMachine>();
   /** The process at the other end of each link. */
   readonly #linked = new Map<ProcessName, { readonly address: Address; readonly boot: string }>();
+  /** News of a node's lost link that the coordinator has not heard yet. */
+  readonly #lateNews = new Map<ProcessName, { readonly boot: string; readonly tell: () => void }>();
   #coordinator: CoordinatorMachine | undefined;
+  /** Another coordinator has taken its place; it runs on, without links. */
+  #replaced: CoordinatorMachine | undefined;
   #guestCalls = 0n;
 
   constructor(options: SimOptions) {
@@ -122,8 +126,9 @@ export class SimWorld implements ClusterMember {
     for (const process of this.processes.names()) this.processes.start(process, true);
   }
 
-  get coordinator(): CoordinatorMachine | undefined {
-    return this.#coordinator;
+  /** The one with the links, and one that it has replaced. */
+  get coordinators(): readonly CoordinatorMachine[] {
+    return [this.#coordinator, this.#replaced].flatMap((each) => each ?? []);
   }
 
   #random(label: string) {
@@ -198,7 +203,9 @@ export class SimWorld implements ClusterMember {
   #coordinatorLife(): Life {
     return this.#linkedLife('coordinator', {
       start: (boot) => {
-        this.#coordinator = this.#starts.coordinator(boot, (envelope) => this.#fromCoordinator(envelope));
+        this.#coordinator = this.#starts.coordinator(boot, (envelope) =>
+          boot === this.processes.bootOf('coordinator') ? this.#fromCoordinator(envelope) : undefined,
+        );
         if (!this.#redis.isUp) this.#tell({ kind: 'storeStatus', ready: false });
       },
       crash: (loseState) => {
@@ -211,6 +218,22 @@ export class SimWorld implements ClusterMember {
       pause: () => this.#coordinator?.pause(),
       resume: () => this.#coordinator?.resume(),
     });
+  }
+
+  /**
+   * `on`: another coordinator starts while this one runs. The gateway's link goes to the new one; those of nodes stay with the
+   * first, which hears them, but no frame of it arrives. Otherwise the first one ends.
+   */
+  secondCoordinator(on: boolean): void {
+    this.#replaced?.crash();
+    this.#replaced = undefined;
+    this.network.release();
+    if (!on || this.processes.stateOf('coordinator') !== 'up') return;
+    this.#replaced = this.#coordinator;
+    this.#coordinator = undefined;
+    this.network.holdNodes();
+    this.processes.crash('coordinator', false, null);
+    this.processes.start('coordinator', false);
   }
 
   #nodeLife(id: number): Life {
@@ -287,7 +310,10 @@ export class SimWorld implements ClusterMember {
 
   #fromCoordinator(envelope: Envelope<WireMessage>): UndeliveredReason | undefined {
     const { to } = envelope;
-    if (to.startsWith('node/')) return this.network.send(peerOf(to), 'in', envelope);
+    if (to.startsWith('node/')) {
+      const peer = peerOf(to);
+      return this.network.isHeld(peer) ? 'noRoute' : this.network.send(peer, 'in', envelope);
+    }
     if (to === this.calls.address) return this.network.send('gateway', 'in', envelope);
     const guest = this.#guestLinks.nameAt(to);
     return guest === undefined ? 'noRoute' : this.network.send(guest, 'in', envelope);
@@ -298,6 +324,8 @@ export class SimWorld implements ClusterMember {
       if (this.#guestLinks.arrived(peer, envelope)) return;
       if (peer === 'gateway') this.calls.arrived(envelope.to, envelope.message);
       else this.#nodes.get(nodeIdOf(peer))?.deliver(envelope);
+    } else if (this.network.isHeld(peer)) {
+      this.#replaced?.deliver(envelope);
     } else if (this.#coordinator?.deliver(envelope) !== undefined) {
       const reply = failureReply(envelope, 'overloaded');
       if (reply) this.#fromCoordinator(reply);
@@ -310,6 +338,9 @@ export class SimWorld implements ClusterMember {
     const linked = { address, boot: bySecond ? `${peer}#second` : this.processes.bootOf(peer) };
     this.#linked.set(peer, linked);
     this.recorder.link(peer, 'linkUp', linked.boot);
+    // The link server ends the older link of one process before it admits the next.
+    const late = this.#lateNews.get(peer);
+    if (late?.boot === linked.boot) late.tell();
     this.#tellOfPeer('peerUp', peer);
     guest?.linked(true);
   }
@@ -317,16 +348,37 @@ export class SimWorld implements ClusterMember {
   #linkDown(peer: ProcessName, why: string): void {
     this.recorder.link(peer, 'linkDown', why);
     this.faultService.linkDown(peer);
-    this.#tellOfPeer('peerDown', peer);
+    if (!this.network.isHeld(peer)) this.#tellLinkDown(peer);
     this.#guestLinks.of(peer)?.linked(false);
     if (peer !== 'gateway') return;
     this.calls.failAll('the link to the coordinator was lost; whether the call took effect is unknown');
   }
 
-  #tellOfPeer(kind: 'peerUp' | 'peerDown', peer: ProcessName): void {
+  #tellOfPeer(kind: 'peerUp' | 'peerDown', peer: ProcessName, linked = this.#linked.get(peer)!): void {
     const nodeId = nodeIdOf(peer);
     const role = nodeId === 0 ? 'gateway' : 'node';
-    this.#tell({ kind, ...this.#linked.get(peer)!, role, nodeId });
+    this.#tell({ kind, ...linked, role, nodeId });
+  }
+
+  /** At once, or later: then the peer's next process may have its link already. */
+  #tellLinkDown(peer: ProcessName): void {
+    const { linkNewsMs = 0 } = this.#options;
+    if (linkNewsMs === 0 || nodeIdOf(peer) === 0) {
+      this.#tellOfPeer('peerDown', peer);
+      return;
+    }
+    const coordinator = this.#coordinator;
+    const linked = this.#linked.get(peer)!;
+    const news = {
+      boot: linked.boot,
+      tell: () => {
+        cancel();
+        if (this.#lateNews.get(peer) === news) this.#lateNews.delete(peer);
+        if (this.#coordinator === coordinator) this.#tellOfPeer('peerDown', peer, linked);
+      },
+    };
+    const cancel = this.time.after(linkNewsMs, news.tell);
+    this.#lateNews.set(peer, news);
   }
 
   #promised({ to, message: { body } }: ReceivedEnvelope): void {

@@ -4,8 +4,8 @@
  *
  * `--seeds 200` of each profile at most, from `--first-seed 1`; `--minutes 10` of CPU time at most for one guard, and `--runs`
  * runs. `--sample 40` guards drawn with `--seed 1`, all by default; `--only TEXT`: guards whose file and test contain it;
- * `--shape always` inverts the mutation: their bodies always run. `--coverage` lists the guards that the seeds run at all, and
- * disables none. `--strict`: a survivor that guards/explained.ts does not explain is a failure.
+ * `--shape always` inverts the mutation: their bodies always run. `--coverage` lists the guards that no seed runs, or whose mutant
+ * changes no seed, and disables none. `--strict`: a survivor that guards/explained.ts does not explain is a failure.
  */
 import { parseArgs } from 'node:util';
 import { exitCodes, Failure } from '../cli/common/failure.ts';
@@ -53,7 +53,13 @@ export async function run(args: readonly string[]): Promise<number> {
     process.stdout.write(
       `${tasks.length} runs evaluate ${run} of them, and in ${held} the test holds or fails as the mutant changes\n`,
     );
-    if (values.coverage) return exitCodes.ok;
+    if (values.coverage) {
+      for (const guard of guards) {
+        const kind = found.reaches(guard);
+        if (kind !== 'held' && explanationOf(guard) === undefined) told({ guard, kind, text: '' });
+      }
+      return exitCodes.ok;
+    }
     const results = guards.map((guard) => {
       const result = found.search(guard);
       told(result);
@@ -70,7 +76,7 @@ export function nameOf({ file, text }: Guard): string {
   return `${file}: ${text}`;
 }
 
-function told({ guard, kind, text }: Result): void {
+function told({ guard, kind, text }: Omit<Result, 'kind'> & { readonly kind: string }): void {
   const why = kind === 'found' ? '' : (explanationOf(guard)?.kind ?? '');
   process.stdout.write(`${kind.padEnd(12)} ${guard.file}:${guard.line}  if (${guard.text})  ${text}  ${why}\n`);
 }

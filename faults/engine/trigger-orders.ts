@@ -33,6 +33,7 @@ export function triggerOrders(
     case 'half_open':
       return peersOf(victims, members).flatMap((victim) => conditions.begin({ kind: 'silence', process: victim }, id));
     case 'second_process':
+    case 'second_coordinator':
       return victims.flatMap((victim) => conditions.begin({ kind: 'second', process: victim }, id));
     case 'clock_jump':
       return victims.flatMap((victim) => conditions.jump(victim, fault.by_ms));
@@ -79,6 +80,7 @@ export function healingOrders(
     case 'half_open':
       return peersOf(on, members).flatMap((victim) => conditions.end({ kind: 'silence', process: victim }, id));
     case 'second_process':
+    case 'second_coordinator':
       return on.flatMap((victim) => conditions.end({ kind: 'second', process: victim }, id));
     case 'clock_skew':
       return on.flatMap((victim) => conditions.unskew(victim, id));

@@ -60,7 +60,10 @@ export type Order =
   | { readonly kind: 'pause' | 'resume'; readonly process: ProcessName }
   /** `on`: the link of a peer carries nothing, not even heartbeats. The engine holds or drops its frames. */
   | { readonly kind: 'silence'; readonly process: ProcessName; readonly on: boolean }
-  /** `on`: another process connects with this one's identity, and keeps the link if it gets it. */
+  /**
+   * `on`: another process connects with this one's identity, and keeps the link if it gets it. A second coordinator takes over
+   * the gateway, and the first one runs until `on` is false.
+   */
   | { readonly kind: 'secondProcess'; readonly process: ProcessName; readonly on: boolean }
   /** Releases held frames. */
   | {

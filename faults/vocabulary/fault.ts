@@ -364,6 +364,12 @@ export const faultSchemas = {
     'a second process with the node’s identity takes over its link, and then stays silent',
   ),
 
+  second_coordinator: kind(
+    'second_coordinator',
+    { target: Type.Literal('coordinator') },
+    'another coordinator of the cluster takes over the gateway; the first one hears the nodes, and continues what it had begun, until the fault ends',
+  ),
+
   clock_skew: kind(
     'clock_skew',
     { ...onProcess, by_ms: Type.Integer({ minimum: -31_536_000_000, maximum: 31_536_000_000 }) },
@@ -538,6 +544,7 @@ export const simulatedOnly: Readonly<Partial<Record<FaultKind, string>>> = {
   store_tampered: 'faults do not change a live Redis behind its clients',
   store_full: 'a live tenant has a quota of bytes: SIGNMESH_TENANT_BYTES',
   rollback: 'live stores roll back together only, by a snapshot',
+  second_coordinator: 'a live coordinator holds the port of its cluster: a second one cannot start while it runs',
 };
 
 const noDoor = 'a simulated world without the wallet API has no gateway: its calls go to the coordinator';

@@ -27,6 +27,7 @@ export const natures: Readonly<Record<FaultKind, Nature>> = {
   partition: 'window',
   half_open: 'window',
   second_process: 'window',
+  second_coordinator: 'window',
   store_lost: 'window',
   store_unanswered: 'window',
   store_slow: 'window',

@@ -301,6 +301,8 @@ export const Cluster = Closed({
   sweep_ms: constant('between two scans for expired sessions, 1,000'),
   calls_waiting: constant('calls that one session keeps waiting, 256', 65_536),
   nonce_batch: constant('nonces that a node deals at once at first, 4', 1_024),
+  mailbox: constant('messages that wait for one session, 256, or for one key, 1,024', 65_536),
+  link_news_ms: constant('until the coordinator learns that the link of a dead node is gone, 0'),
 });
 
 export const Scenario = Closed({
@@ -346,6 +348,8 @@ export const clusterConstants = [
   'sweep_ms',
   'calls_waiting',
   'nonce_batch',
+  'mailbox',
+  'link_news_ms',
 ] as const;
 export type ClusterConstant = (typeof clusterConstants)[number];
 

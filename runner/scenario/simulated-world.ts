@@ -81,6 +81,8 @@ class SimulatedRun {
       callTimeoutMs,
       sweeping: true,
       sweepEveryMs: scenario.cluster.sweep_ms,
+      mailboxMax: scenario.cluster.mailbox,
+      linkNewsMs: scenario.cluster.link_news_ms,
       receiver: true,
       onBug: 'record',
       keepTrace: false,

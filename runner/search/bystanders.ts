@@ -39,6 +39,26 @@ export function bystanders(
   return clients;
 }
 
+/** Calls of many clients about one session or key at one moment: more than a small mailbox takes. */
+export function crowd(
+  mailbox: number,
+  swarm: Swarm,
+  keys: readonly KeyPlan[],
+  sessions: readonly BusySession[],
+  draw: Draw,
+): Readonly<Record<string, readonly Step[]>> {
+  const clients: Record<string, readonly Step[]> = {};
+  const busy = sessions.length > 0 && draw.chance(0.6) ? draw.pick(sessions) : undefined;
+  const key = draw.pick(keys);
+  const ms = draw.int(1, swarm.phaseMs);
+  for (let index = 1; index <= mailbox + 6; index += 1) {
+    const name = `m${index}`;
+    const call = busy === undefined ? aboutKey(key, draw) : aboutSession(busy, draw);
+    clients[name] = [{ step: `${name}-1`, wait: { ms } } as Step, { step: `${name}-2`, ...call } as Step];
+  }
+  return clients;
+}
+
 function aboutSession({ session, key }: BusySession, draw: Draw): Call {
   const node = draw.int(1, key.totalNodes);
   switch (draw.pick(['step', 'step', 'whole', 'whole', 'resume', 'inspect', 'preview', 'close'] as const)) {

@@ -28,8 +28,9 @@ export interface SearchOptions {
 export function runChecked(scenario: CheckedScenario, { crypto, record, reached }: SearchOptions): Run {
   const { nodes, nodes_wait_ms: nodesWaitMs, partial_timeout_ms: partialTimeoutMs, client_dealers } = scenario.cluster;
   const lifetimesMs = lifetimesOf(scenario.cluster);
-  const { calls_waiting: callsWaitingMax = 256 } = scenario.cluster;
-  const model = { nodesTotal: nodes, nodesWaitMs, partialTimeoutMs, lifetimesMs, callsWaitingMax };
+  const { calls_waiting: callsWaitingMax = 256, link_news_ms: linkNewsMs = 0, mailbox } = scenario.cluster;
+  const waiting = { callsWaitingMax, hasSmallMailboxes: mailbox !== undefined };
+  const model = { nodesTotal: nodes, nodesWaitMs, partialTimeoutMs, lifetimesMs, linkNewsMs, ...waiting };
   return withCryptography(crypto, () => {
     return runSimulated(scenario, {
       crypto,

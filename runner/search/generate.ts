@@ -5,10 +5,10 @@
  * It is an ordinary scenario: a failing run is saved as a file and runs again from it.
  */
 import type { CheckedScenario, ClusterConstant, Step } from '../scenario/format.ts';
-import { bystanders } from './bystanders.ts';
+import { bystanders, crowd } from './bystanders.ts';
 import { Draw } from './draw.ts';
 import { drawSwarm, type Profile, type Swarm } from './profiles.ts';
-import { randomFaults, tokenFaults, vendorFaults } from './random-faults.ts';
+import { randomFaults, refusedWrites, secondCoordinators, tokenFaults, vendorFaults } from './random-faults.ts';
 import { type BusySession, ClientPlan, drawKeys, type KeyPlan, keyTerms, type SharedIntent } from './random-steps.ts';
 
 /** Faults begin before the end of their phase, and all end by its end. */
@@ -45,11 +45,17 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
     clients[plan.name] = plan.steps;
     sessions.push(...plan.sessions);
   }
+  Object.assign(clients, aftermath(swarm, keys, healedMs, new Draw(name, 'aftermath')));
   Object.assign(clients, bystanders(swarm, keys, sessions, new Draw(name, 'bystanders')));
+  const rare = rareConstants(swarm, new Draw(name, 'rare constants'));
+  const { mailbox } = rare;
+  if (mailbox !== undefined) Object.assign(clients, crowd(mailbox, swarm, keys, sessions, new Draw(name, 'crowd')));
   clients.healer = healing(swarm, keys, healedMs);
   const holds = (type: KeyPlan['ownType']) => keys.some(({ ownType }) => ownType === type);
   const faults = [
     ...randomFaults(swarm, new Draw(name, 'faults')),
+    ...refusedWrites(swarm, new Draw(name, 'refused writes')),
+    ...secondCoordinators(swarm, new Draw(name, 'second coordinators')),
     ...(holds('HSM_PKCS11') ? tokenFaults(swarm, types) : []),
     ...(holds('MPC_VENDOR') ? vendorFaults(swarm, types) : []),
   ];
@@ -65,6 +71,7 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
       // Where a client supplies a dealer, nodes must accept it.
       client_dealers: keys.some(({ supplied }) => supplied.length > 0) || draw.chance(0.5),
       ...constants,
+      ...rare,
     },
     faults,
     clients,
@@ -82,6 +89,35 @@ function drawConstants({ shortLived }: Swarm, draw: Draw): Partial<Record<Cluste
     ...(draw.chance(0.3) && { sweep_ms: draw.pick([50, 250]) }),
     ...(draw.chance(0.15) && { calls_waiting: draw.pick([1, 2, 4]) }),
     ...(draw.chance(0.5) && { nonce_batch: draw.pick([1, 1, 2, 8]) }),
+  };
+}
+
+/** Liveness is strict once the work of the bad time has ended. */
+const settledMs = 12_000;
+
+/** In some runs: stories in the calm after all faults, where every call must get its answer at once. */
+function aftermath(
+  swarm: Swarm,
+  keys: readonly KeyPlan[],
+  healedMs: number,
+  draw: Draw,
+): Readonly<Record<string, readonly Step[]>> {
+  const left = keys.filter(({ closes, supplied }) => !closes && supplied.length === 0);
+  if (!draw.chance(0.35) || left.length === 0 || swarm.losesState) return {};
+  const plan = new ClientPlan('after', { ...swarm, phaseMs: 200, clocksJump: false }, draw, undefined);
+  plan.wait(healedMs);
+  plan.wait(settledMs);
+  for (let stories = draw.int(1, 2); stories > 0; stories -= 1)
+    plan.tell(draw.pick(swarm.stories), draw.pick(left), []);
+  return { after: plan.steps };
+}
+
+/** Few runs have them; a stream of their own leaves the other draws as they are. */
+function rareConstants({ profile, nodes }: Swarm, draw: Draw): Partial<Record<ClusterConstant, number>> {
+  return {
+    // The answers of all nodes to one request fit in it.
+    ...(draw.chance(0.06) && { mailbox: nodes + draw.int(0, 2) }),
+    ...(profile !== 'malformed' && draw.chance(0.12) && { link_news_ms: draw.pick([80, 200, 600]) }),
   };
 }
 

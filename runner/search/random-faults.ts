@@ -84,6 +84,33 @@ export function tokenFaults(swarm: Swarm, draw: Draw): Fault[] {
   }));
 }
 
+/** Single writes of the coordinator that are lost, or whose answers are: at any of its calls, also late ones. */
+export function refusedWrites(swarm: Swarm, draw: Draw): Fault[] {
+  if ((swarm.profile !== 'stormy' && swarm.profile !== 'hostile') || !draw.chance(0.4)) return [];
+  return Array.from({ length: draw.int(1, 3) }, (_, index) => ({
+    id: `write-${index + 1}`,
+    fault: draw.pick(['store_lost', 'store_unanswered'] as const),
+    target: 'coordinator',
+    count: 1,
+    at: { point: draw.pick(['call', 'call', 'partial_reply', 'dkg_verified'] as const), nth: draw.int(1, 24) },
+  }));
+}
+
+/** Another coordinator takes over while this one runs: in few runs, once or twice. */
+export function secondCoordinators(swarm: Swarm, draw: Draw): Fault[] {
+  // It takes a while until the earlier one writes.
+  if ((swarm.profile !== 'stormy' && swarm.profile !== 'hostile') || swarm.phaseMs < 1_000) return [];
+  if (!draw.chance(0.45)) return [];
+  return Array.from({ length: draw.pick([1, 1, 2]) }, (_, index) => ({
+    id: `second-${index + 1}`,
+    fault: 'second_coordinator',
+    target: 'coordinator',
+    // The earlier one writes when its patience with calls is over, or when it scans for expired sessions.
+    for_ms: draw.pick([500, 3_000, 6_000]),
+    ...trigger('coordinator', { ...swarm, phaseMs: Math.ceil(swarm.phaseMs / 4) }, draw, false),
+  }));
+}
+
 /** A vendor that behaves badly for a while, in one way or several. */
 export function vendorFaults(swarm: Swarm, draw: Draw): Fault[] {
   return Array.from({ length: draw.int(1, 4) }, (_, index) => {

@@ -446,6 +446,10 @@ export class ClientPlan {
     }
   }
 
+  wait(ms: number): void {
+    this.#add({ wait: { ms } });
+  }
+
   /** After healing: the client completes its own sessions. */
   finish(healedMs: number): void {
     this.#add({ wait: { ms: healedMs } });

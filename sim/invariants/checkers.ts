@@ -13,6 +13,7 @@ import { honestNeverBlamed } from './honest-never-blamed.ts';
 import { noBugs } from './no-bugs.ts';
 import { noSecretInClear } from './no-secret-in-clear.ts';
 import { nonceSignsOnce } from './nonce-signs-once.ts';
+import { oneCoordinatorWrites } from './one-coordinator-writes.ts';
 import { oneIntentOneEffect } from './one-intent-one-effect.ts';
 import { oneMessageAnIntent } from './one-message-an-intent.ts';
 import { oneOrderAnIntent } from './one-order-an-intent.ts';
@@ -69,6 +70,7 @@ export function allCheckers({
     noBugs(),
     noSecretInClear(secrets),
     nonceSignsOnce(),
+    oneCoordinatorWrites(),
     untilRolledBack(oneIntentOneEffect()),
     oneMessageAnIntent(),
     oneOrderAnIntent(),

@@ -475,6 +475,15 @@ describe('transitions-on-table', () => {
   });
 });
 
+test('one-coordinator-writes: nothing of an earlier coordinator takes effect once a later one has written', () => {
+  const by = (boot: string) => ({ ...begun(signing()), boot }) as Observation;
+  const of = (...boots: readonly string[]) => says('one-coordinator-writes', boots.map(by));
+  expect(of('coordinator#1', 'coordinator#1', 'coordinator#10')).toBeUndefined();
+  expect(of('coordinator#1', 'coordinator#10', 'coordinator#9')).toContain('start 9 of the coordinator writes');
+  const refused = { ...by('coordinator#9'), outcome: 'conflict' } as Observation;
+  expect(says('one-coordinator-writes', [by('coordinator#10'), refused])).toBeUndefined();
+});
+
 describe('one-intent-one-effect', () => {
   const failed = signing({ epoch: 2, state: BACKEND_FAILED });
   const second = signing({ sessionId: 'sig_b' });

@@ -50,7 +50,14 @@ function run(): Observation[] {
 
 /** What the checkers say, as "invariant: text". */
 function verdicts(observations: readonly Observation[]): string[] {
-  const checkers = modelCheckers({ nodesTotal: 3, ...timing, lifetimesMs, callsWaitingMax: 2 });
+  const checkers = modelCheckers({
+    nodesTotal: 3,
+    ...timing,
+    lifetimesMs,
+    callsWaitingMax: 2,
+    hasSmallMailboxes: false,
+    linkNewsMs: 0,
+  });
   const said: string[] = [];
   for (const observation of observations) {
     for (const checker of checkers) {
@@ -395,6 +402,42 @@ describe('of a run, the reference model', () => {
     ).toContain('status-told: the gateway was told that nodes none are ready');
     const silent = copy().filter((one) => one.kind !== 'frame' || one.envelope.message.body.case !== 'clusterStatus');
     expect(verdicts(silent)[0]).toContain('was told nothing of the cluster');
+  });
+
+  test('finds a node that works for no call, shares in an attempt that it has not opened, or signs with a refused nonce', () => {
+    const uncalled = (method: string) =>
+      verdicts(copy().filter((one) => one.kind !== 'called' || one.method !== method));
+    expect(uncalled('exchangeDkgShares')).toContainEqual(
+      expect.stringMatching(/asked \(dkgOpen\).*no call waits for it/),
+    );
+    expect(uncalled('submitSignatureShare')).toContainEqual(
+      expect.stringMatching(/asked \(partialRequest\).*no call waits for it/),
+    );
+    const unopened = copy().filter((one) => one.kind !== 'frame' || one.envelope.message.body.case !== 'dkgOpened');
+    expect(verdicts(unopened)).toContainEqual(expect.stringContaining('has not opened attempt 1'));
+    framed('noncesDealt', ({ nonces }: NoncesDealt) => {
+      if (nonces[0]!.mockNonce.length === 0) return false;
+      nonces[0]!.mockNonce.fill(0);
+      return true;
+    });
+    expect(lastVerdicts).toContainEqual(expect.stringContaining('with a nonce that it never dealt'));
+  });
+
+  test('finds a node that leaves a request to its timeout, or serves a request for nonces twice', () => {
+    const unanswered = (name: string) => {
+      const later: Observation = { kind: 'delivered', atMs: 5_000, tenant: 'tn_sim', eventId: 'e' };
+      const rest = copy().filter((one) => one.kind !== 'frame' || one.envelope.message.body.case !== name);
+      return verdicts([...rest, later]).filter((text) => text.startsWith('answered-at-once'));
+    };
+    expect(unanswered('dkgSealed')[0]).toMatch(/no answer: node\/\d dkg \d+/);
+    expect(unanswered('partialReply')[0]).toMatch(/no answer: node\/\d partial \d+/);
+    expect(unanswered('noncesDealt')[0]).toContain('no answer: node/1 nonces');
+    expect(unanswered('keyDeleted')[0]).toContain('no answer: node/1 deletion');
+    const dealt = copy().find((one) => one.kind === 'frame' && one.envelope.message.body.case === 'noncesDealt');
+    const until = seen.findIndex((one) => one.kind === 'frame' && one.envelope.message.body.case === 'noncesDealt');
+    expect(verdicts([...copy().slice(0, until + 1), dealt!])).toContainEqual(
+      expect.stringContaining('serves a request for nonces twice'),
+    );
   });
 
   test('finds a node that is asked the same over and over', () => {

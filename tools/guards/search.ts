@@ -49,16 +49,21 @@ export class GuardSearch {
 
   /** The number of these guards that any task evaluates, and of those whose mutant changes a run. */
   coverage(guards: readonly Guard[]): { readonly run: number; readonly held: number } {
-    const some = (bits: number) => guards.filter(({ id }) => this.#seenBy.some((seen) => (seen[id]! & bits) !== 0));
-    return { run: some(3).length, held: some(this.#changing).length };
+    const reached = guards.map((guard) => this.reaches(guard));
+    const of = (kind: string) => reached.filter((each) => each === kind).length;
+    return { run: guards.length - of('never run'), held: of('held') };
+  }
+
+  reaches({ id }: Guard): 'never run' | 'never held' | 'held' {
+    const some = (bits: number) => this.#seenBy.some((seen) => (seen[id]! & bits) !== 0);
+    return some(this.#changing) ? 'held' : some(3) ? 'never held' : 'never run';
   }
 
   search(guard: Guard): Result {
     const { cpuMsMax, runsMax } = this.#options;
-    const reached = this.#tasks.filter((_, index) => this.#seenBy[index]![guard.id]! !== 0);
+    const kind = this.reaches(guard);
+    if (kind !== 'held') return { guard, kind, text: '' };
     const changed = this.#tasks.filter((_, index) => (this.#seenBy[index]![guard.id]! & this.#changing) !== 0);
-    if (reached.length === 0) return { guard, kind: 'never run', text: '' };
-    if (changed.length === 0) return { guard, kind: 'never held', text: `evaluated in ${reached.length} seeds` };
     const began = process.cpuUsage();
     let runs = 0;
     for (const task of changed.slice(0, runsMax)) {

@@ -194,6 +194,7 @@ export const samples: { readonly [K in FaultKind]: FaultOf<K> & Fault } = {
   supply_dealers: { fault: 'supply_dealers', target: 'coordinator' },
   split_confirm: { fault: 'split_confirm', target: 'coordinator', for: [3] },
   second_process: { fault: 'second_process', target: 'node/1' },
+  second_coordinator: { fault: 'second_coordinator', target: 'coordinator', for_ms: 100 },
   clock_skew: { fault: 'clock_skew', target: 'node/1', by_ms: 10 },
   clock_jump: { fault: 'clock_jump', target: 'node/1', by_ms: 10, at: { after_ms: 10 } },
   store_lost: { fault: 'store_lost', target: 'node/1', count: 1 },

@@ -140,6 +140,7 @@ export function keyMade(key: KeyRecord): Observation {
     kind: 'written',
     atMs: 0,
     process: 'coordinator',
+    boot: 'coordinator#1',
     outcome: 'written',
     write: { kind: 'update', session, event: changeEvent(session, moment(0)), key },
   };
@@ -153,6 +154,7 @@ export function begun(session: SessionRecord, ends?: SessionRecord, atMs = sessi
     kind: 'written',
     atMs,
     process: 'coordinator',
+    boot: 'coordinator#1',
     outcome: 'written',
     write: { ...write, ...(ending && { ends: ending }) },
   };
@@ -161,7 +163,7 @@ export function begun(session: SessionRecord, ends?: SessionRecord, atMs = sessi
 /** `step`: within a state, and so without an event. */
 export function changed(session: SessionRecord, step = false, atMs = session.epoch): Observation {
   const write = { kind: 'update', session, ...(!step && { event: changeEvent(session, moment(atMs)) }) } as const;
-  return { kind: 'written', atMs, process: 'coordinator', outcome: 'written', write };
+  return { kind: 'written', atMs, process: 'coordinator', boot: 'coordinator#1', outcome: 'written', write };
 }
 
 /** The events of a write, as the log then shows them. */
