@@ -968,7 +968,7 @@ export interface CreateReconJob {
   readonly lag_s?: number;
 }
 
-export type CreateSandboxFault = CrashFaultRequest | PauseFaultRequest | SlowFaultRequest | DelayFaultRequest | DropFaultRequest | DuplicateFaultRequest | ReorderFaultRequest | PartitionFaultRequest | HoldFaultRequest | HalfOpenFaultRequest | CorruptFaultRequest | TruncateFaultRequest | BadShareFaultRequest | BadCommitmentFaultRequest | BadProofFaultRequest | BadPartialFaultRequest | EquivocateFaultRequest | WithholdFaultRequest | StaleReplayFaultRequest | FalseReportFaultRequest | FalseRefusalFaultRequest | EarlyConfirmFaultRequest | BadNoncesFaultRequest | AlteredAnswerFaultRequest | OtherMessageFaultRequest | FalseOrderFaultRequest | OtherSchemeFaultRequest | OtherSignersFaultRequest | ReuseNonceFaultRequest | SubstituteOpeningFaultRequest | SupplyDealersFaultRequest | SplitConfirmFaultRequest | AlteredRequestFaultRequest | SecondProcessFaultRequest | ClockSkewFaultRequest | ClockJumpFaultRequest | StoreLostFaultRequest | StoreUnansweredFaultRequest | StoreSlowFaultRequest | StoreFailingFaultRequest | StoreTamperedFaultRequest | StoreFullFaultRequest | ProviderFailsFaultRequest | HsmFailsFaultRequest | VendorFailsFaultRequest | RollbackFaultRequest | RedisGoneFaultRequest | WorkerStalledFaultRequest | DoubleDeliveryFaultRequest | PoisonJobFaultRequest | ReceiverStatusFaultRequest | ReceiverSlowFaultRequest | ReceiverResetFaultRequest | AnswerLostFaultRequest | AnswerSlowFaultRequest | AnswerStatusFaultRequest | AnswerCutFaultRequest | ForceReceiptFaultRequest;
+export type CreateSandboxFault = CrashFaultRequest | PauseFaultRequest | SlowFaultRequest | DelayFaultRequest | DropFaultRequest | DuplicateFaultRequest | ReorderFaultRequest | PartitionFaultRequest | HoldFaultRequest | HalfOpenFaultRequest | CorruptFaultRequest | TruncateFaultRequest | BadShareFaultRequest | BadCommitmentFaultRequest | BadProofFaultRequest | BadPartialFaultRequest | EquivocateFaultRequest | WithholdFaultRequest | StaleReplayFaultRequest | FalseReportFaultRequest | FalseRefusalFaultRequest | EarlyConfirmFaultRequest | BadNoncesFaultRequest | AlteredAnswerFaultRequest | OtherMessageFaultRequest | FalseOrderFaultRequest | OtherSchemeFaultRequest | OtherSignersFaultRequest | ReuseNonceFaultRequest | SubstituteOpeningFaultRequest | SupplyDealersFaultRequest | SplitConfirmFaultRequest | AlteredRequestFaultRequest | SecondProcessFaultRequest | SecondCoordinatorFaultRequest | ClockSkewFaultRequest | ClockJumpFaultRequest | StoreLostFaultRequest | StoreUnansweredFaultRequest | StoreSlowFaultRequest | StoreFailingFaultRequest | StoreTamperedFaultRequest | StoreFullFaultRequest | ProviderFailsFaultRequest | HsmFailsFaultRequest | VendorFailsFaultRequest | RollbackFaultRequest | RedisGoneFaultRequest | WorkerStalledFaultRequest | DoubleDeliveryFaultRequest | PoisonJobFaultRequest | ReceiverStatusFaultRequest | ReceiverSlowFaultRequest | ReceiverResetFaultRequest | AnswerLostFaultRequest | AnswerSlowFaultRequest | AnswerStatusFaultRequest | AnswerCutFaultRequest | ForceReceiptFaultRequest;
 
 export interface CreateToken {
   /** 2 to 12 capital letters and digits, a letter first; none of the registry’s, and unique among your tokens */
@@ -3585,7 +3585,7 @@ export type SandboxEvent = SandboxFrame | SandboxActorEvent | SandboxStateEvent 
 
 export interface SandboxFault {
   readonly id: string;
-  readonly fault: CrashFault | PauseFault | SlowFault | DelayFault | DropFault | DuplicateFault | ReorderFault | PartitionFault | HoldFault | HalfOpenFault | CorruptFault | TruncateFault | BadShareFault | BadCommitmentFault | BadProofFault | BadPartialFault | EquivocateFault | WithholdFault | StaleReplayFault | FalseReportFault | FalseRefusalFault | EarlyConfirmFault | BadNoncesFault | AlteredAnswerFault | OtherMessageFault | FalseOrderFault | OtherSchemeFault | OtherSignersFault | ReuseNonceFault | SubstituteOpeningFault | SupplyDealersFault | SplitConfirmFault | AlteredRequestFault | SecondProcessFault | ClockSkewFault | ClockJumpFault | StoreLostFault | StoreUnansweredFault | StoreSlowFault | StoreFailingFault | StoreTamperedFault | StoreFullFault | ProviderFailsFault | HsmFailsFault | VendorFailsFault | RollbackFault | RedisGoneFault | WorkerStalledFault | DoubleDeliveryFault | PoisonJobFault | ReceiverStatusFault | ReceiverSlowFault | ReceiverResetFault | AnswerLostFault | AnswerSlowFault | AnswerStatusFault | AnswerCutFault | ForceReceiptFault;
+  readonly fault: CrashFault | PauseFault | SlowFault | DelayFault | DropFault | DuplicateFault | ReorderFault | PartitionFault | HoldFault | HalfOpenFault | CorruptFault | TruncateFault | BadShareFault | BadCommitmentFault | BadProofFault | BadPartialFault | EquivocateFault | WithholdFault | StaleReplayFault | FalseReportFault | FalseRefusalFault | EarlyConfirmFault | BadNoncesFault | AlteredAnswerFault | OtherMessageFault | FalseOrderFault | OtherSchemeFault | OtherSignersFault | ReuseNonceFault | SubstituteOpeningFault | SupplyDealersFault | SplitConfirmFault | AlteredRequestFault | SecondProcessFault | SecondCoordinatorFault | ClockSkewFault | ClockJumpFault | StoreLostFault | StoreUnansweredFault | StoreSlowFault | StoreFailingFault | StoreTamperedFault | StoreFullFault | ProviderFailsFault | HsmFailsFault | VendorFailsFault | RollbackFault | RedisGoneFault | WorkerStalledFault | DoubleDeliveryFault | PoisonJobFault | ReceiverStatusFault | ReceiverSlowFault | ReceiverResetFault | AnswerLostFault | AnswerSlowFault | AnswerStatusFault | AnswerCutFault | ForceReceiptFault;
   readonly state: 'armed' | 'holding' | 'over';
   readonly trigger_count: number;
   readonly strikes: number;
@@ -3598,7 +3598,7 @@ export interface SandboxFaultEvent {
   readonly kind: 'fault';
   readonly at_ms: number;
   readonly id: string;
-  readonly fault: 'crash' | 'pause' | 'slow' | 'delay' | 'drop' | 'duplicate' | 'reorder' | 'partition' | 'hold' | 'half_open' | 'corrupt' | 'truncate' | 'bad_share' | 'bad_commitment' | 'bad_proof' | 'bad_partial' | 'equivocate' | 'withhold' | 'stale_replay' | 'false_report' | 'false_refusal' | 'early_confirm' | 'bad_nonces' | 'altered_answer' | 'other_message' | 'false_order' | 'other_scheme' | 'other_signers' | 'reuse_nonce' | 'substitute_opening' | 'supply_dealers' | 'split_confirm' | 'altered_request' | 'second_process' | 'clock_skew' | 'clock_jump' | 'store_lost' | 'store_unanswered' | 'store_slow' | 'store_failing' | 'store_tampered' | 'store_full' | 'provider_fails' | 'hsm_fails' | 'vendor_fails' | 'rollback' | 'redis_gone' | 'worker_stalled' | 'double_delivery' | 'poison_job' | 'receiver_status' | 'receiver_slow' | 'receiver_reset' | 'answer_lost' | 'answer_slow' | 'answer_status' | 'answer_cut' | 'force_receipt';
+  readonly fault: 'crash' | 'pause' | 'slow' | 'delay' | 'drop' | 'duplicate' | 'reorder' | 'partition' | 'hold' | 'half_open' | 'corrupt' | 'truncate' | 'bad_share' | 'bad_commitment' | 'bad_proof' | 'bad_partial' | 'equivocate' | 'withhold' | 'stale_replay' | 'false_report' | 'false_refusal' | 'early_confirm' | 'bad_nonces' | 'altered_answer' | 'other_message' | 'false_order' | 'other_scheme' | 'other_signers' | 'reuse_nonce' | 'substitute_opening' | 'supply_dealers' | 'split_confirm' | 'altered_request' | 'second_process' | 'second_coordinator' | 'clock_skew' | 'clock_jump' | 'store_lost' | 'store_unanswered' | 'store_slow' | 'store_failing' | 'store_tampered' | 'store_full' | 'provider_fails' | 'hsm_fails' | 'vendor_fails' | 'rollback' | 'redis_gone' | 'worker_stalled' | 'double_delivery' | 'poison_job' | 'receiver_status' | 'receiver_slow' | 'receiver_reset' | 'answer_lost' | 'answer_slow' | 'answer_status' | 'answer_cut' | 'force_receipt';
   readonly targets: readonly string[];
   readonly what: 'armed' | 'fired' | 'ended';
   readonly text: string;
@@ -3773,6 +3773,47 @@ export interface ScreenSubject {
   readonly direction?: 'incoming' | 'outgoing';
   /** `txi_` and a UUIDv7 */
   readonly intent_id?: string;
+}
+
+export interface SecondCoordinatorFault {
+  readonly fault: 'second_coordinator';
+  readonly id?: string;
+  readonly at?: {
+    readonly after_ms?: number;
+    readonly step?: string;
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
+    readonly of?: string;
+    readonly session?: string;
+    readonly nth?: number;
+  };
+  readonly probability?: number;
+  readonly count?: number;
+  readonly for_ms?: number;
+  readonly target: 'coordinator';
+}
+
+export interface SecondCoordinatorFaultRequest {
+  readonly fault: 'second_coordinator';
+  readonly id?: string;
+  readonly at?: {
+    readonly after_ms?: number;
+    readonly step?: string;
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly phase?: 'before' | 'after';
+    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+    readonly call?: string;
+    readonly of?: string;
+    readonly session?: string;
+    readonly nth?: number;
+  };
+  readonly probability?: number;
+  readonly count?: number;
+  readonly for_ms?: number;
+  readonly target: 'coordinator';
+  readonly expires_in_s?: number;
 }
 
 export interface SecondProcessFault {
