@@ -176,18 +176,15 @@ export function requestsAsRecorded({ history, waiting, partialTimeoutMs, nodesWa
           }
           if (touched || !envelope.to.startsWith('node/')) return undefined;
           const { atMs } = observation;
-          if (body.case === 'partialRequest' || repeating.has(body.case ?? '')) {
-            const unwanted = wanted(envelope, atMs);
-            if (unwanted) return unwanted;
-          }
-          if (body.case === 'partialRequest') return partialRequested(envelope) ?? repeated(envelope, atMs);
+          if (body.case === 'partialRequest')
+            return partialRequested(envelope) ?? repeated(envelope, atMs) ?? wanted(envelope, atMs);
           if (body.case === 'dealNonces') return asked(envelope) ?? askedAgain(envelope, atMs);
           if (
             body.case === 'dkgVerify' &&
             (body.value as DkgVerify).clientSupplied.some(({ share }) => share.length !== 32)
           )
             return `${envelope.to} is asked to verify a share that no client gave`;
-          return repeating.has(body.case ?? '') ? repeated(envelope, atMs) : undefined;
+          return repeating.has(body.case ?? '') ? (repeated(envelope, atMs) ?? wanted(envelope, atMs)) : undefined;
         }
         default:
           return undefined;
