@@ -7,8 +7,8 @@ import type { Checker, Observation } from '../observation.ts';
 import { proofIn } from './answers.ts';
 import { DurableSessions, type SessionChange } from './sessions.ts';
 
-/** Other answers that a call with a used token may get: the call itself is invalid. */
-const faultsOfTheCall = new Set(['INVALID_REQUEST', 'CONTRACT_VERSION_UNSUPPORTED']);
+/** Other answers that a call with a used token may get: the call itself is invalid, or its session cannot be read. */
+const faultsOfTheCall = new Set(['INVALID_REQUEST', 'CONTRACT_VERSION_UNSUPPORTED', 'STORE_TAMPERED']);
 
 export function tokenUsedOnce(): Checker {
   const sessions = new DurableSessions();
