@@ -18,7 +18,7 @@ import { Troubles } from './troubles.ts';
 /** Two ways, and writes of the store. */
 const answerMs = 40;
 const outsideMs = 1_000;
-/** Work of a bad time goes on in the calm after it: a write whose answer is lost fails after 5 s. */
+/** Work from before the calm may continue in it: a write whose answer is lost fails after 5 s. */
 const settleMs = 6_500;
 const shared: ReadonlySet<Scheme> = new Set([
   Scheme.MOCK_ECDSA,
