@@ -29,11 +29,8 @@ import { readSandbox, sandboxSchemes, sandboxSessions, sandboxTenant } from './c
 import { builtFile } from './common/built.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import { readIfThere } from './common/files.ts';
-import { clientDealersAllowed, required, type Settings } from './settings/config.ts';
+import { clientDealersAllowed, rateLimitsOf, required, type Settings } from './settings/config.ts';
 import { coordinatorTakesTls, linksUseTls } from './settings/links.ts';
-
-/** The variables' descriptions explain it. */
-const rateLimitWindowS = 10;
 
 export function coordinatorConfig(settings: Settings): CoordinatorConfig {
   const { SIGNMESH_DATA_DIR: dataDir, SIGNMESH_CLUSTER: cluster } = settings;
@@ -194,12 +191,7 @@ export function gatewayConfig(settings: Settings, sandboxControl?: SandboxContro
     credentialKeysDir: join(dataDir, credentialKeysDir),
     chainBlockMs: settings.SIGNMESH_CHAIN_BLOCK_MS,
     providerTimeoutMs: settings.SIGNMESH_PROVIDER_TIMEOUT_MS,
-    rateLimit: settings.SIGNMESH_RATE_LIMIT && {
-      windowS: rateLimitWindowS,
-      reads: settings.SIGNMESH_RATE_LIMIT_READS,
-      writes: settings.SIGNMESH_RATE_LIMIT_WRITES,
-      signing: settings.SIGNMESH_RATE_LIMIT_SIGNING,
-    },
+    rateLimit: rateLimitsOf(settings) ?? false,
     connectionsMax: settings.SIGNMESH_CONNECTIONS,
     ...(settings.SIGNMESH_CORS_ORIGINS !== undefined && { corsOrigins: settings.SIGNMESH_CORS_ORIGINS }),
     tenantBytesMax: settings.SIGNMESH_TENANT_BYTES,

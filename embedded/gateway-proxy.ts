@@ -88,6 +88,15 @@ export function walletsThrough(world: CustodyWorld): WalletReader {
 export class HealthThrough {
   readonly #listeners: ((health: ClusterHealth) => void)[] = [];
   #health: ClusterHealth = 'unavailable';
+  #isConnected = (): boolean => false;
+
+  get health(): ClusterHealth {
+    return this.#health;
+  }
+
+  get coordinatorConnected(): boolean {
+    return this.#isConnected();
+  }
 
   onHealth(listener: (health: ClusterHealth) => void): void {
     this.#listeners.push(listener);
@@ -96,6 +105,7 @@ export class HealthThrough {
 
   watch(world: CustodyWorld): void {
     const open = world.gatewayAt(name);
+    this.#isConnected = () => open?.life.isAlive === true && open.gateway.cluster.coordinatorConnected;
     open?.gateway.cluster.onHealth((health) => {
       if (open.life.isAlive) this.#say(health);
     });

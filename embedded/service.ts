@@ -4,25 +4,29 @@
  *
  * It lacks the properties of separate processes: kills by the operating system, sockets between members, more than one core.
  */
-import { type Log, silentLog, systemRandom } from '../actors/live/ports.ts';
+import { type Log, silentLog, systemPorts, systemRandom } from '../actors/live/ports.ts';
 import { cryptoBackend } from '../crypto/group.ts';
 import { Recording } from '../fault-injection/recording.ts';
 import { SandboxController } from '../fault-injection/sandbox-control.ts';
 import { frameText } from '../faults/frame-text.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
-import type { RequestWatcher } from '../gateway/access-log/access-log.ts';
+import { allOf, type RequestWatcher } from '../gateway/access-log/access-log.ts';
 import { TokenStore } from '../gateway/auth/token-store.ts';
 import { docsPage } from '../gateway/http/docs-page.ts';
 import type { Serve } from '../gateway/serve/contract.ts';
 import { plainRequest } from '../gateway/serve/plain-request.ts';
 import type { ReadyMadeKeys } from '../gateway/signing/wallet-terms.ts';
+import { measureGateway } from '../gateway/telemetry/gateway.ts';
+import { measureRequests } from '../gateway/telemetry/requests.ts';
+import { measureSending } from '../gateway/telemetry/worker.ts';
 import type { WireEnvelope } from '../proto/wire.ts';
+import { noTelemetry, type Telemetry } from '../telemetry/port.ts';
 import { CustodyWorld, type WorldOptions } from '../world/custody-world.ts';
 import { faultyServe } from './api-faults.ts';
 import { type Doors, openDoors, type Place } from './api-servers.ts';
 import { RealEgress } from './egress.ts';
-import { HealthThrough, serveThrough } from './gateway-proxy.ts';
+import { CallsThrough, HealthThrough, serveThrough } from './gateway-proxy.ts';
 import { PacedTime } from './paced-time.ts';
 import { randomnessOf } from './randomness.ts';
 import type { ServiceRecorder } from './service-recorder.ts';
@@ -31,10 +35,15 @@ import { States } from './states.ts';
 import { WorldInjector, WorldProcesses } from './world-injector.ts';
 
 export interface EmbeddedOptions
-  extends Pick<WorldOptions, 'chainBlockMs' | 'retryScheduleMs' | 'config' | 'clientDealers'> {
+  extends Pick<
+    WorldOptions,
+    'chainBlockMs' | 'providerTimeoutMs' | 'rateLimits' | 'retryScheduleMs' | 'config' | 'clientDealers'
+  > {
   readonly http: Place;
   readonly grpc: Place;
   readonly nodes: number;
+  /** The default threshold of a key, of all nodes; undefined: 3 of 5. */
+  readonly threshold?: number | undefined;
   readonly sandbox: StoredSandbox;
   /** Its ready-made keys: their schemes by session. */
   readonly readyMade: ReadyMadeKeys;
@@ -49,6 +58,8 @@ export interface EmbeddedOptions
   readonly logOf?: (process: ProcessName) => Log;
   readonly requests?: RequestWatcher | undefined;
   readonly recorder?: ServiceRecorder | undefined;
+  /** Of its gateway and its worker; by default nothing is measured. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** A request of the service's own, with the sandbox's token. */
@@ -80,7 +91,15 @@ const wordsPerSecondMax = 300;
 
 /** Resolves when everything serves. Rejects with DoorError when a port is not available. */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedService> {
-  const { sandbox, readyMade, stored, nodes, logOf = () => silentLog, recorder } = options;
+  const { sandbox, readyMade, stored, nodes, threshold, logOf = () => silentLog, recorder } = options;
+  const {
+    telemetry = noTelemetry,
+    rateLimits,
+    chainBlockMs,
+    providerTimeoutMs,
+    retryScheduleMs,
+    clientDealers,
+  } = options;
   const clusterSecret = stored?.clusterSecret ?? systemRandom(32);
   const randomOf = randomnessOf(clusterSecret, systemRandom);
   const time = new PacedTime();
@@ -101,7 +120,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const control = new SandboxController({ injector, processes, snapshots: states });
   let doors: Doors | undefined;
   const world = new CustodyWorld({
-    ...{ time, randomOf, nodes, secrets, logOf },
+    ...{ time, randomOf, nodes, secrets, logOf, rateLimits },
+    ...(threshold !== undefined && { sharing: { threshold, totalNodes: nodes } }),
     seed: Buffer.from(randomOf('embedded/id')(8)).toString('hex'),
     ...(stored !== undefined && { startsBefore: stored.starts }),
     onFailure: (error) => logOf('service').error({ reason: reasonOf(error) }, 'a process failed'),
@@ -109,10 +129,11 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     ...{ latency: noWay, redisWay: noWay, codec: 'none', packing },
     ...{ sweeping: true, keepTrace: false, onBug: 'record', cryptoBackend: cryptoBackend() },
     config: { nonceBatchFirst, ...options.config },
-    ...(options.clientDealers !== undefined && { clientDealers: options.clientDealers }),
-    ...(options.chainBlockMs !== undefined && { chainBlockMs: options.chainBlockMs }),
-    ...(options.retryScheduleMs !== undefined && { retryScheduleMs: options.retryScheduleMs }),
-    egress: egress.sender,
+    ...(clientDealers !== undefined && { clientDealers }),
+    ...(chainBlockMs !== undefined && { chainBlockMs }),
+    ...(providerTimeoutMs !== undefined && { providerTimeoutMs }),
+    ...(retryScheduleMs !== undefined && { retryScheduleMs }),
+    egress: (life) => measureSending(telemetry, systemPorts.timers, egress.sender(life)),
     frameText: fewWords(() => time.nowMs()),
     record: (event) => {
       recording.add(event);
@@ -157,12 +178,14 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const serve = serveThrough(world);
   const faulty = faultyServe(serve, (request) => world.doorVerdict(request));
   await options.makeKeys((path, request) => ask(serve, sandbox.token, path, request));
+  measureGateway(telemetry.metrics, { calls: new CallsThrough(world), cluster: health });
   recorder?.begin();
   const first = states.begin(stored?.first);
   try {
     doors = await openDoors({
       ...{ world, health, readyMadeKeys: readyMade, serve: recorder?.serve(faulty) ?? faulty },
-      ...{ http: options.http, grpc: options.grpc, requests: options.requests, log: logOf('gateway') },
+      ...{ http: options.http, grpc: options.grpc, log: logOf('gateway') },
+      requests: allOf([options.requests, telemetry.isOn ? measureRequests(telemetry) : undefined]),
     });
   } catch (error) {
     time.stop();
@@ -172,7 +195,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   return {
     ...{ world, httpAddress, grpcAddress },
     state: () => ({
-      ...{ clusterSecret, nodes, first, sandbox, clockOffsetMs: injector.clockOffsetMs },
+      ...{ clusterSecret, nodes, threshold, first, sandbox, clockOffsetMs: injector.clockOffsetMs },
       starts: Math.max(...world.cluster.processes().map((one) => world.cluster.startsOf(one))),
       world: world.snapshot(),
     }),

@@ -22,6 +22,7 @@ export interface StoredState {
   /** 32 bytes, secret: the cluster's identity comes from it. */
   readonly clusterSecret: Uint8Array;
   readonly nodes: number;
+  readonly threshold?: number | undefined;
   readonly sandbox: StoredSandbox;
   readonly clockOffsetMs: number;
   /** The largest number of starts of a process so far. */

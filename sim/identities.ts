@@ -15,9 +15,10 @@ export interface Identities {
 
 /** `gateway`: the seed of the gateways' identity; by default this cluster makes it. */
 export function identitiesOf(
-  { seed, randomOf, nodes = 5, number = firstCluster }: Pick<SimOptions, 'seed' | 'randomOf' | 'nodes' | 'number'>,
+  options: Pick<SimOptions, 'seed' | 'randomOf' | 'nodes' | 'number' | 'sharing'>,
   gateway?: Uint8Array,
 ): Identities {
+  const { seed, randomOf, nodes = 5, number = firstCluster, sharing } = options;
   const seedOf = (member: string) => {
     const label = `identity/${member}`;
     return (randomOf === undefined ? randomStream(seed, label) : randomOf(label))(32);
@@ -33,6 +34,7 @@ export function identitiesOf(
       gateway: identityFromSeed(gatewaySeed).publicKey,
       nodes: own.map((each, index) => ({ id: index + 1, publicKey: identityFromSeed(each).publicKey })),
       ...(number !== firstCluster && { number }),
+      ...(sharing && { sharing }),
     },
   };
 }

@@ -7,6 +7,7 @@ import type { FaultEngine } from '../faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../faults/vocabulary/fault.ts';
 import type { SandboxKeys } from '../nodes/dkg/party.ts';
 import type { NodeWrite } from '../nodes/records/records.ts';
+import type { Sharing } from '../proto/roster.ts';
 import type { WireEnvelope, WireMessage } from '../proto/wire.ts';
 import type { Codec } from './frame-codec.ts';
 import type { MakeGuests } from './guest-processes.ts';
@@ -30,6 +31,8 @@ export interface SimOptions {
   readonly readyMade?: SandboxKeys;
   /** 5 by default. */
   readonly nodes?: number;
+  /** The sharing of a key that requests none; 3 of 5 by default. */
+  readonly sharing?: Sharing | undefined;
   /** Whether a node accepts client-supplied dealers; all do by default, as the nodes of a sandbox. */
   readonly clientDealers?: (nodeId: number) => boolean;
   readonly config?: Partial<Omit<SessionConfig, 'roster' | 'coordinatorBoot'>>;

@@ -47,6 +47,8 @@ export interface WorldOptions extends Omit<ClustersOptions, 'guestCounts'> {
   /** For a world that lasts (redis/memory/keyspace.ts); by default nothing is packed. */
   readonly packing?: Packing;
   readonly chainBlockMs?: number;
+  /** Deadline of a request to a custodian or the venue; the product's own by default. */
+  readonly providerTimeoutMs?: number;
   /** Calls a window of each tenant, as the gateways count them; unlimited by default. */
   readonly rateLimits?: RateLimitConfig | undefined;
   /** Pauses after the first, second, … failed try of a webhook; the product's own by default. */
@@ -140,6 +142,7 @@ export class CustodyWorld {
       tokenKey: secrets.token,
       receiptSeed: secrets.receipt,
       chainBlockMs: options.chainBlockMs ?? 1_000,
+      ...(options.providerTimeoutMs !== undefined && { providerTimeoutMs: options.providerTimeoutMs }),
     };
     const {
       gateways = 1,

@@ -2,6 +2,7 @@
  * `signmesh up --embedded`: the whole service in this process, with nothing else to install or start (embedded/service.ts), from
  * its banner to its last output.
  */
+import { randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -13,17 +14,18 @@ import { startEmbedded } from '../../embedded/service.ts';
 import type { ServiceRecorder } from '../../embedded/service-recorder.ts';
 import { loadState, StateFileError, type StoredState, saveState } from '../../embedded/state-file.ts';
 import { logRequests } from '../../gateway/access-log/access-log.ts';
+import { type LiveTelemetry, openTelemetry } from '../../telemetry/live.ts';
 import { dataFormat, isReadable } from '../cluster-files/data-format.ts';
 import { newSandbox, type Sandbox, sandboxSchemes, sandboxTenant, seedMatches } from '../cluster-files/sandbox.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { makeDirectory, replaceShortLived } from '../common/files.ts';
-import { clientDealersAllowed, type Settings } from '../settings/config.ts';
+import { clientDealersAllowed, rateLimitsOf, type Settings } from '../settings/config.ts';
 import { bannerLines, type Ready, readyLine } from '../start/banner.ts';
 import { readable } from '../start/log-record.ts';
 import { watchParent } from '../start/parent-watch.ts';
 import { type ReadyKey, readyKeys } from '../start/ready-keys.ts';
 import { duration, Screen } from '../start/screen.ts';
-import { type Lock, lockFile, readyFile, takeLock } from '../up/public.ts';
+import { type Lock, listenFailure, lockFile, readyFile, takeLock } from '../up/public.ts';
 
 export interface EmbeddedUp {
   readonly settings: Settings;
@@ -50,12 +52,28 @@ const sameSignalMs = 700;
 
 /** Resolves, with an exit code, when it has stopped. */
 export async function upEmbedded(options: EmbeddedUp): Promise<number> {
-  const { settings, json } = options;
-  checkSettings(settings);
+  checkSettings(options.settings);
   const stateFile = options.state === undefined ? undefined : resolve(options.state);
-  const stored = stateFile === undefined ? undefined : stateIn(stateFile);
   const recording = options.record === undefined ? undefined : await recordingTo(options.record);
   for (const file of [stateFile, recording?.path]) if (file !== undefined) checkWritable(file);
+  const locks: Lock[] = [];
+  try {
+    return await served(options, stateFile, recording, locks);
+  } finally {
+    for (const lock of locks) lock.release();
+  }
+}
+
+/** From the locks to the last output. Takes them into `locks`. */
+async function served(
+  options: EmbeddedUp,
+  stateFile: string | undefined,
+  recording: Recording | undefined,
+  locks: Lock[],
+): Promise<number> {
+  const { settings, json } = options;
+  if (stateFile !== undefined) locks.push(takeLock(`${stateFile}.lock`, stateFile, '--state file'));
+  const stored = stateFile === undefined ? undefined : stateIn(stateFile);
   for (const flag of memoryFlags) setFlagsFromString(flag);
   const stream = json ? process.stderr : process.stdout;
   const terminal = stream.isTTY === true;
@@ -63,14 +81,19 @@ export async function upEmbedded(options: EmbeddedUp): Promise<number> {
   // The reader of our output has ended: continue stopping.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
   const place = options.dataDir === undefined ? undefined : takePlace(options.dataDir);
+  if (place !== undefined) locks.push(place.lock);
   let saveAtOnce = (): void => undefined;
-  const { asked, endWatch } = whenAskedToStop(() => saveAtOnce());
-  const { service, ready } = await start(options, screen, stored, stateFile, recording?.recorder).catch(
-    (error: unknown) => {
-      place?.lock.release();
-      throw error;
-    },
-  );
+  const { asked, endWatch } = whenAskedToStop(() => {
+    saveAtOnce();
+    for (const lock of locks) lock.release();
+  });
+  const telemetry = await telemetryOf(settings);
+  const { service, ready } = await start(options, {
+    ...{ screen, stored, stateFile, recorder: recording?.recorder, telemetry },
+  }).catch(async (error: unknown) => {
+    await telemetry.stop();
+    throw error;
+  });
   if (stateFile !== undefined) saveAtOnce = () => saveState(stateFile, dataFormat, service.state());
   if (place === undefined) for (const line of bannerLines(ready, 'Ctrl-C', screen)) screen.line(line);
   else {
@@ -84,6 +107,7 @@ export async function upEmbedded(options: EmbeddedUp): Promise<number> {
   await recording?.recorder.finish();
   // The file must contain every answered request: no new requests from here on.
   await service.stop();
+  await telemetry.stop();
   const failures: string[] = [];
   if (stateFile !== undefined) {
     await attempt(failures, `the state was not saved to ${stateFile}`, () =>
@@ -96,7 +120,6 @@ export async function upEmbedded(options: EmbeddedUp): Promise<number> {
       screen.line(`The recording is in ${recording.path}: signmesh scenario run ${recording.path}`);
     });
   }
-  place?.lock.release();
   if (failures.length > 0) throw new Failure(`${failures.join('; ')}.`, exitCodes.failed);
   screen.line(
     `It has stopped${stateFile === undefined ? '' : `; its state is in ${stateFile}`} (${duration(performance.now() - beganMs)}).`,
@@ -121,26 +144,52 @@ async function attempt(failures: string[], what: string, run: () => void | Promi
 
 /** Throws a Failure now instead of at the save, after hours of work. */
 function checkWritable(path: string): void {
-  const part = `${path}.part`;
+  // Under a name of its own: another process may be saving.
+  const probe = `${path}.${randomUUID()}`;
   try {
-    writeFileSync(part, '', { mode: 0o600 });
-    rmSync(part);
+    writeFileSync(probe, '', { mode: 0o600 });
+    rmSync(probe);
   } catch (error) {
     throw new Failure(`${path} cannot be written: ${(error as Error).message}.`);
   }
 }
 
-async function start(
-  options: EmbeddedUp,
-  screen: Screen,
-  stored: StoredState | undefined,
-  stateFile: string | undefined,
-  recorder: ServiceRecorder | undefined,
-) {
+/** What a service starts with beside its options. */
+interface StartParts {
+  readonly screen: Screen;
+  readonly stored: StoredState | undefined;
+  readonly stateFile: string | undefined;
+  readonly recorder: ServiceRecorder | undefined;
+  readonly telemetry: LiveTelemetry;
+}
+
+/** Throws a Failure when the port of the metrics is not available. */
+function telemetryOf(settings: Settings): Promise<LiveTelemetry> {
+  const { SIGNMESH_METRICS_HOST: host, SIGNMESH_METRICS_PORT: port } = settings;
+  return openTelemetry({
+    about: { role: 'embedded' },
+    metrics: port === undefined ? undefined : { host, port },
+    traces: settings.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
+  }).catch((error: unknown) => {
+    throw listenFailure({ host, port: port ?? 0, what: 'metrics', variable: 'SIGNMESH_METRICS_PORT' }, error);
+  });
+}
+
+async function start(options: EmbeddedUp, { screen, stored, stateFile, recorder, telemetry }: StartParts) {
   const { settings, seed = settings.SIGNMESH_SEED, verbose } = options;
   const nodes = options.nodes ?? stored?.nodes ?? settings.SIGNMESH_NODES;
   if (stored !== undefined && nodes !== stored.nodes) {
     throw new Failure(`${stateFile} has ${stored.nodes} nodes: omit --nodes, or choose another file.`, exitCodes.usage);
+  }
+  const asked = settings.SIGNMESH_THRESHOLD;
+  const threshold = stored === undefined ? asked : stored.threshold;
+  if (stored !== undefined && asked !== undefined && asked !== threshold) {
+    const made = threshold === undefined ? 'no threshold of its own' : `threshold ${threshold}`;
+    throw new Failure(`${stateFile} has ${made}: omit --threshold, or choose another file.`, exitCodes.usage);
+  }
+  if (threshold !== undefined && threshold > nodes) {
+    const text = `--threshold ${threshold} is more than the ${nodes} nodes. Choose a lower one, or more --nodes.`;
+    throw new Failure(text, exitCodes.usage);
   }
   const sandbox = stored?.sandbox ?? newSandbox(seed);
   if (stored !== undefined && seed !== undefined && !seedMatches(sandbox, seed)) {
@@ -151,12 +200,14 @@ async function start(
   const service = await startEmbedded({
     http: { host: settings.SIGNMESH_HTTP_HOST, port: settings.SIGNMESH_HTTP_PORT },
     grpc: { host: settings.SIGNMESH_GRPC_HOST, port: settings.SIGNMESH_GRPC_PORT },
-    ...{ nodes, sandbox, stored, logOf, recorder },
+    ...{ nodes, threshold, sandbox, stored, logOf, recorder, telemetry: telemetry.telemetry },
     readyMade: { tenant: sandboxTenant, schemes: sandboxSchemes },
     version: packageVersion(),
     acceptAnyTestToken: settings.SIGNMESH_ACCEPT_ANY_TEST_TOKEN,
     corsOrigins: settings.SIGNMESH_CORS_ORIGINS,
     chainBlockMs: settings.SIGNMESH_CHAIN_BLOCK_MS,
+    providerTimeoutMs: settings.SIGNMESH_PROVIDER_TIMEOUT_MS,
+    rateLimits: rateLimitsOf(settings),
     clientDealers: () => clientDealersAllowed(settings, true),
     ...(settings.SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS !== undefined && {
       retryScheduleMs: settings.SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS,
@@ -177,7 +228,8 @@ async function start(
   }).catch((error: unknown) => {
     throw error instanceof DoorError ? new Failure(error.message) : error;
   });
-  return { service, ready: readyOf(service, sandbox, keys, nodes, stateFile) };
+  const { metricsUrl } = telemetry;
+  return { service, ready: readyOf(service, sandbox, keys, nodes, { kind: 'embedded', stateFile, metricsUrl }) };
 }
 
 function readyOf(
@@ -185,14 +237,14 @@ function readyOf(
   sandbox: Sandbox,
   keys: readonly ReadyKey[],
   nodes: number,
-  stateFile: string | undefined,
+  data: Ready['data'],
 ) {
   const { httpAddress, grpcAddress: grpc } = service;
   const http = `http://${httpAddress}`;
   const ready: Ready = {
     ...{ httpUrl: http, grpcAddress: grpc, token: sandbox.token, approverToken: sandbox.approverToken, keys },
     secretSeed: sandbox.kind !== 'public',
-    data: { kind: 'embedded', stateFile },
+    data,
     // Since Node began.
     tookMs: performance.now(),
     clusters: [{ cluster: 1, nodes }],
@@ -234,22 +286,26 @@ async function writeScenario({ path, name, recorder }: Recording, nodes: number,
   });
 }
 
-/** Settings that one process cannot fulfil. */
+/** Throws a Failure that names the options and settings of which one process has none. */
 function checkSettings(settings: Settings): void {
   const { SIGNMESH_CLUSTERS: clusters = 1, SIGNMESH_GATEWAYS: gateways, SIGNMESH_WORKERS: workers } = settings;
   const wrong = [
     settings.SIGNMESH_ENVIRONMENT !== 'sandbox' && 'SIGNMESH_ENVIRONMENT=production',
-    clusters > 1 && 'SIGNMESH_CLUSTERS',
-    gateways > 1 && 'SIGNMESH_GATEWAYS',
-    workers > 1 && 'SIGNMESH_WORKERS',
-    settings.SIGNMESH_THRESHOLD !== undefined && 'SIGNMESH_THRESHOLD',
-    settings.SIGNMESH_DOOR_FAULTS && 'SIGNMESH_DOOR_FAULTS',
+    clusters > 1 && '--clusters (SIGNMESH_CLUSTERS)',
+    gateways > 1 && '--gateways (SIGNMESH_GATEWAYS)',
+    workers > 1 && '--workers (SIGNMESH_WORKERS)',
+    settings.SIGNMESH_NODES_PER_PROCESS > 1 && '--nodes-per-process (SIGNMESH_NODES_PER_PROCESS)',
+    settings.SIGNMESH_DOOR_FAULTS && '--door-faults (SIGNMESH_DOOR_FAULTS: it always has API faults)',
+    settings.SIGNMESH_FAULTS === false && 'SIGNMESH_FAULTS=off',
+    settings.SIGNMESH_MODULE_ACCESS === 'operator' && 'SIGNMESH_MODULE_ACCESS=operator',
     settings.SIGNMESH_TLS_CERT !== undefined && 'SIGNMESH_TLS_CERT',
+    settings.SIGNMESH_PKCS11_MODULE !== undefined && 'SIGNMESH_PKCS11_MODULE (its tokens are simulated)',
+    settings.SIGNMESH_VENDOR_URL !== undefined && 'SIGNMESH_VENDOR_URL (its vendor is simulated)',
     settings.REDIS_URL !== undefined && 'REDIS_URL',
   ].filter((name) => name !== false);
   if (wrong.length === 0) return;
   throw new Failure(
-    `"up --embedded" is one sandbox in one process: it does not support ${wrong.join(', ')}. Unset it, or omit --embedded.`,
+    `"up --embedded" is one sandbox in one process: it does not support ${wrong.join(', ')}. Omit it, or omit --embedded.`,
     exitCodes.usage,
   );
 }

@@ -4,6 +4,7 @@
  *
  * An empty value counts as unset, since compose files pass unset variables on as empty ones.
  */
+import type { RateLimitConfig } from '../../gateway/limits/rate-limits.ts';
 import {
   clustersMax,
   defaultTotalNodes,
@@ -470,6 +471,20 @@ export function clientDealersAllowed(settings: Settings, unset: boolean): boolea
   if (environment === 'sandbox') return asked ?? unset;
   if (asked !== true) return false;
   throw new Failure('SIGNMESH_ALLOW_CLIENT_DEALERS works only in a sandbox: unset it in production.', exitCodes.usage);
+}
+
+/** The variables' descriptions explain it. */
+const rateLimitWindowS = 10;
+
+/** undefined: calls are not counted. */
+export function rateLimitsOf(settings: Settings): RateLimitConfig | undefined {
+  if (!settings.SIGNMESH_RATE_LIMIT) return undefined;
+  return {
+    windowS: rateLimitWindowS,
+    reads: settings.SIGNMESH_RATE_LIMIT_READS,
+    writes: settings.SIGNMESH_RATE_LIMIT_WRITES,
+    signing: settings.SIGNMESH_RATE_LIMIT_SIGNING,
+  };
 }
 
 function unknownVariables(environment: Environment): string[] {

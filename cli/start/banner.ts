@@ -22,7 +22,12 @@ export interface Ready {
   /** The place of its data and logs; embedded: at most a file, from its end on. */
   readonly data:
     | { readonly kind: 'directory'; readonly path: string }
-    | { readonly kind: 'embedded'; readonly stateFile: string | undefined };
+    | {
+        readonly kind: 'embedded';
+        readonly stateFile: string | undefined;
+        /** undefined: it serves no metrics. */
+        readonly metricsUrl: string | undefined;
+      };
   readonly tookMs: number;
   readonly clusters: readonly { readonly cluster: number; readonly nodes: number }[];
   readonly gateways: readonly { readonly http: string; readonly grpc: string }[];
@@ -42,6 +47,7 @@ export function bannerLines(ready: ReadyLine, stop: string, { dim, bold, yellow 
   lines.push(row('REST', `${ready.http} (every operation: ${ready.http}/v1/docs)`));
   lines.push(row('gRPC', `${ready.grpc} (reflection is on)`));
   for (const { http, grpc } of ready.gateways.slice(1)) lines.push(row('a further gateway', `${http}, gRPC ${grpc}`));
+  if (ready.metrics) lines.push(row('metrics', ready.metrics));
   if (ready.clusters.length > 1) {
     const nodes = ready.clusters.reduce((sum, { nodes: own }) => sum + own, 0);
     lines.push(row('clusters', `${ready.clusters.length}, with ${nodes} nodes`));
@@ -114,7 +120,11 @@ export function readyLine(ready: Ready) {
     })),
     secret_seed: ready.secretSeed,
     data_dir: ready.data.kind === 'directory' ? ready.data.path : null,
-    ...(ready.data.kind === 'embedded' && { embedded: true, state_file: ready.data.stateFile ?? null }),
+    ...(ready.data.kind === 'embedded' && {
+      embedded: true,
+      state_file: ready.data.stateFile ?? null,
+      metrics: ready.data.metricsUrl ?? null,
+    }),
     clusters: ready.clusters,
     gateways: ready.gateways,
     bytes_per_node: ready.bytesPerNode ?? null,

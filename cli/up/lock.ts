@@ -12,8 +12,8 @@ export interface Lock {
   release(): void;
 }
 
-/** Throws a Failure that names the owner when another live process holds the lock. */
-export function takeLock(path: string, what: string): Lock {
+/** Throws a Failure that names the owner when another live process holds the lock. `option`: the one that names the place. */
+export function takeLock(path: string, what: string, option = '--data-dir'): Lock {
   const mine = `${path}.${randomUUID()}`;
   writeFileSync(mine, JSON.stringify(identify(process.pid)), { mode: 0o600 });
   try {
@@ -23,7 +23,7 @@ export function takeLock(path: string, what: string): Lock {
       const owner = parseRecord(content);
       if (owner !== undefined && isRunning(owner)) {
         throw new Failure(
-          `${what} is in use by another signmesh up (process ${owner.pid}). Stop it, or choose another --data-dir.`,
+          `${what} is in use by another signmesh up (process ${owner.pid}). Stop it, or choose another ${option}.`,
         );
       }
       moveAway(path, content);

@@ -21,7 +21,10 @@ const health: MetricFamily<'health'> = {
 
 export function measureGateway(
   metrics: Metrics,
-  parts: { readonly calls: Calls; readonly cluster: ClusterView },
+  parts: {
+    readonly calls: Pick<Calls, 'inFlight'>;
+    readonly cluster: Pick<ClusterView, 'health' | 'coordinatorConnected'>;
+  },
 ): void {
   metrics.gauge(calls, () => [{ labels: {}, value: parts.calls.inFlight }]);
   metrics.gauge(linked, () => [{ labels: {}, value: parts.cluster.coordinatorConnected ? 1 : 0 }]);
