@@ -40,7 +40,7 @@ export default defineConfig({
   test: {
     ...shared,
     // Most files of the tiers `redis` and `system` spend more time waiting than working.
-    maxWorkers: 2 * availableParallelism(),
+    maxWorkers: 2 * availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
     reporters: ['default'],
     projects: [

@@ -31,7 +31,8 @@ const checks: readonly (readonly [name: string, check: Check])[] = [
   // One checker: each further one checks the shared types again, and the other cores run other checks.
   ['types', tool('tsc', ['--noEmit', '--pretty', '--checkers', '1'])],
   ['format and lint', tool('biome', ['check', '--error-on-warnings', '.'])],
-  ['unused code', tool('knip', ['--no-progress'])],
+  // It reads again only what has changed.
+  ['unused code', tool('knip', ['--no-progress', '--cache', '--cache-location', '.setup/knip'])],
   ['floors and circles', checkHouse],
   ['generated code', generatedCodeDrift],
   ['generated docs', docs],
@@ -103,9 +104,11 @@ async function tests(root: string, tier: CpuLimited, words: readonly string[], l
   const file = join(folder, 'report.json');
   const names = tier === 'all' ? [] : tier === 'system' ? ['system', 'alone'] : [tier];
   const projects = names.flatMap((name) => ['--project', name]);
+  // The files of these tiers compute more than they wait: a further worker would only load their modules once more.
+  const workers = tier === 'fast' || tier === 'worlds' ? [`--maxWorkers=${availableParallelism() + 1}`] : [];
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
   try {
-    const { exitCode } = await runTool(root, 'vitest', ['run', ...reporters, ...projects, ...words], true);
+    const { exitCode } = await runTool(root, 'vitest', ['run', ...reporters, ...workers, ...projects, ...words], true);
     const report = JSON.parse(readFileSync(file, 'utf8')) as VitestReport;
     // A file that does not load has failed, though none of its tests ran.
     const broken = report.testResults.filter(

@@ -31,12 +31,12 @@ const live = scenarios.filter(({ worlds, cluster }) => worlds.includes('live') &
 const waiting = ['vendor-callbacks-astray', 'vendor-lies', 'vendor-slow-crashes', 'vendor-unavailable'];
 /** Of those that use the wallet API, a few; the others in a thorough run, and simulated always. */
 const walletTried = ['transfer-with-approval', 'webhook-receiver-fails', 'webhook-gone'];
-/** Of the others every seventh; the rest likewise. */
+/** Of the others every tenth; the rest likewise. */
 const tried = live.filter((one, index) => {
   // The sandbox of this file has one gateway and one worker, and no rate limits.
   if ((one.cluster.gateways ?? 1) > 1 || (one.cluster.workers ?? 1) > 1 || one.cluster.rate_limits) return false;
   if (isThorough) return true;
-  return usesWalletApi(one) ? walletTried.includes(one.scenario) : index % 7 === 0 && !waiting.includes(one.scenario);
+  return usesWalletApi(one) ? walletTried.includes(one.scenario) : index % 10 === 0 && !waiting.includes(one.scenario);
 });
 
 let sandbox: LiveProcess;

@@ -45,7 +45,7 @@ async function openUnderKills(role: RoleName, kills: number, chance: Seeded): Pr
         ledger.first(begun.signingSessionId, begun);
         opened.push(begun.signingSessionId);
         // The pace of the load, not a wait for anything: every session is asked for again at the end.
-        await new Promise((resolve) => setTimeout(resolve, 10));
+        await new Promise((resolve) => setTimeout(resolve, 25));
       } catch (error) {
         if (!(error instanceof CallFailed)) throw error;
         failures.add(error.status);
