@@ -103,9 +103,9 @@ export class Processes {
     return this.#find(name)?.starts ?? 0;
   }
 
-  /** The time that its clock shows. */
+  /** The time that its clock shows, in whole milliseconds: stores write halfway between two. */
   nowMs(name: ProcessName): number {
-    return this.#ports.time.nowMs() + this.clockOffsetMs(name);
+    return Math.floor(this.#ports.time.nowMs() + this.clockOffsetMs(name));
   }
 
   clockOffsetMs(name: ProcessName): number {
