@@ -9,8 +9,8 @@ import { eventLine } from '../report/text.ts';
 import { verdictExitCodes } from '../runner/scenario/world.ts';
 import { failureOf, runSeed } from '../runner/search/campaign.ts';
 import { type Profile, profiles } from '../runner/search/profiles.ts';
-import type { WorldRun } from '../world/search/campaign.ts';
-import { plain, readVariant, type Variant, variantText } from '../world/search/guide.ts';
+import type { WorldRun } from '../wallet-search/campaign.ts';
+import { plain, readVariant, type Variant, variantText } from '../wallet-search/guide.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import {
   explainFailure,
@@ -149,7 +149,7 @@ async function trace({ seed = 0, variation, profile, crypto, world, variant }: F
   // A trace is of one run.
   const one = profile === 'all' ? 'stormy' : profile;
   if (world === 'wallets') {
-    const { runWorldSeed } = await import('../world/search/campaign.ts');
+    const { runWorldSeed } = await import('../wallet-search/campaign.ts');
     return told(await runWorldSeed(seed, walletProfile(one), { crypto, record: true }, variant));
   }
   const { verdict, events } = runSeed(seed, one, { crypto, record: true, variation });
@@ -167,7 +167,7 @@ function told({ trace: lines, verdict }: WorldRun): number {
 
 async function runPlan({ plan: path = '', crypto, trace: isTold = false }: Flags): Promise<number> {
   const { seed, plan } = readPlan(path);
-  const { runWorldPlan } = await import('../world/search/campaign.ts');
+  const { runWorldPlan } = await import('../wallet-search/campaign.ts');
   return told(await runWorldPlan(seed, plan, { crypto, record: isTold }));
 }
 
@@ -220,7 +220,7 @@ async function search(flags: Flags): Promise<number> {
 
 async function landmarksOf(world: WorldName): Promise<readonly string[]> {
   if (world === 'signing') return landmarks;
-  return Object.keys((await import('../world/search/landmarks.ts')).mustHappen);
+  return Object.keys((await import('../wallet-search/landmarks.ts')).mustHappen);
 }
 
 function tasksOf({ world, seed, variation, seeds = seedsDefault, firstSeed, profile, variant }: Flags): SeedTask[] {

@@ -55,6 +55,16 @@ export class Client {
     return this.#deps.pause(ms);
   }
 
+  /** A request as it leaves. */
+  plain(method: string, target: string, body?: unknown, key?: string): PlainRequest {
+    const headers = {
+      authorization: `Bearer ${this.#deps.token}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(key !== undefined && { 'idempotency-key': key }),
+    };
+    return { method, target, headers, body: body === undefined ? undefined : JSON.stringify(body) };
+  }
+
   /** One try at one gateway; undefined: it was cut before an answer. */
   async once(
     gateway: ProcessName,
@@ -63,13 +73,7 @@ export class Client {
     body?: unknown,
     key?: string,
   ): Promise<Omit<Answer, 'tries'> | undefined> {
-    const headers = {
-      authorization: `Bearer ${this.#deps.token}`,
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...(key !== undefined && { 'idempotency-key': key }),
-    };
-    const text = body === undefined ? undefined : JSON.stringify(body);
-    const response = await this.#deps.send(gateway, { method, target, headers, body: text });
+    const response = await this.#deps.send(gateway, this.plain(method, target, body, key));
     if (response === undefined) return undefined;
     const { status, body: given } = response;
     const answer = { status, headers: response.headers, body: given === '' ? undefined : JSON.parse(given) };

@@ -278,12 +278,22 @@ export class CustodyWorld {
   async issue({ scopes = allScopes, ...request }: WorldToken): Promise<IssuedToken> {
     const unknown = scopes.find((scope) => !isScope(scope));
     if (unknown !== undefined) throw new TypeError(`scopes: there is no scope ${unknown}`);
+    const { environment } = this.#config;
+    return this.#tokenStore().issueToken({ environment, scopes: scopes.filter(isScope), ...request });
+  }
+
+  /** Outside of the world, too. False: the tenant has no such token. */
+  revoke(tenant: string, tokenId: string): Promise<boolean> {
+    return this.#tokenStore().revokeToken(tenant, tokenId);
+  }
+
+  #tokenStore(): TokenStore {
     this.#tokens += 1;
     const random = this.#host.random(`token/${this.#tokens}`);
-    const clock = { nowMs: () => this.nowMs };
-    const store = new TokenStore(this.#redis.memory.client(), this.#config.tokenKey, { clock, random });
-    const { environment } = this.#config;
-    return store.issueToken({ environment, scopes: scopes.filter(isScope), ...request });
+    return new TokenStore(this.#redis.memory.client(), this.#config.tokenKey, {
+      clock: { nowMs: () => this.nowMs },
+      random,
+    });
   }
 
   /** A client of the API, with its own randomness. */

@@ -29,6 +29,13 @@ export interface AttendantAnswer {
 /** A status; `never`: no answer; `reset`: the connection is cut. */
 export type ReceiverAnswer = number | 'never' | 'reset';
 
+export interface FailingReceiver {
+  readonly status: number;
+  /** Failed tries of an event. */
+  readonly times: number;
+  readonly events: number;
+}
+
 export class Receivers {
   readonly #time: VirtualTime;
   readonly #wayMs: number;
@@ -38,6 +45,7 @@ export class Receivers {
   #behaviour: ReceiverBehaviour | undefined;
   /** Of single receivers, by URL. */
   readonly #behaviours = new Map<string, ReceiverBehaviour>();
+  readonly #failing = new Map<string, FailingReceiver & { readonly tries: Map<string, number> }>();
   /** By address. */
   readonly #answers = new Map<string, ReceiverAnswer[]>();
 
@@ -82,10 +90,27 @@ export class Receivers {
     this.#answers.set(url, [...answers]);
   }
 
+  /** It fails the first so many tries of each of its next events, and accepts the others. Once for an address. */
+  failEach(url: string, failing: FailingReceiver): void {
+    if (!this.#failing.has(url)) this.#failing.set(url, { ...failing, tries: new Map() });
+  }
+
+  #failureOf(url: string, messageId: string): number | undefined {
+    const failing = this.#failing.get(url);
+    if (failing === undefined) return undefined;
+    const { tries, events, times, status } = failing;
+    const before = tries.get(messageId) ?? (tries.size < events ? 0 : times);
+    if (before >= times) return undefined;
+    tries.set(messageId, before + 1);
+    return status;
+  }
+
   /** A fault of all receivers overrides the answers of one of them. */
-  #behaviourAt(url: string): ReceiverBehaviour & { readonly never?: boolean } {
+  #behaviourAt(url: string, messageId: string): ReceiverBehaviour & { readonly never?: boolean } {
     const own = this.#behaviours.get(url);
     if (own !== undefined) return own;
+    const failure = this.#failureOf(url, messageId);
+    if (failure !== undefined) return { status: failure };
     const answers = this.#answers.get(url) ?? [];
     const told = answers.length > 1 ? answers.shift() : answers[0];
     if (this.#behaviour !== undefined || told === undefined) return this.#behaviour ?? {};
@@ -124,7 +149,12 @@ export class Receivers {
             });
             return;
           }
-          const { status = 200, slowMs = 0, reset = false, never = false } = this.#behaviourAt(url);
+          const {
+            status = 200,
+            slowMs = 0,
+            reset = false,
+            never = false,
+          } = this.#behaviourAt(url, headers['webhook-id'] ?? '');
           this.#note({ ...request, status: reset || never ? 0 : status });
           if (reset) fail('connection_reset', 'the receiver closed the connection', this.#wayMs);
           else if (never || fate === 'unanswered' || this.#wayMs + delayMs + slowMs >= timeoutMs) timedOut();

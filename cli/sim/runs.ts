@@ -4,7 +4,7 @@ import type { Landmark } from '../../model/landmarks.ts';
 import type { Verdict } from '../../runner/scenario/world.ts';
 import { runSeed } from '../../runner/search/campaign.ts';
 import type { Profile } from '../../runner/search/profiles.ts';
-import type { Variant } from '../../world/search/guide.ts';
+import type { Variant } from '../../wallet-search/guide.ts';
 import { builtFile } from '../common/built.ts';
 
 /** `signing`: the signing cluster and its five calls. `wallets`: the control plane over it. */
@@ -36,7 +36,7 @@ export interface Finished extends SeedTask {
   readonly verdict: Verdict;
   /** Virtual time. */
   readonly tookMs: number;
-  /** The landmarks that the run reached (model/landmarks.ts, world/search/landmarks.ts). */
+  /** The landmarks that the run reached (model/landmarks.ts, wallet-search/landmarks.ts). */
   readonly landmarks: readonly string[];
 }
 
@@ -55,7 +55,7 @@ export async function runOne(task: SeedTask, crypto: 'model' | 'real'): Promise<
   const { world, seed, profile, variation, variant } = task;
   if (world === 'wallets') {
     // Loads the control plane only when needed.
-    const { runWorldSeed } = await import('../../world/search/campaign.ts');
+    const { runWorldSeed } = await import('../../wallet-search/campaign.ts');
     const run = await runWorldSeed(seed, walletProfile(profile), { crypto, record: false }, variant);
     const { verdict, tookMs, landmarks } = run;
     return { world, seed, profile, ...(variant && { variant }), verdict, tookMs, landmarks };

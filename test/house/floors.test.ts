@@ -37,6 +37,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   gateway: [...controlPlane, 'openapi'],
   sim: [...withRedis, 'faults', 'nodes', 'coordinator'],
   world: [...controlPlane, 'gateway', 'sim', 'runner', 'coordinator'],
+  'wallet-search': [...withRedis, 'faults', 'networks', 'providers', 'api', 'sim', 'world'],
   model: ['proto', 'crypto', 'faults', 'sim'],
   runner: [...withRedis, 'faults', 'sim', 'model'],
   report: [...withRedis, 'faults', 'runner'],
@@ -145,7 +146,7 @@ describe('in a house with a fault of every other kind', { timeout: 120_000 }, ()
   };
   const choosesModel = (path: string) => `import { model } from '${path}';\nexport const y = model;\n`;
   const outside = ['crypto', 'nodes', 'coordinator', 'gateway', 'actors', 'fault-injection', 'cli'];
-  const simulated = ['sim', 'world', 'runner', 'bench', 'testing', 'test', 'cli/sim', 'cli/scenario'];
+  const simulated = ['sim', 'world', 'wallet-search', 'runner', 'bench', 'testing', 'test', 'cli/sim', 'cli/scenario'];
   const up = (place: string) => (place.includes('/') ? '../../' : '../');
   const models = {
     'crypto/model/switch.ts': 'export const model = 1;\n',

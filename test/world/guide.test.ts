@@ -1,10 +1,10 @@
 /** How a search of wallets is guided, and how a failing plan is made smaller: without a world, on runs that are told here. */
 import { describe, expect, test } from 'vitest';
 import { randomStream } from '../../sim/random.ts';
-import { Guide, plain, readVariant, variantText } from '../../world/search/guide.ts';
-import { mustHappen } from '../../world/search/landmarks.ts';
-import { drawPlan, type Profile, type RunPlan } from '../../world/search/profiles.ts';
-import { shrinkPlan, stepsOf } from '../../world/search/shrink.ts';
+import { Guide, plain, readVariant, variantText } from '../../wallet-search/guide.ts';
+import { mustHappen } from '../../wallet-search/landmarks.ts';
+import { drawPlan, type Profile, type RunPlan } from '../../wallet-search/profiles.ts';
+import { shrinkPlan, stepsOf } from '../../wallet-search/shrink.ts';
 
 const drawn = (seed: number, profile: Profile, favoured: readonly string[] = []) =>
   drawPlan((label) => randomStream(`${seed}/${profile}`, label), profile, favoured);

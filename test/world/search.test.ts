@@ -1,7 +1,7 @@
 /** The random search of the control plane: it finds nothing in the product as it is, and a seed gives the same run again. */
 import { describe, expect, test } from 'vitest';
-import { runWorldSeed } from '../../world/search/campaign.ts';
-import { profiles } from '../../world/search/profiles.ts';
+import { runWorldSeed } from '../../wallet-search/campaign.ts';
+import { profiles } from '../../wallet-search/profiles.ts';
 import { runs } from '../support/thorough.ts';
 
 const fast = { crypto: 'model', record: false } as const;

@@ -26,6 +26,19 @@ export interface ToldWallet {
   }[];
 }
 
+/** In units of 10^-18 of the asset. */
+export interface BookedEntry {
+  readonly walletId: string;
+  readonly asset: string;
+  readonly available: bigint;
+  readonly pending: bigint;
+}
+
+export interface ModuleBooks {
+  /** The entries of an event. */
+  entriesOf(event: ToldEvent): readonly BookedEntry[];
+}
+
 interface Account {
   version: number;
   status: string;
@@ -44,7 +57,7 @@ interface Intent {
 }
 
 const scale = 18;
-/** "While the intent is open, amount and largest fee are set aside." */
+/** "While the intent is open, amount and largest fee are set aside." A mint takes its fee alone from the wallet. */
 const open = new Set(['pending_approval', 'approved', 'signing', 'broadcasting', 'confirming']);
 const final = new Set(['completed', 'denied', 'rejected', 'expired', 'cancelled', 'failed']);
 /** The table of states of the page. */
@@ -90,13 +103,16 @@ export class DocumentedLedger {
   readonly intents = new Map<string, Intent>();
   readonly #deposits = new Set<string>();
   readonly #rule: (walletId: string, intent: IntentTold, available: bigint) => boolean | undefined;
+  readonly #modules: ModuleBooks;
   #sequence = 0;
   #timestamp = '';
 
-  /** `rule`: whether the tenant's policy must deny an intent, given the balance available before it; undefined: unknown. */
+  /** `modules`: what the companion modules book in wallets. `rule`: whether the tenant's policy must deny an intent, given the balance available before it; undefined: unknown. */
   constructor(
     rule: (walletId: string, intent: IntentTold, available: bigint) => boolean | undefined = () => undefined,
+    modules: ModuleBooks = { entriesOf: () => [] },
   ) {
+    this.#modules = modules;
     this.#rule = rule;
   }
 
@@ -110,6 +126,7 @@ export class DocumentedLedger {
       this.#timestamp = timestamp;
       if (resource.type === 'wallet') this.#wallet(event);
       if (type.startsWith('transaction_intent.')) this.#intent(event);
+      for (const entry of this.#modules.entriesOf(event)) this.#book(event, entry);
     }
   }
 
@@ -192,10 +209,8 @@ export class DocumentedLedger {
   }
 
   #move(event: ToldEvent, account: Account, intent: Intent, told: IntentTold): void {
-    const add = (side: Map<string, bigint>, asset: string, units: bigint): void => {
-      side.set(asset, (side.get(asset) ?? 0n) + units);
-    };
-    const [amount, reserved] = [decimal(told.amount), decimal(told.fee.reserved)];
+    const isMint = told.kind === 'mint';
+    const [amount, reserved] = [isMint ? 0n : decimal(told.amount), decimal(told.fee.reserved)];
     if (event.type === 'transaction_intent.screening') {
       const mustDeny = this.#rule(told.wallet_id, told, account.available.get(told.asset) ?? 0n);
       if (mustDeny !== undefined) this.#verdicts.set(event.resource.id, mustDeny);
@@ -228,10 +243,27 @@ export class DocumentedLedger {
       if (intent.status === 'completed') add(account.available, told.asset, -amount);
       add(account.available, told.fee.asset, -decimal(told.fee.paid ?? '0'));
     }
-    for (const [asset, units] of [...account.available, ...account.pending]) {
+    this.#notBelowZero(event, account);
+    this.#note(account);
+  }
+
+  /** What a module books in a wallet, without a change of the wallet itself. */
+  #book(event: ToldEvent, { walletId, asset, available, pending }: BookedEntry): void {
+    const account = this.accounts.get(walletId);
+    if (account === undefined) {
+      this.#expect(false, event, `books in ${walletId}, which was never created`);
+      return;
+    }
+    add(account.available, asset, available);
+    add(account.pending, asset, pending);
+    this.#notBelowZero(event, account);
+    this.#note(account);
+  }
+
+  #notBelowZero(event: ToldEvent, { available, pending }: Account): void {
+    for (const [asset, units] of [...available, ...pending]) {
       this.#expect(units >= 0n, event, `leaves ${units} of ${asset}`);
     }
-    this.#note(account);
   }
 
   readonly #verdicts = new Map<string, boolean>();
@@ -250,7 +282,14 @@ export class DocumentedLedger {
   }
 }
 
+/** A wallet lists an asset from the first time that it gets some. */
+function add(side: Map<string, bigint>, asset: string, units: bigint): void {
+  if (units === 0n) return;
+  side.set(asset, (side.get(asset) ?? 0n) + units);
+}
+
 export interface IntentTold {
+  readonly kind?: string;
   readonly wallet_id: string;
   readonly status: string;
   readonly version: number;

@@ -27,6 +27,8 @@ export interface PlantedFlaw {
   /** One of these is violated. */
   readonly invariants: readonly string[];
   readonly profile: 'calm' | 'stormy' | 'hostile';
+  /** Steps of the wallet search that are drawn more often, as in a search that has not reached their landmarks yet. */
+  readonly favoured?: readonly string[];
   /** It is found within so many seeds, counted from 1. */
   readonly seeds: number;
   /** Searched for with `npm test -- --thorough` alone; `npm test` runs a scenario that finds it (planted-checks.test.ts). */

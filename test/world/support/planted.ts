@@ -272,4 +272,179 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     profile: 'calm',
     seeds: 20,
   },
+  {
+    name: 'page-skips',
+    flaw: 'a page that is not the last one leaves out its last item',
+    edits: [
+      {
+        file: 'api/pages.js',
+        from: '[key]: items.map(',
+        to: '[key]: items.slice(0, hasMore && items.length > 1 ? -1 : undefined).map(',
+      },
+    ],
+    invariants: ['pages-complete'],
+    profile: 'calm',
+    seeds: 10,
+  },
+  {
+    name: 'order-made-twice',
+    flaw: 'a mint that is repeated after a lost answer is another mint',
+    edits: [
+      {
+        file: 'api/idempotency.js',
+        from: 'canonicalJson([tenant, method, path, params, key])',
+        to: "canonicalJson([tenant, method, path, params, path.endsWith('/mint') ? process.hrtime() : key])",
+      },
+    ],
+    invariants: ['one-answer-a-key', 'one-effect-a-key'],
+    profile: 'calm',
+    favoured: ['mint'],
+    seeds: 30,
+  },
+  {
+    name: 'history-unguarded',
+    flaw: 'a decision is committed although the history that it read has changed since',
+    edits: [
+      {
+        file: 'controls/policies/decide.js',
+        from: '[...stateGuards(facts, readsOf(enforced, facts, risk)), await catalogGuard(context)]',
+        to: '[await catalogGuard(context)]',
+      },
+    ],
+    invariants: ['decided-as-written'],
+    profile: 'calm',
+    seeds: 40,
+  },
+  {
+    name: 'limit-off-by-one',
+    flaw: 'a limit on the history admits one transfer more when transfers meet',
+    edits: [{ file: 'controls/rules/state-reads.js', from: 'max = point - 1n', to: 'max = point' }],
+    invariants: ['decided-as-written'],
+    profile: 'stormy',
+    seeds: 40,
+  },
+  {
+    name: 'wallet-policy-ignored',
+    flaw: 'the policy of the wallet does not decide',
+    edits: [
+      {
+        file: 'custody/intents/evaluation.js',
+        from: '[wallet.policy, operation.policy]',
+        to: '[operation.policy]',
+      },
+    ],
+    invariants: ['decided-as-written'],
+    profile: 'calm',
+    seeds: 20,
+  },
+  {
+    name: 'human-not-asked',
+    flaw: 'a wallet that always asks a human does not',
+    edits: [
+      {
+        file: 'controls/policies/decide.js',
+        from: 'const together = withHuman(facts, strictestOf(decisions));',
+        to: 'const together = strictestOf(decisions);',
+      },
+    ],
+    invariants: ['decided-as-written'],
+    profile: 'hostile',
+    seeds: 20,
+  },
+  {
+    name: 'stranger-votes',
+    flaw: 'an actor that the policy does not name may approve',
+    edits: [
+      {
+        file: 'custody/intents/approval.js',
+        from: "return approvers.length > 0 && !approvers.includes(by) ? 'not_an_approver' : undefined;",
+        to: 'return undefined;',
+      },
+    ],
+    invariants: ['votes-as-required'],
+    profile: 'hostile',
+    seeds: 20,
+  },
+  {
+    name: 'expired-vote',
+    flaw: 'a vote counts after the time for it is over',
+    edits: [
+      {
+        file: 'custody/intents/approval.js',
+        from: 'if (isAllowed && nowMs < intent.expiresAtMs)',
+        to: 'if (isAllowed)',
+      },
+    ],
+    invariants: ['votes-as-required'],
+    profile: 'calm',
+    seeds: 10,
+  },
+  {
+    name: 'approval-expires',
+    flaw: 'an approved transfer keeps the time that its approvals had',
+    edits: [
+      {
+        file: 'custody/intents/machine.js',
+        from: '{ ...approved, expiresAtMs: vote.atMs + approvedLifetimeMs }',
+        to: 'approved',
+      },
+    ],
+    invariants: ['decided-as-written'],
+    profile: 'calm',
+    favoured: ['vote', 'policy'],
+    seeds: 10,
+  },
+  {
+    name: 'key-of-any-path',
+    flaw: 'an idempotency key is used up on every path',
+    edits: [
+      {
+        file: 'api/idempotency.js',
+        from: 'canonicalJson([tenant, method, path, params, key])',
+        to: 'canonicalJson([tenant, method, key])',
+      },
+    ],
+    invariants: ['one-answer-a-key'],
+    profile: 'calm',
+    seeds: 10,
+  },
+  {
+    name: 'running-key-takes-any-body',
+    flaw: 'an idempotency key answers another request while its first one runs',
+    edits: [{ file: 'api/idempotency.js', from: 'if (local?.bodyHash === bodyHash)', to: 'if (local !== undefined)' }],
+    invariants: ['one-answer-a-key', 'answers-as-modelled'],
+    profile: 'calm',
+    favoured: ['race'],
+    seeds: 20,
+  },
+  {
+    name: 'stream-skips',
+    flaw: 'a stream of events leaves one out after each page of several',
+    edits: [
+      {
+        file: 'delivery/events/event-stream.js',
+        from: 'this.#position = page.nextAfterSequence;',
+        to: 'this.#position = page.nextAfterSequence + (page.events.length > 1 ? 1 : 0);',
+      },
+    ],
+    invariants: ['pages-complete'],
+    profile: 'calm',
+    favoured: ['follow'],
+    seeds: 10,
+  },
+  {
+    name: 'venue-debit-missing',
+    flaw: 'the venue keeps what it has sold',
+    edits: [
+      {
+        file: 'modules/treasury/execution.js',
+        from: '{ walletId: from.id, asset: sell.asset, available: -soldUnits, reserved: 0n },',
+        to: '',
+      },
+    ],
+    invariants: ['books-as-documented', 'providers-agree'],
+    profile: 'calm',
+    favoured: ['rebalance', 'execute'],
+    seeds: 30,
+  },
 ];

@@ -1,0 +1,181 @@
+/**
+ * One run of the search of the control plane: a world drawn from a seed, clients that call it during faults, then its healing,
+ * and every invariant. The same seed and plan give the same run, byte for byte. It stops at its first Finding.
+ */
+
+import { holdCryptography } from '../crypto/model/switch.ts';
+import { randomStream } from '../sim/random.ts';
+import { CustodyWorld } from '../world/custody-world.ts';
+import type { PortCall, PortFate } from '../world/process-life.ts';
+import { randomPlan } from '../world/random-plan.ts';
+import { Answers } from './answers.ts';
+import { Draw } from './draw.ts';
+import { Finding } from './finding.ts';
+import { plain, planOf, type Variant } from './guide.ts';
+import { HookClient } from './hook-client.ts';
+import { Landmarks } from './landmarks.ts';
+import { MoneyClient } from './money-client.ts';
+import { chainBlockMs, type Profile, type RunPlan } from './profiles.ts';
+import { ReconClient } from './recon-client.ts';
+import { settle } from './settle.ts';
+import { SigningClient } from './signing-client.ts';
+import type { Family, StepOf } from './steps.ts';
+import { Tenancy } from './tenancy.ts';
+import { TokenClient } from './token-client.ts';
+import { TreasuryClient } from './treasury-client.ts';
+import { VaultClient } from './vault-client.ts';
+import type { Verdict } from './verdict.ts';
+
+export interface WorldRunOptions {
+  /** 'model' is fast and protects nothing. */
+  readonly crypto: 'model' | 'real';
+  /** Whether to record the trace. */
+  readonly record: boolean;
+}
+
+export interface WorldRun {
+  readonly verdict: Verdict;
+  /** Virtual time. */
+  readonly tookMs: number;
+  readonly transfers: number;
+  /** The landmarks that it reached (landmarks.ts), sorted. */
+  readonly landmarks: readonly string[];
+  readonly trace: readonly string[];
+}
+
+/** All requested work has ended within this much virtual time. */
+const workWithinMs = 24 * 3_600_000;
+
+export function runWorldSeed(
+  seed: number,
+  profile: Profile,
+  options: WorldRunOptions,
+  variant: Variant = plain,
+): Promise<WorldRun> {
+  return runWorldPlan(seed, planOf(seed, profile, variant), options);
+}
+
+export async function runWorldPlan(
+  seed: number,
+  plan: RunPlan,
+  { crypto, record }: WorldRunOptions,
+): Promise<WorldRun> {
+  const { profile } = plan;
+  const name = `${seed}/${profile}`;
+  const landmarks = new Landmarks();
+  const rate = Math.round(plan.portRate * 65_536);
+  const rates = { dies: Math.ceil(rate / 8), fails: Math.ceil(rate / 4), delays: rate, delayMaxMs: 300 };
+  const ports = randomPlan(randomStream(name, 'ports'), rates);
+  const failpoint = (call: PortCall): PortFate | undefined => {
+    const fate = ports.plan(call);
+    if (fate !== undefined) landmarks.failpoint(call, fate);
+    return fate;
+  };
+  let isOn = false;
+  const world = new CustodyWorld({
+    seed: name,
+    keepTrace: record,
+    keepLog: true,
+    cryptography: crypto,
+    codec: crypto === 'model' ? 'none' : 'bytes',
+    clusters: plan.clusters,
+    gateways: plan.gateways,
+    workers: plan.workers,
+    chainBlockMs,
+    retryScheduleMs: [500, 2_000, 5_000, 20_000, 60_000],
+    onBug: 'record',
+    plan: (call) => (isOn && plan.portRate > 0 ? failpoint(call) : undefined),
+  });
+  const isCalm = profile === 'calm';
+  const parts = { world, answers: new Answers(), landmarks, isCalm };
+  const tenancies = Array.from({ length: plan.tenants }, (_, at) => new Tenancy(`tn_${at + 1}`, parts));
+  const ended = (verdict: Verdict): WorldRun => ({
+    verdict,
+    tookMs: world.nowMs - world.cluster.time.beganMs,
+    transfers: tenancies.reduce((sum, { submitted }) => sum + submitted.length, 0),
+    landmarks: landmarks.names,
+    trace: record ? [...world.trace, ...world.clusters.trace] : [],
+  });
+  try {
+    const draw = new Draw(world.random('draw'));
+    await world.run(open(tenancies, plan, draw), workWithinMs);
+    isOn = true;
+    held(crypto, () => plan.faults.forEach((fault) => void world.clusters.arm(fault)));
+    for (const { fault } of plan.faults) landmarks.reach(`fault ${fault}`);
+    if (plan.clusters > 1) landmarks.reach('two clusters');
+    await world.run(work(tenancies, plan, world), workWithinMs);
+    ports.end();
+    isOn = false;
+    held(crypto, () => world.clusters.heal());
+    await settle(world, tenancies, workWithinMs);
+    return ended({ kind: 'passed' });
+  } catch (error) {
+    if (error instanceof Finding) return ended({ kind: 'violated', invariant: error.invariant, cause: error.message });
+    const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return ended({ kind: 'violated', invariant: 'no-bugs', cause });
+  }
+}
+
+/** Processes that start outside of the loop also get the run's cryptography. */
+function held(crypto: WorldRunOptions['crypto'], run: () => void): void {
+  const restore = holdCryptography(crypto);
+  try {
+    run();
+  } finally {
+    restore();
+  }
+}
+
+async function open(tenancies: readonly Tenancy[], plan: RunPlan, draw: Draw): Promise<void> {
+  for (const tenancy of tenancies) {
+    await tenancy.open(draw, plan);
+    await new HookClient(tenancy, tenancy.owner, draw).register(['*']);
+  }
+}
+
+async function work(tenancies: readonly Tenancy[], plan: RunPlan, world: CustodyWorld): Promise<void> {
+  const clients = tenancies.flatMap((tenancy) =>
+    Array.from({ length: plan.clients }, async (_, at) => {
+      const others = tenancies.filter((one) => one !== tenancy);
+      for (let count = 0; count < plan.stepsEach; count += 1) {
+        const name = `${tenancy.name}/${at}/${count}`;
+        if (plan.without.includes(name)) continue;
+        const salts = plan.turns.flatMap(({ from, salt }) => (count >= from ? [salt] : []));
+        const draw = new Draw(world.random(`step/${[name, ...salts].join('/')}`));
+        const family = draw.weighted(plan.shares);
+        const step = draw.weighted(plan.weights[family]);
+        tenancy.landmarks.reach(`step ${step}`);
+        await take(tenancy, at, draw, others, family, step);
+        if (draw.chance(0.4)) await tenancy.owner.client.pause(draw.integer(1, 900));
+      }
+    }),
+  );
+  await Promise.all(clients);
+}
+
+function take(
+  tenancy: Tenancy,
+  at: number,
+  draw: Draw,
+  others: readonly Tenancy[],
+  family: Family,
+  step: string,
+): Promise<void> {
+  const operator = tenancy.operators[at % tenancy.operators.length]!;
+  switch (family) {
+    case 'money':
+      return new MoneyClient(tenancy, operator, draw, others).step(step as StepOf<'money'>);
+    case 'hooks':
+      return new HookClient(tenancy, operator, draw).step(step as StepOf<'hooks'>);
+    case 'signing':
+      return new SigningClient(tenancy, operator, draw).step(step as StepOf<'signing'>);
+    case 'tokens':
+      return new TokenClient(tenancy, operator, draw).step(step as StepOf<'tokens'>);
+    case 'treasury':
+      return new TreasuryClient(tenancy, operator, draw).step(step as StepOf<'treasury'>);
+    case 'vaults':
+      return new VaultClient(tenancy, operator, draw).step(step as StepOf<'vaults'>);
+    case 'recon':
+      return new ReconClient(tenancy, operator, draw).step(step as StepOf<'recon'>);
+  }
+}

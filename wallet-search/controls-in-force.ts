@@ -1,0 +1,74 @@
+/** The policies and lists in force, by the event log, and their decisions about a transfer. */
+import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
+import { Finding } from './finding.ts';
+import { type DecisionFacts, decisionOf, type Expected, type Listing, type PolicyTerms } from './policies.ts';
+import type { ListTerms, Versioned } from './tenancy.ts';
+
+/** Lists that every sandbox tenant starts with. */
+const sanctioned = /^0x0+dead$/i;
+const watched = /^0x0+beef$/i;
+
+interface PolicyInForce {
+  readonly id: string;
+  /** undefined: all of its versions are dry runs. */
+  enforced: Versioned<PolicyTerms> | undefined;
+}
+
+export interface Decided {
+  readonly expected: Expected;
+  /** `id version` of each policy that decides. */
+  readonly by: readonly string[];
+}
+
+export class Controls {
+  readonly #policies = new Map<string, PolicyInForce>();
+  readonly #lists = new Map<string, { readonly kind: ListTerms['kind']; readonly addresses: Set<string> }>();
+  readonly #policyFacts: readonly Versioned<PolicyTerms>[];
+  readonly #listFacts: readonly Versioned<ListTerms>[];
+
+  constructor(policies: readonly Versioned<PolicyTerms>[], lists: readonly Versioned<ListTerms>[]) {
+    this.#policyFacts = policies;
+    this.#listFacts = lists;
+  }
+
+  take({ type, sequence, data }: ToldEvent): void {
+    const { id, version, name } = data.object ?? {};
+    if (type.startsWith('policy.')) {
+      const made = this.#policyFacts.find((one) => one.id === id && one.version === version);
+      if (made === undefined)
+        throw new Finding('events-complete', `event ${sequence} tells of a policy that no call made`);
+      const policy = this.#policies.get(name as string) ?? { id: made.id, enforced: undefined };
+      if (!made.content.isDryRun) policy.enforced = made;
+      this.#policies.set(name as string, policy);
+    } else if (type.startsWith('compliance.list.')) {
+      const made = this.#listFacts.find((one) => one.id === id && one.version === version);
+      if (made === undefined)
+        throw new Finding('events-complete', `event ${sequence} tells of a list that no call made`);
+      const { kind, addresses, append } = made.content;
+      const before = append ? (this.#lists.get(name as string)?.addresses ?? []) : [];
+      this.#lists.set(name as string, { kind, addresses: new Set([...before, ...addresses]) });
+    }
+  }
+
+  /** `named`: the policies that the wallet and the intent name, if any. */
+  decide(named: readonly string[], address: string, facts: Omit<DecisionFacts, 'listing'>): Decided {
+    const names = [...new Set([...named, 'default'])];
+    const enforced = names.flatMap((name) => this.#policies.get(name)?.enforced ?? []);
+    const listing = this.#listing(address);
+    return {
+      expected: decisionOf(
+        enforced.map(({ content }) => content),
+        { ...facts, listing },
+      ),
+      by: enforced.map(({ id, version }) => `${id} ${version}`),
+    };
+  }
+
+  /** "A match on a sanctions or deny list is blocked, on a watch list review unless an allow list has it too." */
+  #listing(address: string): Listing {
+    const on = (...kinds: readonly ListTerms['kind'][]) =>
+      [...this.#lists.values()].some(({ kind, addresses }) => kinds.includes(kind) && addresses.has(address));
+    if (sanctioned.test(address) || on('deny', 'sanctions')) return 'blocked';
+    return (watched.test(address) || on('watch')) && !on('allow') ? 'review' : 'clear';
+  }
+}

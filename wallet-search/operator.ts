@@ -1,0 +1,135 @@
+/** One caller of a random run: it calls the gateways in turn, repeats each call until it has an answer, and checks the answer. */
+
+import type { Answer, Client } from '../world/client.ts';
+import { type Answers, type Asked, isStored } from './answers.ts';
+import { found } from './finding.ts';
+import { type Landmarks, pathOf } from './landmarks.ts';
+import type { Span } from './timeline.ts';
+
+/** The limit of virtual time until each of its calls has an answer, faults included. */
+const answeredWithinMs = 600_000;
+/** The limit without faults. A duplicate waits up to ten seconds for the first request. */
+const calmlyWithinMs = 11_000;
+
+/** A call with an answer. */
+export interface Call extends Pick<Answer, 'status' | 'body'> {
+  readonly actor: string;
+  readonly method: string;
+  readonly target: string;
+  /** The sent request. */
+  readonly asked: unknown;
+  readonly isReplay: boolean;
+  readonly span: Span;
+  readonly answeredMs: number;
+}
+
+/** The state that its tenant shares with it. */
+export interface OperatorHost {
+  readonly name: string;
+  readonly answers: Answers;
+  readonly landmarks: Landmarks;
+  readonly isCalm: boolean;
+  /** Of the last event of the tenant. */
+  readonly sequence: number;
+  /** Calls about wallets and intents, and signatures with a wallet's key. */
+  readonly calls: Call[];
+  /** Ids in answers to requests that create something. */
+  readonly told: Set<string>;
+  readonly posts: Posted[];
+}
+
+/** A POST whose key has stored the answer: it is repeated at the end. */
+export interface Posted {
+  readonly operator: Operator;
+  readonly target: string;
+  readonly body: unknown;
+  readonly key: string;
+  readonly status: number;
+}
+
+export interface OperatorDeps {
+  readonly tenancy: OperatorHost;
+  /** The id of its token. */
+  readonly actor: string;
+  readonly client: Client;
+  readonly nowMs: () => number;
+}
+
+export class Operator {
+  readonly tenant: string;
+  readonly actor: string;
+  readonly client: Client;
+  readonly #deps: OperatorDeps;
+
+  constructor(deps: OperatorDeps) {
+    this.#deps = deps;
+    this.tenant = deps.tenancy.name;
+    this.actor = deps.actor;
+    this.client = deps.client;
+  }
+
+  get nowMs(): number {
+    return this.#deps.nowMs();
+  }
+
+  async call(method: string, target: string, body?: unknown, key?: string): Promise<Answer> {
+    const { tenancy, client, actor, nowMs } = this.#deps;
+    const { answers, landmarks, calls, isCalm } = tenancy;
+    const asked: Asked = { tenant: tenancy.name, actor, method, target, body, key };
+    const before = answers.asking(asked);
+    const beganMs = nowMs();
+    const from = tenancy.sequence;
+    const answer = await client.call(method, target, body, key).catch((error: unknown) => {
+      if (error instanceof Error && error.message.includes('no answer after')) found('answered-in-time', error.message);
+      throw error;
+    });
+    const answeredMs = nowMs();
+    const tookMs = answeredMs - beganMs;
+    if (tookMs > (isCalm ? calmlyWithinMs : answeredWithinMs)) {
+      found('answered-in-time', `${method} ${target} took ${tookMs} ms`);
+    }
+    const { status } = answer;
+    if (status > 299) landmarks.refused(method, target, answer);
+    else landmarks.reach(`answer ${method} ${pathOf(target)} ${status}`);
+    if (method === 'POST' && status < 300) {
+      for (const id of [answer.body?.id, answer.body?.primary_key_id]) if (typeof id === 'string') tenancy.told.add(id);
+    }
+    answers.answered(asked, answer, before);
+    const isReplay = answer.headers['idempotent-replayed'] === 'true';
+    const span = { from, to: tenancy.sequence };
+    if (target.startsWith('/v1/wallets/') || target === '/v1/signing/initiate') {
+      calls.push({ actor, method, target, asked: body, status, body: answer.body, isReplay, span, answeredMs });
+    }
+    return answer;
+  }
+
+  /** A call that is repeated at the end, with its key, if it has stored its answer: otherwise a repeat is a new request. */
+  async post(target: string, body: unknown, key: string): Promise<Answer> {
+    const answer = await this.call('POST', target, body, key);
+    const { status } = answer;
+    if (isStored(answer)) this.#deps.tenancy.posts.push({ operator: this, target, body, key, status });
+    return answer;
+  }
+
+  /** Throws a Finding unless it succeeds; for valid requests. */
+  async made(target: string, body: unknown, key?: string): Promise<Answer['body']> {
+    const { status, body: made } = await this.call('POST', target, body, key);
+    if (status === 200 || status === 201 || status === 202) return made;
+    return found('changes-take-effect', `POST ${target} ${JSON.stringify(body)}: ${status} ${JSON.stringify(made)}`);
+  }
+
+  /** All pages of a list, of this size. */
+  async list<T>(target: string, name: string, limit = 100): Promise<T[]> {
+    const items: T[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const joint = target.includes('?') ? '&' : '?';
+      const page = `${target}${joint}limit=${limit}${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
+      const { status, body } = await this.call('GET', page);
+      if (status !== 200) found('pages-complete', `GET ${page}: ${status} ${JSON.stringify(body)}`);
+      items.push(...(body[name] as T[]));
+      cursor = body.next_cursor as string | null;
+      if ((cursor !== null) !== body.has_more) found('pages-complete', `GET ${page}: has_more is ${body.has_more}`);
+    }
+    return items;
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * The policies of random runs, and their required decisions, computed here from the rules in docs/wallet-api.md: a second opinion
+ * on every decision that shares no code with the product.
+ */
+import { decimal } from '../world/invariants/documented-ledger.ts';
+import type { Draw } from './draw.ts';
+
+/** Amounts in units of the asset, as decimals; undefined: there is no such rule. */
+export interface PolicyTerms {
+  readonly denyFrom: string | undefined;
+  readonly askFrom: string | undefined;
+  /** Denies when the wallet had this many intents within the last hour. */
+  readonly denyAfter: number | undefined;
+  /** Asks when the wallet had this many intents to the destination. */
+  readonly askAfter: number | undefined;
+  /** Denies when less is available before the transaction. */
+  readonly denyBelow: string | undefined;
+  readonly quorum: number;
+  /** Empty: any. */
+  readonly approvers: readonly string[];
+  readonly timeoutS: number;
+  readonly isDryRun: boolean;
+}
+
+export type Effect = 'allow' | 'require_approval' | 'deny';
+export type Listing = 'blocked' | 'review' | 'clear';
+
+/** The inputs of a decision, at its moment. */
+export interface DecisionFacts {
+  readonly amount: string;
+  readonly listing: Listing;
+  readonly intentsLastHour: number;
+  readonly intentsToDestination: number;
+  /** In units of 10^-18. */
+  readonly available: bigint;
+  readonly initiator: string;
+  readonly wantsHuman: boolean;
+}
+
+export interface Expected {
+  readonly effect: Effect;
+  readonly quorum: number;
+  readonly approvers: readonly string[];
+  /** 0 without approvals. */
+  readonly timeoutS: number;
+}
+
+export const calmTerms: PolicyTerms = {
+  denyFrom: undefined,
+  askFrom: '0.2',
+  denyAfter: undefined,
+  askAfter: undefined,
+  denyBelow: undefined,
+  quorum: 1,
+  approvers: [],
+  timeoutS: 3_600,
+  isDryRun: false,
+};
+
+const humanTimeoutS = 86_400;
+
+/** `isWhole`: its limits of balances suit assets without decimals. */
+export function drawTerms(draw: Draw, actors: readonly string[], isWhole: boolean): PolicyTerms {
+  const quorum = draw.chance(0.4) ? 2 : 1;
+  const some = draw.chance(0.5) ? actors : actors.slice(draw.integer(0, actors.length - quorum));
+  return {
+    denyFrom: draw.chance(0.35) ? draw.pick(['0.35', '0.5', '0.3']) : undefined,
+    askFrom: draw.chance(0.8) ? draw.pick(['0.1', '0.2', '0.25']) : undefined,
+    denyAfter: draw.chance(0.3) ? draw.integer(2, 6) : undefined,
+    askAfter: draw.chance(0.3) ? draw.integer(1, 3) : undefined,
+    denyBelow: draw.chance(0.3) ? draw.pick(isWhole ? ['9', '5'] : ['9.9', '9.5', '9']) : undefined,
+    quorum,
+    approvers: draw.chance(0.3) ? some : [],
+    timeoutS: draw.pick([60, 120, 3_600, 3_600]),
+    isDryRun: draw.chance(0.1),
+  };
+}
+
+export function policyBody(name: string, terms: PolicyTerms): object {
+  const { denyFrom, askFrom, denyAfter, askAfter, denyBelow, quorum, approvers, timeoutS, isDryRun } = terms;
+  const approvals = { quorum, timeout_s: timeoutS, ...(approvers.length > 0 && { approvers }) };
+  const ask = (id: string, when: string) => ({ id, effect: 'require_approval', when, approvals });
+  const deny = (id: string, when: string) => ({ id, effect: 'deny', when });
+  return {
+    name,
+    ...(isDryRun && { mode: 'dry_run' }),
+    rules: [
+      ...(denyFrom === undefined ? [] : [deny('large', `tx.amount >= units("${denyFrom}")`)]),
+      ...(denyAfter === undefined ? [] : [deny('often', `history.intents_last_hour >= ${denyAfter}`)]),
+      ...(denyBelow === undefined ? [] : [deny('poor', `tx.available < units("${denyBelow}")`)]),
+      ...(askFrom === undefined ? [] : [ask('middle', `tx.amount >= units("${askFrom}")`)]),
+      ...(askAfter === undefined ? [] : [ask('known', `history.intents_to_destination >= ${askAfter}`)]),
+      ask('watched', 'compliance.decision == "review"'),
+      { id: 'rest', effect: 'allow', when: 'true' },
+    ],
+  };
+}
+
+const denied: Expected = { effect: 'deny', quorum: 0, approvers: [], timeoutS: 0 };
+const allowed: Expected = { effect: 'allow', quorum: 0, approvers: [], timeoutS: 0 };
+
+/** The joint decision of the policies in force, with the wallet's own setting and without the initiator's vote. */
+export function decisionOf(policies: readonly PolicyTerms[], facts: DecisionFacts): Expected {
+  const { initiator, wantsHuman } = facts;
+  let decision = strictest(policies.map((terms) => ofOne(terms, facts)));
+  if (decision.effect === 'allow' && wantsHuman) {
+    decision = { effect: 'require_approval', quorum: 1, approvers: [], timeoutS: humanTimeoutS };
+  }
+  const { approvers, quorum } = decision;
+  if (approvers.length > 0 && approvers.filter((one) => one !== initiator).length < quorum) return denied;
+  return decision;
+}
+
+function ofOne(terms: PolicyTerms, facts: DecisionFacts): Expected {
+  const { denyFrom, askFrom, denyAfter, askAfter, denyBelow, quorum, approvers, timeoutS } = terms;
+  const units = decimal(facts.amount);
+  const isDenied =
+    facts.listing === 'blocked' ||
+    (denyFrom !== undefined && units >= decimal(denyFrom)) ||
+    (denyAfter !== undefined && facts.intentsLastHour >= denyAfter) ||
+    (denyBelow !== undefined && facts.available < decimal(denyBelow));
+  if (isDenied) return denied;
+  const asks =
+    facts.listing === 'review' ||
+    (askFrom !== undefined && units >= decimal(askFrom)) ||
+    (askAfter !== undefined && facts.intentsToDestination >= askAfter);
+  return asks ? { effect: 'require_approval', quorum, approvers, timeoutS } : allowed;
+}
+
+function strictest(all: readonly Expected[]): Expected {
+  if (all.some(({ effect }) => effect === 'deny')) return denied;
+  const asking = all.filter(({ effect }) => effect === 'require_approval');
+  if (asking.length === 0) return allowed;
+  const quorum = Math.max(...asking.map((one) => one.quorum));
+  const timeoutS = Math.min(...asking.map((one) => one.timeoutS));
+  const named = asking.filter(({ approvers }) => approvers.length > 0);
+  const approvers = (named[0]?.approvers ?? []).filter((one) => named.every((other) => other.approvers.includes(one)));
+  if (named.length > 0 && approvers.length < quorum) return denied;
+  return { effect: 'require_approval', quorum, approvers, timeoutS };
+}

@@ -1,0 +1,134 @@
+/**
+ * The books of the other side: chains and simulated custodians report the movements, and the tenant's wallets must agree. Every
+ * outgoing movement has an approved intent, none happens twice, and at rest both sides have the same balance.
+ */
+
+import { formatAmount } from '../networks/amounts.ts';
+import { assetOf } from '../networks/assets.ts';
+import { openChains } from '../providers/chains/public.ts';
+import { redisLedgers } from '../providers/chains/redis-ledgers.ts';
+import type { ProviderKind } from '../providers/port/kinds.ts';
+import type { CallMeta, HeldWallet } from '../providers/port/port.ts';
+import type { Movement } from '../providers/port/statement.ts';
+import { RedisCustodianBooks } from '../providers/simulated/redis-custodian-books.ts';
+import { providerStatements } from '../providers/statements.ts';
+import type { MemoryRedis } from '../redis/memory/memory-redis.ts';
+import type { BookedIntent } from '../world/invariants/books.ts';
+import { decimal, type ToldWallet } from '../world/invariants/documented-ledger.ts';
+import { Finding, found } from './finding.ts';
+
+export interface BookedWallet extends ToldWallet {
+  readonly name: string;
+  readonly provider: ProviderKind;
+  readonly provider_wallet_id: string;
+  readonly network: HeldWallet['network'];
+  readonly addresses: HeldWallet['addresses'];
+  readonly public_key: string | null;
+}
+
+export interface MovedIntent extends BookedIntent {
+  readonly kind: string;
+  readonly destination: { readonly address: string };
+  readonly gap_transaction: { readonly provider_tx_id: string } | null;
+  readonly status_history: readonly { readonly status: string }[];
+}
+
+const pageRows = 500;
+/** A gateway whose clock is ahead books in the future. */
+const clocksOffMs = 3_600_000;
+
+/** The other side's difference about a wallet; undefined: they agree. Throws a Finding for a permanent difference. */
+export async function disagreement(
+  tenant: string,
+  memory: MemoryRedis,
+  blockMs: number,
+  nowMs: number,
+  wallets: readonly BookedWallet[],
+  intents: readonly MovedIntent[],
+): Promise<string | undefined> {
+  const redis = memory.client();
+  const chains = openChains({ ledgers: redisLedgers(redis), blockMs });
+  const statements = providerStatements({ books: (kind) => new RedisCustodianBooks(redis, kind), chains });
+  const meta: CallMeta = { tenant, nowMs, correlationId: 'check', traceparent: '' };
+  for (const wallet of wallets) {
+    const side = statements.get(wallet.provider);
+    if (side === undefined) throw new Error(`no statements of ${wallet.provider}`);
+    const held: HeldWallet = {
+      id: wallet.id,
+      providerWalletId: wallet.provider_wallet_id,
+      environment: 'sandbox',
+      network: wallet.network,
+      addresses: wallet.addresses,
+      publicKey: wallet.public_key,
+    };
+    const movements: Movement[] = [];
+    for (let after: string | undefined, isLast = false; !isLast; ) {
+      const page = await side.page(meta, held, { fromMs: 0, toMs: nowMs + clocksOffMs, after, limit: pageRows });
+      movements.push(...page.movements);
+      after = page.next;
+      isLast = after === undefined;
+    }
+    const own = intents.filter(({ wallet_id: id }) => id === wallet.id);
+    // The venue exchanges assets in its own wallets, without a transfer.
+    if (!wallet.name.startsWith('Venue ')) checkMovements(wallet, movements, own, side.joinsBy);
+    const other = otherBalance(wallet, await side.balances(meta, held));
+    if (other !== undefined) return other;
+  }
+  return undefined;
+}
+
+function checkMovements(
+  { id: walletId, provider }: BookedWallet,
+  movements: readonly Movement[],
+  intents: readonly MovedIntent[],
+  joinsBy: 'reference' | 'tx_id',
+): void {
+  const keyOf = (intent: MovedIntent) => (joinsBy === 'reference' ? intent.id : intent.provider_tx_id);
+  const seen = new Set<string>();
+  for (const movement of movements) {
+    if (movement.direction !== 'out') continue;
+    const about = `${provider} moved ${movement.key} out of ${walletId}`;
+    if (seen.has(movement.key)) found('providers-agree', `${about} twice`);
+    seen.add(movement.key);
+    if (intents.some(({ gap_transaction: gap }) => gap?.provider_tx_id === movement.key)) continue;
+    const intent = intents.find((one) => keyOf(one) === movement.key);
+    if (intent === undefined) throw new Finding('providers-agree', `${about}, for which no intent stands`);
+    const passed = intent.status_history.map(({ status }) => status);
+    if (!passed.includes('approved')) found('providers-agree', `${about} for ${intent.id}, which was never approved`);
+    if (movement.hasMoved && intent.status !== 'completed') {
+      found('providers-agree', `${about} for ${intent.id}, which is ${intent.status}`);
+    }
+    // The movement of a token operation is in its receipt, not in the coin's book.
+    if (intent.kind !== 'transfer') continue;
+    const amount = formatAmount(movement.units, decimalsOf(movement.asset));
+    if (decimal(amount) !== decimal(intent.amount) || movement.asset !== intent.asset) {
+      found(
+        'providers-agree',
+        `${about}: ${amount} ${movement.asset}, and ${intent.id} is of ${intent.amount} ${intent.asset}`,
+      );
+    }
+    const { counterparty } = movement;
+    if (counterparty !== null && counterparty.toLowerCase() !== intent.destination.address.toLowerCase()) {
+      found('providers-agree', `${about} to ${counterparty}, and ${intent.id} names ${intent.destination.address}`);
+    }
+  }
+  const unpaid = intents.find((intent) => intent.status === 'completed' && !seen.has(keyOf(intent) ?? ''));
+  if (unpaid !== undefined) found('providers-agree', `${unpaid.id} is completed, and ${provider} knows nothing of it`);
+}
+
+function otherBalance({ id, provider, assets }: BookedWallet, theirs: ReadonlyMap<string, bigint>): string | undefined {
+  for (const { symbol, balance } of assets) {
+    // The tenant's tokens: other checks cover their orders and supply.
+    if (assetOf(symbol) === undefined) continue;
+    const other = formatAmount(theirs.get(symbol) ?? 0n, decimalsOf(symbol));
+    if (decimal(other) === decimal(balance)) continue;
+    return `${id} owns ${balance} ${symbol} here, and ${other} at ${provider}`;
+  }
+  return undefined;
+}
+
+function decimalsOf(symbol: string): number {
+  const asset = assetOf(symbol);
+  if (asset === undefined) throw new Error(`there is no asset ${symbol}`);
+  return asset.decimals;
+}

@@ -1,0 +1,28 @@
+/** The steps of random runs, by family. The client of a family implements its steps. */
+export const families = {
+  money: [
+    'transfer',
+    'race',
+    'vote',
+    'cancel',
+    'freeze',
+    'patch',
+    'archive',
+    'policy',
+    'list',
+    'pages',
+    'read',
+    'twice',
+    'reuse',
+    'probe',
+    'replay',
+  ],
+  hooks: ['register', 'subscribe', 'rotate', 'ping', 'remove', 'gone', 'toggle', 'flaky', 'follow'],
+  signing: ['dkg', 'client_sign', 'wallet_sign', 'pending_sign', 'again', 'sessions'],
+  tokens: ['issue', 'mint', 'redeem', 'order_vote', 'order_cancel', 'token_freeze'],
+  treasury: ['strategy', 'rebalance', 'execute', 'plan_cancel', 'market'],
+  vaults: ['vault', 'vault_key', 'vault_sign', 'vault_archive'],
+  recon: ['recon', 'recon_cancel', 'drift', 'resolve'],
+} as const;
+export type Family = keyof typeof families;
+export type StepOf<F extends Family> = (typeof families)[F][number];

@@ -1,0 +1,267 @@
+/** A tenant of a random run: its callers, its initial resources, and its later actions, for the checks. */
+import { allScopes } from '../api/scopes.ts';
+import { uuidV7 } from '../proto/ids.ts';
+import { tenantPrefix } from '../redis/event-log.ts';
+import type { CustodyWorld } from '../world/custody-world.ts';
+import type { Answers } from './answers.ts';
+import type { Draw } from './draw.ts';
+import type { HookFacts } from './hooks.ts';
+import type { Landmarks } from './landmarks.ts';
+import { type Call, Operator, type Posted } from './operator.ts';
+import { calmTerms, drawTerms, type PolicyTerms, policyBody } from './policies.ts';
+
+export const networks = {
+  evm: 'eip155:11155111',
+  bitcoin: 'bip122:000000000933ea01ad0ee984209779ba',
+  solana: 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1',
+} as const;
+
+/** Policies that a wallet or a transfer may name beside `default`. */
+export const namedPolicies = ['second', 'third'] as const;
+
+export interface OwnWallet {
+  readonly id: string;
+  readonly connectionId: string;
+  readonly network: string;
+  readonly provider: string;
+  readonly address: string;
+  /** Its coin first, each with its initial balance. */
+  readonly assets: readonly { readonly symbol: string; readonly began: string }[];
+}
+
+/** A version of a policy, or of a list, created between these two times. */
+export interface Versioned<T> {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  readonly askedMs: number;
+  readonly madeMs: number;
+  readonly content: T;
+}
+
+/** The inputs of a list's version. */
+export interface ListTerms {
+  readonly kind: 'sanctions' | 'deny' | 'allow' | 'watch';
+  readonly addresses: readonly string[];
+  /** It includes the entries of the version before. */
+  readonly append: boolean;
+}
+
+/** A requested transfer. */
+export interface Submitted {
+  readonly key: string;
+  readonly walletId: string;
+  readonly initiator: string;
+  readonly askedMs: number;
+  readonly answeredMs: number;
+  readonly body: {
+    readonly asset: string;
+    readonly amount: string;
+    readonly destination: { readonly address: string };
+  };
+  /** null: refused. */
+  readonly intentId: string | null;
+}
+
+/** A stream of events that a client followed for a while. */
+export interface FollowedStream {
+  readonly after: number;
+  /** Blocks with data, in the order of their arrival. */
+  readonly messages: readonly { readonly id: number; readonly data: string }[];
+  /** The last event that must have arrived; 0: none. */
+  readonly due: number;
+}
+
+/** The tenant's resources of the modules; the rest is read back. */
+export interface ModuleFacts {
+  readonly vaults: { readonly id: string; readonly keyId: string; readonly needsHuman: boolean }[];
+  readonly tokens: { readonly id: string; readonly symbol: string; readonly cap: string; readonly decimals: number }[];
+  readonly strategies: StrategyFacts[];
+  readonly jobs: string[];
+  /** A provider reports false movements now. */
+  isDrifting: boolean;
+}
+
+export interface StrategyFacts {
+  readonly id: string;
+  readonly autonomy: 'advisory' | 'human_approval' | 'within_policy';
+  readonly maxTrades: number;
+  /** US dollars. */
+  readonly maxTradeUsd: number | undefined;
+}
+
+/** A key of the signing API, and its signatures. */
+export interface SigningFacts {
+  readonly keys: string[];
+  /** By intent of the signing API. */
+  readonly asked: Map<
+    string,
+    { readonly key: string; readonly message: string; session: string | undefined; signature: string | undefined }
+  >;
+}
+
+export interface TenancyDeps {
+  readonly world: CustodyWorld;
+  readonly answers: Answers;
+  readonly landmarks: Landmarks;
+  readonly isCalm: boolean;
+}
+
+/** A tenant's initial resources: wallets at each provider, and access to the modules. */
+export interface Holdings {
+  readonly providers: readonly string[];
+  readonly wallets: number;
+  readonly hasModules: boolean;
+}
+
+/** Jumps of a minute and skews of a third of one, of two processes (profiles.ts). */
+const clocksOffMs = 240_000;
+
+export class Tenancy {
+  readonly name: string;
+  readonly world: CustodyWorld;
+  readonly answers: Answers;
+  /** The first submits, the others also approve. */
+  readonly operators: Operator[] = [];
+  readonly wallets: OwnWallet[] = [];
+  readonly policies: Versioned<PolicyTerms>[] = [];
+  readonly lists: Versioned<ListTerms>[] = [];
+  /** The policy that a transfer named itself, by its key. */
+  readonly namedPolicies = new Map<string, string>();
+  /** Every call about a wallet or intent that has an answer. */
+  readonly calls: Call[] = [];
+  readonly hooks: HookFacts[] = [];
+  readonly streams: FollowedStream[] = [];
+  readonly submitted: Submitted[] = [];
+  /** Known only to this tenant's callers; none may appear in clear elsewhere. */
+  readonly secrets: string[] = [];
+  readonly posts: Posted[] = [];
+  /** Ids in answers to requests that create something. */
+  readonly told = new Set<string>();
+  readonly landmarks: Landmarks;
+  /** This run has no faults. */
+  readonly isCalm: boolean;
+  /** A caller that sees one connection; undefined: there is only one. */
+  limited: { readonly operator: Operator; readonly connectionId: string } | undefined;
+  /** undefined: it uses none. */
+  modules: ModuleFacts | undefined;
+  readonly signing: SigningFacts = { keys: [], asked: new Map() };
+  /** The largest difference of two processes' clocks. */
+  readonly clocksOffMs: number;
+  #keys = 0;
+
+  constructor(name: string, { world, answers, landmarks, isCalm }: TenancyDeps) {
+    this.name = name;
+    this.world = world;
+    this.answers = answers;
+    this.landmarks = landmarks;
+    this.isCalm = isCalm;
+    this.clocksOffMs = isCalm ? 0 : clocksOffMs;
+  }
+
+  /** The sequence of its last event, as in Redis now. */
+  get sequence(): number {
+    return Number(this.world.redis.space.find(`${tenantPrefix(this.name)}seq`, 'hash')?.fields.get('n') ?? 0);
+  }
+
+  get owner(): Operator {
+    return this.operators[0]!;
+  }
+
+  key(label: string): string {
+    this.#keys += 1;
+    return `${label}-${this.#keys}`;
+  }
+
+  async open(draw: Draw, { providers, wallets: walletCount, hasModules }: Holdings): Promise<void> {
+    const { world, name: tenant } = this;
+    for (const role of ['owner', 'first', 'second', 'third']) this.operators.push((await this.hire(role)).operator);
+    const { owner } = this;
+    const apiSecret = `wholly-secret-${uuidV7(0, world.random(`secret/${tenant}`))}`;
+    this.secrets.push(apiSecret);
+    const credentials: Readonly<Record<string, object>> = {
+      self_hosted: {},
+      fireblocks: { api_key: `${apiSecret}-a`, private_key: `${apiSecret}-b` },
+      bitgo: { api_key: `${apiSecret}-c` },
+      copper: { api_key: `${apiSecret}-d`, api_secret: `${apiSecret}-e` },
+      sandbox: {},
+    };
+    const actors = this.operators.map(({ actor }) => actor);
+    const drawn = { ...drawTerms(draw, actors, hasModules), isDryRun: false };
+    await this.setPolicy(owner, 'default', draw.chance(0.5) ? calmTerms : drawn);
+    if (draw.chance(0.6)) {
+      await this.setPolicy(owner, namedPolicies[0], { ...drawTerms(draw, actors, hasModules), isDryRun: false });
+    }
+    for (const provider of providers) {
+      const body = { provider, name: `${provider} of ${tenant}`, credentials: credentials[provider]! };
+      const connection = await owner.made('/v1/provider-connections', body, this.key('connection'));
+      for (let count = 0; count < walletCount; count += 1) {
+        const network = count < 2 ? networks.evm : draw.pick(Object.values(networks));
+        await this.openWallet(owner, connection.id as string, network, count, this.#settings(draw));
+      }
+    }
+    if (providers.length > 1) {
+      const { connectionId } = this.wallets[0]!;
+      this.limited = { connectionId, ...(await this.hire('limited', [connectionId])) };
+    }
+    if (!hasModules) return;
+    for (const module of ['vaults', 'tokens', 'treasury']) {
+      await owner.made(`/v1/modules/${module}/access-requests`, { reason: 'drawn' }, this.key('access'));
+    }
+    this.modules = { vaults: [], tokens: [], strategies: [], jobs: [], isDrifting: false };
+  }
+
+  /** A caller with a new token; `connections`: the only ones that it may see. */
+  async hire(role: string, connections?: readonly string[]): Promise<{ operator: Operator; tokenId: string }> {
+    const { world, name: tenant, answers } = this;
+    const { token, record } = await world.issue({
+      ...{ tenant, environment: 'sandbox', scopes: allScopes, name: role },
+      ...(connections !== undefined && { providerConnectionIds: connections }),
+    });
+    const heard = (target: string, answer: Parameters<Answers['heard']>[2]) => answers.heard(tenant, target, answer);
+    const client = world.client(token, { triesMax: 300, heard });
+    this.secrets.push(token);
+    const operator = new Operator({ tenancy: this, actor: record.id, client, nowMs: () => world.nowMs });
+    return { operator, tokenId: record.id };
+  }
+
+  /** Of a new wallet: half of them have a setting that makes decisions stricter. */
+  #settings(draw: Draw): object {
+    const hasNamed = this.policies.some(({ name }) => name === namedPolicies[0]);
+    return {
+      ...(draw.chance(0.2) && { approval_mode: 'human_required' }),
+      ...(draw.chance(0.2) && { signing_api: 'intents_only' }),
+      ...(hasNamed && draw.chance(0.3) && { policy: namedPolicies[0] }),
+    };
+  }
+
+  async openWallet(
+    operator: Operator,
+    connectionId: string,
+    network: string,
+    count: number,
+    settings: object = {},
+  ): Promise<OwnWallet> {
+    const body = { name: `wallet ${count}`, provider_connection_id: connectionId, network, ...settings };
+    const wallet = await operator.made('/v1/wallets', body, this.key('wallet'));
+    const own: OwnWallet = {
+      id: wallet.id,
+      connectionId,
+      network,
+      provider: wallet.provider,
+      address: wallet.addresses[0].address,
+      assets: (wallet.assets as { symbol: string; balance: string }[]).map(({ symbol, balance }) => ({
+        symbol,
+        began: balance,
+      })),
+    };
+    this.wallets.push(own);
+    return own;
+  }
+
+  async setPolicy(operator: Operator, name: string, terms: PolicyTerms): Promise<void> {
+    const askedMs = operator.nowMs;
+    const { id, version } = await operator.made('/v1/policies', policyBody(name, terms), this.key('policy'));
+    this.policies.push({ id, name, version, askedMs, madeMs: operator.nowMs, content: terms });
+  }
+}

@@ -1,0 +1,130 @@
+/** The transfers of a random run: once, twice at a time, and two under one idempotency key. */
+import type { Answer } from '../world/client.ts';
+import { decimal } from '../world/invariants/documented-ledger.ts';
+import { issuesOf } from './answers.ts';
+import type { Draw } from './draw.ts';
+import { found } from './finding.ts';
+import type { Operator } from './operator.ts';
+import { namedPolicies, networks, type OwnWallet, type Submitted, type Tenancy } from './tenancy.ts';
+
+/** Besides plain ones: refused, refused after the approval, mined and failed, unreachable three times, slow. */
+const testAmounts = ['0.004221', '0.004222', '0.004421', '0.00441', '0.004403', '0.004408'];
+const watched = '0x000000000000000000000000000000000000bEEF';
+const sanctioned = '0x000000000000000000000000000000000000dEaD';
+
+export class TransferClient {
+  readonly #tenancy: Tenancy;
+  readonly #operator: Operator;
+  readonly #draw: Draw;
+  readonly #others: readonly Tenancy[];
+
+  constructor(tenancy: Tenancy, operator: Operator, draw: Draw, others: readonly Tenancy[]) {
+    this.#tenancy = tenancy;
+    this.#operator = operator;
+    this.#draw = draw;
+    this.#others = others;
+  }
+
+  /** The id of its intent; undefined: refused. `copies`: so many equal requests at once. */
+  async make(wallet: OwnWallet, copies = 1): Promise<string | undefined> {
+    const label = this.#tenancy.key('pay');
+    const body = this.#body(wallet, label);
+    const target = targetOf(wallet);
+    const key = this.#keyOfAnother(target) ?? label;
+    const askedMs = this.#operator.nowMs;
+    const answers = await Promise.all(Array.from({ length: copies }, () => this.#operator.post(target, body, key)));
+    const made = new Set(answers.map(madeBy));
+    if (made.size !== 1) found('one-answer-a-key', `${target} ${key} made ${[...made].join(' and ')}`);
+    return this.#submitted(label, wallet, this.#operator, body, askedMs, answers[0]!);
+  }
+
+  /** Two requests with one key at once, of this caller and of `other`: one of them is refused. */
+  async collide(wallet: OwnWallet, other: Operator): Promise<void> {
+    const target = targetOf(wallet);
+    const key = this.#tenancy.key('both');
+    const askedMs = this.#operator.nowMs;
+    const calls = [this.#operator, other].map(async (operator) => {
+      const label = this.#tenancy.key('pay');
+      const body = this.#body(wallet, label);
+      const answer = await operator.post(target, body, key);
+      this.#submitted(label, wallet, operator, body, askedMs, answer);
+      return answer;
+    });
+    const issues = (await Promise.all(calls)).flatMap(issuesOf);
+    const refused = issues.filter((issue) => issue === 'idempotency_key_reused');
+    // A request that the store was too busy for has freed the key.
+    if (refused.length !== 1 && !issues.includes('version_conflict'))
+      found('one-answer-a-key', `${target} ${key} refuses ${refused.length} of 2 requests`);
+  }
+
+  #submitted(
+    key: string,
+    { id: walletId }: OwnWallet,
+    { actor: initiator, nowMs: answeredMs }: Operator,
+    body: Submitted['body'],
+    askedMs: number,
+    answer: Answer,
+  ): string | undefined {
+    const { status } = answer;
+    if (status !== 201 && status !== 409 && status !== 422) {
+      found(
+        'changes-take-effect',
+        `POST of ${JSON.stringify(body)} by ${walletId}: ${status} ${JSON.stringify(answer.body)}`,
+      );
+    }
+    const intentId = madeBy(answer);
+    this.#tenancy.submitted.push({ key, walletId, initiator, askedMs, answeredMs, body, intentId });
+    return intentId ?? undefined;
+  }
+
+  /** Sometimes a key that was used for something else: a key belongs to one method and path. */
+  #keyOfAnother(target: string): string | undefined {
+    if (!this.#draw.chance(0.06)) return undefined;
+    const { posts } = this.#tenancy;
+    const used = new Set(posts.flatMap((post) => (post.target === target ? [post.key] : [])));
+    const others = posts.filter(({ key }) => !used.has(key));
+    return others.length === 0 ? undefined : this.#draw.pick(others).key;
+  }
+
+  #body(wallet: OwnWallet, key: string) {
+    const draw = this.#draw;
+    const near = [this.#tenancy, ...this.#others].flatMap(({ wallets }) => wallets);
+    const same = near.filter(({ network, id }) => network === wallet.network && id !== wallet.id);
+    const isEvm = wallet.network === networks.evm;
+    const own = this.#tenancy.lists.flatMap(({ content }) => content.addresses);
+    const listed = isEvm && draw.chance(0.3) ? draw.pick([watched, sanctioned, ...own, ...own]) : undefined;
+    const address = listed ?? (same.length === 0 ? wallet.address : draw.pick(same).address);
+    const { symbol, began } = draw.chance(0.75) ? wallet.assets[0]! : draw.pick(wallet.assets);
+    const policy = draw.chance(0.15) ? this.#known(draw.pick(namedPolicies)) : undefined;
+    if (policy !== undefined) this.#tenancy.namedPolicies.set(key, policy);
+    return {
+      asset: symbol,
+      amount: this.#amount(began),
+      destination: { address },
+      metadata: { key },
+      ...(policy !== undefined && { policy }),
+    };
+  }
+
+  /** Small ones, the amounts of a test trigger, and sometimes a large part of its first balance. */
+  #amount(began: string): string {
+    const draw = this.#draw;
+    if (draw.chance(0.15)) return draw.pick(testAmounts);
+    if (draw.chance(0.08)) return `${(decimal(began) * BigInt(draw.pick([45, 60, 101]))) / 10n ** 20n}.5`;
+    return `0.${draw.integer(1, 4)}${draw.pick(['', '5'])}`;
+  }
+
+  /** A policy of this name, if there is one. */
+  #known(name: string): string | undefined {
+    return this.#tenancy.policies.some((one) => one.name === name) ? name : undefined;
+  }
+}
+
+function targetOf({ id }: OwnWallet): string {
+  return `/v1/wallets/${id}/transaction-intents`;
+}
+
+/** null: nothing. */
+function madeBy({ status, body }: Answer): string | null {
+  return status === 201 ? (body.id as string) : null;
+}

@@ -1,0 +1,117 @@
+/** A client of a random run that makes vaults and keys, signs messages with them, and archives them. docs/vaults.md. */
+import { createHash } from 'node:crypto';
+import type { Draw } from './draw.ts';
+import { found } from './finding.ts';
+import type { Operator } from './operator.ts';
+import type { StepOf } from './steps.ts';
+import type { Tenancy } from './tenancy.ts';
+
+const vaultsMax = 3;
+
+export class VaultClient {
+  readonly #tenancy: Tenancy;
+  readonly #operator: Operator;
+  readonly #draw: Draw;
+
+  constructor(tenancy: Tenancy, operator: Operator, draw: Draw) {
+    this.#tenancy = tenancy;
+    this.#operator = operator;
+    this.#draw = draw;
+  }
+
+  async step(step: StepOf<'vaults'>): Promise<void> {
+    const { modules } = this.#tenancy;
+    if (modules === undefined) return;
+    const { vaults } = modules;
+    if (step === 'vault' || vaults.length === 0) {
+      if (vaults.length >= vaultsMax) return;
+      const needsHuman = this.#draw.chance(0.3);
+      const keystore = this.#draw.pick(['mpc_frost', 'mock_threshold']);
+      const body = {
+        // A vault shows coordinates of its secp256k1 keys, which keys of the model of cryptography lack.
+        ...{
+          name: this.#tenancy.key('vault'),
+          keystore_type: keystore,
+          curve: 'ed25519',
+          threshold: 2,
+          total_nodes: 3,
+        },
+        ...(needsHuman && { approval_mode: 'human_required' }),
+      };
+      const vault = await this.#operator.made('/v1/vaults', body, this.#tenancy.key('vault'));
+      vaults.push({ id: vault.id, keyId: vault.primary_key_id, needsHuman });
+      return;
+    }
+    const vault = this.#draw.pick(vaults);
+    if (step === 'vault_sign') return this.#sign(vault);
+    if (step === 'vault_key') {
+      const { status } = await this.#operator.call('POST', `/v1/vaults/${vault.id}/keys`, {}, this.#tenancy.key('key'));
+      if (status !== 201 && status !== 409) found('changes-take-effect', `a key of ${vault.id}: ${status}`);
+      return;
+    }
+    // The first one stays: it signs till the end.
+    if (vault === vaults[0]) return;
+    const { body } = await this.#operator.call(
+      'POST',
+      `/v1/vaults/${vault.id}/archive`,
+      {},
+      this.#tenancy.key('vault-end'),
+    );
+    if (body.status !== 'archived') found('changes-take-effect', `archive of ${vault.id} leaves ${body.status}`);
+    const after = await this.#operator.call('GET', `/v1/vaults/${vault.id}`);
+    if (after.body.status !== 'archived')
+      found('changes-take-effect', `${vault.id} is ${after.body.status} after its archive`);
+  }
+
+  async #sign({
+    id,
+    keyId,
+    needsHuman,
+  }: {
+    readonly id: string;
+    readonly keyId: string;
+    readonly needsHuman: boolean;
+  }) {
+    const message = Buffer.from(this.#tenancy.key('message'));
+    const hasWitness = this.#draw.chance(0.5);
+    const body = {
+      ...{ key_id: keyId, message: message.toString('base64'), message_type: 'raw' },
+      ...(hasWitness && { human_approval_witness: Buffer.from('seen').toString('base64') }),
+    };
+    const target = `/v1/vaults/${id}/sign`;
+    const key = this.#tenancy.key('vault-sign');
+    const askedMs = this.#operator.nowMs;
+    const { status, body: made } = await this.#operator.post(target, body, key);
+    if (status === 409) return;
+    if (status !== 200) found('changes-take-effect', `POST ${target}: ${status} ${JSON.stringify(made)}`);
+    const wanted = this.#wanted(made.policy_receipt, askedMs, needsHuman, hasWitness);
+    if (made.status !== wanted) found('decided-as-written', `${made.id} of ${id} is ${made.status}, not ${wanted}`);
+    if ((made.signature !== null) !== (wanted === 'completed')) {
+      found('decided-as-written', `${made.id} is ${made.status}, its signature ${made.signature}`);
+    }
+    const digest = createHash('sha256').update(message).digest('hex');
+    if (made.message_sha256 !== digest || made.key_id !== keyId) {
+      found('decided-as-written', `${made.id} is of another message or key than was asked for`);
+    }
+  }
+
+  /**
+   * The decision about a message, whose amount and balance are 0, by the version that decided: limits of amounts never hold,
+   * limits of balances always do. No history and no list says anything about it.
+   */
+  #wanted(receipt: string, askedMs: number, needsHuman: boolean, hasWitness: boolean): string {
+    const claims = JSON.parse(Buffer.from(receipt.split('.')[1]!, 'base64url').toString());
+    const { policies } = this.#tenancy;
+    const { id, version } = claims.policy as { readonly id: string; readonly version: number };
+    const made = policies.find((one) => one.id === id && one.version === version);
+    if (made === undefined || made.name !== 'default') {
+      return found('decided-as-written', `a message was decided by ${id} ${version}`);
+    }
+    const next = policies.find((one) => one.id === id && one.version > version && !one.content.isDryRun);
+    if (next !== undefined && next.madeMs < askedMs) {
+      found('decided-as-written', `a message was decided by version ${version}, after ${next.version} was there`);
+    }
+    if (made.content.denyBelow !== undefined) return 'denied';
+    return needsHuman && !hasWitness ? 'pending_human_approval' : 'completed';
+  }
+}
