@@ -3,8 +3,8 @@
  * in dist/ is bundled; here the compiler writes one file a module, so that an edit names its place.
  */
 import { execFileSync, spawn } from 'node:child_process';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 
@@ -47,14 +47,25 @@ export function buildProgram(folder: string): void {
   execFileSync(process.execPath, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
-/** Copies the program into `folder/name` and makes the edits. Returns the copy's folder. */
+/** The program in `folder/name`, by links to its files, with the edits. Returns the copy's folder. */
 export function plantedCopy(folder: string, name: string, edits: readonly Edit[]): string {
-  const copy = join(folder, name);
-  cpSync(join(folder, 'program'), copy, { recursive: true });
+  const [program, copy] = [join(folder, 'program'), join(folder, name)];
+  mkdirSync(copy);
+  for (const entry of readdirSync(program, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    const copied = join(copy, relative(program, path));
+    if (entry.isDirectory()) mkdirSync(copied, { recursive: true });
+    else {
+      mkdirSync(dirname(copied), { recursive: true });
+      linkSync(path, copied);
+    }
+  }
   for (const { file, from, to } of edits) {
     const path = join(copy, file);
     const pieces = readFileSync(path, 'utf8').split(from);
     expect(pieces.length, `${file} has ${JSON.stringify(from)} once`).toBe(2);
+    // Not into the program's own file.
+    rmSync(path);
     writeFileSync(path, pieces.join(to));
   }
   return copy;
