@@ -421,7 +421,7 @@ class Bench {
   ): Promise<Phase> {
     const { dataDir } = this.#cluster;
     const measured = { ...pids, load: process.pid };
-    const { warmMs, countMs } = this.#options;
+    const { warmMs, warmCount, countMs } = this.#options;
     let before: Record<string, number> = {};
     let redisBefore = redisUse(this.#redis);
     const onCounting = () => {
@@ -435,7 +435,7 @@ class Bench {
       after = cpuSeconds(measured);
       redisAfter = redisUse(this.#redis);
     };
-    const result = await runLoad({ inFlight, warmMs, countMs, ceremony, onCounting, onCounted });
+    const result = await runLoad({ inFlight, warmMs, warmCount, countMs, ceremony, onCounting, onCounted });
     const processes = await readProbes(pids, dataDir);
     const used = Object.fromEntries(Object.entries(after).map(([name, s]) => [name, s - (before[name] ?? s)]));
     const service = Object.entries(used).reduce((sum, [name, s]) => (name === 'load' ? sum : sum + s), 0);

@@ -11,7 +11,9 @@ import { type Latency, LatencyHistogram } from '../../load/measure/histogram.ts'
 
 export interface LoadOptions {
   readonly inFlight: number;
+  /** Counting begins after this time and after so many ceremonies, failed ones too; 0 by default. */
   readonly warmMs: number;
+  readonly warmCount?: number;
   readonly countMs: number;
   /** One ceremony; rejects when it failed. */
   readonly ceremony: () => Promise<void>;
@@ -40,7 +42,7 @@ const errorTextsMax = 5;
 const afterErrorMs = 20;
 
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
-  const { inFlight, warmMs, countMs, ceremony } = options;
+  const { inFlight, warmMs, warmCount = 0, countMs, ceremony } = options;
   const histogram = new LatencyHistogram();
   const errorTexts = new Set<string>();
   let errors = 0;
@@ -50,6 +52,12 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   let ended = (): void => undefined;
   const firstEnded = new Promise<void>((resolve) => {
     ended = resolve;
+  });
+  let coldLeft = warmCount;
+  let warm = (): void => undefined;
+  const isWarm = new Promise<void>((resolve) => {
+    warm = resolve;
+    if (warmCount === 0) resolve();
   });
 
   async function worker(): Promise<void> {
@@ -63,6 +71,9 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
         if (errorTexts.size < errorTextsMax) errorTexts.add(error instanceof Error ? error.message : String(error));
         await sleep(afterErrorMs);
         continue;
+      } finally {
+        coldLeft -= 1;
+        if (coldLeft === 0) warm();
       }
       if (!counting) continue;
       completed += 1;
@@ -73,6 +84,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
 
   const workers = Array.from({ length: inFlight }, worker);
   await sleep(warmMs);
+  await isWarm;
   options.onCounting?.();
   counting = true;
   const beganMs = performance.now();

@@ -35,6 +35,8 @@ export interface BenchOptions {
   /** Wallets of the largest tenant in the list reads. */
   readonly walletsMany: number;
   readonly warmMs: number;
+  /** Ceremonies of each phase before it counts. */
+  readonly warmCount: number;
   /** Finished sessions in the store while signatures are measured, ascending. */
   readonly sessions: readonly number[];
   /** Rows of each side in the reconciliation. */
@@ -54,6 +56,7 @@ export interface BenchOptions {
 const secondsMax = 60;
 const inFlightMax = 1024;
 const walletsMax = 1_000_000;
+const warmUpMax = 1_000_000;
 const sessionsMax = 10_000_000;
 
 /** undefined: it has printed the help. Throws a Failure on a wrong call. */
@@ -66,6 +69,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     .addOption(listOption('--schemes <names>', 'signature schemes', Object.keys(signingSchemes)))
     .option('--in-flight <counts>', 'callers at once, such as 1,8,64', counts)
     .option('--seconds <number>', 'that each phase counts for', seconds)
+    .option('--warm-up <ceremonies>', 'of each phase before it counts, so that V8 has compiled', ceremonies)
     .option('--wallets <count>', 'wallets of the largest tenant', wallets)
     .option('--sessions <counts>', 'finished sessions beside which signatures are measured', sessionCounts)
     .option('--json <file>', 'write the results there too ("-": to standard output, the table to standard error)')
@@ -87,6 +91,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     schemes?: SigningScheme[];
     inFlight?: number[];
     seconds?: number;
+    warmUp?: number;
     wallets?: number;
     sessions?: number[];
     json?: string;
@@ -106,6 +111,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     sessions: given.sessions ?? (quick ? [10, 1_000] : [10, 1_000, 100_000, 1_000_000]),
     reconRows: quick ? 20_000 : 1_000_000,
     warmMs: Math.min(1000, countMs / 2),
+    warmCount: given.warmUp ?? 0,
     referenceMs: Math.min(1500, countMs / 2),
     starts: Math.max(1, Math.min(7, Math.ceil(countMs / 700))),
     jsonFile: given.json,
@@ -128,6 +134,12 @@ function counts(text: string): number[] {
   const numbers = text.split(',').map(Number);
   if (numbers.every((number) => Number.isInteger(number) && number >= 1 && number <= inFlightMax)) return numbers;
   throw new InvalidArgumentError(`Numbers from 1 to ${inFlightMax}, with commas between.`);
+}
+
+function ceremonies(text: string): number {
+  const number = Number(text);
+  if (Number.isInteger(number) && number >= 0 && number <= warmUpMax) return number;
+  throw new InvalidArgumentError(`It must be a whole number up to ${warmUpMax}.`);
 }
 
 function sessionCounts(text: string): number[] {

@@ -34,6 +34,23 @@ describe('the load', () => {
     expect(latency.max).toBeGreaterThanOrEqual(4);
   });
 
+  test.each(['done', 'failed'])('begins to count after so many that are %s', async (outcome) => {
+    let ended = 0;
+    let endedBefore = 0;
+    await runLoad({
+      ...{ inFlight: 2, warmMs: 0, warmCount: 9, countMs: 1 },
+      ceremony: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        ended += 1;
+        if (outcome === 'failed') throw new Error('refused');
+      },
+      onCounting: () => {
+        endedBefore = ended;
+      },
+    });
+    expect(endedBefore).toBeGreaterThanOrEqual(9);
+  });
+
   test('counts a failure, names it, and does not count its time', async () => {
     const result = await runLoad({
       inFlight: 2,
@@ -106,7 +123,16 @@ describe('the command line', () => {
     expect(quick.walletsMany).toBeLessThan(full.walletsMany);
     expect(quick.starts).toBeLessThan(full.starts);
     expect(quick.sessions.length).toBeLessThan(full.sessions.length);
-    const neutral = { countMs: 0, warmMs: 0, referenceMs: 0, walletsMany: 0, starts: 0, reconRows: 0, sessions: [] };
+    const neutral = {
+      countMs: 0,
+      warmMs: 0,
+      warmCount: 0,
+      referenceMs: 0,
+      walletsMany: 0,
+      starts: 0,
+      reconRows: 0,
+      sessions: [],
+    };
     expect(quick.reconRows).toBeLessThan(full.reconRows);
     expect({ ...quick, quick: false, ...neutral }).toEqual({ ...full, ...neutral });
   });
