@@ -94,7 +94,7 @@ async function main(out) {
     format: 'esm',
     platform: 'node',
     target: 'node20.19',
-    // Names stay, for stack traces and for what logs the name of a class.
+    // What a module exports keeps its name, for stack traces; see withShortNames.
     minifyWhitespace: true,
     minifySyntax: true,
     // A crash prints the line that threw.
@@ -185,6 +185,8 @@ const replaced = {
     export { Client, Pool };`,
   // HTTP/1.1 alone.
   'undici/lib/dispatcher/client-h2.js': unused('HTTP/2 of undici'),
+  // Bodies here are texts and bytes: no forms.
+  'undici/lib/web/fetch/body.js': unused('fetch of undici', 'extractBody'),
   // Its parser twice, for machines with and without SIMD; Node.js 20 runs on none without.
   'undici/lib/llhttp/llhttp-wasm.js': `module.exports = require('./llhttp_simd-wasm.js');`,
   'undici/lib/llhttp/llhttp_simd-wasm.js': `
@@ -209,6 +211,8 @@ const replaced = {
   // Types out of texts, in the grammar of TypeScript: ours are written as calls.
   'typebox/build/type/script/script.mjs': `
     export function Script() { throw new Error('the build leaves typebox Script out: see tools/build.mjs'); }`,
+  // No path of a route has an expression.
+  'safe-regex2/index.js': 'module.exports = () => true;',
   // Pino writes to a stream of this thread.
   'thread-stream/index.js': unused('thread-stream'),
   // Its clients of Redis are ioredis's.
@@ -336,9 +340,11 @@ const publicNames = {
   name: 'public names',
   setup({ onLoad }) {
     const named = new Map(publicFiles.map((path) => [join(root, path), namesOf(path)]));
-    onLoad({ filter: /[.]ts$/ }, ({ path }) => {
+    onLoad({ filter: /[.]ts$/ }, async ({ path }) => {
       const source = readFileSync(path, 'utf8');
-      if (!source.includes("/public.ts'")) return undefined;
+      const file = relative(root, path);
+      const isOurs = !file.startsWith('node_modules');
+      if (!isOurs || (unbundledRooms.test(file) && !source.includes("/public.ts'"))) return undefined;
       const contents = source.replace(/^import \{([^}]*)\} from '(\.[^']*\/public\.ts)';$/gm, (text, list, from) => {
         const files = named.get(join(dirname(path), from));
         const values = list.split(',').map((name) => name.trim());
@@ -348,10 +354,21 @@ const publicNames = {
         // As many lines as before, for stack traces.
         return imports.join('') + '\n'.repeat(text.split('\n').length - 1);
       });
-      return { contents, loader: 'ts' };
+      if (unbundledRooms.test(file)) return { contents, loader: 'ts' };
+      return { contents: await withShortNames(contents, path), loader: 'js' };
     });
   },
 };
+
+/**
+ * A module of ours with short names for all that it does not export: parameters, variables, private fields. Stack traces show
+ * what it exports, and public methods.
+ */
+async function withShortNames(source, path) {
+  const options = { loader: 'ts', target: 'node20.19', minifyIdentifiers: true, legalComments: 'none' };
+  const { code } = await transform(source, { ...options, sourcemap: 'inline', sourcefile: basename(path) });
+  return code;
+}
 
 /** The file of the folder that each name comes from. */
 function namesOf(path) {

@@ -97,7 +97,12 @@ export const variables: readonly Variable[] = [
   },
 ];
 
-const classes = { tx: Transaction, risk: Risk, compliance: Compliance, history: History } as const;
+const classes = {
+  tx: ['Transaction', Transaction],
+  risk: ['Risk', Risk],
+  compliance: ['Compliance', Compliance],
+  history: ['History', History],
+} as const;
 
 /** Structural limits of one rule. */
 export const ruleLimits = {
@@ -125,9 +130,9 @@ export function makeEnvironment(scope: RuleScope): Environment {
   addExactTypes(environment);
   for (const { name, scopes, fields } of variables) {
     if (!scopes.includes(scope)) continue;
-    const ctor = classes[name as keyof typeof classes];
-    environment.registerType(ctor.name, { ctor, fields: Object.fromEntries(fields.map((f) => [f.name, f.type])) });
-    environment.registerVariable(name, ctor.name);
+    const [typeName, ctor] = classes[name as keyof typeof classes];
+    environment.registerType(typeName, { ctor, fields: Object.fromEntries(fields.map((f) => [f.name, f.type])) });
+    environment.registerVariable(name, typeName);
   }
   return environment.registerVariable('now', 'google.protobuf.Timestamp');
 }
