@@ -129,7 +129,9 @@ export class Invariants {
   /** Of new events: no node signs twice with one nonce; no node is blamed where all are honest. */
   events(events: readonly { readonly address: string; readonly event: ActorEvent }[]): void {
     for (const { address, event } of events) {
-      expect(event.fields.culprits ?? []).toEqual([]);
+      const culprits = (event.fields.culprits ?? []) as readonly unknown[];
+      // One expectation an event, of tens of thousands, would take longer than the events.
+      if (culprits.length > 0) expect(culprits).toEqual([]);
       if (event.type !== 'signer.partial.signed' || event.fields.nonce === 0) continue;
       const { boot, coordinatorBoot, scheme, nonce } = event.fields;
       const name = [address, boot, coordinatorBoot, scheme, nonce].join(' ');
