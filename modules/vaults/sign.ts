@@ -14,6 +14,7 @@ import { CryptoError } from '../../crypto/errors.ts';
 import { metaOf } from '../../custody/provider-calls/calling.ts';
 import { askingProvider } from '../../custody/provider-calls/refusals.ts';
 import { schemeFacts } from '../../proto/key-schemes.ts';
+import { ProviderRejected } from '../../providers/port/port.ts';
 import { create, merge } from '../../store/changes.ts';
 import type { Change, Guard } from '../../store/contract.ts';
 import { signatureEvent } from './change.ts';
@@ -57,16 +58,18 @@ export async function signMessage(
     };
   }
   const made = await askingProvider('self_hosted', () =>
-    deps.cluster.sign(metaOf(context), {
-      keyId: key.id,
-      keystoreType: key.keystoreType,
-      purpose: asked.id,
-      message: signed,
-      derivationPath,
-      needsHuman: order.needsHuman,
-      witness,
-      policyReceipt: order.receipt,
-    }),
+    deps.cluster
+      .sign(metaOf(context), {
+        keyId: key.id,
+        keystoreType: key.keystoreType,
+        purpose: asked.id,
+        message: signed,
+        derivationPath,
+        needsHuman: order.needsHuman,
+        witness,
+        policyReceipt: order.receipt,
+      })
+      .catch(closedMeanwhile),
   );
   const summary = summaryOf(asked, order, made, publicKey);
   const happening = made.status === 'completed' ? 'completed' : 'pending';
@@ -76,6 +79,12 @@ export async function signMessage(
     // Returns a finished signature, whatever has happened to the vault meanwhile.
     change: { events: [signatureEvent(context, happening, asked.id, summary)] },
   };
+}
+
+/** The vault may be archived between the order and the cluster's answer, which is then that the key is closed. */
+function closedMeanwhile(error: unknown): never {
+  const isClosed = error instanceof ProviderRejected && error.providerCode === 'WALLET_ARCHIVED';
+  throw isClosed ? vaultArchived() : error;
 }
 
 type Decided = Omit<SignatureOrder, 'id' | 'version' | 'needsHuman'>;

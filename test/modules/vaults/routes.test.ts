@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../actors/live/ports.ts';
 import { newToken } from '../../../gateway/auth/token-format.ts';
 import { evmAddress } from '../../../networks/addresses.ts';
+import { ProviderRejected } from '../../../providers/port/port.ts';
 import type { JsonAnswer } from '../../support/gateway.ts';
 import { until } from '../../support/until.ts';
 import { startWalletService, type WalletService } from '../../support/wallet-service.ts';
@@ -306,5 +307,17 @@ describe('archiving', () => {
     expect(listed.map(({ id }: { id: string }) => id)).not.toContain(made.id);
     const events = await call('GET', '/v1/events?limit=100&type=vault.key_deleted');
     expect(events.body.events).toHaveLength(2);
+  });
+
+  it('while the cluster signs answers that the vault is archived, when the cluster has closed the key', async () => {
+    const made = await vault();
+    service.vaultCluster.meanwhile = async () => {
+      service.vaultCluster.meanwhile = async () => {};
+      expect((await call('POST', `/v1/vaults/${made.id}/archive`, {})).status).toBe(200);
+      const providerCode = 'WALLET_ARCHIVED';
+      throw new ProviderRejected('its key no longer signs', { issue: providerCode.toLowerCase(), providerCode });
+    };
+    const { status, body } = await sign(made);
+    expect([status, body.error.details[0].issue]).toEqual([409, 'vault_archived']);
   });
 });
