@@ -24,7 +24,7 @@ const processModules = new Set(['node:child_process', 'playwright-core']);
 const launchers = new Set(['testing/up-process.ts', 'testing/live-process.ts']);
 /** What runs a simulated cluster, and what runs the product in one. */
 const simulators =
-  /^(sim\/cluster|(world|embedded)\/.*|testing\/index|runner\/(search\/campaign|scenario\/simulated-world)|cli\/(sim|scenario))\.ts$/;
+  /^(sim\/cluster|(world|wallet-search|embedded)\/.*|testing\/index|runner\/(search\/campaign|scenario\/simulated-world)|cli\/(sim|scenario))\.ts$/;
 
 /** Paths below the root, sorted. */
 export function filesByTier(root: string): Readonly<Record<Tier, readonly string[]>> {
