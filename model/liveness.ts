@@ -69,8 +69,11 @@ export function answeredInTime(options: LivenessOptions): Checker {
     const call = calls.get(callId);
     if (call === undefined || !isCalm(call.atMs) || wasRolledBack) return undefined;
     const reason = proofIn(response)?.receipt.reasonCode ?? '';
-    return missing.has(reason)
-      ? `${call.method} hears ${reason}, and all nodes have been ready for ${settleMs} ms`
+    const { reasonCode = '', message = '' } = response as { readonly reasonCode?: string; readonly message?: string };
+    // A preview says why it has no partial; a node that cannot sign is ready.
+    const isUnseen = missing.has(reasonCode) && !/cannot sign/.test(message);
+    return missing.has(reason) || isUnseen
+      ? `${call.method} hears ${reason || reasonCode}, and all nodes have been ready for ${settleMs} ms`
       : undefined;
   }
 

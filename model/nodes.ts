@@ -3,7 +3,7 @@
  * messages in one attempt of a DKG stay the same, also after a crash; it refuses a partial signature only for a true reason.
  */
 
-import type { DkgOpened, DkgSealed, DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { DkgOpened, DkgRefused, DkgSealed, DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type {
   DealNonces,
   NoncesDealt,
@@ -55,6 +55,8 @@ export function honestNodes(): Checker {
   /** Its store was lost or rolled back, or its clock set: the model no longer knows its state. */
   const unknown = new Set<string>();
   const clockSet = new Set<string>();
+  /** "node/1 HSM_TIMEOUT": its token has failed so. */
+  const tokenFaults = new Set<string>();
   /** A request may reach a node twice. */
   let mayRepeat = false;
   const find = (name: string): Node => {
@@ -75,6 +77,12 @@ export function honestNodes(): Checker {
     }
     return node;
   };
+
+  /** A node does not name a failure of its token that did not happen. */
+  function tokenBlamed(name: string, code: string): string | undefined {
+    if (!code.startsWith('HSM_') || tokenFaults.has(`${name} ${code}`)) return undefined;
+    return `${name} says ${code}, and its token did not fail so`;
+  }
 
   function dealt(name: string, { scheme, nodeBoot, coordinatorBoot, nonces }: NoncesDealt): string | undefined {
     const node = find(name);
@@ -151,7 +159,7 @@ export function honestNodes(): Checker {
       case ORDER_EXPIRED:
         return clockSet.has(name) ? undefined : `${name} says that an order is over`;
       default:
-        return undefined;
+        return tokenBlamed(name, PartialRefusalCode[outcome.value.code] ?? '');
     }
   }
 
@@ -202,6 +210,9 @@ export function honestNodes(): Checker {
           node.coordinatorBoot = '';
           return undefined;
         }
+        case 'token':
+          tokenFaults.add(`${observation.process} ${observation.fault}`);
+          return undefined;
         case 'clock':
           clockSet.add(observation.process);
           return undefined;
@@ -251,6 +262,7 @@ export function honestNodes(): Checker {
           if (message.body.case === 'partialReply') {
             return replied(name, { tenant: message.tenant, message: message.body.value as PartialReply });
           }
+          if (message.body.case === 'dkgRefused') return tokenBlamed(name, (message.body.value as DkgRefused).code);
           return repeats(name, envelope);
         }
         default:

@@ -70,6 +70,8 @@ export type Observation =
     }
   /** The vendor's book has a new order, or an order in another state. */
   | { readonly kind: 'vendor'; readonly atMs: number; readonly order: VendorOrder }
+  /** The PKCS#11 token of a node did not do what it was asked. `fault`: a code of the keystore's, HSM_… */
+  | { readonly kind: 'token'; readonly atMs: number; readonly process: `node/${number}`; readonly fault: string }
   /** A webhook receiver has acknowledged an event. */
   | { readonly kind: 'delivered'; readonly atMs: number; readonly tenant: string; readonly eventId: string }
   | {

@@ -14,13 +14,20 @@ const answerMs = 1;
 export class SimToken implements HsmPort {
   readonly #time: VirtualTime;
   readonly #fails: () => HsmFailure | undefined;
+  readonly #failed: ((fault: string) => void) | undefined;
   readonly #keys: HeldKeys;
   /** Its answer in place of a signature. */
   fault: HsmFault | undefined;
 
-  /** `fails`: the failure that the armed faults cause now. */
-  constructor(time: VirtualTime, random: RandomBytes, fails: () => HsmFailure | undefined) {
+  /** `fails`: the failure that the armed faults cause now. `failed` is told of each failure. */
+  constructor(
+    time: VirtualTime,
+    random: RandomBytes,
+    fails: () => HsmFailure | undefined,
+    failed?: (fault: string) => void,
+  ) {
     this.#fails = fails;
+    this.#failed = failed;
     this.#time = time;
     this.#keys = new HeldKeys(random);
   }
@@ -31,7 +38,11 @@ export class SimToken implements HsmPort {
   }
 
   ask(request: HsmRequest, answer: (outcome: HsmOutcome) => void): void {
-    this.#time.after(answerMs, () => answer(this.#outcome(request)));
+    this.#time.after(answerMs, () => {
+      const outcome = this.#outcome(request);
+      if (outcome.kind === 'failed') this.#failed?.(outcome.fault);
+      answer(outcome);
+    });
   }
 
   #outcome(request: HsmRequest): HsmOutcome {

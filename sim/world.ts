@@ -109,7 +109,13 @@ export class SimWorld implements ClusterMember {
     this.nodeStores = this.identities.map(() => memoryNodeStore());
     this.tokens = this.identities.map(
       (_, index) =>
-        new SimToken(time, this.#random(`token/${index + 1}`), () => this.faultService.hsmFails(`node/${index + 1}`)),
+        new SimToken(
+          time,
+          this.#random(`token/${index + 1}`),
+          () => this.faultService.hsmFails(`node/${index + 1}`),
+          (fault) =>
+            options.observe?.({ kind: 'token', atMs: this.recorder.atMs, process: nodeName(index + 1), fault }),
+        ),
     );
     this.vendor = new SimVendor(time, this.#random('vendor'), (...of) => this.#calledBack(...of), {
       ...options.vendor,

@@ -370,6 +370,35 @@ describe('of a run, the reference model', () => {
     expect(refuses(PartialRefusalCode.ORDER_EXPIRED)).toContain('says that an order is over');
   });
 
+  test('finds a node that blames its token for nothing, and a preview without a reason in calm', () => {
+    const refuses = () =>
+      framed('partialReply', (value: PartialReply) => {
+        const refusal = { code: PartialRefusalCode.HSM_TIMEOUT, message: '' };
+        (value as Changed).outcome = { case: 'refusal', value: refusal };
+      });
+    expect(refuses()).toMatch(/node\/\d says HSM_TIMEOUT, and its token did not fail so/);
+    const tokens = [1, 2, 3].map((id): Observation => {
+      return { kind: 'token', atMs: 0, process: `node/${id}`, fault: 'HSM_TIMEOUT' };
+    });
+    seen.unshift(...tokens);
+    expect([refuses(), ...lastVerdicts].join()).not.toContain('its token did not fail so');
+    seen.splice(0, tokens.length);
+    const about = {
+      tenant: 'tn_sim',
+      callId: 901n,
+      walletService: false,
+      method: 'previewPartial',
+      request: {},
+    } as const;
+    const hears = (message: string): Observation[] => [
+      ...seen,
+      { kind: 'called', atMs: 20_000, ...about },
+      { kind: 'answered', atMs: 20_000, ...about, response: { reasonCode: 'NODES_UNAVAILABLE', message } },
+    ];
+    expect(verdicts(hears('node 1 is unreachable'))).toContainEqual(expect.stringContaining('previewPartial hears'));
+    expect(verdicts(hears('node 1 cannot sign with this key'))).toEqual([]);
+  });
+
   test('finds a node that follows what it must refuse, or refuses what is right', () => {
     const asked = (name: string, change: (value: Changed) => void) =>
       framed(name, (value: Changed) => {

@@ -27,6 +27,10 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'equivalent',
     'without it gateways hear the same status again',
   ],
+  'coordinator/cluster/cluster.ts: state.ready.get(message.nodeId)?.boot !== message.boot': [
+    'equivalent',
+    'of a node that connects: a suspicion only orders draws (the search finds the other one, of a link that is lost)',
+  ],
   'coordinator/cluster/cluster.ts: untilMs === undefined': [
     'equivalent',
     'the event node.suspected is emitted again, for logs alone',
@@ -157,6 +161,10 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'equivalent',
     'a word about the nodes that comes late is followed by unwatch',
   ],
+  "coordinator/dkg/session.ts: !work.ready.has(Number(flight.split('/')[0]))": [
+    'equivalent',
+    'the timer repeats the request to a node that is back, with the same result',
+  ],
   'coordinator/dkg/session.ts: record.state !== ReceiptState.BACKEND_COMPLETED': [
     'equivalent',
     'the key’s record is then read for nothing',
@@ -275,6 +283,18 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'an assertion: right partials make a right signature',
   ],
   'coordinator/signing/partials.ts: !isBusy(work)': ['equivalent', 'advanceRound leaves the round at the next input'],
+  'coordinator/signing/advance.ts: turn.persisted': [
+    'behind another',
+    'commit refuses a second write of a step; without one the step does what its next input would do',
+  ],
+  'coordinator/signing/previews.ts: turn.persisted || work.sandbox.previews.length === 0': [
+    'equivalent',
+    'the answer leaves after the write in either step; without a preview nothing is answered',
+  ],
+  'coordinator/signing/state.ts: !hasInbox && !waits && !isOpen(record.state)': [
+    'behind another',
+    'the actor leaves memory when it is idle; the store’s epoch refuses a write from an outdated record',
+  ],
   'coordinator/signing/previews.ts: sandbox.previews.length === 0': ['equivalent', 'saves work'],
   'coordinator/signing/previews.ts: sandbox.previews.length > 0': ['equivalent', 'saves a copy'],
   'coordinator/signing/previews.ts: work.nodes.watch && !isBusy(work)': [
@@ -457,6 +477,11 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
   'nodes/signer/nonce-secrets.ts: coordinatorBoot !== this.#coordinatorBoot': [
     'behind another',
     'the first request of another boot voids the pools, and numbers never repeat',
+  ],
+  "nodes/signer/signing-keys.ts: derivationPath === ''": ['equivalent', 'a path without steps derives the key itself'],
+  'nodes/records/records.ts: !recordKey.startsWith(vendorPrefix) || !tenant || !reference': [
+    'equivalent',
+    'wakes an actor of an order that does not exist, which stops',
   ],
   'nodes/signer/signing-keys.ts: path.length === 0': ['equivalent', 'a path without steps derives the key itself'],
   'nodes/vendor/order-actor.ts: name === undefined': ['equivalent', 'an assertion: its address names its order'],
