@@ -121,6 +121,10 @@ export function dkgFailures(history: History, nodesTotal: number): Checker {
       const said = stalledBy.some((id) => [...(refused.get(id) ?? [])].some((text) => code(text) === reasonCode));
       return said ? undefined : 'its node did not say so';
     }
+    const isOutside = /^(hsm|vendor)_/.test(known.scheme ?? '');
+    const codes = stalledBy.flatMap((id) => [...(refused.get(id) ?? [])]);
+    if (reasonCode === 'NODE_REFUSED' && isOutside && codes.length > 0 && codes.every((code) => tokenFault.test(code)))
+      return `its token failed (${codes.join()}), and it does not say so`;
     if (reasonCode === 'TRANSCRIPT_MISMATCH' && new Set([...results.values()].flatMap((said) => [...said])).size < 2)
       return 'its nodes report one result';
     return undefined;

@@ -293,14 +293,16 @@ function recheck(state: ClusterState, nowMs: number, config: ClusterConfig): Coo
 
 /**
  * The signers of a draw, ascending: the preferred ones, then unsuspected ones in turn, then suspects. Undefined while too few
- * ready nodes have a nonce. While enough unsuspected nodes are ready, a suspect does not replace one whose nonces are in
- * transit, unless `anyNode`.
+ * ready nodes have a nonce. Unless `anyNode`, it is undefined too while a ready preferred node has none; and while enough
+ * unsuspected nodes are ready, a suspect does not replace one whose nonces are in transit.
  */
 function choose(state: ClusterState, draw: Draw, nowMs: number, anyNode: boolean): number[] | undefined {
   const { candidates, preferred } = draw;
   takeTurn(state, nowMs);
   const deals = dealsNonces(draw.scheme);
   const able = (nodeId: number) => state.ready.has(nodeId) && (!deals || depth(state.pools, draw.scheme, nodeId) > 0);
+  // A call names it: with the others its session would only draw again.
+  if (!anyNode && preferred.some((nodeId) => state.ready.has(nodeId) && !able(nodeId))) return undefined;
   const trusted = (nodeId: number) => !isSuspect(state.suspects, nodeId, nowMs);
   const chosen = preferred.filter(able).slice(0, draw.count);
   const inTurn = candidates

@@ -8,7 +8,14 @@ import type { CheckedScenario, ClusterConstant, Step } from '../scenario/format.
 import { bystanders, crowd } from './bystanders.ts';
 import { Draw } from './draw.ts';
 import { drawSwarm, type Profile, type Swarm } from './profiles.ts';
-import { randomFaults, refusedWrites, secondCoordinators, tokenFaults, vendorFaults } from './random-faults.ts';
+import {
+  randomFaults,
+  reboots,
+  refusedWrites,
+  secondCoordinators,
+  tokenFaults,
+  vendorFaults,
+} from './random-faults.ts';
 import { type BusySession, ClientPlan, drawKeys, type KeyPlan, keyTerms, type SharedIntent } from './random-steps.ts';
 
 /** Faults begin before the end of their phase, and all end by its end. */
@@ -54,6 +61,7 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
   const holds = (type: KeyPlan['ownType']) => keys.some(({ ownType }) => ownType === type);
   const faults = [
     ...randomFaults(swarm, new Draw(name, 'faults')),
+    ...(rare.link_news_ms === undefined ? [] : reboots(swarm, new Draw(name, 'reboots'))),
     ...refusedWrites(swarm, new Draw(name, 'refused writes')),
     ...secondCoordinators(swarm, new Draw(name, 'second coordinators')),
     ...(holds('HSM_PKCS11') ? tokenFaults(swarm, types) : []),

@@ -96,6 +96,17 @@ export function refusedWrites(swarm: Swarm, draw: Draw): Fault[] {
   }));
 }
 
+/** Nodes that restart at once, before the coordinator hears that their links are gone. */
+export function reboots(swarm: Swarm, draw: Draw): Fault[] {
+  return Array.from({ length: draw.int(1, 3) }, (_, index) => ({
+    id: `reboot-${index + 1}`,
+    fault: 'crash',
+    target: `node/${draw.int(1, swarm.nodes)}`,
+    restart_after_ms: 0,
+    ...timed(swarm, draw),
+  }));
+}
+
 /** Another coordinator takes over while this one runs: in few runs, once or twice. */
 export function secondCoordinators(swarm: Swarm, draw: Draw): Fault[] {
   // It takes a while until the earlier one writes.
