@@ -189,4 +189,47 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     seeds: 400,
     isSlow: true,
   },
+  {
+    name: 'fence-ignored',
+    flaw: 'the store takes writes of a coordinator that another one has replaced',
+    edits: [{ file: 'sim/memory-stores.js', from: 'if ((fences.get(fenced) ?? 0) > fence)', to: 'if (fence < 0)' }],
+    invariants: ['one-coordinator-writes', 'record-as-modelled'],
+    profile: 'hostile',
+    seeds: 120,
+    isSlow: true,
+  },
+  {
+    name: 'refused-call-lost',
+    flaw: 'a call whose write the store refuses gets no answer',
+    edits: [{ file: 'coordinator/dkg/session.js', from: 'work.inbox.push(handled.message.call);', to: '' }],
+    invariants: ['answered-in-time'],
+    profile: 'hostile',
+    seeds: 60,
+    isSlow: true,
+  },
+  {
+    name: 'late-link-down',
+    flaw: 'late news of a dead node’s link ends the link of its next start',
+    edits: [
+      {
+        file: 'coordinator/cluster/cluster.js',
+        from: 'if (state.ready.get(message.nodeId)?.boot !== message.boot)\n                return [];',
+        to: '',
+      },
+    ],
+    invariants: ['status-told'],
+    profile: 'calm',
+    seeds: 20,
+  },
+  {
+    name: 'overload-silent',
+    flaw: 'a call that finds the mailbox of its session full gets no answer',
+    edits: [
+      { file: 'coordinator/call-router.js', from: "if (!isLocal(message) || !('call' in message))", to: 'if (true)' },
+    ],
+    invariants: ['answered-in-time'],
+    profile: 'calm',
+    seeds: 80,
+    isSlow: true,
+  },
 ];
