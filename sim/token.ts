@@ -19,7 +19,7 @@ export class SimToken implements HsmPort {
   /** Its answer in place of a signature. */
   fault: HsmFault | undefined;
 
-  /** `fails`: the failure that the armed faults cause now. `failed` is told of each failure. */
+  /** `fails`: the failure that the armed faults cause now. `failed` gets each of them. */
   constructor(
     time: VirtualTime,
     random: RandomBytes,

@@ -302,7 +302,7 @@ function choose(state: ClusterState, draw: Draw, nowMs: number, anyNode: boolean
   const deals = dealsNonces(draw.scheme);
   const able = (nodeId: number) => state.ready.has(nodeId) && (!deals || depth(state.pools, draw.scheme, nodeId) > 0);
   // A call names it: with the others its session would only draw again.
-  if (!anyNode && preferred.some((nodeId) => state.ready.has(nodeId) && !able(nodeId))) return undefined;
+  const lacksNamed = !anyNode && preferred.some((nodeId) => state.ready.has(nodeId) && !able(nodeId));
   const trusted = (nodeId: number) => !isSuspect(state.suspects, nodeId, nowMs);
   const chosen = preferred.filter(able).slice(0, draw.count);
   const inTurn = candidates
@@ -314,7 +314,7 @@ function choose(state: ClusterState, draw: Draw, nowMs: number, anyNode: boolean
       if (chosen.length < draw.count && wanted(nodeId) && able(nodeId)) chosen.push(nodeId);
     }
   }
-  return chosen.length < draw.count ? undefined : chosen.sort((a, b) => a - b);
+  return lacksNamed || chosen.length < draw.count ? undefined : chosen.sort((a, b) => a - b);
 }
 
 /** The clock may have been set back. */
