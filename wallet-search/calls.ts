@@ -116,7 +116,8 @@ function checkOfIntent(model: Model, call: Call, id: string, what: string | unde
     const counts = (state: IntentState) => state.votes.some((vote) => vote.by === actor && vote.decision === decision);
     if (status === 200) needs(was(counts), `the vote of ${actor} is not counted`);
     // A repeated vote changes nothing, and needs no version.
-    const isOnIt = expected === undefined || was(({ version }) => version === expected) || counts(states[0]!);
+    const isBefore = (state: IntentState) => state.version === expected && !counts(state);
+    const isOnIt = expected === undefined || was(isBefore) || counts(states[0]!);
     if (status === 200) needs(isOnIt, `the vote is on version ${expected}`);
     if (status === 403) needs(!was(mayVote), `${actor} has a vote`);
     if (status === 409 && !isBusy) {

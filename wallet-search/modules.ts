@@ -191,13 +191,27 @@ function checkPlan(plan: Plan, strategies: readonly StrategyFacts[], intents: re
     if (standing === 'completed' && legs.some((leg) => leg?.status !== 'completed')) {
       found('plans-keep-rules', `${about} is completed, its transfers ${legs.map((leg) => leg?.status)}`);
     }
-    if (standing === 'completed' && back.length === 0) found('plans-keep-rules', `${about} brings nothing back`);
+    if (standing === 'completed') checkReturns(about, { sell, buy, sold, bought }, back);
     if (sold !== null && decimal(sold) > decimal(sell.amount)) found('plans-keep-rules', `${about} sells ${sold}`);
     const isWhole = sold !== null && decimal(sold) === decimal(sell.amount);
     if (isWhole && bought !== null && decimal(bought) < decimal(buy.amount_min)) {
       found('plans-keep-rules', `${about} buys ${bought}, less than ${buy.amount_min}`);
     }
   }
+}
+
+/** What the venue has bought comes back, and what it has not sold. */
+function checkReturns(
+  about: string,
+  { sell, buy, sold, bought }: Pick<Plan['trades'][number], 'sell' | 'buy' | 'sold' | 'bought'>,
+  back: readonly (PaidIntent | undefined)[],
+): void {
+  const returned = (asset: string) =>
+    back.reduce((sum, leg) => (leg?.asset === asset ? sum + decimal(leg.amount) : sum), 0n);
+  const rest = decimal(sell.amount) - decimal(sold ?? '0');
+  if (returned(buy.asset) === decimal(bought ?? '0') && returned(sell.asset) === rest) return;
+  const legs = back.map((leg) => `${leg?.amount} ${leg?.asset}`);
+  found('plans-keep-rules', `${about} sold ${sold}, bought ${bought} ${buy.asset}, and brings back ${legs}`);
 }
 
 /** A strategy executes one plan at a time. */

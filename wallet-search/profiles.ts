@@ -181,8 +181,20 @@ function drawClusterFaults(draw: Draw, profile: Profile): Fault[] {
   });
 }
 
+/** Calls that take work, or leave it, besides commits. */
+const crashCalls = [
+  'store/begin-idempotent.lua',
+  'store/settle-idempotent.lua',
+  'store/take-due.lua',
+  'redis/due-register.lua',
+  'redis/due-claim.lua',
+  'redis/due-settle.lua',
+  'delivery/deliveries/dispatch.lua',
+  'delivery/deliveries/move.lua',
+];
+
 function crashAtCall(draw: Draw, target: string): Fault {
-  const call = draw.pick(['store/commit.lua', undefined, 'store/begin-idempotent.lua', 'store/settle-idempotent.lua']);
+  const call = draw.pick([undefined, 'store/commit.lua', 'store/commit.lua', ...crashCalls]);
   return {
     fault: 'crash',
     target,

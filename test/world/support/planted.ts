@@ -447,4 +447,154 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     favoured: ['rebalance', 'execute'],
     seeds: 30,
   },
+  {
+    name: 'reserve-kept-pending',
+    flaw: 'the reserve of a token stays pending after its last order',
+    edits: [
+      {
+        file: 'modules/tokens/reserve-hold.js',
+        from: "const heldUnits = processing === 0 ? '0' : record.heldUnits;",
+        to: 'const heldUnits = record.heldUnits;',
+      },
+    ],
+    invariants: ['books-as-documented', 'providers-agree'],
+    profile: 'calm',
+    favoured: ['issue', 'mint', 'redeem'],
+    seeds: 30,
+  },
+  {
+    name: 'previous-secret-dropped',
+    flaw: 'after a rotation deliveries are not signed under the previous secret',
+    edits: [
+      {
+        file: 'delivery/webhooks/secrets.js',
+        from: 'if (!retainPrevious)',
+        to: 'if (true)',
+      },
+    ],
+    invariants: ['hooks-signed'],
+    profile: 'calm',
+    favoured: ['rotate'],
+    seeds: 20,
+  },
+  {
+    name: 'gives-up-early',
+    flaw: 'a delivery is tried three times',
+    edits: [
+      {
+        file: 'delivery/deliveries/retry-schedule.js',
+        from: 'scheduleMs[triesBefore]',
+        to: 'scheduleMs[triesBefore + 3]',
+      },
+    ],
+    invariants: ['hooks-get-events'],
+    profile: 'calm',
+    favoured: ['flaky'],
+    seeds: 30,
+  },
+  {
+    name: 'token-cached-long',
+    flaw: 'a gateway takes a revoked token for ten minutes',
+    edits: [
+      {
+        file: 'gateway/auth/authenticator.js',
+        from: 'export const freshMs = 5_000;',
+        to: 'export const freshMs = 600_000;',
+      },
+    ],
+    invariants: ['tenants-apart'],
+    profile: 'calm',
+    favoured: ['probe'],
+    seeds: 30,
+  },
+  {
+    name: 'connections-apart',
+    flaw: 'a token sees the records of connections that are not its own',
+    edits: [
+      {
+        file: 'api/visibility.js',
+        from: 'return ids === undefined || ids.includes(connectionId);',
+        to: 'return true;',
+      },
+    ],
+    invariants: ['tenants-apart'],
+    profile: 'calm',
+    favoured: ['probe'],
+    seeds: 30,
+  },
+  {
+    name: 'signing-api-open',
+    flaw: 'a client signs with the key of a wallet that is for intents only',
+    edits: [
+      {
+        file: 'gateway/signing/wallet-terms.js',
+        from: "intentsOnly: signingApi === 'intents_only' || status !== 'active' || isDisconnected,",
+        to: "intentsOnly: status !== 'active' || isDisconnected,",
+      },
+    ],
+    invariants: ['answers-as-modelled'],
+    profile: 'calm',
+    favoured: ['wallet_sign', 'patch'],
+    seeds: 40,
+  },
+  {
+    name: 'duplicates-unseen',
+    flaw: 'reconciliation does not see that a provider shows a movement twice',
+    edits: [
+      {
+        file: 'modules/recon/compare.js',
+        from: 'if (theirs.length > 1) {',
+        to: 'if (theirs.length > 9) {',
+      },
+    ],
+    invariants: ['providers-agree'],
+    profile: 'calm',
+    favoured: ['drift', 'recon'],
+    seeds: 40,
+  },
+  {
+    name: 'missing-unseen',
+    flaw: 'reconciliation does not see that a provider lacks a movement',
+    edits: [
+      {
+        file: 'modules/recon/compare.js',
+        from: 'if (!isExpected || !isOld(own.changedAtMs))',
+        to: 'if (true)',
+      },
+    ],
+    invariants: ['providers-agree'],
+    profile: 'calm',
+    favoured: ['drift', 'recon'],
+    seeds: 40,
+  },
+  {
+    name: 'exceptions-reopen',
+    flaw: 'each job reopens a resolved exception',
+    edits: [
+      {
+        file: 'modules/recon/findings.js',
+        from: "(newest.status === 'resolved' && !saysTheSame(newest, finding))",
+        to: "newest.status === 'resolved'",
+      },
+    ],
+    invariants: ['providers-agree'],
+    profile: 'stormy',
+    favoured: ['drift', 'resolve', 'recon'],
+    seeds: 40,
+  },
+  {
+    name: 'vote-on-any-version',
+    flaw: 'a vote on one version counts on another',
+    edits: [
+      {
+        file: 'custody/intents/approval.js',
+        from: 'if (expected !== undefined && expected !== intent.version)',
+        to: 'if (expected === -1)',
+      },
+    ],
+    invariants: ['answers-as-modelled'],
+    profile: 'calm',
+    favoured: ['vote'],
+    seeds: 30,
+  },
 ];
