@@ -597,4 +597,18 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     favoured: ['vote'],
     seeds: 30,
   },
+  {
+    name: 'calls-go-to-any-cluster',
+    flaw: 'a gateway that did not make a key does not look for its cluster',
+    edits: [
+      {
+        file: 'gateway/signing/cluster-calls.js',
+        from: 'this.#send(found ?? (makesKey ? this.#place(call) : this.#any()), call, done)',
+        to: 'this.#send(makesKey ? this.#place(call) : this.#any(), call, done)',
+      },
+    ],
+    invariants: ['changes-take-effect', 'answered-in-time', 'orders-end'],
+    profile: 'calm',
+    seeds: 80,
+  },
 ];
