@@ -100,7 +100,8 @@ async function openGrpc(options: DoorOptions, requestIds: RequestIds): Promise<{
 function doorError(door: string, variable: string, { host, port }: Place, error: unknown): DoorError {
   const text = error instanceof Error ? error.message : String(error);
   if (text.includes('EADDRINUSE')) {
-    return new DoorError(`the ${door} port ${port} on ${host} is taken: set ${variable} to a free one`);
+    const option = door === 'REST' ? '--port' : '--grpc-port';
+    return new DoorError(`the ${door} port ${port} on ${host} is taken: choose a free one (${option}, ${variable})`);
   }
   return new DoorError(`the ${door} server cannot listen on ${addressOf(host, port)} (${variable}): ${text}`);
 }

@@ -1,4 +1,5 @@
 /** The settings of this process: its environment, overridden by the options of its call. */
+import { Failure } from '../common/failure.ts';
 import { loadSettings, type Settings } from './config.ts';
 
 export interface PlaceFlags {
@@ -32,7 +33,23 @@ export function readEnvironment(flags: PlaceFlags): { settings: Settings; enviro
   });
   const doors = flags.doorFaults === true && { SIGNMESH_DOOR_FAULTS: 'on' };
   const environment = { ...process.env, ...Object.fromEntries(given), ...doors };
-  const { settings, warnings } = loadSettings(environment);
+  const { settings, warnings } = loadNamed(environment, new Set(given.map(([variable]) => variable)));
   for (const warning of warnings) process.stderr.write(`signmesh: ${warning}\n`);
   return { settings, environment };
+}
+
+/** An invalid value that came by an option is reported under the option's name too. */
+function loadNamed(environment: NodeJS.ProcessEnv, given: ReadonlySet<string>): ReturnType<typeof loadSettings> {
+  try {
+    return loadSettings(environment);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const message = error.message.replace(/^(\w+):/gm, (text, variable: string) => {
+      const flag = Object.entries(variableOf).find(([, name]) => name === variable && given.has(name))?.[0];
+      return flag === undefined
+        ? text
+        : `--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} (${variable}):`;
+    });
+    throw new Failure(message, error.exitCode);
+  }
 }

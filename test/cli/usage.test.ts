@@ -24,8 +24,8 @@ describe('the command line', () => {
 
   test.each([
     [['nope'], "signmesh: unknown command 'nope'"],
-    [['up', '--port', '70000'], 'SIGNMESH_HTTP_PORT'],
-    [['up', '--grpc-port', 'x'], 'SIGNMESH_GRPC_PORT'],
+    [['up', '--port', '70000'], 'signmesh: --port (SIGNMESH_HTTP_PORT): "70000" must be a port from 1 to 65535.'],
+    [['up', '--grpc-port', 'x'], 'signmesh: --grpc-port (SIGNMESH_GRPC_PORT): "x" must be'],
     [['upp'], "signmesh: unknown command 'upp' (Did you mean up?)"],
     [['up', '--sed', 'x'], "signmesh: unknown option '--sed' (Did you mean --seed?)"],
     [['up', '--nodes', '1'], 'It must be a number from 2 to 100.'],
