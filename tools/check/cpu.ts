@@ -5,7 +5,7 @@ import { readIfThere } from '../../cli/common/files.ts';
  * CPU seconds that `npm test` and the tiers may take, of every process together: 1.5 times what they took with two cores that
  * many programs shared.
  */
-export const cpuLimitsS = { fast: 150, worlds: 150, redis: 220, system: 800, all: 1200 } as const;
+export const cpuLimitsS = { fast: 165, worlds: 220, redis: 220, system: 900, all: 1250 } as const;
 export type CpuLimited = keyof typeof cpuLimitsS;
 
 export function isCpuLimited(name: string): name is CpuLimited {
