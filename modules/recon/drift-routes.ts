@@ -188,6 +188,7 @@ async function targetOf(
     const key = provider.joinsBy === 'reference' ? intent.id : intent.providerTxId;
     const [found = []] = key === null ? [] : await provider.find(meta, wallet, 'out', [key]);
     if (found[0] === undefined) throw new ServiceError('conflict', 'the provider does not have this transfer');
+    if (!isCompared(found[0])) throw new ServiceError('conflict', 'reconciliation leaves out tokens of tenants');
     return found[0];
   }
   let newest: Movement | undefined;
@@ -195,11 +196,16 @@ async function targetOf(
   do {
     const query = { fromMs: nowMs - windowMaxMs, toMs: Number.MAX_SAFE_INTEGER, limit: statementPage, after };
     const page = await provider.page(meta, wallet, query);
-    newest = page.movements.at(-1) ?? newest;
+    newest = page.movements.findLast(isCompared) ?? newest;
     after = page.next;
   } while (after !== undefined);
   if (newest === undefined) throw new ServiceError('conflict', 'the wallet has no movement yet: make a transfer first');
   return newest;
+}
+
+/** Jobs leave out a tenant's own tokens. */
+function isCompared({ asset }: Movement): boolean {
+  return assetOf(asset) !== undefined;
 }
 
 function driftView({ id, kind, walletId, direction, key, asset, units, untilMs, createdAtMs }: Drift) {

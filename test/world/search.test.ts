@@ -14,6 +14,11 @@ describe('random runs', { timeout: 3_600_000 }, () => {
     }
   });
 
+  test('a drift of a wallet whose newest movement is of a token, which answered 500', async () => {
+    const { verdict } = await runWorldSeed(1, 'calm', fast, { favoured: ['recon'], turns: [] });
+    expect(verdict).toEqual({ kind: 'passed' });
+  });
+
   test('a seed gives the same trace, byte for byte', async () => {
     for (let seed = 200; seed < 200 + runs(1, 100); seed += 1) {
       const [one, again] = [
