@@ -95,7 +95,10 @@ interface VitestReport {
   readonly numFailedTests: number;
   readonly numPendingTests: number;
   readonly numTodoTests: number;
-  readonly testResults: readonly { readonly status: string; readonly assertionResults: readonly unknown[] }[];
+  readonly testResults: readonly {
+    readonly status: string;
+    readonly assertionResults: readonly { readonly status: string }[];
+  }[];
 }
 
 /** Runs vitest and prints the closing line. A whole tier must not exceed its CPU time. */
@@ -110,9 +113,9 @@ async function tests(root: string, tier: CpuLimited, words: readonly string[], l
   try {
     const { exitCode } = await runTool(root, 'vitest', ['run', ...reporters, ...workers, ...projects, ...words], true);
     const report = JSON.parse(readFileSync(file, 'utf8')) as VitestReport;
-    // A file that does not load has failed, though none of its tests ran.
+    // A file that does not load, or whose set-up fails, has failed, though none of its tests has.
     const broken = report.testResults.filter(
-      ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
+      ({ status, assertionResults }) => status === 'failed' && assertionResults.every((one) => one.status !== 'failed'),
     );
     const failed = report.numFailedTests + broken.length;
     const skipped = report.numPendingTests + report.numTodoTests;

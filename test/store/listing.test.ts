@@ -181,8 +181,8 @@ describe('with 100,000 records', () => {
   const large = newTenant();
 
   async function fill(tenant: string, size: number): Promise<void> {
-    for (let from = 0; from < size; from += 1_000) {
-      const puts = Array.from({ length: Math.min(1_000, size - from) }, (_, k) =>
+    for (let from = 0; from < size; from += 250) {
+      const puts = Array.from({ length: Math.min(250, size - from) }, (_, k) =>
         create(
           thingType,
           thing(thingId(1_700_000_000_000 + from + k), {

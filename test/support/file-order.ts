@@ -64,6 +64,7 @@ export const longFiles: readonly string[] = [
   'test/modules/recon/modules.test.ts',
   'test/custody/intents/routes.test.ts',
 
+  'test/sim/planted.test.ts',
   'test/examples/commands.test.ts',
   'test/testing/installed.test.ts',
   'test/survival/tokens-killed.test.ts',
@@ -90,7 +91,6 @@ export const longFiles: readonly string[] = [
   'test/world/planted.test.ts',
   'test/survival/coordinator-killed.test.ts',
   'test/client/live.test.ts',
-  'test/sim/planted.test.ts',
   'test/survival/node-silent.test.ts',
   'test/survival/links.test.ts',
   'test/survival/chaos.test.ts',
