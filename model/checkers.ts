@@ -2,6 +2,7 @@
  * The reference model of sessions, keys and nodes: its own rules for every record, answer and request, which share nothing with
  * the product's code. A flaw that changes a rule in one place contradicts it in the other.
  */
+import type { Roster } from '../proto/roster.ts';
 import { untilRolledBack } from '../sim/invariants/checkers.ts';
 import type { Checker } from '../sim/observation.ts';
 import { worldBeganMs } from '../sim/virtual-time.ts';
@@ -20,6 +21,7 @@ import { recordRules } from './record-rules.ts';
 import { Refusals } from './refusals.ts';
 import { requestsAsRecorded } from './requests.ts';
 import { sandboxAnswers } from './sandbox-answers.ts';
+import { transcriptsAsDealt } from './transcripts.ts';
 import { WaitingCalls } from './waiting-calls.ts';
 
 export interface ModelOptions {
@@ -34,6 +36,8 @@ export interface ModelOptions {
   /** The coordinator learns this late that the link of a dead node is gone. */
   readonly linkNewsMs: number;
   readonly lifetimesMs: LifetimesMs;
+  /** Of the run's cluster; asked once, at its first use. */
+  readonly roster: () => Roster;
 }
 
 /** New checkers for one run. The first replays the writes for the others. */
@@ -66,5 +70,6 @@ export function modelCheckers(options: ModelOptions): Checker[] {
     promptAnswers(options.nodesTotal),
     eventsAsModelled(history),
     dkgFailures(history, options.nodesTotal),
+    transcriptsAsDealt(options.roster),
   ].map(untilRolledBack);
 }

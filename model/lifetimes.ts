@@ -1,12 +1,15 @@
 /**
  * The lifetimes of sessions, by the coordinator's clock: the lifetime of their state, counted from the write that begins it.
- * After it a session may only expire, and before it must not. From then on the coordinator asks nodes for nothing in its name.
+ * After it a session may only expire, and before it must not. From then on the coordinator asks nodes for nothing in its name,
+ * and a call hears of no state but an end.
  * The scan expires a session that receives no calls.
  */
 import type { SessionRecord } from '../coordinator/contract/record.ts';
 import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { proofIn } from '../sim/invariants/answers.ts';
 import { isSigning, type SessionChange, stateName } from '../sim/invariants/sessions.ts';
 import type { Checker, Observation } from '../sim/observation.ts';
+import type { Promised } from './answer-facts.ts';
 import type { History } from './history.ts';
 
 export interface LifetimesMs {
@@ -17,6 +20,8 @@ export interface LifetimesMs {
 
 const S = ReceiptState;
 const ended: ReadonlySet<ReceiptState> = new Set([S.BACKEND_COMPLETED, S.EXPIRED, S.REVOKED, S.DENIED]);
+/** Calls whose answer shows that the coordinator looked at the session's lifetime. */
+const steps: ReadonlySet<string> = new Set(['submitSignatureShare', 'resumeSession', 'exchangeDkgShares']);
 const requests: ReadonlySet<string> = new Set(['partialRequest', 'dkgOpen', 'dkgSeal', 'dkgVerify', 'dkgConfirm']);
 /** A scan (every second) finds an overdue session; a session with an unanswered write is busy for 5 s. */
 const scanMs = 8_000;
@@ -31,6 +36,9 @@ export function lifetimes({ signing, pending, dkg }: LifetimesMs, history: Histo
   const hindered = new Set<string>();
   /** Open sessions, by their latest record. */
   const live = new Map<string, SessionRecord>();
+  /** Checkpoints that an answer named: their writes are over, so a later answer that names one comes from its own moment. */
+  const told = new Set<string>();
+  let isClockSet = false;
   let nextScanMs = 0;
   let lastMs = 0;
 
@@ -59,6 +67,21 @@ export function lifetimes({ signing, pending, dkg }: LifetimesMs, history: Histo
     return pastMs >= 0 ? `nodes are asked (${what}) for session ${session} ${pastMs} ms past its lifetime` : undefined;
   }
 
+  function answered({ atMs, tenant, method, response }: Promised): string | undefined {
+    const { checkpoint } = proofIn(response) ?? {};
+    if (checkpoint === undefined || checkpoint.checkpointId === '') return undefined;
+    const isOwnMoment = told.has(checkpoint.checkpointId);
+    told.add(checkpoint.checkpointId);
+    const record = history.at(checkpoint.checkpointId);
+    if (!isOwnMoment || !steps.has(method) || isClockSet || !record || ended.has(record.state)) return undefined;
+    // Behind a newer version an answer has waited for that write.
+    if (history.session(tenant, record.sessionId) !== record) return undefined;
+    const pastMs = beganMs + atMs - record.expiresMs;
+    return pastMs >= 0 && !atVendor(record)
+      ? `${method} hears that session ${record.sessionId} is ${stateName(record.state)}, ${pastMs} ms past its lifetime`
+      : undefined;
+  }
+
   function scan(atMs: number): string | undefined {
     nextScanMs = atMs + 500;
     if (hindered.size > 0 || atMs - clearSinceMs < scanMs) return undefined;
@@ -83,6 +106,7 @@ export function lifetimes({ signing, pending, dkg }: LifetimesMs, history: Histo
         case 'clock':
           if (observation.process !== 'coordinator') return undefined;
           offsetMs = observation.offsetMs;
+          isClockSet = true;
           clearSinceMs = atMs;
           return undefined;
         case 'process':
@@ -102,6 +126,8 @@ export function lifetimes({ signing, pending, dkg }: LifetimesMs, history: Histo
           hindered.clear();
           clearSinceMs = atMs;
           return undefined;
+        case 'promised':
+          return answered(observation);
         case 'frame': {
           const { from, to, message } = observation.envelope;
           if (observation.touched || from.startsWith('node/') || from.startsWith('gateway')) return undefined;

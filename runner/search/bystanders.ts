@@ -59,6 +59,78 @@ export function crowd(
   return clients;
 }
 
+/** The time from an answer to a call that the client makes at once, and its way there. */
+const nearMs = 9;
+
+/**
+ * Calls about a session and a key of their own around the very end of their lifetimes, where those are short: without a write, with
+ * one, and with a round that the end interrupts.
+ */
+export function lateCalls(
+  keys: readonly KeyPlan[],
+  { signingMs, keyMs }: { readonly signingMs: number | undefined; readonly keyMs: number | undefined },
+  draw: Draw,
+): Readonly<Record<string, readonly Step[]>> {
+  const usable = keys.filter(({ wallet, supplied }) => !wallet && supplied.length === 0);
+  if (signingMs === undefined || usable.length === 0 || !draw.chance(0.6)) return {};
+  const clients: Record<string, readonly Step[]> = {};
+  const client = (name: string, calls: readonly Call[]) => {
+    clients[name] = calls.map((call, index) => ({ step: `${name}-${index + 1}`, ...call }) as Step);
+  };
+  const { session: key, keystore, ownType } = draw.pick(usable);
+  const named = ownType === undefined && keystore === 'MPC_FROST' ? { keystore } : {};
+  const session = 'late-sig';
+  const asks: Call = { call: 'resume_session', session, token: 'wrong' };
+  const signs: Call = { call: 'submit_signature_share', session };
+  client('late', [
+    { wait: { ms: draw.pick([60, 150, 400]) } },
+    { call: 'initiate_signing', session, key, ...named },
+    { wait: { ms: signingMs - draw.int(2, nearMs) } },
+    ...(draw.chance(0.4) ? [signs] : [asks, asks, asks, asks, asks, asks]),
+    signs,
+    asks,
+  ]);
+  if (keyMs === undefined) return clients;
+  const made = 'late-key';
+  client('late-maker', [
+    { call: 'initiate_dkg', session: made, threshold: 2, total_nodes: 2, curve: 'secp256k1' },
+    { wait: { ms: keyMs - draw.int(2, 3 * nearMs) } },
+    { call: 'exchange_dkg_shares', session: made, ...(draw.chance(0.3) && { sender: 1, recipient: 2 }) },
+    { call: 'exchange_dkg_shares', session: made },
+  ]);
+  return clients;
+}
+
+/** A wallet's key with one session after another, and an end of all of them, or of clients' alone, in the midst of their rounds. */
+export function revocations({ nodes }: Swarm, draw: Draw): Readonly<Record<string, readonly Step[]>> {
+  if (!draw.chance(0.3)) return {};
+  const key = 'wal_busy';
+  const busy: Step[] = [];
+  const ending: Step[] = [];
+  const add = (steps: Step[], client: string, call: Call) =>
+    void steps.push({ step: `${client}-${steps.length + 1}`, ...call } as Step);
+  const sharing = { threshold: 2, total_nodes: nodes, curve: 'secp256k1' } as const;
+  add(busy, 'busy', { call: 'make_key', session: key, ...sharing, wallet_service: true });
+  for (let index = 1; index <= 8; index += 1) {
+    const session = `busy-sig-${index}`;
+    add(busy, 'busy', { call: 'initiate_signing', session, key });
+    add(busy, 'busy', {
+      call: 'submit_signature_share',
+      session,
+      ...(draw.chance(0.3) && { node: draw.int(1, nodes) }),
+    });
+  }
+  for (let left = draw.int(1, 3); left > 0; left -= 1) {
+    add(ending, 'ending', { wait: { ms: draw.int(8, 40) } });
+    add(ending, 'ending', {
+      call: 'close_key',
+      session: key,
+      ...((left > 1 || draw.chance(0.5)) && { clients_only: true }),
+    });
+  }
+  return { busy, ending };
+}
+
 function aboutSession({ session, key }: BusySession, draw: Draw): Call {
   const node = draw.int(1, key.totalNodes);
   switch (draw.pick(['step', 'step', 'whole', 'whole', 'resume', 'inspect', 'preview', 'close'] as const)) {

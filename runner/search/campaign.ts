@@ -6,6 +6,7 @@
 import { withCryptography } from '../../crypto/model/switch.ts';
 import { modelCheckers } from '../../model/checkers.ts';
 import { type Landmark, watchLandmarks } from '../../model/landmarks.ts';
+import { identitiesOf } from '../../sim/identities.ts';
 import { allCheckers } from '../../sim/invariants/checkers.ts';
 import type { CheckedScenario } from '../scenario/format.ts';
 import { lifetimesOf, runSimulated } from '../scenario/simulated-world.ts';
@@ -26,11 +27,18 @@ export interface SearchOptions {
 
 /** One run of a scenario with every invariant checked at every event. */
 export function runChecked(scenario: CheckedScenario, { crypto, record, reached }: SearchOptions): Run {
-  const { nodes, nodes_wait_ms: nodesWaitMs, partial_timeout_ms: partialTimeoutMs, client_dealers } = scenario.cluster;
+  const {
+    nodes,
+    seed,
+    nodes_wait_ms: nodesWaitMs,
+    partial_timeout_ms: partialTimeoutMs,
+    client_dealers,
+  } = scenario.cluster;
   const lifetimesMs = lifetimesOf(scenario.cluster);
   const { calls_waiting: callsWaitingMax = 256, link_news_ms: linkNewsMs = 0, mailbox } = scenario.cluster;
   const waiting = { callsWaitingMax, hasSmallMailboxes: mailbox !== undefined };
-  const model = { nodesTotal: nodes, nodesWaitMs, partialTimeoutMs, lifetimesMs, linkNewsMs, ...waiting };
+  const roster = () => identitiesOf({ seed, nodes }).roster;
+  const model = { nodesTotal: nodes, nodesWaitMs, partialTimeoutMs, lifetimesMs, linkNewsMs, roster, ...waiting };
   return withCryptography(crypto, () => {
     return runSimulated(scenario, {
       crypto,

@@ -5,7 +5,7 @@
  * It is an ordinary scenario: a failing run is saved as a file and runs again from it.
  */
 import type { CheckedScenario, ClusterConstant, Step } from '../scenario/format.ts';
-import { bystanders, crowd } from './bystanders.ts';
+import { bystanders, crowd, lateCalls, revocations } from './bystanders.ts';
 import { Draw } from './draw.ts';
 import { drawSwarm, type Profile, type Swarm } from './profiles.ts';
 import {
@@ -14,6 +14,7 @@ import {
   refusedWrites,
   secondCoordinators,
   tokenFaults,
+  unsignedResults,
   vendorFaults,
 } from './random-faults.ts';
 import { type BusySession, ClientPlan, drawKeys, type KeyPlan, keyTerms, type SharedIntent } from './random-steps.ts';
@@ -57,6 +58,9 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
   const rare = rareConstants(swarm, new Draw(name, 'rare constants'));
   const { mailbox } = rare;
   if (mailbox !== undefined) Object.assign(clients, crowd(mailbox, swarm, keys, sessions, new Draw(name, 'crowd')));
+  const lifetimes = { signingMs: constants.signing_lifetime_ms, keyMs: constants.key_lifetime_ms };
+  Object.assign(clients, lateCalls(keys, lifetimes, new Draw(name, 'late calls')));
+  Object.assign(clients, revocations(swarm, new Draw(name, 'revocations')));
   clients.healer = healing(swarm, keys, healedMs);
   const holds = (type: KeyPlan['ownType']) => keys.some(({ ownType }) => ownType === type);
   const faults = [
@@ -64,6 +68,7 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
     ...(rare.link_news_ms === undefined ? [] : reboots(swarm, new Draw(name, 'reboots'))),
     ...refusedWrites(swarm, new Draw(name, 'refused writes')),
     ...secondCoordinators(swarm, new Draw(name, 'second coordinators')),
+    ...unsignedResults(swarm, new Draw(name, 'unsigned results')),
     ...(holds('HSM_PKCS11') ? tokenFaults(swarm, types) : []),
     ...(holds('MPC_VENDOR') ? vendorFaults(swarm, types) : []),
   ];

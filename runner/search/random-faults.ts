@@ -107,6 +107,23 @@ export function reboots(swarm: Swarm, draw: Draw): Fault[] {
   }));
 }
 
+/** Results of a key generation with another signature than their node's, from a node or from the coordinator. */
+export function unsignedResults({ liars, liedTo }: Swarm, draw: Draw): Fault[] {
+  if (liars.length === 0 || !draw.chance(0.5)) return [];
+  const common = { id: 'unsigned-1', count: draw.int(1, 3), change: draw.pick(['other', 'shorter'] as const) };
+  if (draw.chance(0.5)) {
+    const target = `node/${draw.pick(liars)}`;
+    return [{ ...common, fault: 'altered_answer', target, at: { point: 'dkg_verified' }, field: 'finished.signature' }];
+  }
+  const field = `results.${draw.int(0, 1)}.signature`;
+  return [
+    {
+      ...common,
+      ...{ fault: 'altered_request', target: 'coordinator', for: [...liedTo], at: { point: 'dkg_confirm' }, field },
+    } as Fault,
+  ];
+}
+
 /** Another coordinator takes over while this one runs: in few runs, once or twice. */
 export function secondCoordinators(swarm: Swarm, draw: Draw): Fault[] {
   // It takes a while until the earlier one writes.

@@ -9,6 +9,7 @@ import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.
 import { ApprovalMode, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { runSeed } from '../../runner/search/campaign.ts';
 import { SimCluster } from '../../sim/cluster.ts';
+import { identitiesOf } from '../../sim/identities.ts';
 import type { Observation } from '../../sim/observation.ts';
 import { digest } from '../coordinator/support/world.ts';
 
@@ -50,6 +51,10 @@ function run(): Observation[] {
 
 /** What the checkers say, as "invariant: text". */
 function verdicts(observations: readonly Observation[]): string[] {
+  return withCryptography('model', () => checked(observations));
+}
+
+function checked(observations: readonly Observation[]): string[] {
   const checkers = modelCheckers({
     nodesTotal: 3,
     ...timing,
@@ -57,6 +62,7 @@ function verdicts(observations: readonly Observation[]): string[] {
     callsWaitingMax: 2,
     hasSmallMailboxes: false,
     linkNewsMs: 0,
+    roster: () => identitiesOf({ seed: 'model', nodes: 3 }).roster,
   });
   const said: string[] = [];
   for (const observation of observations) {
@@ -410,7 +416,8 @@ describe('of a run, the reference model', () => {
     expect(asked('dkgOpen', (value) => (value.participants = [1, 1]))).toContain('must refuse (REQUEST_INVALID)');
     expect(asked('dkgSeal', (value) => value.recipients[0].sealingKey.fill(7))).toContain('(OPENING_INVALID)');
     expect(asked('dkgVerify', (value) => (value.sealed = []))).toContain('asked (dkgVerify) what it must refuse');
-    expect(asked('dkgConfirm', (value) => value.results.pop())).toContain('asked (dkgConfirm) what it must refuse');
+    asked('dkgConfirm', (value) => value.results.pop());
+    expect(lastVerdicts).toContainEqual(expect.stringContaining('asked (dkgConfirm) what it must refuse'));
     const opened = copy().find((one) => one.kind === 'frame' && one.envelope.message.body.case === 'dkgOpened');
     const refuses = structuredClone(opened) as Changed;
     const { request } = refuses.envelope.message.body.value;
@@ -421,6 +428,60 @@ describe('of a run, the reference model', () => {
       seen.findIndex((one) => one.kind === 'frame' && one.envelope.message.body.case === 'dkgOpened'),
     );
     expect(verdicts([...before, refuses])).toContainEqual(expect.stringContaining('a request that is right'));
+  });
+
+  test('finds a result that omits a dealing, and a key without every participant’s signature', () => {
+    const finished = (change: (result: Changed) => void) =>
+      framed('dkgVerified', ({ finished: result }: Changed) => {
+        if (!result) return false;
+        change(result);
+        return true;
+      });
+    expect(finished((result) => result.signature.fill(7))).toMatch(/the result of node\/\d .* is not signed by it/);
+    const ofDealer = (dealer: number) =>
+      verdicts(
+        copy().map((one: Changed) => {
+          if (one.kind !== 'frame' || one.envelope.message.body.case !== 'dkgVerify') return one;
+          const { value } = one.envelope.message.body;
+          value.dealers = value.dealers.filter((opening: Changed) => opening.dealer !== dealer);
+          return one;
+        }),
+      );
+    expect(ofDealer(2)).toContainEqual(expect.stringContaining('came without an opening of dealer 2'));
+    const opening = (change: (opening: Changed) => void) => {
+      const changed = copy().map((one: Changed) => {
+        if (one.kind !== 'frame' || one.envelope.message.body.case !== 'dkgVerify') return one;
+        for (const each of one.envelope.message.body.value.dealers) if (each.dealer === 2) change(each);
+        return one;
+      });
+      return verdicts(changed);
+    };
+    const omits = expect.stringContaining('its transcript does not cover every opening');
+    expect(opening((each) => each.sealingKey.fill(7))).toContainEqual(omits);
+    expect(opening((each) => each.commitments.reverse())).toContainEqual(
+      expect.stringContaining('its chain code does not follow from the openings'),
+    );
+    expect(framed('dkgConfirm', ({ results }) => void results[1].signature.fill(7))).toContain(
+      'node/1 is asked to confirm the key k, and not every participant signed one result',
+    );
+    expect(without('dkgConfirm', 'coordinator') ?? without('dkgConfirm', 'dkg')).toContain(
+      "was not shown every participant's signature",
+    );
+    const made = ({ state, ceremony }: Changed) =>
+      ceremony.kind === 'dkg' && state === ReceiptState.BACKEND_COMPLETED && ceremony.confirmation;
+    expect(
+      written(made, ({ ceremony }) => {
+        ceremony.confirmation = { ...ceremony.confirmation, signatures: ceremony.confirmation.signatures.slice(1) };
+      }),
+    ).toContain("is complete without every participant's signature");
+  });
+
+  test('finds an answer about a session that is past its lifetime', () => {
+    const submits = seen.findIndex((one) => one.kind === 'promised' && one.method === 'submitSignatureShare');
+    const late = { ...(copy()[submits] as Changed), atMs: 80_000 };
+    expect(verdicts([...copy().slice(0, submits + 1), late])).toContainEqual(
+      expect.stringMatching(/lifetime-kept: submitSignatureShare hears that session \S+ is ACCEPTED, \d+ ms past/),
+    );
   });
 
   test('finds a gateway whose status names other nodes than are linked, or that gets none', () => {

@@ -232,4 +232,48 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     seeds: 80,
     isSlow: true,
   },
+  {
+    name: 'dealer-omitted',
+    flaw: 'the transcript that nodes sign at the end of a key generation omits a dealer',
+    edits: [
+      {
+        file: 'crypto/dkg-transcripts.js',
+        from: 'const openings = [...input.openings].sort((a, b) => a.dealer - b.dealer);',
+        to: 'const openings = [...input.openings].sort((a, b) => a.dealer - b.dealer).slice(1);',
+      },
+    ],
+    invariants: ['transcript-as-modelled'],
+    profile: 'calm',
+    seeds: 2,
+  },
+  {
+    name: 'result-unsigned',
+    flaw: 'the coordinator takes a node’s result of a key generation without its signature',
+    edits: [
+      {
+        file: 'coordinator/dkg/node-answers.js',
+        from: 'if (said.finished && !isOwnResult(turn, recipient, said.finished)) {',
+        to: 'if (false) {',
+      },
+    ],
+    invariants: ['transcript-as-modelled'],
+    profile: 'malformed',
+    seeds: 40,
+  },
+  {
+    name: 'confirmation-unsigned',
+    flaw: 'a node makes its key final without checking the signatures of the others’ results',
+    edits: [{ file: 'nodes/dkg/confirming.js', from: 'if (unsigned !== undefined)', to: 'if (false)' }],
+    invariants: ['request-followed', 'transcript-as-modelled'],
+    profile: 'malformed',
+    seeds: 40,
+  },
+  {
+    name: 'lifetime-off-by-one',
+    flaw: 'a session still lives in the millisecond in which its lifetime ends',
+    edits: [{ file: 'coordinator/session/turn.js', from: 'nowMs >= record.expiresMs', to: 'nowMs > record.expiresMs' }],
+    invariants: ['lifetime-kept'],
+    profile: 'calm',
+    seeds: 40,
+  },
 ];

@@ -26,7 +26,7 @@ export interface PlantedFlaw {
   readonly edits: readonly Edit[];
   /** One of these is violated. */
   readonly invariants: readonly string[];
-  readonly profile: 'calm' | 'stormy' | 'hostile';
+  readonly profile: 'calm' | 'stormy' | 'hostile' | 'malformed';
   /** Steps of the wallet search that are drawn more often, as in a search that has not reached their landmarks yet. */
   readonly favoured?: readonly string[];
   /** It is found within so many seeds, counted from 1. */
