@@ -63,41 +63,38 @@ export function crowd(
 const nearMs = 9;
 
 /**
- * Calls about a session and a key of their own around the very end of their lifetimes, where those are short: without a write, with
+ * Calls about sessions and keys of their own around the very end of their lifetimes, where those are short: without a write, with
  * one, and with a round that the end interrupts.
  */
 export function lateCalls(
-  keys: readonly KeyPlan[],
   { signingMs, keyMs }: { readonly signingMs: number | undefined; readonly keyMs: number | undefined },
   draw: Draw,
 ): Readonly<Record<string, readonly Step[]>> {
-  const usable = keys.filter(({ wallet, supplied }) => !wallet && supplied.length === 0);
-  if (signingMs === undefined || usable.length === 0 || !draw.chance(0.6)) return {};
+  if (signingMs === undefined) return {};
   const clients: Record<string, readonly Step[]> = {};
   const client = (name: string, calls: readonly Call[]) => {
     clients[name] = calls.map((call, index) => ({ step: `${name}-${index + 1}`, ...call }) as Step);
   };
-  const { session: key, keystore, ownType } = draw.pick(usable);
-  const named = ownType === undefined && keystore === 'MPC_FROST' ? { keystore } : {};
-  const session = 'late-sig';
-  const asks: Call = { call: 'resume_session', session, token: 'wrong' };
-  const signs: Call = { call: 'submit_signature_share', session };
-  client('late', [
-    { wait: { ms: draw.pick([60, 150, 400]) } },
-    { call: 'initiate_signing', session, key, ...named },
-    { wait: { ms: signingMs - draw.int(2, nearMs) } },
-    ...(draw.chance(0.4) ? [signs] : [asks, asks, asks, asks, asks, asks]),
-    signs,
-    asks,
-  ]);
+  const key = 'late-key';
+  const sharing = { threshold: 2, total_nodes: 2, curve: 'secp256k1' } as const;
+  const calls: Call[] = [{ call: 'make_key', session: key, ...sharing }];
+  for (let index = 1; index <= (signingMs < 1_000 ? 3 : 1); index += 1) {
+    const session = `late-sig-${index}`;
+    const asks: Call = { call: 'resume_session', session, token: 'wrong' };
+    const signs: Call = { call: 'submit_signature_share', session };
+    calls.push({ call: 'initiate_signing', session, key }, { wait: { ms: signingMs - draw.int(2, nearMs) } });
+    calls.push(...(draw.chance(0.4) ? [signs] : [asks, asks, asks, asks]), signs, asks);
+  }
+  client('late', calls);
   if (keyMs === undefined) return clients;
-  const made = 'late-key';
-  client('late-maker', [
-    { call: 'initiate_dkg', session: made, threshold: 2, total_nodes: 2, curve: 'secp256k1' },
-    { wait: { ms: keyMs - draw.int(2, 3 * nearMs) } },
-    { call: 'exchange_dkg_shares', session: made, ...(draw.chance(0.3) && { sender: 1, recipient: 2 }) },
-    { call: 'exchange_dkg_shares', session: made },
-  ]);
+  for (const session of ['late-made-1', 'late-made-2']) {
+    client(session, [
+      { call: 'initiate_dkg', session, ...sharing },
+      { wait: { ms: keyMs - draw.int(2, 2 * nearMs) } },
+      { call: 'exchange_dkg_shares', session, ...(draw.chance(0.3) && { sender: 1, recipient: 2 }) },
+      { call: 'exchange_dkg_shares', session },
+    ]);
+  }
   return clients;
 }
 

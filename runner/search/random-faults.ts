@@ -107,21 +107,26 @@ export function reboots(swarm: Swarm, draw: Draw): Fault[] {
   }));
 }
 
-/** Results of a key generation with another signature than their node's, from a node or from the coordinator. */
+/** Results of a key generation with another signature than their node's: from a node, or from the coordinator. */
 export function unsignedResults({ liars, liedTo }: Swarm, draw: Draw): Fault[] {
-  if (liars.length === 0 || !draw.chance(0.5)) return [];
-  const common = { id: 'unsigned-1', count: draw.int(1, 3), change: draw.pick(['other', 'shorter'] as const) };
-  if (draw.chance(0.5)) {
-    const target = `node/${draw.pick(liars)}`;
-    return [{ ...common, fault: 'altered_answer', target, at: { point: 'dkg_verified' }, field: 'finished.signature' }];
+  const faults: Fault[] = [];
+  if (liars.length === 0) return faults;
+  const change = draw.pick(['other', 'shorter'] as const);
+  if (draw.chance(0.6)) {
+    const about = {
+      target: `node/${draw.pick(liars)}`,
+      at: { point: 'dkg_verified' },
+      field: 'finished.signature',
+    } as const;
+    faults.push({ id: 'unsigned-node', fault: 'altered_answer', ...about, change, count: draw.int(1, 3) });
   }
-  const field = `results.${draw.int(0, 1)}.signature`;
-  return [
-    {
-      ...common,
-      ...{ fault: 'altered_request', target: 'coordinator', for: [...liedTo], at: { point: 'dkg_confirm' }, field },
-    } as Fault,
-  ];
+  if (draw.chance(0.6)) {
+    const at = { point: 'dkg_confirm' } as const;
+    const altered = { field: `results.${draw.int(0, 1)}.signature`, change, count: draw.int(1, 3) };
+    const who = { target: 'coordinator' as const, for: [...liedTo] };
+    faults.push({ id: 'unsigned-relay', fault: 'altered_request', ...who, at, ...altered });
+  }
+  return faults;
 }
 
 /** Another coordinator takes over while this one runs: in few runs, once or twice. */

@@ -272,8 +272,8 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     name: 'lifetime-off-by-one',
     flaw: 'a session still lives in the millisecond in which its lifetime ends',
     edits: [{ file: 'coordinator/session/turn.js', from: 'nowMs >= record.expiresMs', to: 'nowMs > record.expiresMs' }],
-    invariants: ['lifetime-kept'],
+    invariants: ['lifetime-kept', 'quorum-signed'],
     profile: 'calm',
-    seeds: 40,
+    seeds: 20,
   },
 ];
