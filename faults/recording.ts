@@ -14,7 +14,8 @@ export type RunEvent =
       /** Addresses of actors: "node/2", "signing/tn_x/sig_…". */
       readonly from: string;
       readonly to: string;
-      readonly point: Point;
+      /** Undefined: its kind is no point of faults (a key's deletion, a vendor's cancelled order). */
+      readonly point: Point | undefined;
       readonly tenant: string;
       readonly session: string;
       readonly attempt: number;

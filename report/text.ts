@@ -116,7 +116,7 @@ function natureOf(fault: string): string | undefined {
 function columnsOf(event: RunEvent): Columns {
   switch (event.kind) {
     case 'frame':
-      return { from: event.from, to: event.to, what: event.point, text: frameText(event) };
+      return { from: event.from, to: event.to, what: event.point ?? '', text: frameText(event) };
     case 'actor': {
       const level = event.level === 'warn' || event.level === 'error' ? `${event.level}: ` : '';
       return { from: event.address, to: '', what: event.type, text: `${level}${fieldsInWords(event.fields)}` };

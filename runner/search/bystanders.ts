@@ -67,6 +67,7 @@ const nearMs = 9;
  * one, and with a round that the end interrupts.
  */
 export function lateCalls(
+  { nodes }: Swarm,
   { signingMs, keyMs }: { readonly signingMs: number | undefined; readonly keyMs: number | undefined },
   draw: Draw,
 ): Readonly<Record<string, readonly Step[]>> {
@@ -76,7 +77,7 @@ export function lateCalls(
     clients[name] = calls.map((call, index) => ({ step: `${name}-${index + 1}`, ...call }) as Step);
   };
   const key = 'late-key';
-  const sharing = { threshold: 2, total_nodes: 2, curve: 'secp256k1' } as const;
+  const sharing = { threshold: 2, total_nodes: nodes, curve: 'secp256k1' } as const;
   const calls: Call[] = [{ call: 'make_key', session: key, ...sharing }];
   for (let index = 1; index <= (signingMs < 1_000 ? 3 : 1); index += 1) {
     const session = `late-sig-${index}`;

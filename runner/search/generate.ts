@@ -59,7 +59,7 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
   const { mailbox } = rare;
   if (mailbox !== undefined) Object.assign(clients, crowd(mailbox, swarm, keys, sessions, new Draw(name, 'crowd')));
   const lifetimes = { signingMs: constants.signing_lifetime_ms, keyMs: constants.key_lifetime_ms };
-  Object.assign(clients, lateCalls(lifetimes, new Draw(name, 'late calls')));
+  Object.assign(clients, lateCalls(swarm, lifetimes, new Draw(name, 'late calls')));
   Object.assign(clients, revocations(swarm, new Draw(name, 'revocations')));
   clients.healer = healing(swarm, keys, healedMs);
   const holds = (type: KeyPlan['ownType']) => keys.some(({ ownType }) => ownType === type);

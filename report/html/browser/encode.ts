@@ -66,7 +66,7 @@ function cells(event: RunEvent, indexOf: (text: string) => number): Cell[] {
   switch (event.kind) {
     case 'frame': {
       const { from, to, point, tenant, session, attempt, bytes, text, arrivesMs, faults, atMs } = event;
-      const names = [from, to, point, tenant, session].map(indexOf);
+      const names = [from, to, point ?? '', tenant, session].map(indexOf);
       const after = arrivesMs.map((arrives) => rounded(Math.max(0, arrives - atMs)));
       return [...names, attempt, bytes, indexOf(text), after, faults.map(indexOf)];
     }

@@ -102,7 +102,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
       },
       { file: 'nodes/dkg/confirming.js', from: 'if (different.length > 0) {', to: 'if (different.length < 0) {' },
     ],
-    invariants: ['group-key-agreed'],
+    invariants: ['group-key-agreed', 'transcript-as-modelled'],
     profile: 'hostile',
     seeds: 100,
   },
