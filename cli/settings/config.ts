@@ -277,7 +277,7 @@ export const variables = {
     duration(60_000),
     500,
     ['up', 'gateway'],
-    'Longest wait of a call in a burst, in milliseconds; in a lasting overload an eighth of it. A gateway refuses a call that would wait longer at once: 429, RESOURCE_EXHAUSTED.',
+    'Longest wait of a call in a burst, in milliseconds; in a lasting overload a quarter of it. A gateway refuses a call that would wait longer at once: 429, RESOURCE_EXHAUSTED.',
   ),
   SIGNMESH_CHAIN_BLOCK_MS: variable(
     integer(10, 600_000, 'milliseconds'),

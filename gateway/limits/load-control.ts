@@ -13,7 +13,7 @@ import type { LoadClass } from '../../api/route.ts';
 export interface LoadLimits {
   /** Calls of a class that are worked on at once, at most. */
   readonly inHandMax: number;
-  /** How long a call may wait for its place in a burst; in a lasting overload an eighth of it. */
+  /** How long a call may wait for its place in a burst; in a lasting overload a quarter of it. */
   readonly waitMs: number;
 }
 
@@ -46,7 +46,7 @@ export class LoadControl {
       limitMax: inHandMax,
       burstWaitMs: waitMs,
       standingAfterMs: waitMs / 2,
-      standingWaitMs: waitMs / 8,
+      standingWaitMs: waitMs / 4,
     };
     const least = Math.min(continuingLeast, inHandMax);
     const continuing = { ...gate, limitStart: least, limitMin: least };
