@@ -1,10 +1,11 @@
 /**
- * Ceremonies of the companion modules: a message of a vault, the order of a mint, a plan of the treasury, and a plan that is
+ * Ceremonies of the companion modules: a message of a vault, a mint until it is signed, a plan of the treasury, and a plan that is
  * executed to its end. Each prepares what it needs and returns one ceremony.
  */
 import { randomBytes } from 'node:crypto';
 import type { HttpClient } from '../../load/calls/http.ts';
 import { evm, get, post } from './calls.ts';
+import type { IntentFollower } from './follow.ts';
 
 export type Ceremony = () => Promise<void>;
 
@@ -24,8 +25,11 @@ export async function vaultSigner(client: HttpClient): Promise<Ceremony> {
   };
 }
 
-/** Orders of one token, which its wallet signs one after the other after the answers. `wallet`: on the cluster. */
-export async function mintOrder(client: HttpClient, wallet: string): Promise<Ceremony> {
+/**
+ * Mints of one token, each until its transaction is signed (its end is the finality of the chain, seconds later): the wallet signs
+ * them one after the other, so callers that wait for answers alone soon queue as many as a tenant may. `wallet`: on the cluster.
+ */
+export async function mint(client: HttpClient, follower: IntentFollower, wallet: string): Promise<Ceremony> {
   const { addresses } = await get(client, `/v1/wallets/${wallet}`);
   const symbol = `B${randomBytes(4).toString('hex').toUpperCase()}`;
   const terms = {
@@ -44,7 +48,8 @@ export async function mintOrder(client: HttpClient, wallet: string): Promise<Cer
   };
   const body = JSON.stringify({ amount: '1', destination: { address: addresses[0].address }, reserve_reference });
   return async () => {
-    await post(client, `/v1/tokens/${id}/mint`, body);
+    const order = await post(client, `/v1/tokens/${id}/mint`, body);
+    await follower.providerTook(order.transaction_intent_id);
   };
 }
 

@@ -16,7 +16,7 @@ import type { BenchCluster } from '../cluster/cluster.ts';
 import type { Phase, WalletPhase } from '../report/results.ts';
 import { evm, post } from './calls.ts';
 import { IntentFollower } from './follow.ts';
-import { mintOrder, treasury, vaultSigner } from './modules.ts';
+import { mint, treasury, vaultSigner } from './modules.ts';
 import { seedWallets } from './seed.ts';
 
 export interface WalletBenchOptions {
@@ -76,11 +76,11 @@ export async function walletPhases(cluster: BenchCluster, options: WalletBenchOp
     await follower.providerTook(await create(next(ownWallets)));
   });
   const faults = await endingFaults(follower, made);
-  await follower.close();
 
   const sign = await vaultSigner(acting);
   await measure('sign a message of a vault (FROST Ed25519)', inFlight, sign);
-  await measure('order a mint', inFlight, await mintOrder(acting, next(ownWallets)));
+  await measure('a mint until it is signed', inFlight, await mint(acting, follower, next(ownWallets)));
+  await follower.close();
   const { plan, execute } = await treasury(acting, next(sandboxWallets));
   await measure('plan a rebalance', inFlight, plan);
   await measure('a rebalance to its end (sandbox provider)', [1], execute);

@@ -56,7 +56,7 @@ test.runIf(isThorough)(everyDoor, { timeout: 180_000 }, async () => {
     'create an intent (sandbox provider)',
     'an intent to its provider_tx_id (self_hosted)',
     'sign a message of a vault (FROST Ed25519)',
-    'order a mint',
+    'a mint until it is signed',
     'plan a rebalance',
     'a rebalance to its end (sandbox provider)',
   ]);
