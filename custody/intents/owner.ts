@@ -13,6 +13,11 @@ export type SigningLeave =
   | { readonly kind: 'refused'; readonly subStatus: string; readonly message: string; readonly change: Change };
 
 export interface IntentOwner {
+  /**
+   * The record whose version the decision about this intent guards; undefined: none. Decisions about one record take turns in a
+   * process.
+   */
+  decidesAbout(intent: IntentRecord): string | undefined;
   /** Called again when its inputs have changed. Throws StoreUnavailable. */
   beforeSigning(tenant: string, intent: IntentRecord, reporter: Reporter): Promise<SigningLeave>;
 }

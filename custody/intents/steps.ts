@@ -7,6 +7,7 @@
  */
 
 import { withinLimit } from '../../actors/waiting.ts';
+import { Turns } from '../../api/conflict-queue.ts';
 import type { Reporter } from '../../api/event.ts';
 import { newId } from '../../proto/ids.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
@@ -41,7 +42,7 @@ import {
   openGap,
   triedAgain,
 } from './machine.ts';
-import type { SigningLeave } from './owner.ts';
+import type { IntentOwner, SigningLeave } from './owner.ts';
 import { type IntentRecord, inFlightIndex, intentType } from './record.ts';
 import { isFinal } from './states.ts';
 
@@ -86,16 +87,21 @@ export const stepTimes: StepTimes = { leaseMs: 30_000, abandonAfterMs: 6 * 3_600
 
 const leaseSlackMs = 5_000;
 const frozenRetryMs = 5_000;
+/** Then a transfer tries without its turn: the store decides in any case. */
+const turnWaitMs = 5_000;
 const walletNotActive = 'WALLET_NOT_ACTIVE';
 const tokenFrozen = 'TOKEN_FROZEN';
 
 export class IntentSteps {
   readonly #deps: IntentDependencies;
   readonly #times: StepTimes;
+  /** Of transfers whose owner decides about one record: all but one of those that try together would be refused. */
+  readonly #turns: Turns;
 
   constructor(deps: IntentDependencies, times: StepTimes = stepTimes) {
     this.#deps = deps;
     this.#times = times;
+    this.#turns = new Turns(deps.timers);
   }
 
   /** Takes step after step until the intent has to wait. Throws StoreUnavailable; then nothing is known of the last step. */
@@ -158,9 +164,22 @@ export class IntentSteps {
    * token transferred; what an intent was made for may refuse it.
    */
   async #claim(task: Loaded): Promise<Next | undefined> {
+    const { tenant, record } = task;
+    const owner = record.origin && this.#deps.owners?.get(record.origin.kind);
+    const about = owner?.decidesAbout(record);
+    if (about === undefined) return this.#claimNow(task, owner);
+    const turn = await this.#turns.take(`${tenant}/${about}`, turnWaitMs);
+    try {
+      return await this.#claimNow(task, owner);
+    } finally {
+      turn?.end();
+    }
+  }
+
+  async #claimNow(task: Loaded, owner: IntentOwner | undefined): Promise<Next | undefined> {
     const { tenant, record, wallet } = task;
     const nowMs = this.#now();
-    const leave = await this.#leaveOf(task, nowMs);
+    const leave = await owner?.beforeSigning(tenant, record, this.#reporter(record, nowMs));
     if (leave?.kind === 'refused') return this.#refused(task, leave);
     const counter = adapterOf(this.#deps, record.provider).sequenceCounter(wallet);
     const dueAtMs = nowMs + this.#times.leaseMs;
@@ -188,12 +207,6 @@ export class IntentSteps {
     if (leave === undefined || (refusal.kind === 'conflict' && refusal.id === record.id)) return undefined;
     // The inputs of its owner changed concurrently: ask it again.
     return this.#anew(task, nowMs);
-  }
-
-  async #leaveOf({ tenant, record }: Loaded, nowMs: number): Promise<SigningLeave | undefined> {
-    if (record.origin === undefined) return undefined;
-    const owner = this.#deps.owners?.get(record.origin.kind);
-    return await owner?.beforeSigning(tenant, record, this.#reporter(record, nowMs));
   }
 
   async #refused(task: Loaded, { subStatus, message, change }: Refused): Promise<Next | undefined> {

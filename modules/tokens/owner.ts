@@ -3,6 +3,7 @@
  * signing guards the checked values and reserves the backing until the order ends. So no two orders use the same part of cap or
  * reserve, and a refused order has signed nothing.
  */
+import { tokenAssetId } from '../../custody/assets/public.ts';
 import type { IntentOwner, SigningLeave } from '../../custody/intents/public.ts';
 import { merge } from '../../store/changes.ts';
 import type { TenantStore } from '../../store/contract.ts';
@@ -13,6 +14,7 @@ import { checkReserve } from './reserve.ts';
 
 export function orderOwner(store: TenantStore): IntentOwner {
   return {
+    decidesAbout: ({ token }) => token && tokenAssetId(token.symbol),
     async beforeSigning(tenant, intent, reporter): Promise<SigningLeave> {
       const { nowMs } = reporter;
       const order = await store.read(tenant, orderType, intent.origin!.id);

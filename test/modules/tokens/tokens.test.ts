@@ -1,8 +1,9 @@
 /** Token operations through their door: tokens that are contracts, orders that are transactions, and what refuses them. */
 import { Interface, Transaction } from 'ethers';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { EvmChain } from '../../../providers/chains/evm.ts';
 import { RedisEvmLedger } from '../../../providers/chains/redis-evm-ledger.ts';
+import { RedisTenantStore } from '../../../store/redis-tenant-store.ts';
 import { startWalletService, type WalletService } from '../../support/wallet-service.ts';
 import { Issuer, type Json, sepolia } from './support/issuer.ts';
 
@@ -11,6 +12,7 @@ const erc20 = new Interface([
   'function burn(uint256 units)',
   'event Transfer(address indexed from, address indexed to, uint256 units)',
 ]);
+const ordersAtOnce = 24;
 const zero = `0x${'0'.repeat(40)}`;
 const outside = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 
@@ -316,6 +318,16 @@ describe('an order', () => {
     expect(new Set(answers.map((answer) => answer.body.id)).size).toBe(1);
     await issuer.orderAs(answers[0]!.body, 'completed');
     expect(await supplyOf(gold)).toBe(supply + 3_000_000n);
+  });
+
+  it('is decided once an order, where many begin to sign at once', async () => {
+    const reads = vi.spyOn(RedisTenantStore.prototype, 'readWithBalances');
+    onTestFinished(() => reads.mockRestore());
+    const orders = await Promise.all(Array.from({ length: ordersAtOnce }, () => issuer.mint(gold, '1')));
+    await Promise.all(orders.map((order) => issuer.orderAs(order, 'completed')));
+    const decisions = reads.mock.calls.filter(([, , id]) => id === gold.id).length;
+    // One read each to place it and to decide, and again for what changed between the two.
+    expect(decisions).toBeLessThanOrEqual(4 * ordersAtOnce);
   });
 
   it('is refused where the source holds too little', async () => {
