@@ -49,3 +49,8 @@ test('docs/dependencies.md names every dependency, and no other', () => {
   );
   expect(named.sort()).toEqual(declared.sort());
 });
+
+test('ARCHITECTURE.md has at most 2,000 words', () => {
+  const words = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8').split(/\s+/).filter(Boolean);
+  expect(words.length).toBeLessThanOrEqual(2_000);
+});
