@@ -1,28 +1,25 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './test/support/file-order.ts';
+import { longestFirst } from './test/support/file-order.ts';
 import { nativeModules, writeModules } from './test/support/native-modules.ts';
-import { filesByTier, type Tier } from './test/support/tiers.ts';
+import { filesByTier, type Tier, tiersOfRun } from './test/support/tiers.ts';
 
 const root = fileURLToPath(new URL('.', import.meta.url)).replace(/.$/, '');
 const files = filesByTier(root);
 await writeModules(root);
 
-interface TierOptions {
-  readonly isolate: boolean;
-  readonly globalSetup?: string[];
-  readonly setupFiles?: string[];
-}
-
-function tier(name: Tier, options: TierOptions) {
-  const plugins = name === 'alone' ? [] : [nativeModules(root, setupFiles)];
-  return { plugins, test: { ...shared, name, include: [...files[name]], ...options } };
-}
-
-/** One redis-server a worker, for as long as the run. */
-const globalSetup = ['test/support/redis-servers.ts'];
+/** The tiers of this run: all, unless `npm test -- --tier` names one. */
+const wanted = tiersOfRun(process.env.TESTS_TIER);
+/** One redis-server a worker, for as long as the run; the cluster starts when a test asks for it. */
+const globalSetup = wanted.some((tier) => tier !== 'fast' && tier !== 'worlds')
+  ? ['test/support/redis-servers.ts', 'test/support/shared-cluster-server.ts']
+  : [];
 const setupFiles = ['test/support/same-cryptography.ts'];
+
+function filesOf(tiers: readonly Tier[]): string[] {
+  return tiers.filter((tier) => wanted.includes(tier)).flatMap((tier) => files[tier]);
+}
 
 /** Stated for each project: one that extends this file has it read and built again. */
 const shared = {
@@ -41,19 +38,31 @@ export default defineConfig({
     ...shared,
     // Most files of the tiers `redis` and `system` spend more time waiting than working.
     maxWorkers: 2 * availableParallelism() + 1,
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: longestFirst(files) },
     reporters: ['default'],
     projects: [
-      // Files of one worker share their modules: to load them for every file took longer than most files' tests.
-      tier('fast', { isolate: false, setupFiles }),
-      tier('worlds', { isolate: false, setupFiles }),
-      tier('redis', { isolate: false, globalSetup, setupFiles }),
-      tier('system', {
-        isolate: false,
-        globalSetup: [...globalSetup, 'test/support/shared-cluster-server.ts'],
-        setupFiles,
-      }),
-      tier('alone', { isolate: true, globalSetup }),
+      // Files of one worker share their modules, whatever their tier: to load them for every file took longer than most
+      // files' tests, and a worker for each tier loaded them four times.
+      {
+        plugins: [nativeModules(root, setupFiles)],
+        test: {
+          ...shared,
+          name: 'shared',
+          include: filesOf(['fast', 'worlds', 'redis', 'system']),
+          isolate: false,
+          globalSetup,
+          setupFiles,
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'alone',
+          include: filesOf(['alone']),
+          isolate: true,
+          globalSetup: globalSetup.slice(0, 1),
+        },
+      },
     ],
   },
 });

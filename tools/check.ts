@@ -105,13 +105,13 @@ interface VitestReport {
 async function tests(root: string, tier: CpuLimited, words: readonly string[], limited: boolean): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'signmesh-tests-'));
   const file = join(folder, 'report.json');
-  const names = tier === 'all' ? [] : tier === 'system' ? ['system', 'alone'] : [tier];
-  const projects = names.flatMap((name) => ['--project', name]);
+  // vitest.config.ts reads it.
+  if (tier !== 'all') process.env.TESTS_TIER = tier;
   // The files of these tiers compute more than they wait: a further worker would only load their modules once more.
   const workers = tier === 'fast' || tier === 'worlds' ? [`--maxWorkers=${availableParallelism() + 1}`] : [];
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
   try {
-    const { exitCode } = await runTool(root, 'vitest', ['run', ...reporters, ...workers, ...projects, ...words], true);
+    const { exitCode } = await runTool(root, 'vitest', ['run', ...reporters, ...workers, ...words], true);
     const report = JSON.parse(readFileSync(file, 'utf8')) as VitestReport;
     // A file that does not load, or whose set-up fails, has failed, though none of its tests has.
     const broken = report.testResults.filter(

@@ -1,6 +1,7 @@
 /**
  * What the documents tell people to run does what they say: the clients of examples/, and the shell blocks of README.md,
- * docs/signing-api.md and docs/wallet-guide.md, taken out of the pages and run word for word (but for the ports) against a real cluster.
+ * docs/signing-api.md and docs/wallet-guide.md, taken out of the pages and run word for word (but for the ports, and half of the
+ * seeds of a search) against a real cluster.
  *
  * Where grpcurl is not installed, its block runs with child/grpcurl.mjs in its place, which goes the same way: reflection,
  * then the call.
@@ -19,6 +20,7 @@ import { deriveTweak } from '../../crypto/derivation.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
 import { startCluster, type TestCluster } from '../support/cluster.ts';
+import { runs } from '../support/thorough.ts';
 
 const examples = {
   http: new URL('../../examples/http-client.ts', import.meta.url),
@@ -265,7 +267,9 @@ describe('README.md', () => {
     writeFileSync(file, /^```yaml\n(.*?)^```$/ms.exec(section)![1]!);
     const own = await run(process.execPath, ['cli/signmesh.mjs', 'scenario', 'run', file]);
     expect([own.exitCode, own.stdout]).toEqual([0, expect.stringContaining('passed')]);
-    const script = shellBlocks('README.md', '## A fault on purpose');
+    const lines = shellBlocks('README.md', '## A fault on purpose');
+    expect(lines).toContain('sim --seeds 20 ');
+    const script = lines.replace('sim --seeds 20 ', `sim --seeds ${runs(10, 20)} `);
     const { exitCode, stdout } = await run('sh', ['-euc', script]);
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining('nothing found')]);
   });

@@ -18,26 +18,27 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Found {
   readonly name: string;
-  readonly seed: number;
   readonly verdict: { readonly kind: string; readonly invariant?: string };
 }
 
 /** What the search of `signmesh sim` finds first in each copy, one after the other in a process of its own. */
 async function search(flaws: readonly PlantedFlaw[]): Promise<readonly Found[]> {
-  const tasks = flaws.map(({ name, edits, profile, seeds }) => {
+  const tasks = flaws.map(({ name, edits, profile, seeds, foundBy }) => {
     const copy = plantedCopy(folder, name, edits);
-    return { name, profile, seeds, module: pathToFileURL(join(copy, 'runner', 'search', 'campaign.js')).href };
+    const inTurn = Array.from({ length: seeds }, (_, index) => index + 1);
+    const order = foundBy === undefined || isThorough ? inTurn : [foundBy, ...inTurn];
+    return { name, profile, order, module: pathToFileURL(join(copy, 'runner', 'search', 'campaign.js')).href };
   });
   const script = `
     const found = [];
-    for (const { name, profile, seeds, module } of ${JSON.stringify(tasks)}) {
+    for (const { name, profile, order, module } of ${JSON.stringify(tasks)}) {
       const { runSeed } = await import(module);
-      let seed = 0, verdict;
-      do {
-        seed += 1;
+      let verdict;
+      for (const seed of order) {
         ({ verdict } = runSeed(seed, profile, { crypto: 'model', record: false }));
-      } while (verdict.kind === 'passed' && seed < seeds);
-      found.push({ name, seed, verdict });
+        if (verdict.kind !== 'passed') break;
+      }
+      found.push({ name, verdict });
     }
     process.stdout.write(JSON.stringify(found));`;
   const { code, out, errors } = await runScript(folder, script);

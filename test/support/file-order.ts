@@ -4,7 +4,7 @@
  */
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { type Tier, tierNames } from './tiers.ts';
+import type { Tier } from './tiers.ts';
 
 /** Files of more than three to five seconds, the longest of a tier first. A file that is missing here only starts late. */
 export const longFiles: readonly string[] = [
@@ -111,14 +111,20 @@ export const longFiles: readonly string[] = [
   'test/integration/vaults.test.ts',
 ];
 const ranks = new Map(longFiles.map((file, rank) => [file, rank]));
+/** Files of `alone` first: each ends the worker before it, which would have served further files. */
+const order: readonly Tier[] = ['alone', 'fast', 'worlds', 'redis', 'system'];
 
-export class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) =>
-      ranks.get(relative(this.ctx.config.root, moduleId)) ?? longFiles.length;
-    const tier = ({ project }: TestSpecification) => tierNames.indexOf(project.name as Tier);
-    return [...files].sort(
-      (one, other) => tier(one) - tier(other) || rank(one) - rank(other) || (one.moduleId < other.moduleId ? -1 : 1),
-    );
-  }
+/** `files`: those of each tier, below the root. */
+export function longestFirst(files: Readonly<Record<Tier, readonly string[]>>): typeof BaseSequencer {
+  const tiers = new Map(order.flatMap((tier, index) => files[tier].map((file) => [file, index] as const)));
+  return class extends BaseSequencer {
+    override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
+      const path = ({ moduleId }: TestSpecification) => relative(this.ctx.config.root, moduleId);
+      const tier = (one: TestSpecification) => tiers.get(path(one)) ?? order.length;
+      const rank = (one: TestSpecification) => ranks.get(path(one)) ?? longFiles.length;
+      return [...specifications].sort(
+        (one, other) => tier(one) - tier(other) || rank(one) - rank(other) || (one.moduleId < other.moduleId ? -1 : 1),
+      );
+    }
+  };
 }

@@ -1,4 +1,4 @@
-/** Set-up of a run with tests that talk to Redis: one redis-server for each worker of vitest, for all tiers. */
+/** Set-up of a run with tests that talk to Redis: one redis-server for each worker of vitest. */
 import type { TestProject } from 'vitest/node';
 import { startRedis, type TestRedis } from './redis.ts';
 
@@ -8,7 +8,7 @@ import { startRedis, type TestRedis } from './redis.ts';
  */
 const settings = ['--databases', '10000', '--rename-command', 'FLUSHALL', ''];
 
-/** Those of this process, which several tiers of a run share. */
+/** Those of this process, which both projects of a run share. */
 let running: Promise<readonly TestRedis[]> | undefined;
 let users = 0;
 

@@ -14,6 +14,12 @@ import { dirname, join } from 'node:path';
 export const tierNames = ['fast', 'worlds', 'redis', 'system', 'alone'] as const;
 export type Tier = (typeof tierNames)[number];
 
+/** Those that a run of one tier runs, by its name; all without a name. */
+export function tiersOfRun(name: string | undefined): readonly Tier[] {
+  if (name === undefined) return tierNames;
+  return tierNames.filter((tier) => tier === name || (name === 'system' && tier === 'alone'));
+}
+
 /** Where test files are, below the root. */
 const folders = ['test', 'examples'];
 /** Their imports are followed. What the product imports says nothing about a test. */

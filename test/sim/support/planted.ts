@@ -12,6 +12,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     invariants: ['node-as-modelled', 'nonce-signs-once'],
     profile: 'calm',
     seeds: 80,
+    foundBy: 67,
   },
   {
     name: 'share-unverified',
@@ -105,6 +106,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     invariants: ['group-key-agreed', 'transcript-as-modelled'],
     profile: 'hostile',
     seeds: 100,
+    foundBy: 84,
   },
   {
     name: 'token-not-consumed',

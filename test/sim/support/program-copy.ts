@@ -31,6 +31,8 @@ export interface PlantedFlaw {
   readonly favoured?: readonly string[];
   /** It is found within so many seeds, counted from 1. */
   readonly seeds: number;
+  /** A seed that found it when this was written. `npm test` runs it before it counts from 1; a thorough run does not. */
+  readonly foundBy?: number;
   /** Searched for with `npm test -- --thorough` alone; `npm test` runs a scenario that finds it (planted-checks.test.ts). */
   readonly isSlow?: true;
 }
