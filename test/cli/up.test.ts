@@ -168,7 +168,7 @@ describe.sequential('signmesh up', () => {
 
   test('the next start has the same keys, and the signature from before', async () => {
     const before = ready;
-    up = new UpProcess(place);
+    up = new UpProcess(place, { environment: together });
     ready = await up.ready();
     expect(ready.keys).toEqual(before.keys);
     expect((await share(ready, signature.signing_session_id)).full_signature).toBe(signature.full_signature);

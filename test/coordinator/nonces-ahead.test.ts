@@ -14,7 +14,10 @@ import { clusterBehaviour } from '../../coordinator/cluster/public.ts';
 import { clusterAddress, type DrawnNonce, type LocalMessage } from '../../coordinator/contract/messages.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { SimCluster } from '../../sim/cluster.ts';
+import { useModelCryptography } from '../support/model-cryptography.ts';
 import { begin, codeOf, makeKey } from './support/world.ts';
+
+useModelCryptography();
 
 const scheme = Scheme.FROST_ED25519;
 const none = new Uint8Array();

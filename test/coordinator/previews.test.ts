@@ -4,7 +4,10 @@ import type { ActorEvent } from '../../actors/contract.ts';
 import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { signingLifetimeMs } from '../../proto/limits.ts';
 import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
+import { useModelCryptography } from '../support/model-cryptography.ts';
 import { begin, codeOf, makeKey, tenant } from './support/world.ts';
+
+useModelCryptography();
 
 const schemes = [
   ['mock ECDSA', 'secp256k1', {}],

@@ -5,7 +5,10 @@ import { isSuspect, restarted, type Suspects, suspect, suspectNodes } from '../.
 import { KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireMessage } from '../../proto/wire.ts';
 import { SimCluster } from '../../sim/cluster.ts';
+import { useModelCryptography } from '../support/model-cryptography.ts';
 import { begin, blamed, makeKey } from './support/world.ts';
+
+useModelCryptography();
 
 type Frame = Envelope<WireMessage>;
 

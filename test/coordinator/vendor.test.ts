@@ -10,7 +10,10 @@ import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { wireScheme } from '../../proto/key-schemes.ts';
 import type { VendorConduct } from '../../providers/vendor/public.ts';
 import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
+import { useModelCryptography } from '../support/model-cryptography.ts';
 import { begin, blamed, codeOf, digest, makeKey, tenant, tokenOf } from './support/world.ts';
+
+useModelCryptography();
 
 const keyId = 'wal_vendor';
 const decideMs = 60_000;

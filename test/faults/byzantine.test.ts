@@ -8,8 +8,11 @@ import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.
 import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBody } from '../../proto/wire.ts';
 import { begin, blamed, codeOf, makeKey, tokenOf } from '../coordinator/support/world.ts';
+import { useModelCryptography } from '../support/model-cryptography.ts';
 import { isThorough } from '../support/thorough.ts';
 import { FaultFixture } from './support/fault-fixture.ts';
+
+useModelCryptography();
 
 const curves = ['secp256k1', 'ed25519'] as const;
 

@@ -2,12 +2,14 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RoleName, startCluster, type TestCluster } from '../support/cluster.ts';
+import { runs } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 
 let cluster: TestCluster;
 
 beforeAll(async () => {
   cluster = await startCluster({
+    nodes: 3,
     nodesApart: true,
     environment: { SIGNMESH_NODES_WAIT_MS: '2000', SIGNMESH_SIMULATED_VENDOR_DECIDES_MS: '3000' },
   });
@@ -58,7 +60,7 @@ test('every signature is made once, and every vault', { timeout: 300_000 }, asyn
     message_type: 'raw',
   });
   let answered = 0;
-  const signing = Array.from({ length: 60 }, async (_, index) => {
+  const signing = Array.from({ length: runs(30, 60) }, async (_, index) => {
     const signed = await insist(`/v1/vaults/${vault.id}/sign`, orderOf(index), `sign-${index}`);
     answered += 1;
     return signed;

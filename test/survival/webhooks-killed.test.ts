@@ -14,13 +14,14 @@ import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import { type Received, type Receiver, startReceiver } from '../delivery/deliveries/support/receiver.ts';
 import { type RoleName, startCluster, type TestCluster } from '../support/cluster.ts';
 import { type Made, RestClient } from '../support/rest.ts';
+import { runs } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 import { type BookedEvent, readAll, readWhenOver, tenantOf } from './support/books.ts';
 import { announcedSeed, Seeded } from './support/seeded.ts';
 
-const clients = 12;
+const clients = runs(8, 12);
 /** Over all clients, at least: they go on until the killing is over. */
-const changesMin = Number(process.env.SURVIVAL_CHANGES || 300);
+const changesMin = Number(process.env.SURVIVAL_CHANGES || runs(150, 300));
 /** What dies at one moment. */
 const moments: readonly (readonly RoleName[])[] = [
   ['worker'],
