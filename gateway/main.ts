@@ -17,7 +17,8 @@ import { uuidV7 } from '../proto/ids.ts';
 import { watchedConnection } from '../redis/connect.ts';
 import { RedisClusters } from '../redis/redis-clusters.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/port.ts';
-import { allOf, logRequests } from './access-log/access-log.ts';
+import { writeAccessLines } from './access-log/access-lines.ts';
+import { allOf } from './access-log/access-log.ts';
 import { gatheredLines } from './access-log/gathered-lines.ts';
 import { Admission } from './auth/admission.ts';
 import { Authenticator } from './auth/authenticator.ts';
@@ -62,6 +63,7 @@ export class GatewayStartError extends Error {
 }
 
 const drainMs = 5_000;
+const role = 'gateway';
 
 /** Throws GatewayStartError when a port is not available; then no part keeps running. */
 export async function runGateway(config: GatewayConfig, telemetry: Telemetry = noTelemetry): Promise<RunningGateway> {
@@ -69,7 +71,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const { clock, timers, random } = systemPorts;
   const lines = gatheredLines(pino.destination({ fd: process.stdout.fd, sync: false }), timers);
   process.prependListener('exit', lines.flush);
-  const log = pino({ level: config.logLevel, base: { role: 'gateway' } }, lines);
+  const log = pino({ level: config.logLevel, base: { role } }, lines);
   setLogger(grpcLogger(log));
   const redis = openRedis(config.redisUrl, log, config.redisReplicas);
   const store = new TokenStore(redis, config.tokenKey, systemPorts);
@@ -111,9 +113,10 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   });
   const { publicToken, readyMadeKeys } = config;
   const page = { version: packageVersion(), ...(publicToken !== undefined && { publicToken }) };
+  const writesAccess = config.accessLog && log.isLevelEnabled('info');
   const requests = allOf([
     telemetry.isOn ? measureRequests(telemetry) : undefined,
-    config.accessLog ? logRequests(log) : undefined,
+    writesAccess ? writeAccessLines({ to: lines, clock, role, isDebug: log.isLevelEnabled('debug') }) : undefined,
   ]);
   const keys = readyMadeKeys && { readyMadeKeys };
   const requestIds = new RequestIds(systemPorts);

@@ -57,6 +57,12 @@ export class GateHost<K extends string> {
     return this.#gates[name];
   }
 
+  /** Whether any work waits: without it, no work is refused. */
+  get isWaiting(): boolean {
+    for (const gate of this.#all) if (gate.waiting > 0) return true;
+    return false;
+  }
+
   /** If work would be refused now, the milliseconds after which to retry. It takes no place. */
   refusal(name: K, tenant: string): number | undefined {
     return this.#gates[name].refusal(tenant, this.#timers.elapsedMs());

@@ -72,6 +72,9 @@ export function logRequests(log: Log): RequestWatcher {
   };
 }
 
+/** The fields of a request's line; undefined ones are left out. Those of a probe belong to level debug. */
+export type AccessLine = ReturnType<typeof accessLine>;
+
 /** undefined: none of them is there. */
 export function allOf(watchers: readonly (RequestWatcher | undefined)[]): RequestWatcher | undefined {
   const [first, ...others] = watchers.filter((watcher) => watcher !== undefined);
@@ -87,10 +90,16 @@ export function allOf(watchers: readonly (RequestWatcher | undefined)[]): Reques
 }
 
 function writeAccess(log: Log, entry: AccessEntry, ending: Ending): void {
+  const line = accessLine(entry, ending);
+  if (ending.isProbe) log.debug(line, accessMessage);
+  else log.info(line, accessMessage);
+}
+
+export function accessLine(entry: AccessEntry, ending: Ending) {
   const { principal, trace, receipt, error } = entry;
   const { grpcStatus } = ending;
   const refusal = grpcStatus === undefined || grpcStatus === 'OK' ? undefined : grpcStatus;
-  const line = {
+  return {
     request_id: clean(entry.requestId),
     door: ending.door,
     method: ending.method,
@@ -111,13 +120,12 @@ function writeAccess(log: Log, entry: AccessEntry, ending: Ending): void {
     correlation_id: trace === undefined ? undefined : clean(trace.correlationId.slice(0, idCharsMax)),
     trace_id: traceIdOf(trace),
   };
-  if (ending.isProbe) log.debug(line, accessMessage);
-  else log.info(line, accessMessage);
 }
 
 /** The 32 hex digits of a W3C traceparent. */
 function traceIdOf(trace: CallTrace | undefined): string | undefined {
-  return /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(trace?.traceparent ?? '')?.[1];
+  const traceparent = trace?.traceparent ?? '';
+  return traceparent === '' ? undefined : /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(traceparent)?.[1];
 }
 
 /** A caller may have sent a token or a webhook's secret in place of an id: the line shows only its kind. */

@@ -37,6 +37,14 @@ export class HttpAccess {
     });
   }
 
+  /** A request that was answered as it arrived. */
+  answered(entry: AccessEntry, request: IncomingMessage, target: string, status: number): void {
+    const { headers } = request;
+    const traceparent = this.#watcher.begun(entry, onlyText(headers.traceparent));
+    if (traceparent !== undefined) headers.traceparent = traceparent;
+    this.#told(entry, request, target, status, request.destroyed);
+  }
+
   /**
    * The connection is about to get this answer, which `serve` did not make. Returns the id of the request that it belongs to,
    * or undefined when there was none: then `refused` writes its line.
@@ -57,10 +65,20 @@ export class HttpAccess {
   }
 
   #end(entry: AccessEntry, request: IncomingMessage, response: ServerResponse, target: string, isOut: boolean): void {
+    const status = response.headersSent ? response.statusCode : entry.error?.entry.http;
+    this.#told(entry, request, target, status, !isOut);
+  }
+
+  #told(
+    entry: AccessEntry,
+    request: IncomingMessage,
+    target: string,
+    status: number | undefined,
+    aborted: boolean,
+  ): void {
     const { route } = entry;
     // The signing calls have looked into their bodies for it already.
     entry.trace ??= callTrace({}, onlyText(request.headers.traceparent), entry.requestId);
-    const status = response.headersSent ? response.statusCode : entry.error?.entry.http;
     this.#watcher.ended(entry, {
       door: 'http',
       endedMs: this.#timers.elapsedMs(),
@@ -68,7 +86,7 @@ export class HttpAccess {
       route,
       path: target.split('?', 1)[0],
       status,
-      aborted: !isOut,
+      aborted,
       isProbe: route === '/v1/health' && status === 200,
     });
   }

@@ -34,6 +34,11 @@ export type Admitted =
       readonly principal: Principal | undefined;
     };
 
+export interface RefusedForLoad {
+  readonly error: ServiceError;
+  readonly principal: Principal;
+}
+
 /**
  * The time from a request to its 401: longer than any lookup and equal for all causes, so that timing reveals nothing.
  * Otherwise two differences would show: a malformed token is refused without a lookup, and an existing record takes longer to
@@ -73,6 +78,24 @@ export class Admission {
     return unlimited;
   }
 
+  /** Whether load control is refusing calls: quick to ask for every call. */
+  get mayRefuse(): boolean {
+    return this.#load?.mayRefuse === true;
+  }
+
+  /**
+   * What `admit` would answer, if that is a refusal for load and needs no wait: a caller with a cached token and the scope.
+   * undefined: ask `admit`. For the moments at which most calls are refused: what a refusal costs is taken from the others.
+   */
+  refusedForLoad(authorization: () => string | undefined, requirement: Requirement): RefusedForLoad | undefined {
+    const loadClass = loadClassOf(requirement);
+    if (this.#load === undefined || loadClass === 'none') return undefined;
+    const principal = this.#authenticator.cached(authorization());
+    if (principal === undefined || lackingScope(principal, requirement) !== undefined) return undefined;
+    const error = this.#load.refusal(loadClass, principal.tenant);
+    return error && { error, principal };
+  }
+
   /**
    * `done` is called exactly once, possibly before `admit` returns: if the token is cached and calls are not counted.
    * A callback, not a promise, since this runs for every call of the hot path.
@@ -107,8 +130,7 @@ export class Admission {
   async stillAdmits(authorization: string | undefined, requirement: Requirement): Promise<boolean> {
     const identified = await this.#authenticator.authenticate(authorization);
     if (identified instanceof ServiceError) return identified.kind === 'unavailable';
-    const { scope, alsoScope } = requirement;
-    return identified.scopes.has(scope) && (alsoScope === undefined || identified.scopes.has(alsoScope));
+    return lackingScope(identified, requirement) === undefined;
   }
 
   #allow(identified: Principal | ServiceError, requirement: Requirement, done: (result: Admitted) => void): void {
@@ -116,9 +138,9 @@ export class Admission {
       done({ admitted: false, error: identified, rate: undefined, principal: undefined });
       return;
     }
-    const { scope, alsoScope, limitClass } = requirement;
-    const lacking = !identified.scopes.has(scope) ? scope : alsoScope;
-    if (lacking !== undefined && !identified.scopes.has(lacking)) {
+    const { limitClass } = requirement;
+    const lacking = lackingScope(identified, requirement);
+    if (lacking !== undefined) {
       done({ admitted: false, error: missingScope(lacking), rate: undefined, principal: identified });
       return;
     }
@@ -137,6 +159,11 @@ export class Admission {
       else done({ admitted: false, error: overLimit(limitClass, rate), rate, principal: identified });
     });
   }
+}
+
+function lackingScope({ scopes }: Principal, { scope, alsoScope }: Requirement): Scope | undefined {
+  if (!scopes.has(scope)) return scope;
+  return alsoScope === undefined || scopes.has(alsoScope) ? undefined : alsoScope;
 }
 
 const unlimited: Place = Object.freeze({ leave: () => undefined });

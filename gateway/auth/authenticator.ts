@@ -97,14 +97,28 @@ export class Authenticator {
     return lookup;
   }
 
+  /** The caller's principal if its token is cached and valid; otherwise `authenticate` says why not. */
+  cached(authorization: string | undefined): Principal | undefined {
+    const token = readBearer(authorization);
+    const hash = token === undefined ? undefined : this.#hashes.get(this.#nameOf(token));
+    const entry = hash === undefined ? undefined : this.#cache.get(hash);
+    const nowMs = this.#clock.nowMs();
+    if (entry === undefined || nowMs - entry.readAtMs >= freshMs || nowMs >= entry.expiresAtMs) return undefined;
+    return entry.principal;
+  }
+
   /** Its keyed hash, which is made once and found again by a quicker one of this process alone. */
   #hashOf(token: string): string {
-    const name = latin1(mac(this.#nameKey, utf8(token)));
+    const name = this.#nameOf(token);
     const known = this.#hashes.get(name);
     if (known !== undefined) return known;
     const hash = hashToken(token, this.#options.tokenKey);
     this.#hashes.set(name, hash);
     return hash;
+  }
+
+  #nameOf(token: string): string {
+    return latin1(mac(this.#nameKey, utf8(token)));
   }
 
   /** The store was replaced: drops every cached answer of the old one. */

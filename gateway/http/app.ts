@@ -2,15 +2,15 @@
  * The HTTP server: Fastify runs it, and passes every request to `serve`, which knows no sockets; it writes the response
  * unchanged. This module itself handles connections and requests that Node's parser refuses.
  */
-import type { Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
 import { AccessEntry, type RequestWatcher } from '../access-log/access-log.ts';
 import { HttpAccess } from '../access-log/http-access.ts';
-import type { Serve } from '../serve/contract.ts';
-import { makeServe, type ServeDeps } from '../serve/serve.ts';
+import type { RefuseForLoad, Serve } from '../serve/contract.ts';
+import { makeServing, type ServeDeps } from '../serve/serve.ts';
 import { boundConnections, connectionsDefaultMax } from './connections.ts';
 import { docsPage } from './docs-page.ts';
 import { answerRaw, answerUnparsable } from './errors.ts';
@@ -21,6 +21,8 @@ import { type DoorTls, doorOptions, logTlsRefusals } from './server-tls.ts';
 export interface DoorDeps extends Pick<ServeDeps, 'requestIds' | 'timers' | 'log'> {
   /** Rejects when the gateway has died: the connection is cut. */
   readonly serve: Serve;
+  /** Asked first. */
+  readonly refuseForLoad?: RefuseForLoad;
   /** The observers of every request: the access log, metrics, traces. */
   readonly requests?: RequestWatcher | undefined;
   /** How long a client may take to send a request: 30 s by default. */
@@ -30,7 +32,7 @@ export interface DoorDeps extends Pick<ServeDeps, 'requestIds' | 'timers' | 'log
   readonly tls?: DoorTls | undefined;
 }
 
-export type HttpDeps = ServeDeps & Omit<DoorDeps, 'serve'>;
+export type HttpDeps = ServeDeps & Omit<DoorDeps, 'serve' | 'refuseForLoad'>;
 
 /** How long a client may take to send a request. */
 const requestTimeoutDefaultMs = 30_000;
@@ -39,12 +41,12 @@ const requestCheckEveryMs = 1_000;
 
 /** Ready for `listen` or `inject`. */
 export function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
-  return buildDoor({ ...deps, serve: makeServe({ docsPage: docsPage(deps), ...deps }) });
+  return buildDoor({ ...deps, ...makeServing({ docsPage: docsPage(deps), ...deps }) });
 }
 
 /** The same over a `serve` that is made elsewhere. */
 export async function buildDoor(deps: DoorDeps): Promise<FastifyInstance> {
-  const { serve, requestIds, timers, log, tls, requestTimeoutMs = requestTimeoutDefaultMs } = deps;
+  const { serve, refuseForLoad, requestIds, timers, log, tls, requestTimeoutMs = requestTimeoutDefaultMs } = deps;
   const access = deps.requests && new HttpAccess(deps.requests, timers);
   // Node's own refusal of a missing Host has neither a request id nor a body: `serve` refuses it instead.
   const http = {
@@ -72,6 +74,7 @@ export async function buildDoor(deps: DoorDeps): Promise<FastifyInstance> {
     reply.hijack();
     const entry = new AccessEntry(requestIds.of(request.headers[requestIdHeader]), timers.elapsedMs());
     const { raw, originalUrl } = request;
+    if (refuseForLoad !== undefined && refuse(refuseForLoad, raw, reply.raw, originalUrl, entry, access)) return;
     access?.begin(entry, raw, reply.raw, originalUrl);
     answer(serve, new HttpRequest(raw, reply.raw, originalUrl, entry), reply.raw).catch((error: unknown) => {
       log.error({ request_id: entry.requestId, reason: String(error) }, 'an answer could not be written');
@@ -80,6 +83,24 @@ export async function buildDoor(deps: DoorDeps): Promise<FastifyInstance> {
   });
   await app.ready();
   return app;
+}
+
+/** Whether it was refused. Nothing waits for the end of the answer, and what is left of the request is not looked at. */
+function refuse(
+  refuseForLoad: RefuseForLoad,
+  raw: IncomingMessage,
+  response: ServerResponse,
+  target: string,
+  entry: AccessEntry,
+  access: HttpAccess | undefined,
+): boolean {
+  const { method = '', httpVersion, headers, rawHeaders } = raw;
+  const refusal = refuseForLoad({ method, target, httpVersion, headers, rawHeaders, entry });
+  if (refusal === undefined) return false;
+  response.writeHead(refusal.status, refusal.headers);
+  response.end(refusal.body);
+  access?.answered(entry, raw, target, refusal.status);
+  return true;
 }
 
 async function answer(serve: Serve, request: HttpRequest, raw: ServerResponse): Promise<void> {

@@ -23,6 +23,8 @@ export const loadLimitDefaults: LoadLimits = { inHandMax: 4_096, waitMs: 500 };
 const continuingLeast = 256;
 /** Its work is done elsewhere: a gateway that is late for its refusals alone would be no faster with fewer places. */
 const signingLeast = 128;
+/** How long a pressure on a class is taken to last after it has refused a call. */
+const pressedMs = 1_000;
 
 export interface LoadControlOptions {
   readonly timers: Timers;
@@ -37,8 +39,11 @@ export type Pressure = (tenant: string) => string | undefined;
 export class LoadControl {
   readonly #host: GateHost<LoadClass>;
   readonly #pressures = new Map<LoadClass, Pressure>();
+  readonly #timers: Timers;
+  #pressedUntilMs = 0;
 
   constructor({ timers, limits, probe }: LoadControlOptions) {
+    this.#timers = timers;
     const { inHandMax, waitMs } = { ...loadLimitDefaults, ...limits };
     const gate = {
       limitStart: Math.min(64, inHandMax),
@@ -64,10 +69,18 @@ export class LoadControl {
     this.#pressures.set(loadClass, pressure);
   }
 
+  /** Whether calls are being refused: quick to ask for every call. */
+  get mayRefuse(): boolean {
+    return this.#host.isWaiting || (this.#pressedUntilMs > 0 && this.#timers.elapsedMs() < this.#pressedUntilMs);
+  }
+
   /** Whether a call would be refused now. It takes no place. */
   refusal(loadClass: LoadClass, tenant: string): ServiceError | undefined {
     const pressure = this.#pressures.get(loadClass)?.(tenant);
-    if (pressure !== undefined) return new ServiceError('overloaded', `${pressure}: nothing was started, repeat later`);
+    if (pressure !== undefined) {
+      this.#pressedUntilMs = this.#timers.elapsedMs() + pressedMs;
+      return new ServiceError('overloaded', `${pressure}: nothing was started, repeat later`);
+    }
     const retryAfterMs = this.#host.refusal(loadClass, tenant);
     return retryAfterMs === undefined ? undefined : tooMuch(loadClass, retryAfterMs);
   }
@@ -83,8 +96,21 @@ export class LoadControl {
   }
 }
 
+/** By class and seconds: thousands of callers get the same one. */
+const refusals = new Map<string, ServiceError>();
+
 function tooMuch(loadClass: LoadClass, retryAfterMs: number): ServiceError {
   const retryAfterS = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  const key = `${loadClass} ${retryAfterS}`;
+  let refusal = refusals.get(key);
+  if (refusal === undefined) {
+    refusal = refusalOf(loadClass, retryAfterS);
+    refusals.set(key, refusal);
+  }
+  return refusal;
+}
+
+function refusalOf(loadClass: LoadClass, retryAfterS: number): ServiceError {
   const text = `the gateway has more calls (${loadClass}) than it can finish in time: nothing was started, repeat in ${retryAfterS} s`;
   return new ServiceError('overloaded', text, { retryAfterS });
 }

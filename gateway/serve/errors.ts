@@ -18,7 +18,22 @@ export function errorReply(error: ServiceError, entry: AccessEntry, log: Log): R
   return { status: error.entry.http, headers, body: errorBody(error, entry.requestId) };
 }
 
+/** Up to the request's id: of errors that many callers get, which are shared. */
+const beginnings = new WeakMap<ServiceError, string>();
+
 export function errorBody(error: ServiceError, requestId: string): string {
+  if (error.kind !== 'overloaded') return wholeBody(error, requestId);
+  let beginning = beginnings.get(error);
+  if (beginning === undefined) {
+    beginning = wholeBody(error, '').slice(0, -emptyId.length);
+    beginnings.set(error, beginning);
+  }
+  return `${beginning}${JSON.stringify(requestId)}}}`;
+}
+
+const emptyId = '""}}';
+
+function wholeBody(error: ServiceError, requestId: string): string {
   return JSON.stringify({
     error: {
       code: error.entry.code,

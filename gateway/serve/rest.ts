@@ -73,6 +73,7 @@ function endpointOf(route: Route, deps: RestDeps, idempotency: Idempotency, turn
   return {
     method,
     path,
+    requirement,
     // A HEAD would read a stream that never ends.
     answersHead: method === 'GET' && !isStreaming(route),
     run: async (call) => {

@@ -11,9 +11,10 @@ import type { Route } from '../../api/route.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { AccessEntry } from '../access-log/access-log.ts';
 import type { Admission } from '../auth/admission.ts';
+import { onlyAuthorization } from '../auth/bearer.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
 import type { ClientCallDeps } from '../signing/wallet-terms.ts';
-import type { Reply, Serve, ServeRequest, ServeResponse } from './contract.ts';
+import type { RefuseForLoad, Reply, Serve, ServeRequest, ServeResponse } from './contract.ts';
 import { corsFor } from './cors.ts';
 import { type DocumentOptions, documentEndpoints } from './documents.ts';
 import { endpointFinder } from './endpoints.ts';
@@ -37,6 +38,16 @@ export interface ServeDeps extends ClientCallDeps, DocumentOptions {
 
 /** Throws an Error when a route contradicts itself, or two are the same. */
 export function makeServe(deps: ServeDeps): Serve {
+  return makeServing(deps).serve;
+}
+
+export interface Serving {
+  readonly serve: Serve;
+  readonly refuseForLoad: RefuseForLoad;
+}
+
+/** As `makeServe`, with what an HTTP server asks first. */
+export function makeServing(deps: ServeDeps): Serving {
   const { rest, requestIds, timers, log } = deps;
   const cors = corsFor(deps.corsOrigins ?? []);
   const find = endpointFinder([
@@ -45,7 +56,25 @@ export function makeServe(deps: ServeDeps): Serve {
     ...(rest === undefined ? [] : restEndpoints(rest.routes, rest.deps)),
     ...(rest === undefined ? [] : documentEndpoints(rest.routes, deps)),
   ]);
-  return async (request) => {
+  const refuseForLoad: RefuseForLoad = (request) => {
+    if (!deps.admission.mayRefuse) return undefined;
+    try {
+      const { endpoint } = find(request.method, request.target);
+      if (endpoint.requirement === undefined) return undefined;
+      needOneHost(request);
+      const refused = deps.admission.refusedForLoad(() => onlyAuthorization(request.rawHeaders), endpoint.requirement);
+      if (refused === undefined) return undefined;
+      const { entry } = request;
+      entry.route = endpoint.path;
+      entry.principal = refused.principal;
+      const headers = { [requestIdHeader]: entry.requestId, 'cache-control': 'no-store', ...cors.headers(request) };
+      return respond(errorReply(refused.error, entry, log), headers, request);
+    } catch {
+      // No path, or not one host: `serve` says so.
+      return undefined;
+    }
+  };
+  const serve: Serve = async (request) => {
     const { entry = new AccessEntry(requestIds.of(request.headers[requestIdHeader]), timers.elapsedMs()) } = request;
     const headers: Record<string, string> = {
       [requestIdHeader]: entry.requestId,
@@ -65,10 +94,11 @@ export function makeServe(deps: ServeDeps): Serve {
     }
     return respond(reply, headers, request);
   };
+  return { serve, refuseForLoad };
 }
 
 /** RFC 9112 §3.2: HTTP/1.1 names its host exactly once. */
-function needOneHost({ rawHeaders, httpVersion }: ServeRequest): void {
+function needOneHost({ rawHeaders, httpVersion }: Pick<ServeRequest, 'rawHeaders' | 'httpVersion'>): void {
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]!;
@@ -78,7 +108,11 @@ function needOneHost({ rawHeaders, httpVersion }: ServeRequest): void {
   throw new ServiceError('invalidRequest', 'exactly one Host header is needed');
 }
 
-function respond(reply: Reply, headers: Record<string, string>, { method }: ServeRequest): ServeResponse {
+function respond(
+  reply: Reply,
+  headers: Record<string, string>,
+  { method }: Pick<ServeRequest, 'method'>,
+): ServeResponse {
   const { status, body, stream } = reply;
   Object.assign(headers, reply.headers);
   if (stream !== undefined) return { status, headers, stream };

@@ -21,6 +21,7 @@ export function signingEndpoints(deps: SigningDeps): readonly Endpoint[] {
   return signingMethods.map((method) => ({
     method: 'POST',
     path: method.httpPath,
+    requirement: method.requirement,
     run: (call) => serveMethod(method, call, deps),
   }));
 }

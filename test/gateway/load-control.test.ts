@@ -1,4 +1,5 @@
 /** What a gateway does with more calls than it can finish in time, through HTTP and gRPC. */
+import type { AddressInfo } from 'node:net';
 import { status } from '@grpc/grpc-js';
 import Type from 'typebox';
 import { afterEach, expect, it } from 'vitest';
@@ -20,6 +21,7 @@ import {
 } from '../support/gateway.ts';
 import { restApp, tokenOf } from '../support/rest-app.ts';
 import { until } from '../support/until.ts';
+import { lineOf } from './access-log/support.ts';
 
 let gateway: TestGateway | undefined;
 afterEach(async () => {
@@ -79,6 +81,46 @@ it('a call that is refused for load takes nothing from the allowance of its tena
   expect((await initiate(app)).statusCode).toBe(429);
   expect(consumed).toBe(3);
   await waiting;
+});
+
+it('at an overload an answer at once is the one of `serve`, and other faults of a request keep their answers', async () => {
+  const app = await openGateway({ load: {}, corsOrigins: ['https://page.example'] });
+  gateway = app;
+  app.tokens.put(testToken);
+  await app.http.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.http.server.address() as AddressInfo;
+  app.load!.heed('signing', () => 'much waits');
+  expect(app.load!.mayRefuse).toBe(false);
+  expect((await initiate(app)).statusCode).toBe(429);
+  expect(app.load!.mayRefuse).toBe(true);
+  const post = (headers: Record<string, string>, path = '/v1/signing/initiate') =>
+    fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers, body: 'x'.repeat(100_000) });
+  const asked = { ...auth, origin: 'https://page.example', 'x-request-id': 'the-refused-one' };
+  const atOnce = await post(asked);
+  const later = await app.serve({
+    method: 'POST',
+    target: '/v1/signing/initiate',
+    httpVersion: '1.1',
+    headers: asked,
+    rawHeaders: ['Host', 'a', ...Object.entries(asked).flat()],
+    body: () => Promise.reject(new Error('a body was read')),
+    onGone: () => () => undefined,
+  });
+  expect([atOnce.status, later.status]).toEqual([429, 429]);
+  expect(await atOnce.text()).toBe(later.body);
+  expect(Object.fromEntries(atOnce.headers)).toMatchObject(later.headers);
+  const line = await lineOf(app.requests, 'the-refused-one');
+  expect(line).toMatchObject({
+    status: 429,
+    route: '/v1/signing/initiate',
+    error_code: 'rate_limited',
+    token_id: 'tok_1',
+  });
+  expect((await post({ authorization: 'Bearer svc_sk_live_none' })).status).toBe(401);
+  app.tokens.putScoped('svc_sk_test_withoutTheScope', []);
+  expect((await post({ authorization: 'Bearer svc_sk_test_withoutTheScope' })).status).toBe(403);
+  expect((await post(auth, '/v1/nowhere')).status).toBe(404);
+  expect((await post({ ...auth, 'content-type': 'application/json' }, '/v1/signing/share')).status).toBe(400);
 });
 
 it('a client that goes while its call waits leaves no call behind', async () => {

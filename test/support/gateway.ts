@@ -87,6 +87,8 @@ export interface TestGateway {
   readonly http: FastifyInstance;
   /** The same without a door. */
   readonly serve: Serve;
+  /** undefined: nothing is refused for load. */
+  readonly load: LoadControl | undefined;
   /** A gRPC call without its socket. */
   readonly rpc: (request: RpcRequest, listener: RpcListener) => void;
   readonly lines: LogLine[];
@@ -192,6 +194,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     room,
     http,
     serve: makeServe(served),
+    load,
     rpc: (request, listener) => serveRpc(doors, request, listener),
     lines,
     requests: accessLines,
