@@ -136,7 +136,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   };
   const cors = config.corsOrigins !== undefined && { corsOrigins: config.corsOrigins };
   const http = await buildHttp({ ...doors, ...page, ...cors, environment, rest: wallets });
-  const grpc = buildGrpc(doors);
+  const grpc = buildGrpc({ ...doors, loadRefusals: admission });
   const onRestored = async () => {
     authenticator.clearCache();
     rooms.restored();

@@ -56,6 +56,11 @@ export class GrpcAccess {
     return this.#open.get(String(metadata.get(callHeader)[0]));
   }
 
+  /** As `entryOf`, by the headers of its stream. */
+  entryAt(headers: IncomingHttpHeaders): AccessEntry | undefined {
+    return this.#open.get(String(headers[callHeader]));
+  }
+
   #begin(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     const requestId = this.#requestIds.of(headers[requestIdHeader]);
     headers[requestIdHeader] = requestId;

@@ -11,6 +11,7 @@ import type { DoorTls } from '../http/server-tls.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
 import { endHalfOpenStreams } from './half-open.ts';
 import { addReflection } from './reflection.ts';
+import { type LoadRefusals, refuseForLoad } from './refusals.ts';
 import { addSigningService, type SigningServiceDeps } from './signing-service.ts';
 
 export interface GrpcDeps extends Omit<SigningServiceDeps, 'access'> {
@@ -21,6 +22,8 @@ export interface GrpcDeps extends Omit<SigningServiceDeps, 'access'> {
   /** How long a client may take to send a request: 30 s by default. */
   readonly requestTimeoutMs?: number;
   readonly connectionsMax?: number;
+  /** Answers refusals for load before grpc-js has built their calls; undefined: `admission` alone refuses. */
+  readonly loadRefusals?: LoadRefusals;
   /** Whether the server uses TLS: its refusals are logged. */
   readonly tls?: DoorTls | undefined;
 }
@@ -50,6 +53,7 @@ export interface GrpcDoor {
 export function buildGrpc(deps: GrpcDeps): GrpcDoor {
   const server = new Server(options);
   const access = new GrpcAccess(deps.requests, deps.timers, deps.requestIds);
+  if (deps.loadRefusals !== undefined) refuseForLoad(server, { admission: deps.loadRefusals, access });
   access.watch(server);
   endHalfOpenStreams(server, {
     timers: deps.timers,

@@ -2,6 +2,7 @@
 import type { DescMessage, JsonObject } from '@bufbuild/protobuf';
 import { callTrace } from '../../api/call-trace.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
+import { decodeProtoJson, encodeProtoJson } from '../../api/proto-json.ts';
 import { callRequest, type SigningMethod, signingMethods } from '../../api/signing-methods.ts';
 import { requestFieldsMax } from '../../proto/limits.ts';
 import { receiptFacts } from '../access-log/receipt-facts.ts';
@@ -11,7 +12,6 @@ import { type ClientCallDeps, startClientCall } from '../signing/wallet-terms.ts
 import { readNeededJsonBody } from './bodies.ts';
 import { type Call, type Endpoint, headerOf, jsonContentType, type Reply, type ServeRequest } from './contract.ts';
 import { admit, clientGone } from './guard.ts';
-import { decodeProtoJson, encodeProtoJson } from './proto-json.ts';
 
 export interface SigningDeps extends ClientCallDeps {
   readonly admission: Admission;

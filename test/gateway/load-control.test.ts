@@ -123,6 +123,35 @@ it('at an overload an answer at once is the one of `serve`, and other faults of 
   expect((await post({ ...auth, 'content-type': 'application/json' }, '/v1/signing/share')).status).toBe(400);
 });
 
+it('at an overload a gRPC call is refused at once as it is later, with the retry delay; others keep their answers', async () => {
+  const app = await openGateway({ load: {} });
+  gateway = app;
+  app.tokens.put(testToken);
+  app.tokens.putScoped('svc_sk_test_withoutTheScope', []);
+  const client = await app.grpcClient();
+  const service = '/svc.mesh.v1.MpcWalletService';
+  const begin = (metadata: Record<string, string> = auth, bytes = new Uint8Array(100_000)) =>
+    grpcCall(client, `${service}/InitiateSigning`, bytes, metadata);
+  app.load!.heed('signing', () => 'much waits');
+  const later = await begin({ ...auth, 'x-request-id': 'refused-later' });
+  expect(app.load!.mayRefuse).toBe(true);
+  const atOnce = await begin({ ...auth, 'x-request-id': 'refused-at-once' });
+  for (const { error } of [later, atOnce]) {
+    expect(error).toMatchObject({ code: status.RESOURCE_EXHAUSTED, details: expect.stringContaining('much waits') });
+    expect(errorDetails(error)).toMatchObject({ reason: 'OVERLOADED', retryS: 1 });
+  }
+  const [one, other] = await Promise.all(['refused-later', 'refused-at-once'].map((id) => lineOf(app.requests, id)));
+  const own = { request_id: '', duration_ms: 0, correlation_id: '' };
+  expect({ ...other, ...own }).toEqual({ ...one, ...own });
+  expect(other).toMatchObject({ grpc_status: 'RESOURCE_EXHAUSTED', token_id: 'tok_1', error_code: 'rate_limited' });
+  expect((await begin({ authorization: 'Bearer svc_sk_live_none' })).error?.code).toBe(status.UNAUTHENTICATED);
+  const unscoped = await begin({ authorization: 'Bearer svc_sk_test_withoutTheScope' });
+  expect(unscoped.error?.code).toBe(status.PERMISSION_DENIED);
+  const continuing = await grpcCall(client, `${service}/SubmitSignatureShare`, Uint8Array.of(0xff));
+  expect(continuing.error?.code).toBe(status.INVALID_ARGUMENT);
+  expect((await grpcCall(client, `${service}/None`, new Uint8Array())).error?.code).toBe(status.UNIMPLEMENTED);
+});
+
 it('a client that goes while its call waits leaves no call behind', async () => {
   const control = new LoadControl({ timers: systemTimers, limits: { inHandMax: 1, waitMs: 60_000 } });
   const places: string[] = [];

@@ -182,7 +182,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
   let grpc: GrpcDoor | undefined;
   let client: Client | undefined;
   const listenGrpc = (how: ServerCredentials) => {
-    grpc = buildGrpc(doors);
+    grpc = buildGrpc({ ...doors, loadRefusals: admission });
     const { server } = grpc;
     return new Promise<number>((resolve, reject) => {
       server.bindAsync('127.0.0.1:0', how, (error, bound) => (error ? reject(error) : resolve(bound)));

@@ -20,7 +20,7 @@ import {
   ScalarType,
   toJson,
 } from '@bufbuild/protobuf';
-import type { FieldIssue } from '../../api/errors/service-error.ts';
+import type { FieldIssue } from './errors/service-error.ts';
 import { readPlanned, writePlanned } from './planned-json.ts';
 
 /** More faults than this in one body are not listed. */

@@ -10,9 +10,9 @@ import {
 } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readPlanned, writePlanned } from '../../api/planned-json.ts';
+import { decodeProtoJson, encodeProtoJson } from '../../api/proto-json.ts';
 import { signingMethods } from '../../api/signing-methods.ts';
-import { readPlanned, writePlanned } from '../../gateway/serve/planned-json.ts';
-import { decodeProtoJson, encodeProtoJson } from '../../gateway/serve/proto-json.ts';
 import {
   DiagnosticReceiptSchema,
   DkgShareExchangeRequestSchema,

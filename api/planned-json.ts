@@ -4,7 +4,7 @@
  * answer undefined, and the library decides what it means, or what is wrong with it.
  */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
-import { complete } from '../../proto/complete.ts';
+import { complete } from '../proto/complete.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
