@@ -191,7 +191,17 @@ function sentence({ status, code, message, details }: ErrorAnswer, facts: CallFa
     return `${where}${issue}${takes === undefined ? '' : ` (${takes})`}`;
   });
   const listed = named.length === 0 ? '' : `: ${named.join('; ')}`;
-  return `${facts.operation}: ${status} ${code}: ${message}${listed}${tries(facts)}${remedies[code] ?? ''}`;
+  const head = withoutFirst(message, details);
+  return `${facts.operation}: ${status} ${code}: ${head}${listed}${tries(facts)}${remedies[code] ?? ''}`;
+}
+
+/** The service's message ends with its first detail ("…: asset: unknown_asset, and 1 more"), and the list follows anyway. */
+function withoutFirst(message: string, [first]: readonly FieldIssue[]): string {
+  if (first === undefined) return message;
+  const named = first.field === '' ? `: ${first.issue}` : `: ${first.field}: ${first.issue}`;
+  const at = message.lastIndexOf(named);
+  if (at === -1 || !/^(, and \d+ more)?$/.test(message.slice(at + named.length))) return message;
+  return message.slice(0, at);
 }
 
 const remedies: Partial<Record<ServiceCode, string>> = {

@@ -68,9 +68,15 @@ function filesOf(name: string): string[] {
     if (files.length === 0) throw new Failure(`${name} contains no scenario.`, exitCodes.usage);
     return files.map((file) => join(name, file));
   }
-  if (existsSync(name) || name !== basename(name) || /\.ya?ml$/.test(name)) return [name];
-  const own = join(ownFolder(), `${name}.yaml`);
-  if (existsSync(own)) return [own];
+  if (existsSync(name)) return [name];
+  const bare = basename(name).replace(/\.ya?ml$/, '');
+  const own = join(ownFolder(), `${bare}.yaml`);
+  const isName = name === bare;
+  if (isName && existsSync(own)) return [own];
+  if (!isName) {
+    const named = existsSync(own) ? ` The package has a scenario ${bare}: give its name alone, ${bare}.` : '';
+    throw new Failure(`There is no file ${name}.${named}`, exitCodes.usage);
+  }
   throw new Failure(
     `There is no file ${name}, and no scenario of that name: see "signmesh scenario list".`,
     exitCodes.usage,

@@ -32,7 +32,8 @@ export function checkTarget(text: string, environment: ClusterEnvironment): URL 
   if (url.hash !== '') return { issue: 'fragment_not_allowed', message: 'it must not have a fragment (#…)' };
   const port = portOf(url);
   if (port === 0 || (production && !productionPorts(port))) {
-    return { issue: 'port_not_allowed', message: 'its port must be 443, 8443, or 1024 and above' };
+    const ports = production ? '443, 8443, or 1024 and above' : 'from 1 to 65535';
+    return { issue: 'port_not_allowed', message: `its port must be ${ports}` };
   }
   const host = hostOf(url);
   if (isIP(host) !== 0) {

@@ -100,7 +100,11 @@ describe('signmesh scenario run', () => {
   test.each([
     [['run'], /Give a scenario/],
     [['run', 'no-such-scenario'], /no scenario of that name: see "signmesh scenario list"/],
-    [['run', join(folder, 'gone.yaml')], /Cannot read .*gone\.yaml/],
+    [['run', join(folder, 'gone.yaml')], /^There is no file .*gone\.yaml\.$/],
+    [
+      ['run', join(folder, 'bad-partial.yaml')],
+      /The package has a scenario bad-partial: give its name alone, bad-partial\.$/,
+    ],
     [['run', '--crypto', 'good', passes], /--crypto/],
     [['run', '--report', 'pdf', passes], /--report takes text, jsonl, junit, html, not "pdf"/],
     [['run', '--report', 'html=', passes], /needs a file name/],

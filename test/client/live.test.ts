@@ -199,6 +199,7 @@ describe.each(worlds)('%s', (_name, start) => {
       });
       expect(refused.has('missing_required', 'network')).toBe(true);
       expect(refused.message).toMatch(/^createWallet: 400 invalid_request: .*network: missing_required/);
+      expect(refused.message.match(/network: missing_required/g)).toHaveLength(1);
       expect(refused.requestId).toMatch(/^req_/);
       await expect(client.wallets.get('wal_none')).rejects.toBeInstanceOf(NotFoundError);
       await expect(client.sandbox.nodes().first()).rejects.toBeInstanceOf(InsufficientScopeError);

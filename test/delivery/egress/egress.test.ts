@@ -130,6 +130,13 @@ describe('URLs', () => {
     ['http://user:x@127.0.0.1/', 'credentials_not_allowed'],
     ['ftp://127.0.0.1/', 'scheme_not_allowed'],
   ])('a sandbox refuses %s (%s)', (url, issue) => expect(issueOf(url, 'sandbox')).toBe(issue));
+
+  test.each([
+    ['sandbox', 'its port must be from 1 to 65535'],
+    ['production', 'its port must be 443, 8443, or 1024 and above'],
+  ] as const)('a refusal of port 0 in %s names the ports it takes', (environment, message) => {
+    expect(checkTarget('https://example.com:0/', environment)).toEqual({ issue: 'port_not_allowed', message });
+  });
 });
 
 describe('sending', () => {
