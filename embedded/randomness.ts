@@ -1,12 +1,13 @@
 /**
- * The randomness of an embedded service, by label. The cluster's identity (its members' identities, the key of its resume tokens)
- * comes from the cluster's secret, so that a stored state restores it. Everything else comes from the system: two runs on one
+ * The randomness of an embedded service, by label. Each cluster's identity (its members' identities, the key of its resume tokens)
+ * comes from one secret, so that a stored state restores it. Everything else comes from the system: two runs on one
  * state share no nonce.
  */
 import type { RandomBytes } from '../actors/contract.ts';
 import { hkdfSha256 } from '../crypto/hashing.ts';
 
-const lasting = /^(identity\/|resume-key$|embedded\/)/;
+/** Labels of further clusters begin with "cluster/2/" (sim/many-clusters.ts). */
+const lasting = /^(cluster\/\d+\/)?(identity\/|resume-key$|embedded\/)/;
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
 /** `secret`: 32 bytes. `system`: ambient randomness. */

@@ -53,6 +53,11 @@ export class RecordedCalls {
     );
   }
 
+  /** The names of the ready-made keys that are used. */
+  readyMade(): string[] {
+    return [...this.#readyUsed.keys()];
+  }
+
   /** The name of a session of any tenant; undefined: no step makes it. */
   sessionOf(id: string): string | undefined {
     for (const [place, name] of this.#sessions) if (place.endsWith(`/${id}`)) return name;

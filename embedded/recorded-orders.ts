@@ -4,6 +4,8 @@ import type { Recorded, RecordedOrder } from './recorded.ts';
 
 /** The limit of any scenario. */
 const foreverMs = 86_400_000;
+/** After a restart in the replay, a process has all its links within this time; in the service, at once. */
+const linkedWithinMs = 200;
 
 interface Away {
   readonly fault: Record<string, unknown>;
@@ -65,7 +67,7 @@ export class RecordedOrders {
     this.#away.delete(target);
     if (away !== undefined && (action === 'restart' || action === 'resume')) {
       away.fault[away.field] = Math.max(1, Math.round(endedMs - away.sinceMs));
-      return 'nothing';
+      return action === 'restart' ? { wait: { ms: linkedWithinMs } } : 'nothing';
     }
     if (action === 'resume') return 'nothing';
     const fault: Record<string, unknown> =

@@ -29,6 +29,8 @@ export interface RecordedService {
   /** Texts that the file must not contain. */
   readonly tokens: readonly string[];
   readonly name: string;
+  readonly clusters: number;
+  /** Of each cluster. */
   readonly nodes: number;
   readonly partialTimeoutMs: number;
   readonly nodesWaitMs: number;
@@ -213,7 +215,8 @@ class Writer {
   }
 
   #written(worlds: CheckedScenario['worlds']): string {
-    const { name, nodes, partialTimeoutMs, nodesWaitMs } = this.#service;
+    const { name, clusters, nodes, partialTimeoutMs, nodesWaitMs } = this.#service;
+    const readyMade = clusters > 1 ? this.#calls.readyMade() : [];
     const scenario: CheckedScenario = {
       scenario: name,
       about: 'Recorded from an embedded service: what its clients did, and what went wrong.',
@@ -221,6 +224,8 @@ class Writer {
       cluster: {
         ...{ nodes, seed: name, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs },
         client_dealers: true,
+        ...(clusters > 1 && { clusters }),
+        ...(readyMade.length > 0 && { ready_made: readyMade }),
       },
       faults: [],
       clients: this.#clients(),

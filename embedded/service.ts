@@ -6,8 +6,10 @@
  */
 import { type Log, silentLog, systemPorts, systemRandom } from '../actors/live/ports.ts';
 import { cryptoBackend } from '../crypto/group.ts';
+import { ManyInjectors } from '../fault-injection/many-clusters.ts';
 import { Recording } from '../fault-injection/recording.ts';
 import { SandboxController } from '../fault-injection/sandbox-control.ts';
+import { processIn, splitName } from '../faults/cluster-names.ts';
 import { frameText } from '../faults/frame-text.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
@@ -21,6 +23,7 @@ import { measureGateway } from '../gateway/telemetry/gateway.ts';
 import { measureRequests } from '../gateway/telemetry/requests.ts';
 import { measureSending } from '../gateway/telemetry/worker.ts';
 import type { WireEnvelope } from '../proto/wire.ts';
+import { firstCluster } from '../redis/clusters.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/port.ts';
 import { CustodyWorld, type WorldOptions } from '../world/custody-world.ts';
 import { faultyServe } from './api-faults.ts';
@@ -41,6 +44,9 @@ export interface EmbeddedOptions
   > {
   readonly http: Place;
   readonly grpc: Place;
+  /** 1 by default. */
+  readonly clusters?: number | undefined;
+  /** Of each cluster. */
   readonly nodes: number;
   /** The default threshold of a key, of all nodes; undefined: 3 of 5. */
   readonly threshold?: number | undefined;
@@ -91,7 +97,16 @@ const wordsPerSecondMax = 300;
 
 /** Resolves when everything serves. Rejects with DoorError when a port is not available. */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedService> {
-  const { sandbox, readyMade, stored, nodes, threshold, logOf = () => silentLog, recorder } = options;
+  const {
+    sandbox,
+    readyMade,
+    stored,
+    clusters = firstCluster,
+    nodes,
+    threshold,
+    logOf = () => silentLog,
+    recorder,
+  } = options;
   const {
     telemetry = noTelemetry,
     rateLimits,
@@ -106,7 +121,13 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const health = new HealthThrough();
   const recording = new Recording(eventsMax);
   const now = (): CustodyWorld => world;
-  const injector = new WorldInjector(now, recording, time.beganMs);
+  const recorded = { recording, beganMs: time.beganMs };
+  const injectors = Array.from(
+    { length: clusters },
+    (_, index) => new WorldInjector(now, index + firstCluster, recorded),
+  );
+  const [only] = injectors;
+  const injector = injectors.length === 1 && only !== undefined ? only : new ManyInjectors(injectors);
   const processes = new WorldProcesses(now, () => process.memoryUsage.rss());
   const states = new States(now, systemRandom);
   const egress = new RealEgress(recorder && ((url, note) => recorder.delivered(url, note)));
@@ -120,7 +141,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const control = new SandboxController({ injector, processes, snapshots: states });
   let doors: Doors | undefined;
   const world = new CustodyWorld({
-    ...{ time, randomOf, nodes, secrets, logOf, rateLimits },
+    ...{ time, randomOf, clusters, nodes, secrets, logOf, rateLimits },
     ...(threshold !== undefined && { sharing: { threshold, totalNodes: nodes } }),
     seed: Buffer.from(randomOf('embedded/id')(8)).toString('hex'),
     ...(stored !== undefined && { startsBefore: stored.starts }),
@@ -154,10 +175,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     if (event.kind === 'violation') logOf('coordinator').error({ text: event.text }, event.invariant);
     if (event.kind === 'actor' && event.level !== 'debug') {
       const { address, type, level, fields } = event;
-      logOf(address.startsWith('node/') ? address.split('/', 2).join('/') : 'coordinator')[level](
-        { ...fields, address, event: type },
-        type,
-      );
+      logOf(processAt(address))[level]({ ...fields, address, event: type }, type);
     }
     if (event.kind !== 'process') return;
     const { process, what } = event;
@@ -195,8 +213,10 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   return {
     ...{ world, httpAddress, grpcAddress },
     state: () => ({
-      ...{ clusterSecret, nodes, threshold, first, sandbox, clockOffsetMs: injector.clockOffsetMs },
-      starts: Math.max(...world.cluster.processes().map((one) => world.cluster.startsOf(one))),
+      ...{ clusterSecret, clusters, nodes, threshold, first, sandbox, clockOffsetMs: injector.clockOffsetMs },
+      starts: Math.max(
+        ...world.eachCluster.flatMap((cluster) => cluster.processes().map((one) => cluster.startsOf(one))),
+      ),
       world: world.snapshot(),
     }),
     stop: async () => {
@@ -205,6 +225,12 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
       await egress.stop();
     },
   };
+}
+
+/** The process of an actor, both by their full names. */
+function processAt(address: string): ProcessName {
+  const { cluster, name } = splitName(address);
+  return processIn(cluster, name.startsWith('node/') ? name.split('/', 2).join('/') : 'coordinator');
 }
 
 /** The text costs more than the frame: in a flood few frames get one. */

@@ -21,6 +21,9 @@ export interface StoredSandbox {
 export interface StoredState {
   /** 32 bytes, secret: the cluster's identity comes from it. */
   readonly clusterSecret: Uint8Array;
+  /** undefined: one, in a file of a version without several. */
+  readonly clusters?: number | undefined;
+  /** Of each cluster. */
   readonly nodes: number;
   readonly threshold?: number | undefined;
   readonly sandbox: StoredSandbox;

@@ -1,15 +1,18 @@
 /**
  * The sandbox API over a simulated world: its faults, processes and clock replace the live injector's
- * (fault-injection/sandbox-control.ts calls it). It supports every kind of fault of the simulated world.
+ * (fault-injection/sandbox-control.ts calls it). It supports every kind of fault of the simulated world. As in the live world,
+ * each cluster has an injector, with its own names of processes (fault-injection/many-clusters.ts).
  */
 
 import type { Crash, ProcessControl, ProcessStatus } from '../fault-injection/ports.ts';
 import type { Recording } from '../fault-injection/recording.ts';
 import type { ControlledInjector } from '../fault-injection/sandbox-control.ts';
+import { processIn, splitName } from '../faults/cluster-names.ts';
 import { type ArmedFault, ControlError } from '../faults/control.ts';
 import type { ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../faults/vocabulary/fault.ts';
-import type { ProcessState } from '../sim/cluster.ts';
+import { firstCluster } from '../redis/clusters.ts';
+import type { ProcessState, SimCluster } from '../sim/cluster.ts';
 import type { CustodyWorld } from '../world/custody-world.ts';
 
 const linkPollMs = 2;
@@ -18,15 +21,22 @@ const rememberedMax = 1_000;
 /** The interface to a world, which begins after the control that calls it. */
 export type WorldNow = () => CustodyWorld;
 
+/** Of one cluster. */
 export class WorldInjector implements ControlledInjector {
   readonly recorder: ControlledInjector['recorder'];
   readonly #now: WorldNow;
+  readonly #number: number;
   readonly #expiries = new Map<string, { readonly expiresMs: number; readonly cancel: () => void }>();
   #clockOffsetMs = 0;
 
-  constructor(now: WorldNow, recording: Recording, beganMs: number) {
+  constructor(now: WorldNow, number: number, recorder: { readonly recording: Recording; readonly beganMs: number }) {
     this.#now = now;
-    this.recorder = { recording, beganMs };
+    this.#number = number;
+    this.recorder = recorder;
+  }
+
+  get #cluster(): SimCluster {
+    return this.#now().eachCluster[this.#number - firstCluster]!;
   }
 
   get clockOffsetMs(): number {
@@ -38,18 +48,18 @@ export class WorldInjector implements ControlledInjector {
   }
 
   clockOffsetOf(process: string): number {
-    return this.#now().cluster.clockOffsetMs(process);
+    return this.#cluster.clockOffsetMs(process);
   }
 
   isLinked(process: string): boolean {
-    return this.#now().cluster.isLinked(process);
+    return this.#cluster.isLinked(process);
   }
 
   /** A process that dies loses its links by itself. */
   cut(): void {}
 
   async untilLinked(processes: readonly string[], withinMs: number): Promise<void> {
-    const { cluster } = this.#now();
+    const cluster = this.#cluster;
     const endMs = cluster.time.nowMs() + withinMs;
     while (!processes.every((process) => cluster.isLinked(process)) && cluster.time.nowMs() < endMs) {
       await new Promise<void>((resolve) => {
@@ -60,7 +70,7 @@ export class WorldInjector implements ControlledInjector {
 
   /** Throws the engine's own error for an invalid fault. */
   arm(fault: Fault, expiresInMs: number): ArmedFault {
-    const { cluster } = this.#now();
+    const cluster = this.#cluster;
     const id = cluster.arm(fault);
     this.#cancelExpiry(id);
     this.#prune();
@@ -70,39 +80,37 @@ export class WorldInjector implements ControlledInjector {
   }
 
   list(): readonly ArmedFault[] {
-    return this.#now()
-      .cluster.faultStatuses()
-      .map((status) => ({
-        ...status,
-        expiresMs: this.#expiries.get(status.id)?.expiresMs ?? status.endsMs ?? status.armedMs,
-      }));
+    return this.#cluster.faultStatuses().map((status) => ({
+      ...status,
+      expiresMs: this.#expiries.get(status.id)?.expiresMs ?? status.endsMs ?? status.armedMs,
+    }));
   }
 
   disarm(id: string): ArmedFault | undefined {
     const before = this.#find(id);
     this.#cancelExpiry(id);
-    this.#now().cluster.disarm(id);
+    this.#cluster.disarm(id);
     return before && (this.#find(id) ?? { ...before, state: 'over' });
   }
 
   clear(): number {
     const removed = this.list().filter(({ state }) => state !== 'over').length;
     for (const id of [...this.#expiries.keys()]) this.#cancelExpiry(id);
-    this.#now().cluster.clearFaults();
+    this.#cluster.clearFaults();
     return removed;
   }
 
   step(name: string): void {
-    this.#now().cluster.step(name);
+    this.#cluster.step(name);
   }
 
   async setClock(offsetMs: number): Promise<void> {
-    this.#now().cluster.advance(offsetMs - this.#clockOffsetMs);
+    this.#cluster.advance(offsetMs - this.#clockOffsetMs);
     this.#clockOffsetMs = offsetMs;
   }
 
   async rightClocks(offsetMs = 0): Promise<void> {
-    this.#now().cluster.rightClocks(offsetMs);
+    this.#cluster.rightClocks(offsetMs);
     this.#clockOffsetMs = offsetMs;
   }
 
@@ -128,7 +136,15 @@ const states: Readonly<Record<ProcessState, ProcessStatus['state']>> = {
   down: 'down',
 };
 
-/** The processes of a world, all of them within this one. */
+/** The order of a list, as in a process cluster. */
+const roles = ['redis', 'coordinator', 'node', 'gateway', 'worker'];
+
+function byRole(one: string, other: string): number {
+  const rank = (process: string) => roles.indexOf(splitName(process).name.split('/', 1)[0]!);
+  return rank(one) - rank(other);
+}
+
+/** The processes of a world, by their full names, all of them within this one. */
 export class WorldProcesses implements ProcessControl {
   readonly #now: WorldNow;
   readonly #startedMs = new Map<string, number>();
@@ -145,16 +161,19 @@ export class WorldProcesses implements ProcessControl {
   }
 
   list(): readonly ProcessStatus[] {
-    const { cluster } = this.#now();
     const residentBytes = this.#residentBytes();
-    return cluster.processes().map((process) => {
-      const state = cluster.stateOf(process);
+    const names = this.#now().eachCluster.flatMap((cluster, index) =>
+      cluster.processes().map((name) => processIn(index + firstCluster, name)),
+    );
+    return names.sort(byRole).map((process) => {
+      const { cluster, name } = this.#at(process);
+      const state = cluster.stateOf(name);
       const isUp = state !== 'down';
       return {
         process,
         state: states[state],
         pid: isUp ? globalThis.process.pid : null,
-        restarts: Math.max(0, cluster.startsOf(process) - 1),
+        restarts: Math.max(0, cluster.startsOf(name) - 1),
         startedMs: isUp ? (this.#startedMs.get(process) ?? null) : null,
         residentBytes: isUp ? residentBytes : null,
         together: [process],
@@ -163,27 +182,35 @@ export class WorldProcesses implements ProcessControl {
   }
 
   async crash(process: string, { loseState, restartAfterMs }: Crash): Promise<void> {
-    const { cluster } = this.#now();
-    if (cluster.stateOf(process) === 'down') cluster.start(process);
-    cluster.crash(process, { loseState, ...(restartAfterMs !== null && { restartAfterMs }) });
+    const { cluster, name } = this.#at(process);
+    if (cluster.stateOf(name) === 'down') cluster.start(name);
+    cluster.crash(name, { loseState, ...(restartAfterMs !== null && { restartAfterMs }) });
   }
 
   async restart(process: string): Promise<void> {
-    const { cluster } = this.#now();
-    cluster.crash(process);
-    cluster.start(process);
+    const { cluster, name } = this.#at(process);
+    cluster.crash(name);
+    cluster.start(name);
   }
 
   pause(process: string): boolean {
-    this.#now().cluster.pause(process);
+    const { cluster, name } = this.#at(process);
+    cluster.pause(name);
     return true;
   }
 
   resume(process: string): void {
-    this.#now().cluster.resume(process);
+    const { cluster, name } = this.#at(process);
+    cluster.resume(name);
   }
 
   async setClock(process: string): Promise<void> {
     throw new ControlError({ code: 'unsupported', message: `faults alone set the clock of ${process}` });
+  }
+
+  /** The cluster of a process, and its name there. */
+  #at(process: string): { readonly cluster: SimCluster; readonly name: string } {
+    const { cluster, name } = splitName(process);
+    return { cluster: this.#now().eachCluster[cluster - firstCluster]!, name };
   }
 }

@@ -11,8 +11,8 @@ import type { FaultInjector } from './fault-injector.ts';
 import type { ProcessControl } from './ports.ts';
 import type { Recorder } from './recorder.ts';
 
-/** What the control of a sandbox needs of one or several. */
-export type Injector = Pick<
+/** What the control of a sandbox needs of one or several; `R`: of its recorder. */
+export type Injector<R = Recorder> = { readonly recorder: R } & Pick<
   FaultInjector,
   | 'arm'
   | 'clear'
@@ -23,25 +23,27 @@ export type Injector = Pick<
   | 'isLinked'
   | 'list'
   | 'receiver'
-  | 'recorder'
   | 'rightClocks'
   | 'setClock'
   | 'step'
   | 'untilLinked'
 >;
 
-export class ManyInjectors implements Injector {
+/** Faults whose cluster is remembered before those that no engine lists are dropped. */
+const rememberedMax = 1_000;
+
+export class ManyInjectors<R = Recorder> implements Injector<R> {
   /** By number, from 1. */
-  readonly #injectors: readonly FaultInjector[];
+  readonly #injectors: readonly Injector<R>[];
   /** The cluster of each fault, by its id. */
   readonly #clusters = new Map<string, number>();
   #named = 0;
 
-  constructor(injectors: readonly FaultInjector[]) {
+  constructor(injectors: readonly Injector<R>[]) {
     this.#injectors = injectors;
   }
 
-  get recorder(): Recorder {
+  get recorder(): R {
     return this.#of(1).recorder;
   }
 
@@ -90,6 +92,7 @@ export class ManyInjectors implements Injector {
     const named = own.id !== undefined || cluster === 1 ? own : { ...own, id: `flt_c${cluster}_${this.#named}` };
     const armed = this.#of(cluster).arm(named, expiresInMs);
     this.#clusters.set(armed.id, cluster);
+    this.#prune();
     return seen(armed, cluster);
   }
 
@@ -123,7 +126,13 @@ export class ManyInjectors implements Injector {
     await Promise.all(this.#injectors.map((injector) => injector.rightClocks(offsetMs)));
   }
 
-  #of(cluster: number): FaultInjector {
+  #prune(): void {
+    if (this.#clusters.size < rememberedMax) return;
+    const listed = new Set(this.list().map(({ id }) => id));
+    for (const id of [...this.#clusters.keys()]) if (!listed.has(id)) this.#clusters.delete(id);
+  }
+
+  #of(cluster: number): Injector<R> {
     return this.#injectors[cluster - 1] ?? this.#injectors[0]!;
   }
 }

@@ -19,9 +19,7 @@ import type { ProcessControl, SnapshotControl } from './ports.ts';
 import { nowMs } from './real-time.ts';
 
 /** The injector of real processes, or what stands in its place. */
-export type ControlledInjector = Omit<Injector, 'recorder'> & {
-  readonly recorder: Pick<Injector['recorder'], 'beganMs' | 'recording'>;
-};
+export type ControlledInjector = Injector<Pick<Injector['recorder'], 'beganMs' | 'recording'>>;
 
 export interface SandboxControllerOptions {
   readonly injector: ControlledInjector;

@@ -76,10 +76,12 @@ export class ManyClusters implements ScenarioClusters {
   /** Keys placed so far, by number. */
   readonly #placed: number[];
   readonly #known = new Map<string, number>();
+  readonly #readyMade: SimOptions['readyMade'];
   readonly #random;
   #named = 0;
 
   constructor({ clusters, observe, record, guestsOf, ...options }: ManyClustersOptions) {
+    this.#readyMade = options.readyMade;
     this.#random = randomStream(options.seed, 'clusters');
     this.#shared = new SharedWorld(options.time);
     this.#placed = Array.from({ length: clusters }, () => 0);
@@ -192,8 +194,9 @@ export class ManyClusters implements ScenarioClusters {
     };
   }
 
-  /** Reads uncached entries from Redis: `unknown` while Redis does not answer. */
+  /** Reads uncached entries from Redis: `unknown` while Redis does not answer. Ready-made keys are in cluster 1. */
   #find(tenant: string, id: string): number | 'unknown' | undefined {
+    if (this.#readyMade?.tenant === tenant && this.#readyMade.sessions.includes(id)) return firstCluster;
     const known = this.#known.get(`${tenant}/${id}`);
     if (known !== undefined) return known;
     return this.#shared.redis.isUp ? this.locate(tenant, id) : 'unknown';

@@ -96,6 +96,11 @@ export class ClustersSide {
     this.#called = all.map((cluster) => announceForever(cluster, redis, loop));
   }
 
+  /** By number, from 1. */
+  get each(): readonly SimCluster[] {
+    return [this.first, ...this.#further];
+  }
+
   /** The clusters as this gateway reaches them. There is no route to one that does not exist yet. */
   reachedBy(gateway: ProcessName): readonly GatewayCluster[] {
     return this.#rosters.map((roster, index) => ({

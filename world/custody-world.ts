@@ -210,6 +210,11 @@ export class CustodyWorld {
     return this.#side.all;
   }
 
+  /** Each cluster with its own names, by number from 1. */
+  get eachCluster(): readonly SimCluster[] {
+    return this.#side.each;
+  }
+
   get nowMs(): number {
     return this.cluster.time.nowMs();
   }
@@ -403,7 +408,7 @@ export class CustodyWorld {
     );
     member.life = life;
     const redis = this.#redis.client(life, host.random(`way/${boot}`));
-    const { egress, served, logOf, rateLimits } = this.#options;
+    const { egress, served, logOf, rateLimits, readyMade } = this.#options;
     const log = logOf?.(name) ?? this.#log(name);
     const ring = this.#ring;
     const reconQueue = reconQueueOf(this.#queues, life, this.#redis, log);
@@ -412,7 +417,7 @@ export class CustodyWorld {
       member.gateway = startGateway(life, {
         clusters: this.#side.reachedBy(name),
         identitySeed: host.gatewaySeed,
-        ...{ redis, providers, ring, reconQueue, log, config: this.#config, rateLimits, served },
+        ...{ redis, providers, ring, reconQueue, log, config: this.#config, rateLimits, served, readyMade },
       });
     } else {
       startWorker(life, {

@@ -59,6 +59,8 @@ export interface GatewayParts {
   readonly rateLimits: RateLimitConfig | undefined;
   readonly log: Log;
   readonly served: ServedGateway | undefined;
+  /** Keys that cluster 1 makes. */
+  readonly readyMade: { readonly tenant: string; readonly sessions: readonly string[] } | undefined;
 }
 
 export interface SimGateway extends Pick<ServeDeps, 'admission' | 'calls' | 'cluster'> {
@@ -78,7 +80,8 @@ export interface SimGateway extends Pick<ServeDeps, 'admission' | 'calls' | 'clu
 const version = '0.0.0-world';
 
 export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway {
-  const { clusters, identitySeed, redis, providers, ring, reconQueue, config, rateLimits, log, served } = parts;
+  const { clusters, identitySeed, redis, providers, ring, reconQueue, config, rateLimits, log, served, readyMade } =
+    parts;
   const { ports } = life;
   const { clock, timers, random } = ports;
   const { environment, tokenKey } = config;
@@ -91,7 +94,10 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
       ]),
     ),
     registry: new RedisClusters(redis),
-    readyMade: served?.readyMadeKeys,
+    readyMade: readyMade && {
+      tenant: readyMade.tenant,
+      schemes: Object.fromEntries(readyMade.sessions.map((session) => [session, true])),
+    },
     ...{ clock, timers, random, log },
   });
   const { calls, cluster } = rooms;

@@ -14,6 +14,7 @@ import { startEmbedded } from '../../embedded/service.ts';
 import type { ServiceRecorder } from '../../embedded/service-recorder.ts';
 import { loadState, StateFileError, type StoredState, saveState } from '../../embedded/state-file.ts';
 import { logRequests } from '../../gateway/access-log/access-log.ts';
+import { firstCluster } from '../../redis/clusters.ts';
 import { type LiveTelemetry, openTelemetry } from '../../telemetry/live.ts';
 import { dataFormat, isReadable } from '../cluster-files/data-format.ts';
 import { newSandbox, type Sandbox, sandboxSchemes, sandboxTenant, seedMatches } from '../cluster-files/sandbox.ts';
@@ -26,6 +27,7 @@ import { watchParent } from '../start/parent-watch.ts';
 import { type ReadyKey, readyKeys } from '../start/ready-keys.ts';
 import { duration, Screen } from '../start/screen.ts';
 import { type Lock, listenFailure, lockFile, readyFile, takeLock } from '../up/public.ts';
+import { checkSettings, sizeOf } from './requested.ts';
 
 export interface EmbeddedUp {
   readonly settings: Settings;
@@ -116,7 +118,7 @@ async function served(
   }
   if (recording !== undefined) {
     await attempt(failures, `the recording was not written to ${recording.path}`, async () => {
-      await writeScenario(recording, ready.clusters[0]!.nodes, settings);
+      await writeScenario(recording, ready.clusters, settings);
       screen.line(`The recording is in ${recording.path}: signmesh scenario run ${recording.path}`);
     });
   }
@@ -177,20 +179,7 @@ function telemetryOf(settings: Settings): Promise<LiveTelemetry> {
 
 async function start(options: EmbeddedUp, { screen, stored, stateFile, recorder, telemetry }: StartParts) {
   const { settings, seed = settings.SIGNMESH_SEED, verbose } = options;
-  const nodes = options.nodes ?? stored?.nodes ?? settings.SIGNMESH_NODES;
-  if (stored !== undefined && nodes !== stored.nodes) {
-    throw new Failure(`${stateFile} has ${stored.nodes} nodes: omit --nodes, or choose another file.`, exitCodes.usage);
-  }
-  const asked = settings.SIGNMESH_THRESHOLD;
-  const threshold = stored === undefined ? asked : stored.threshold;
-  if (stored !== undefined && asked !== undefined && asked !== threshold) {
-    const made = threshold === undefined ? 'no threshold of its own' : `threshold ${threshold}`;
-    throw new Failure(`${stateFile} has ${made}: omit --threshold, or choose another file.`, exitCodes.usage);
-  }
-  if (threshold !== undefined && threshold > nodes) {
-    const text = `--threshold ${threshold} is more than the ${nodes} nodes. Choose a lower one, or more --nodes.`;
-    throw new Failure(text, exitCodes.usage);
-  }
+  const { clusters, nodes, threshold } = sizeOf(options, stored, stateFile);
   const sandbox = stored?.sandbox ?? newSandbox(seed);
   if (stored !== undefined && seed !== undefined && !seedMatches(sandbox, seed)) {
     throw new Failure(`${stateFile} was made with another seed: omit --seed, or choose another file.`, exitCodes.usage);
@@ -200,7 +189,7 @@ async function start(options: EmbeddedUp, { screen, stored, stateFile, recorder,
   const service = await startEmbedded({
     http: { host: settings.SIGNMESH_HTTP_HOST, port: settings.SIGNMESH_HTTP_PORT },
     grpc: { host: settings.SIGNMESH_GRPC_HOST, port: settings.SIGNMESH_GRPC_PORT },
-    ...{ nodes, threshold, sandbox, stored, logOf, recorder, telemetry: telemetry.telemetry },
+    ...{ clusters, nodes, threshold, sandbox, stored, logOf, recorder, telemetry: telemetry.telemetry },
     readyMade: { tenant: sandboxTenant, schemes: sandboxSchemes },
     version: packageVersion(),
     acceptAnyTestToken: settings.SIGNMESH_ACCEPT_ANY_TEST_TOKEN,
@@ -229,16 +218,10 @@ async function start(options: EmbeddedUp, { screen, stored, stateFile, recorder,
     throw error instanceof DoorError ? new Failure(error.message) : error;
   });
   const { metricsUrl } = telemetry;
-  return { service, ready: readyOf(service, sandbox, keys, nodes, { kind: 'embedded', stateFile, metricsUrl }) };
+  return { service, ready: readyOf(service, sandbox, keys, { kind: 'embedded', stateFile, metricsUrl }) };
 }
 
-function readyOf(
-  service: EmbeddedService,
-  sandbox: Sandbox,
-  keys: readonly ReadyKey[],
-  nodes: number,
-  data: Ready['data'],
-) {
+function readyOf(service: EmbeddedService, sandbox: Sandbox, keys: readonly ReadyKey[], data: Ready['data']) {
   const { httpAddress, grpcAddress: grpc } = service;
   const http = `http://${httpAddress}`;
   const ready: Ready = {
@@ -247,7 +230,10 @@ function readyOf(
     data,
     // Since Node began.
     tookMs: performance.now(),
-    clusters: [{ cluster: 1, nodes }],
+    clusters: service.world.eachCluster.map(({ roster }, index) => ({
+      cluster: index + firstCluster,
+      nodes: roster.nodes.length,
+    })),
     gateways: [{ http, grpc }],
     bytesPerNode: undefined,
     pids: { up: process.pid },
@@ -273,7 +259,11 @@ async function recordingTo(file: string): Promise<Recording> {
   return { path, name, recorder: startRecording(() => performance.now()) };
 }
 
-async function writeScenario({ path, name, recorder }: Recording, nodes: number, settings: Settings): Promise<void> {
+async function writeScenario(
+  { path, name, recorder }: Recording,
+  clusters: Ready['clusters'],
+  settings: Settings,
+): Promise<void> {
   const { recordedScenario } = await import('../../embedded/recorded-scenario.ts');
   const { recorded, left, unsaid, receivers, finals, tokens } = recorder;
   const times = {
@@ -281,33 +271,10 @@ async function writeScenario({ path, name, recorder }: Recording, nodes: number,
     nodesWaitMs: settings.SIGNMESH_NODES_WAIT_MS,
   };
   const seen = { recorded, left, unsaid, receivers, finals, tokens };
-  writeFileSync(path, recordedScenario({ ...seen, ...times, ...{ name, nodes, readyMade: sandboxSchemes } }), {
+  const size = { clusters: clusters.length, nodes: clusters[0]!.nodes };
+  writeFileSync(path, recordedScenario({ ...seen, ...times, ...size, ...{ name, readyMade: sandboxSchemes } }), {
     mode: 0o600,
   });
-}
-
-/** Throws a Failure that names the options and settings of which one process has none. */
-function checkSettings(settings: Settings): void {
-  const { SIGNMESH_CLUSTERS: clusters = 1, SIGNMESH_GATEWAYS: gateways, SIGNMESH_WORKERS: workers } = settings;
-  const wrong = [
-    settings.SIGNMESH_ENVIRONMENT !== 'sandbox' && 'SIGNMESH_ENVIRONMENT=production',
-    clusters > 1 && '--clusters (SIGNMESH_CLUSTERS)',
-    gateways > 1 && '--gateways (SIGNMESH_GATEWAYS)',
-    workers > 1 && '--workers (SIGNMESH_WORKERS)',
-    settings.SIGNMESH_NODES_PER_PROCESS > 1 && '--nodes-per-process (SIGNMESH_NODES_PER_PROCESS)',
-    settings.SIGNMESH_DOOR_FAULTS && '--door-faults (SIGNMESH_DOOR_FAULTS: it always has API faults)',
-    settings.SIGNMESH_FAULTS === false && 'SIGNMESH_FAULTS=off',
-    settings.SIGNMESH_MODULE_ACCESS === 'operator' && 'SIGNMESH_MODULE_ACCESS=operator',
-    settings.SIGNMESH_TLS_CERT !== undefined && 'SIGNMESH_TLS_CERT',
-    settings.SIGNMESH_PKCS11_MODULE !== undefined && 'SIGNMESH_PKCS11_MODULE (its tokens are simulated)',
-    settings.SIGNMESH_VENDOR_URL !== undefined && 'SIGNMESH_VENDOR_URL (its vendor is simulated)',
-    settings.REDIS_URL !== undefined && 'REDIS_URL',
-  ].filter((name) => name !== false);
-  if (wrong.length === 0) return;
-  throw new Failure(
-    `"up --embedded" is one sandbox in one process: it does not support ${wrong.join(', ')}. Omit it, or omit --embedded.`,
-    exitCodes.usage,
-  );
 }
 
 function stateIn(path: string): StoredState | undefined {

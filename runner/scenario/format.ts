@@ -267,6 +267,14 @@ export const Cluster = Closed({
       description: 'clusters under the same gateways and Redis; 1 by default',
     }),
   ),
+  ready_made: Type.Optional(
+    Type.Array(Name('the session of a key'), {
+      minItems: 1,
+      maxItems: 10,
+      description:
+        'keys that cluster 1 makes, as the ready-made keys of a sandbox; other keys go to the least loaded cluster. In simulated worlds alone',
+    }),
+  ),
   seed: Type.Optional(
     Type.String({
       minLength: 1,
@@ -353,8 +361,8 @@ export const clusterConstants = [
 ] as const;
 export type ClusterConstant = (typeof clusterConstants)[number];
 
-/** Optional settings: the number of processes of a role (one), and rate limits (none). */
-export const optionalSettings = ['gateways', 'workers', 'rate_limits'] as const;
+/** Optional settings: the number of processes of a role (one), rate limits (none), and keys of cluster 1 (none). */
+export const optionalSettings = ['gateways', 'workers', 'rate_limits', 'ready_made'] as const;
 export type OptionalSetting = (typeof optionalSettings)[number] | 'clusters';
 
 /** A scenario that was checked: `clients` is always set, defaults are filled in. */

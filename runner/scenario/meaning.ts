@@ -40,7 +40,7 @@ export function meaningFaults(file: ScenarioFile, scenario: CheckedScenario): Fa
     );
   }
   if (scenario.worlds.includes('live')) {
-    for (const name of clusterConstants) {
+    for (const name of [...clusterConstants, 'ready_made'] as const) {
       if (scenario.cluster[name] === undefined) continue;
       report(['cluster', name], 'a live cluster has its own', 'say worlds: [simulated]');
     }

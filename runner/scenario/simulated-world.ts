@@ -15,6 +15,7 @@ import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
 import { releasedVerifier } from '../../sim/invariants/verifier.ts';
 import { ManyClusters, type ScenarioClusters } from '../../sim/many-clusters.ts';
 import type { Checker } from '../../sim/observation.ts';
+import { randomStream } from '../../sim/random.ts';
 import type { Violation } from '../../sim/violation.ts';
 import type { CheckedScenario } from './format.ts';
 import { type RunOptions, runScenario } from './run.ts';
@@ -78,6 +79,7 @@ class SimulatedRun {
       nodes,
       config: coordinatorConfig(scenario),
       clientDealers: consents,
+      ...readyMadeKeys(scenario, this.#seed),
       callTimeoutMs,
       sweeping: true,
       sweepEveryMs: scenario.cluster.sweep_ms,
@@ -170,6 +172,12 @@ export function coordinatorConfig({ cluster }: CheckedScenario): NonNullable<Sim
     ...(cluster.idle_ms !== undefined && { idleMs: cluster.idle_ms }),
     ...(cluster.calls_waiting !== undefined && { callsWaitingMax: cluster.calls_waiting }),
   };
+}
+
+/** The keys that its cluster 1 makes; like those of a sandbox, they follow from a seed. */
+export function readyMadeKeys({ cluster }: CheckedScenario, seed: string): Pick<SimOptions, 'readyMade'> {
+  const { ready_made: sessions } = cluster;
+  return sessions === undefined ? {} : { readyMade: { seed: randomStream(seed, 'ready-made')(32), tenant, sessions } };
 }
 
 /** The lifetimes of its sessions: the product's, where the scenario sets none. */

@@ -15,9 +15,17 @@ import { signature, startService } from './support/service.ts';
 
 const digest = createHash('sha256').update('record').digest();
 
-function written({ recorded, left, unsaid, receivers, finals, tokens }: ServiceRecorder): string {
+function written(recorder: ServiceRecorder, { clusters = 1, nodes = 5 } = {}): string {
+  const { recorded, left, unsaid, receivers, finals, tokens } = recorder;
   const seen = { recorded, left, unsaid, receivers, finals, tokens };
-  const of = { name: 'my-session', nodes: 5, partialTimeoutMs: 2_000, nodesWaitMs: 2_000, readyMade: sandboxSchemes };
+  const of = {
+    name: 'my-session',
+    clusters,
+    nodes,
+    partialTimeoutMs: 2_000,
+    nodesWaitMs: 2_000,
+    readyMade: sandboxSchemes,
+  };
   return recordedScenario({ ...seen, ...of });
 }
 
@@ -148,4 +156,42 @@ it('writes a scenario of a session of the wallet API, with what went wrong, that
   expect(run.verdict).toEqual({ kind: 'passed' });
   const otherwise = yaml.replace(`assets.0.balance: "${balance}"`, 'assets.0.balance: "1"');
   expect((await runInCustodyWorld(load(otherwise))).verdict.kind).toBe('stuck');
+});
+
+it('writes a scenario of two clusters: the same keys are in the same clusters, and its faults hit the same one', async () => {
+  const recorder = startRecording(() => performance.now());
+  const running = await startService({ recorder, clusters: 2, nodes: 3, threshold: 2 });
+  const { must, service } = running;
+  const wallet = async (id: string) => {
+    await must(200, 'POST', '/v1/dkg/initiate', { session_id: id, threshold: 2, total_nodes: 3 });
+    await must(200, 'POST', '/v1/dkg/shares', { session_id: id });
+  };
+  const crash = (process: string, body?: object) => must(200, 'POST', `/v1/sandbox/nodes/${process}/crash`, body);
+  for (const key of ['first', 'second']) await wallet(key);
+  await crash('cluster-2-coordinator', { restart_after_ms: null });
+  // With a ready-made key: it is in cluster 1, and does not count when keys are spread.
+  expect((await signature(running, 'sandbox-secp256k1', digest, 'ready')).is_complete).toBe(true);
+  expect((await signature(running, 'first', digest, 'of-first')).is_complete).toBe(true);
+  const begun = { transaction_intent_id: 'of-second', wallet_id: 'second', message_hash: digest.toString('base64') };
+  const gone = await must(200, 'POST', '/v1/signing/initiate', begun);
+  expect(gone.receipt.reason_code).toBe('QUORUM_UNAVAILABLE');
+  await must(200, 'POST', '/v1/sandbox/nodes/cluster-2-coordinator/restart');
+  await until(async () => (await must(200, 'GET', '/v1/health')).status === 'ok', 'cluster 2 is back');
+  await must(201, 'POST', '/v1/sandbox/faults', { fault: 'bad_partial', target: 'cluster/2/node/3' });
+  expect((await signature(running, 'second', digest, 'again')).receipt).toBeDefined();
+  await recorder.finish();
+  await service.stop();
+
+  const yaml = written(recorder, { clusters: 2, nodes: 3 });
+  const scenario = load(yaml);
+  expect(scenario.cluster).toMatchObject({ clusters: 2, nodes: 3, ready_made: ['sandbox-secp256k1'] });
+  expect(scenario.worlds).toEqual(['simulated']);
+  expect(runSimulated(scenario).verdict).toEqual({ kind: 'passed' });
+  // Without the list the ready-made key takes the place of the first one: other keys are in cluster 2.
+  const spread = yaml.replace('ready_made: [ sandbox-secp256k1 ]', 'gateways: 1');
+  expect(spread).not.toBe(yaml);
+  expect((await runInCustodyWorld(load(spread))).verdict.kind).toBe('failed');
+  // The gateways of the whole product follow the list too.
+  const whole = yaml.replace('ready_made:', 'gateways: 1, ready_made:');
+  expect((await runInCustodyWorld(load(whole))).verdict).toEqual({ kind: 'passed' });
 });

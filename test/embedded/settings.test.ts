@@ -71,7 +71,6 @@ it('refuses by name what one process has not', async () => {
   for (const [variable, value, option] of [
     ['SIGNMESH_GATEWAYS', '2', '--gateways'],
     ['SIGNMESH_WORKERS', '2', '--workers'],
-    ['SIGNMESH_CLUSTERS', '2', '--clusters'],
     ['SIGNMESH_NODES_PER_PROCESS', '5', '--nodes-per-process'],
     ['SIGNMESH_DOOR_FAULTS', 'on', '--door-faults'],
     ['SIGNMESH_MODULE_ACCESS', 'operator', 'SIGNMESH_MODULE_ACCESS'],

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { upEmbedded } from '../../cli/embedded/embedded.ts';
+import { sizeOf } from '../../cli/embedded/requested.ts';
 import { loadSettings } from '../../cli/settings/config.ts';
 import { loadState, StateFileError, saveState } from '../../embedded/state-file.ts';
 import { signature, startService } from './support/service.ts';
@@ -29,7 +30,12 @@ it('is there again in a later run: keys that sign, wallets, what was signed', as
   saveState(path, format, first.service.state());
   expect(statSync(path).mode & 0o777).toBe(0o600);
 
-  const second = await startService({ stored: loadState(path, isReadable) });
+  const stored = loadState(path, isReadable)!;
+  // A version without several clusters named no number.
+  const { clusters: _, ...older } = stored;
+  const size = { settings: loadSettings({}).settings, nodes: undefined };
+  expect([stored, older].map((one) => sizeOf(size, one, path).clusters)).toEqual([1, 1]);
+  const second = await startService({ stored: older });
   expect(second.keys).toEqual(first.keys);
   expect((await second.must(200, 'GET', `/v1/wallets/${wallet.id}`)).addresses).toEqual(wallet.addresses);
   const repeated = await second.must(200, 'POST', '/v1/signing/initiate', {

@@ -10,7 +10,12 @@ import { owner } from '../../runner/scenario/custody-format.ts';
 import type { CheckedScenario } from '../../runner/scenario/format.ts';
 import { runScenario } from '../../runner/scenario/run.ts';
 import { RunCheckers } from '../../runner/scenario/run-checkers.ts';
-import { coordinatorConfig, type SimulatedOptions, simulatedReplay } from '../../runner/scenario/simulated-world.ts';
+import {
+  coordinatorConfig,
+  readyMadeKeys,
+  type SimulatedOptions,
+  simulatedReplay,
+} from '../../runner/scenario/simulated-world.ts';
 import type { Run, ScenarioWorld, Verdict } from '../../runner/scenario/world.ts';
 import { releasedVerifier } from '../../sim/invariants/verifier.ts';
 import { CustodyWorld } from '../custody-world.ts';
@@ -60,6 +65,7 @@ class CustodyRun {
       rateLimits: limits && { ...rateLimitDefaults, ...limits },
       config: coordinatorConfig(scenario),
       clientDealers: () => consents,
+      ...readyMadeKeys(scenario, this.#seed),
       cryptography: crypto,
       codec: crypto === 'model' ? 'none' : 'bytes',
       sweeping: true,
