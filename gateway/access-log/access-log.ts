@@ -72,9 +72,6 @@ export function logRequests(log: Log): RequestWatcher {
   };
 }
 
-/** The fields of a request's line; undefined ones are left out. Those of a probe belong to level debug. */
-export type AccessLine = ReturnType<typeof accessLine>;
-
 /** undefined: none of them is there. */
 export function allOf(watchers: readonly (RequestWatcher | undefined)[]): RequestWatcher | undefined {
   const [first, ...others] = watchers.filter((watcher) => watcher !== undefined);
@@ -95,6 +92,7 @@ function writeAccess(log: Log, entry: AccessEntry, ending: Ending): void {
   else log.info(line, accessMessage);
 }
 
+/** The fields of a request's line; undefined ones are left out. Those of a probe belong to level debug. */
 export function accessLine(entry: AccessEntry, ending: Ending) {
   const { principal, trace, receipt, error } = entry;
   const { grpcStatus } = ending;
