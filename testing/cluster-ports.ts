@@ -31,6 +31,8 @@ export interface TokenOptions {
 
 /** The ports that a kind of cluster adds to its world. */
 export interface ClusterPorts extends Pick<WalletWorld, 'ports' | 'since' | 'drive' | 'obstacles'> {
+  readonly clusters: number;
+  /** Of each cluster. */
   readonly nodes: number;
   readonly address: ClusterAddress;
   /** For `signmesh/client`: time passes while it waits. */

@@ -84,6 +84,11 @@ export class TestCluster {
     return this.#world.kind;
   }
 
+  get clusters(): number {
+    return this.#ports.clusters;
+  }
+
+  /** Of each cluster. */
   get nodes(): number {
     return this.#ports.nodes;
   }
@@ -259,6 +264,7 @@ export class TestCluster {
     }
   }
 
+  /** In all clusters. */
   nodesReady(): Promise<number> {
     return this.#ask('nodesReady', {});
   }

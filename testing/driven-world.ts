@@ -5,6 +5,7 @@
 import type { RunEvent } from '../faults/recording.ts';
 import type { QuestionName, Questions, ScenarioWorld } from '../runner/scenario/world.ts';
 import type { CustodyWorld } from '../world/custody-world.ts';
+import { callOverApi, previewOverApi } from './api-calls.ts';
 import type { TestCluster } from './cluster.ts';
 import { ApiError, loggedEvent, type SandboxApi, sessionFacts } from './sandbox-api.ts';
 import type { VirtualDriver } from './virtual-driver.ts';
@@ -52,7 +53,8 @@ export class DrivenWorld implements ScenarioWorld {
   ask: ScenarioWorld['ask'] = (question, asks, gets, fails) => {
     const { signing, world, driver } = this.#parts;
     type Gets = Parameters<typeof gets>[0];
-    const handler = this.#handlers[question] as ((asked: typeof asks) => Promise<Gets>) | undefined;
+    const handlers = world.eachCluster.length === 1 ? this.#ofOneCluster : this.#ofSeveral;
+    const handler = handlers[question] as ((asked: typeof asks) => Promise<Gets>) | undefined;
     const work =
       handler?.(asks) ??
       new Promise<Gets>((resolve) => {
@@ -64,7 +66,7 @@ export class DrivenWorld implements ScenarioWorld {
     driver.run(work).then(gets, (error: unknown) => fails?.(error instanceof Error ? error : new Error(String(error))));
   };
 
-  readonly #handlers: Handlers = {
+  readonly #ofOneCluster: Handlers = {
     session: async ({ sessionId }) => {
       const found = await this.#insist(() => this.#parts.api.session(sessionId));
       return found && sessionFacts(found);
@@ -76,6 +78,13 @@ export class DrivenWorld implements ScenarioWorld {
         .map(({ event: { type } }) => type),
   };
 
+  /** With several clusters, the gateway knows the cluster of a session or key that any client made. */
+  readonly #ofSeveral: Handlers = {
+    ...this.#ofOneCluster,
+    call: (asks) => callOverApi(this.#parts.api, asks),
+    previewPartial: (asks) => previewOverApi(this.#parts.api, asks),
+  };
+
   /** From now on `delivered` returns the events that a webhook for all events has acknowledged. */
   async deliverTo(test: TestCluster): Promise<void> {
     this.#webhook = await test.webhooks.open();
@@ -84,10 +93,10 @@ export class DrivenWorld implements ScenarioWorld {
   /** Lets time pass until every node is linked. */
   settle(): Promise<void> {
     const { driver, world } = this.#parts;
-    const { cluster } = world;
+    const nodes = world.eachCluster.reduce((sum, { roster }) => sum + roster.nodes.length, 0);
     return driver.run(
       (async () => {
-        while (cluster.nodesReady() < cluster.roster.nodes.length) await this.#pause(lookMs);
+        while (world.clusters.nodesReady() < nodes) await this.#pause(lookMs);
       })(),
     );
   }

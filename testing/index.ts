@@ -2,6 +2,7 @@
  * `signmesh/testing`: a cluster for a test of your own, with vitest, node:test or anything else. docs/testing.md explains
  * it; examples/testing/ shows it.
  */
+import { clustersMax } from '../proto/limits.ts';
 import type { TestCluster } from './cluster.ts';
 
 export type { Fault } from '../faults/vocabulary/fault.ts';
@@ -28,7 +29,9 @@ export interface ClusterOptions {
    * Default false.
    */
   readonly listen?: boolean;
-  /** 5. */
+  /** Clusters under the same gateway: coordinators with their nodes. 1. */
+  readonly clusters?: number;
+  /** Of each cluster. 5. */
   readonly nodes?: number;
   /** Seed of the simulated world: the same seed and calls give the same run. */
   readonly seed?: string;
@@ -46,6 +49,7 @@ const optionNames: Readonly<Record<keyof ClusterOptions, true>> = {
   live: true,
   token: true,
   listen: true,
+  clusters: true,
   nodes: true,
   seed: true,
   partialTimeoutMs: true,
@@ -67,20 +71,22 @@ function checkNames(options: object): void {
  * @throws TypeError for options that contradict each other; Error with the last output of a sandbox that does not start
  */
 export async function cluster(options: ClusterOptions = {}): Promise<TestCluster> {
-  const { live = false, listen = false, token, nodes = 5, seed = 'test', environment } = options;
+  const { live = false, listen = false, token, clusters = 1, nodes = 5, seed = 'test', environment } = options;
   checkNames(options);
   const { partialTimeoutMs = 300, nodesWaitMs = 2000, receiver = false } = options;
   if (!Number.isInteger(nodes) || nodes < 2 || nodes > 100)
     throw new TypeError('nodes must be a whole number from 2 to 100');
+  if (!Number.isInteger(clusters) || clusters < 1 || clusters > clustersMax)
+    throw new TypeError(`clusters must be a whole number from 1 to ${clustersMax}`);
   if (live === false) {
     if (token !== undefined || environment !== undefined)
       throw new TypeError('token and environment are for live clusters');
     if (listen) {
       const { liveCluster } = await import('./live.ts');
-      return liveCluster({ nodes, seed, partialTimeoutMs, nodesWaitMs, receiver });
+      return liveCluster({ clusters, nodes, seed, partialTimeoutMs, nodesWaitMs, receiver });
     }
     const { simulatedCluster } = await import('./simulated.ts');
-    return simulatedCluster({ nodes, seed, partialTimeoutMs, nodesWaitMs, receiver });
+    return simulatedCluster({ clusters, nodes, seed, partialTimeoutMs, nodesWaitMs, receiver });
   }
   if (listen) throw new TypeError('listen is for simulated clusters: a live one listens already');
   if (typeof live === 'string' && token === undefined) {
@@ -88,6 +94,7 @@ export async function cluster(options: ClusterOptions = {}): Promise<TestCluster
   }
   const { liveCluster } = await import('./live.ts');
   return liveCluster({
+    clusters,
     nodes,
     partialTimeoutMs,
     nodesWaitMs,

@@ -5,6 +5,8 @@ import type { TokenOptions } from './cluster-ports.ts';
 import type { OwnSandbox } from './own-sandbox.ts';
 
 export interface ListeningOptions {
+  readonly clusters: number;
+  /** Of each cluster. */
   readonly nodes: number;
   readonly seed: string;
   readonly partialTimeoutMs: number;
@@ -17,7 +19,7 @@ const anyPort = { host: '127.0.0.1', port: 0 } as const;
 const retryScheduleMs = [200, 1_000, 5_000] as const;
 
 export async function startListening(options: ListeningOptions): Promise<OwnSandbox> {
-  const { nodes, partialTimeoutMs, nodesWaitMs } = options;
+  const { clusters, nodes, partialTimeoutMs, nodesWaitMs } = options;
   const drawn = (label: string) => createHash('sha256').update(`signmesh/testing/${label}/${options.seed}`).digest();
   const tokenOf = (principal: string) => `svc_sk_test_${drawn(principal).toString('hex')}`;
   const sandbox = {
@@ -27,7 +29,7 @@ export async function startListening(options: ListeningOptions): Promise<OwnSand
     approverToken: tokenOf('approver'),
   } as const;
   const service = await startEmbedded({
-    ...{ nodes, sandbox, retryScheduleMs, http: anyPort, grpc: anyPort },
+    ...{ clusters, nodes, sandbox, retryScheduleMs, http: anyPort, grpc: anyPort },
     config: { partialTimeoutMs, nodesWaitMs },
     version: '0.0.0-test',
     acceptAnyTestToken: true,

@@ -11,20 +11,12 @@ import type { RunEvent } from '../faults/recording.ts';
 import type { FaultEngine, Order, ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../faults/vocabulary/fault.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
-import type { CallName, CallTypes, QuestionName, Questions, ScenarioWorld } from '../runner/scenario/world.ts';
+import type { CallTypes, QuestionName, Questions, ScenarioWorld } from '../runner/scenario/world.ts';
 import type { Checker, Observation } from '../sim/observation.ts';
 import type { Violation } from '../sim/violation.ts';
+import { callOverApi, previewOverApi } from './api-calls.ts';
 import { GrpcCaller } from './grpc-caller.ts';
-import {
-  ApiError,
-  CallFailed,
-  type EventView,
-  type FaultView,
-  loggedEvent,
-  noAnswerOf,
-  type SandboxApi,
-  sessionFacts,
-} from './sandbox-api.ts';
+import { ApiError, type EventView, type FaultView, loggedEvent, type SandboxApi, sessionFacts } from './sandbox-api.ts';
 import { WebhookReceiver } from './webhook-receiver.ts';
 import type { OpenReceiver } from './webhooks.ts';
 
@@ -224,34 +216,17 @@ export class LiveWorld implements ScenarioWorld {
   }
 
   readonly #handlers: Handlers = {
-    call: async ({ name, request, keystoreType, transport, deadlineMs }) => {
+    call: async (asks) => {
       this.#calls += 1n;
-      if (transport === 'grpc') {
-        if (this.#grpc === undefined) throw new Error('this world has no gRPC address');
-        return this.#grpc.call(name, request as CallTypes[typeof name][0], deadlineMs);
-      }
-      try {
-        if (name === 'initiateDkg' && keystoreType !== undefined) {
-          return { response: await this.#api.beginKey(request as CallTypes['initiateDkg'][0], keystoreType) };
-        }
-        const send = this.#api[name] as unknown as (request: unknown) => Promise<CallTypes[CallName][1]>;
-        return { response: await send(request) };
-      } catch (error) {
-        if (error instanceof CallFailed) return noAnswerOf(error);
-        throw error;
-      }
+      const { name, request, transport, deadlineMs } = asks;
+      if (transport !== 'grpc') return callOverApi(this.#api, asks);
+      if (this.#grpc === undefined) throw new Error('this world has no gRPC address');
+      return this.#grpc.call(name, request as CallTypes[typeof name][0], deadlineMs);
     },
     walletCall: async ({ name }) => {
       throw new Error(`${name} of the wallet service is asked in the simulated world alone`);
     },
-    previewPartial: async ({ sessionId, nodeId }) => {
-      try {
-        return { partial: await this.#api.previewPartial(sessionId, nodeId) };
-      } catch (error) {
-        if (error instanceof ApiError) return { failure: error.message };
-        throw error;
-      }
-    },
+    previewPartial: (asks) => previewOverApi(this.#api, asks),
     session: async ({ sessionId }) => {
       const found = await this.#insist(() => this.#api.session(sessionId));
       return found && sessionFacts(found);

@@ -1,5 +1,7 @@
 /** A live cluster for a test: a new sandbox, of processes or in this process, or a running one. */
 import { ambientPorts } from '../client/ambient.ts';
+import { isNode, splitName } from '../faults/cluster-names.ts';
+import { firstCluster } from '../redis/clusters.ts';
 import { TestCluster } from './cluster.ts';
 import { startLiveProcess, testVariables } from './live-process.ts';
 import { LiveWorld } from './live-world.ts';
@@ -10,6 +12,8 @@ export interface LiveClusterOptions {
   /** Of a sandbox in this process, which listens; undefined: of processes. */
   readonly seed?: string;
   /** Of a new sandbox. */
+  readonly clusters: number;
+  /** Of each cluster. */
   readonly nodes: number;
   readonly partialTimeoutMs: number;
   readonly nodesWaitMs: number;
@@ -25,24 +29,26 @@ function fetchAt(baseUrl: string): typeof globalThis.fetch {
 }
 
 export async function liveCluster(options: LiveClusterOptions): Promise<TestCluster> {
-  const { running, receiver, seed, environment, nodes, partialTimeoutMs, nodesWaitMs } = options;
+  const { running, receiver, seed, environment, clusters, nodes, partialTimeoutMs, nodesWaitMs } = options;
   let own: OwnSandbox | undefined;
   if (seed !== undefined) {
     const { startListening } = await import('./listening.ts');
-    own = await startListening({ nodes, seed, partialTimeoutMs, nodesWaitMs });
+    own = await startListening({ clusters, nodes, seed, partialTimeoutMs, nodesWaitMs });
   } else if (!running) {
-    const settings = testVariables({ nodes, partialTimeoutMs, nodesWaitMs });
+    const settings = testVariables({ clusters, nodes, partialTimeoutMs, nodesWaitMs });
     own = await startLiveProcess({ environment: { ...settings, ...environment } });
   }
   const { baseUrl, token } = running ?? { baseUrl: own!.ready.http, token: own!.ready.token };
   const api = new SandboxApi({ baseUrl, token });
   const fetch = fetchAt(baseUrl);
   try {
-    const count = (await api.processes()).filter(({ process }) => process.startsWith('node/')).length;
-    const world = await LiveWorld.open({ api, nodes: count, receiver: receiver && 'registered' });
+    const all = (await api.processes()).map(({ process }) => process).filter(isNode);
+    const ofFirst = all.filter((process) => splitName(process).cluster === firstCluster).length;
+    const world = await LiveWorld.open({ api, nodes: all.length, receiver: receiver && 'registered' });
     let stopping: Promise<void> | undefined;
     return new TestCluster(world, {
-      nodes: count,
+      clusters: new Set(all.map((process) => splitName(process).cluster)).size,
+      nodes: ofFirst,
       ports: { ...ambientPorts, fetch },
       userPorts: { fetch },
       since: world.since,

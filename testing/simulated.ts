@@ -2,11 +2,12 @@
  * A simulated cluster for a test: the whole product in virtual time. Awaiting an answer lets time pass until it arrives; requests
  * of the same turn of the event loop happen at the same virtual time.
  */
+import { asSeen, processIn } from '../faults/cluster-names.ts';
 import { describe } from '../faults/describe.ts';
 import type { RunEvent } from '../faults/recording.ts';
+import { firstCluster } from '../redis/clusters.ts';
+import { RunCheckers } from '../runner/scenario/run-checkers.ts';
 import { simulatedWorld } from '../runner/scenario/simulated-world.ts';
-import { allCheckers } from '../sim/invariants/checkers.ts';
-import type { Checker } from '../sim/observation.ts';
 import type { Violation } from '../sim/violation.ts';
 import { CustodyWorld } from '../world/custody-world.ts';
 import type { Received } from '../world/receivers.ts';
@@ -28,6 +29,8 @@ const baseUrl = 'http://signmesh.test';
 const tenant = 'tn_sim';
 
 export interface SimulatedClusterOptions {
+  readonly clusters: number;
+  /** Of each cluster. */
   readonly nodes: number;
   readonly seed: string;
   readonly partialTimeoutMs: number;
@@ -36,13 +39,15 @@ export interface SimulatedClusterOptions {
 }
 
 export async function simulatedCluster(options: SimulatedClusterOptions): Promise<TestCluster> {
-  const { nodes, seed, partialTimeoutMs, nodesWaitMs, receiver } = options;
+  const { clusters, nodes, seed, partialTimeoutMs, nodesWaitMs, receiver } = options;
   const events: RunEvent[] = [];
   const violations: Violation[] = [];
-  let checkers = checkersOfRun();
+  // The event log is shared with the control plane; `events-complete` needs a log with session events only.
+  const checkersOfRun = () =>
+    new RunCheckers({ clusters, context: {}, without: ['events-complete'], events, violations });
+  let checkers: RunCheckers | undefined = checkersOfRun();
   const world: CustodyWorld = new CustodyWorld({
-    seed,
-    nodes,
+    ...{ seed, clusters, nodes },
     config: { partialTimeoutMs, nodesWaitMs },
     callTimeoutMs,
     retryScheduleMs,
@@ -50,15 +55,7 @@ export async function simulatedCluster(options: SimulatedClusterOptions): Promis
     onBug: 'record',
     keepTrace: false,
     record: (event) => events.push(event),
-    observe: (observation) => {
-      for (const checker of checkers) {
-        const text = checker.observe(observation);
-        if (text === undefined) continue;
-        const atMs = world.cluster.scenarioMs;
-        violations.push({ invariant: checker.invariant, text, atMs });
-        events.push({ kind: 'violation', atMs, invariant: checker.invariant, text });
-      }
-    },
+    observe: (observation, cluster) => checkers?.observe(cluster, observation),
   });
   const { cluster } = world;
   const delivered = ({ body, status }: Received) => {
@@ -74,7 +71,7 @@ export async function simulatedCluster(options: SimulatedClusterOptions): Promis
   const token = await issue({ name: 'owner' });
   const approverToken = await issue({ name: 'approver' });
   const api = new SandboxApi({ baseUrl, token, fetch: own.fetch });
-  const signing = simulatedWorld(cluster, { events, violations, recordsSteps: true });
+  const signing = simulatedWorld(world.clusters, { events, violations, recordsSteps: true });
   const driven = new DrivenWorld({ world, driver, api, signing });
   type Snapshot = ReturnType<CustodyWorld['snapshot']>;
   const taken = new WeakSet<Snapshot>();
@@ -88,7 +85,7 @@ export async function simulatedCluster(options: SimulatedClusterOptions): Promis
     await driven.settle();
   };
   const test = new TestCluster(driven, {
-    nodes,
+    ...{ clusters, nodes },
     address: { url: baseUrl, token, approverToken },
     ports: virtualPorts(world, driver, { seed, fetch: own.fetch, drives: false }),
     userPorts: virtualPorts(world, driver, { seed, fetch: user.fetch, drives: true }),
@@ -102,12 +99,12 @@ export async function simulatedCluster(options: SimulatedClusterOptions): Promis
       if (!taken.has(snapshot as Snapshot))
         throw new TypeError('this is no snapshot of this cluster: see takeSnapshot');
       // The restore undoes events that the checkers remember, so no checker runs from here on.
-      checkers = [];
+      checkers = undefined;
       await restore(snapshot as Snapshot);
     },
     reset: async () => {
       checkers = checkersOfRun();
-      cluster.heal();
+      world.clusters.heal();
       await restore(fresh);
     },
     recording: async () => events,
@@ -122,19 +119,18 @@ export async function simulatedCluster(options: SimulatedClusterOptions): Promis
   return test;
 }
 
-/** The event log is shared with the control plane; `events-complete` needs a log with session events only. */
-function checkersOfRun(): readonly Checker[] {
-  return allCheckers().filter(({ invariant }) => invariant !== 'events-complete');
-}
-
-function obstaclesOf({ cluster }: CustodyWorld): readonly string[] {
-  const processes = cluster
-    .processes()
-    .filter((process) => cluster.stateOf(process) !== 'up')
-    .map((process) => `${process} is ${cluster.stateOf(process)}: custody.heal() brings it up`);
-  const faults = cluster
-    .faultStatuses()
-    .filter(({ state }) => state !== 'over')
-    .map(({ id, fault }) => `the fault ${id} is in force: ${describe(fault)}`);
-  return [...processes, ...faults];
+function obstaclesOf({ eachCluster }: CustodyWorld): readonly string[] {
+  return eachCluster.flatMap((cluster, index) => {
+    const number = index + firstCluster;
+    const processes = cluster
+      .processes()
+      .filter((process) => cluster.stateOf(process) !== 'up')
+      .map((process) => [processIn(number, process), cluster.stateOf(process)] as const)
+      .map(([process, state]) => `${process} is ${state}: custody.heal() brings it up`);
+    const faults = cluster
+      .faultStatuses()
+      .filter(({ state }) => state !== 'over')
+      .map(({ id, fault }) => `the fault ${id} is in force: ${describe(asSeen(number, fault))}`);
+    return [...processes, ...faults];
+  });
 }

@@ -18,15 +18,18 @@ export interface RunCheckersOptions {
   readonly without?: readonly string[];
   /** Gets violations too; undefined: the run is not recorded. */
   readonly events: RunEvent[] | undefined;
+  /** A list that continues; a new one by default. */
+  readonly violations?: Violation[];
 }
 
 export class RunCheckers {
-  readonly violations: Violation[] = [];
+  readonly violations: Violation[];
   /** By cluster. */
   readonly #checkers: readonly (readonly Checker[])[];
   readonly #events: RunEvent[] | undefined;
 
-  constructor({ clusters = 1, context: given, first, without = [], events }: RunCheckersOptions) {
+  constructor({ clusters = 1, context: given, first, without = [], events, violations = [] }: RunCheckersOptions) {
+    this.violations = violations;
     const context = { ...given, isOneOfMany: clusters > 1 };
     const wanted = ({ invariant }: Checker) => !without.includes(invariant);
     const further = Array.from({ length: clusters - 1 }, () => ownCheckers({ ...context, delivers: false }));
