@@ -1,5 +1,5 @@
 /** The service under load: its health, its processes, its keys. Few calls, none of them measured. */
-import type { Pids } from '../measure/processes.ts';
+import { byProcess, type Pids } from '../measure/processes.ts';
 import type { Curve, Door } from './door.ts';
 import { answered, type HttpClient, httpClient } from './http.ts';
 
@@ -49,8 +49,8 @@ export class Service {
         await this.client.send('GET', '/v1/sandbox/nodes'),
         200,
       );
-      return Object.fromEntries(
-        nodes.flatMap(({ process, pid }) => (pid === null ? [] : [[process.replace('/', '-'), pid]])),
+      return byProcess(
+        nodes.flatMap(({ process, pid }) => (pid === null ? [] : [{ name: process.replace('/', '-'), pid }])),
       );
     } catch {
       return {};

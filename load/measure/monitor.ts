@@ -33,7 +33,8 @@ export class ProcessMonitor {
     const fresh = await this.#pids();
     // While the service does not answer, watches the known processes.
     if (Object.keys(fresh).length > 0) {
-      for (const [name, pid] of Object.entries(fresh)) if (this.#known[name] !== pid) this.#before[name] = 0;
+      const read = new Map(Object.entries(this.#known).map(([name, pid]) => [pid, this.#before[name]]));
+      this.#before = Object.fromEntries(Object.entries(fresh).map(([name, pid]) => [name, read.get(pid) ?? 0]));
       this.#known = fresh;
     }
     const now = cpuSeconds(this.#known);

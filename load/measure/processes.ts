@@ -3,6 +3,15 @@ import { readFileSync } from 'node:fs';
 
 export type Pids = Readonly<Record<string, number>>;
 
+/** Each process once: members that share one get one name, of the first and the last, e.g. `node-1…node-5`. */
+export function byProcess(members: readonly { readonly name: string; readonly pid: number }[]): Pids {
+  const names = new Map<number, string[]>();
+  for (const { name, pid } of members) names.set(pid, [...(names.get(pid) ?? []), name]);
+  return Object.fromEntries(
+    [...names].map(([pid, all]) => [all.length === 1 ? `${all[0]}` : `${all[0]}…${all.at(-1)}`, pid]),
+  );
+}
+
 /** The kernel counts in hundredths of a second, on every Linux that Node runs on. */
 const ticksPerSecond = 100;
 
