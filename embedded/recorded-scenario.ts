@@ -46,8 +46,8 @@ const firstClient = 'client';
 /** Rounds of omitting steps that do not load. */
 const roundsMax = 50;
 
-/** The text of the file; it loads as a scenario. */
-export function recordedScenario(service: RecordedService): string {
+/** The text of the file; it loads as a scenario. undefined: nothing was recorded that a step can express. */
+export function recordedScenario(service: RecordedService): string | undefined {
   return new Writer(service).text();
 }
 
@@ -92,7 +92,7 @@ class Writer {
     this.#requests = new RecordedRequests({ requests, receivers, secrets, signingTenant, name });
   }
 
-  text(): string {
+  text(): string | undefined {
     const { recorded, left, finals } = this.#service;
     const inOrder = [...recorded].sort((a, b) => a.beganMs - b.beganMs);
     const beganMs = inOrder[0]?.beganMs ?? 0;
@@ -166,8 +166,9 @@ class Writer {
   // --- the file ----------------------------------------------------------------------------------------------------
 
   /** Omits steps that a scenario may not have; also steps that refer to an omitted one. */
-  #whatLoads(): string {
+  #whatLoads(): string | undefined {
     for (let round = 0; round < roundsMax; round += 1) {
+      if (this.#lanes.every(({ steps }) => steps.length === 0)) return undefined;
       const inBoth = this.#written(['simulated', 'live']);
       if (problemsOf(inBoth, this.#file).length === 0) return inBoth;
       const text = this.#written(['simulated']);

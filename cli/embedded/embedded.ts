@@ -118,8 +118,12 @@ async function served(
   }
   if (recording !== undefined) {
     await attempt(failures, `the recording was not written to ${recording.path}`, async () => {
-      await writeScenario(recording, ready.clusters, settings);
-      screen.line(`The recording is in ${recording.path}: signmesh scenario run ${recording.path}`);
+      const isWritten = await writeScenario(recording, ready.clusters, settings);
+      screen.line(
+        isWritten
+          ? `The recording is in ${recording.path}: signmesh scenario run ${recording.path}`
+          : `No client made a call that a scenario can repeat: ${recording.path} was not written.`,
+      );
     });
   }
   if (failures.length > 0) throw new Failure(`${failures.join('; ')}.`, exitCodes.failed);
@@ -259,11 +263,12 @@ async function recordingTo(file: string): Promise<Recording> {
   return { path, name, recorder: startRecording(() => performance.now()) };
 }
 
+/** false: there was nothing to write. */
 async function writeScenario(
   { path, name, recorder }: Recording,
   clusters: Ready['clusters'],
   settings: Settings,
-): Promise<void> {
+): Promise<boolean> {
   const { recordedScenario } = await import('../../embedded/recorded-scenario.ts');
   const { recorded, left, unsaid, receivers, finals, tokens } = recorder;
   const times = {
@@ -272,9 +277,10 @@ async function writeScenario(
   };
   const seen = { recorded, left, unsaid, receivers, finals, tokens };
   const size = { clusters: clusters.length, nodes: clusters[0]!.nodes };
-  writeFileSync(path, recordedScenario({ ...seen, ...times, ...size, ...{ name, readyMade: sandboxSchemes } }), {
-    mode: 0o600,
-  });
+  const text = recordedScenario({ ...seen, ...times, ...size, ...{ name, readyMade: sandboxSchemes } });
+  if (text === undefined) return false;
+  writeFileSync(path, text, { mode: 0o600 });
+  return true;
 }
 
 function stateIn(path: string): StoredState | undefined {

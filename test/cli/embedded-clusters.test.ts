@@ -1,5 +1,5 @@
 /** `signmesh up --embedded --clusters 2` as a command: its ready line, its banner, its recording, and what it says of its state. */
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import type { ReadyLine } from '../../cli/start/banner.ts';
@@ -47,8 +47,11 @@ test('takes --clusters, --nodes and --threshold, names its clusters, and keeps t
   await expect(refused.ready()).rejects.toThrow(StartFailed);
   expect(refused.output).toContain('my.state has 2 clusters: omit --clusters, or choose another file.');
   expect(await refused.exited).toBe(2);
-  const again = start({});
+  const unused = join(folder, 'without-calls.yaml');
+  const again = start({}, '--record', unused);
   expect(await clustersOf(again)).toHaveLength(2);
   again.child.kill('SIGTERM');
   expect(await again.exited).toBe(0);
+  expect(again.output).toContain(`No client made a call that a scenario can repeat: ${unused} was not written.`);
+  expect(existsSync(unused)).toBe(false);
 });

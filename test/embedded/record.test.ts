@@ -26,7 +26,7 @@ function written(recorder: ServiceRecorder, { clusters = 1, nodes = 5 } = {}): s
     nodesWaitMs: 2_000,
     readyMade: sandboxSchemes,
   };
-  return recordedScenario({ ...seen, ...of });
+  return recordedScenario({ ...seen, ...of }) ?? '';
 }
 
 const load = (yaml: string) => loadScenario(yaml, { file: 'my-session.yaml' });
