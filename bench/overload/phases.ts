@@ -5,8 +5,10 @@
 import { spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { Agent, request } from 'undici';
 import { builtFile } from '../../cli/common/built.ts';
+import { failureOf } from '../../load/calls/call-failed.ts';
+import { grpcDoor } from '../../load/calls/grpc.ts';
+import { httpClient } from '../../load/calls/http.ts';
 import { cpuSeconds, memory } from '../../load/measure/processes.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';
 import { runLoad } from '../load/load.ts';
@@ -48,23 +50,11 @@ export async function overloadPhases(
   countMs: number,
   say: (line: string) => void,
 ): Promise<readonly OverloadPhase[]> {
-  const agent = new Agent({ connections: connectionsMax, pipelining: 1, headersTimeout: 60_000, bodyTimeout: 60_000 });
+  const client = httpClient(cluster.httpUrl, cluster.token, connectionsMax);
+  const grpc = grpcDoor(cluster.grpcAddress, cluster.token);
   const post = async (path: string, body: object): Promise<Answered & { readonly text: string }> => {
-    const {
-      statusCode,
-      headers,
-      body: answer,
-    } = await request(`${cluster.httpUrl}${path}`, {
-      dispatcher: agent,
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${cluster.token}`,
-        'content-type': 'application/json',
-        'idempotency-key': randomUUID(),
-      },
-      body: JSON.stringify(body),
-    });
-    return { status: statusCode, retryAfter: String(headers['retry-after']), text: await answer.text() };
+    const { status, headers, text } = await client.send('POST', path, JSON.stringify(body), randomUUID());
+    return { status, retryAfter: String(headers['retry-after']), text };
   };
   const made = async (path: string, body: object): Promise<string> => {
     const { status, text } = await post(path, body);
@@ -97,13 +87,26 @@ export async function overloadPhases(
     if (signed.status === 200 && !signed.text.includes('SIGNATURE_COMPLETED')) throw new Error('it was not signed');
     return signed;
   };
+  const signByGrpc = async (): Promise<Answered> => {
+    try {
+      const { sessionId } = await grpc.initiateSigning(randomUUID(), walletId, randomBytes(32));
+      const { reasonCode } = await grpc.submitShare(sessionId);
+      if (reasonCode !== 'SIGNATURE_COMPLETED') throw new Error('it was not signed');
+      return { status: 200 };
+    } catch (error) {
+      const { code, retryAfterS } = failureOf(error);
+      if (code === 'RESOURCE_EXHAUSTED OVERLOADED') return { status: 429, retryAfter: String(retryAfterS) };
+      throw error;
+    }
+  };
   const targets: Target[] = [
     { name: 'create a transfer (self_hosted)', call: transfer },
     { name: 'a signature (mock ECDSA)', call: sign },
+    { name: 'a signature (mock ECDSA) by gRPC', call: signByGrpc },
   ];
   const phases: OverloadPhase[] = [];
   for (const target of targets) phases.push(await measure(cluster, target, countMs, say));
-  await agent.close();
+  await Promise.all([client.close(), grpc.close()]);
   return phases;
 }
 

@@ -82,7 +82,7 @@ export function tableOf(results: Results): string {
     );
   }
   if (results.overload.length > 0) {
-    lines.push('', 'Overload (open load), through REST', '');
+    lines.push('', 'Overload (open load)', '');
     lines.push(
       ...grid(
         ['', 'times the maximum', 'sent/s', 'good/s', 'good p99 ms', 'refused', 'refused p99 ms', 'health max ms'],

@@ -15,6 +15,8 @@ export interface CallFailure {
   readonly effect: 'none' | 'unknown';
   /** Set when the service's rate limit refused the call. */
   readonly limit?: RateLimit | undefined;
+  /** After which the service asks for the next try. */
+  readonly retryAfterS?: number | undefined;
 }
 
 export class CallFailed extends Error {

@@ -5,7 +5,7 @@
  */
 import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from 'node:http2';
 import { fromBinary } from '@bufbuild/protobuf';
-import { ErrorInfoSchema } from '../../proto/gen/google/rpc/error_details_pb.ts';
+import { ErrorInfoSchema, RetryInfoSchema } from '../../proto/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.ts';
 import { CallFailed, type CallFailure, rateLimitOf } from './call-failed.ts';
 import type { Door } from './door.ts';
@@ -102,16 +102,20 @@ function failureOf(status: number, metadata: IncomingHttpHeaders): CallFailure {
   const name = statusNames[status] ?? String(status);
   const effect = withoutEffect.has(name) ? 'none' : 'unknown';
   if (name !== 'RESOURCE_EXHAUSTED') return { code: name, effect };
-  const reason = reasonOf(metadata['grpc-status-details-bin']);
+  const { reason, retryAfterS } = detailsOf(metadata['grpc-status-details-bin']);
   const policy = metadata['ratelimit-policy'];
   const limit = reason === 'RATE_LIMITED' && typeof policy === 'string' ? rateLimitOf(policy) : undefined;
-  return { code: `${name} ${reason}`.trim(), effect, ...(limit !== undefined && { limit }) };
+  return { code: `${name} ${reason}`.trim(), effect, retryAfterS, ...(limit !== undefined && { limit }) };
 }
 
-/** `ErrorInfo.reason` of the details; empty: there is none. */
-function reasonOf(details: string | string[] | undefined): string {
-  if (typeof details !== 'string') return '';
+/** `ErrorInfo.reason`, empty if there is none, and the delay of `RetryInfo`. */
+function detailsOf(details: string | string[] | undefined): { reason: string; retryAfterS: number | undefined } {
+  if (typeof details !== 'string') return { reason: '', retryAfterS: undefined };
   const { details: parts } = fromBinary(StatusSchema, Buffer.from(details, 'base64'));
-  const info = parts.find(({ typeUrl }) => typeUrl.endsWith(ErrorInfoSchema.typeName));
-  return info === undefined ? '' : fromBinary(ErrorInfoSchema, info.value).reason;
+  const part = (typeName: string) => parts.find(({ typeUrl }) => typeUrl.endsWith(typeName))?.value;
+  const [info, retry] = [part(ErrorInfoSchema.typeName), part(RetryInfoSchema.typeName)];
+  return {
+    reason: info === undefined ? '' : fromBinary(ErrorInfoSchema, info).reason,
+    retryAfterS: retry && Number(fromBinary(RetryInfoSchema, retry).retryDelay?.seconds ?? 0),
+  };
 }
