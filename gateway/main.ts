@@ -135,7 +135,8 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
     ...bounds,
   };
   const cors = config.corsOrigins !== undefined && { corsOrigins: config.corsOrigins };
-  const http = await buildHttp({ ...doors, ...page, ...cors, environment, rest: wallets });
+  const isLate = () => load.isLate;
+  const http = await buildHttp({ ...doors, ...page, ...cors, environment, rest: wallets, isLate });
   const grpc = buildGrpc({ ...doors, loadRefusals: admission });
   const onRestored = async () => {
     authenticator.clearCache();

@@ -5,6 +5,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
+import { Acceptors } from '../../actors/live/acceptors.ts';
+import type { Log } from '../../actors/live/ports.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
 import { AccessEntry, type RequestWatcher } from '../access-log/access-log.ts';
@@ -28,6 +30,8 @@ export interface DoorDeps extends Pick<ServeDeps, 'requestIds' | 'timers' | 'log
   /** How long a client may take to send a request: 30 s by default. */
   readonly requestTimeoutMs?: number;
   readonly connectionsMax?: number;
+  /** Whether the event loop is late: then more connections are accepted in each turn. */
+  readonly isLate?: () => boolean;
   /** undefined: plain HTTP. */
   readonly tls?: DoorTls | undefined;
 }
@@ -68,6 +72,7 @@ export async function buildDoor(deps: DoorDeps): Promise<FastifyInstance> {
     return503OnClosing: false,
   }) as FastifyInstance;
   boundConnections(app.server, deps.connectionsMax ?? connectionsDefaultMax);
+  if (deps.isLate !== undefined) addAcceptors(app.server, deps.isLate, log);
   if (tls !== undefined) logTlsRefusals(app.server, 'HTTP', log);
   answerWhatNodeWouldNot(app.server, requestIds, access);
   app.addHook('onRequest', (request, reply) => {
@@ -116,6 +121,16 @@ async function answer(serve: Serve, request: HttpRequest, raw: ServerResponse): 
       stream(() => raw.destroy()),
       raw,
     );
+}
+
+function addAcceptors(server: Server, isLate: () => boolean, log: Log): void {
+  const acceptors = new Acceptors(server, log);
+  const look = (): void => {
+    if (!isLate()) return;
+    server.off('request', look);
+    acceptors.add();
+  };
+  server.on('request', look);
 }
 
 /** What Node's HTTP server by itself drops, or answers without a request id and a body. */

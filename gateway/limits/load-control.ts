@@ -23,6 +23,7 @@ export const loadLimitDefaults: LoadLimits = { inHandMax: 4_096, waitMs: 500 };
 const continuingLeast = 256;
 /** Its work is done elsewhere: a gateway that is late for its refusals alone would be no faster with fewer places. */
 const signingLeast = 128;
+const lateMs = 100;
 /** How long a pressure on a class is taken to last after it has refused a call. */
 const pressedMs = 1_000;
 
@@ -62,6 +63,11 @@ export class LoadControl {
     };
     const gates = { reads: gate, writes: gate, transfers: gate, signing, continuing };
     this.#host = new GateHost({ timers, gates, ...(probe !== undefined && { probe }) });
+  }
+
+  /** Whether the process was more than a tenth of a second late when that was last measured. */
+  get isLate(): boolean {
+    return this.#host.delayMs > lateMs;
   }
 
   /** Asks `pressure` before each call of the class. */
