@@ -82,8 +82,8 @@ export class Answers {
     if (key !== undefined && isStored({ status, body })) this.#key(asked, status, storedText(body), isReplay);
     if (isReplay || status > 299) return;
     for (const [id, version, resource] of resources(body)) {
-      // Clients also read a version of a policy or list by its number.
-      const isNewest = !target.includes('version=');
+      // Clients also read a version of a policy or list by its number; a dry run names the versions in force.
+      const isNewest = !target.includes('version=') && !target.includes('dry_run=');
       const floor = before.get(id) ?? 0;
       if (isNewest && version < floor) {
         found(

@@ -13,6 +13,7 @@ import type { Tenancy } from './tenancy.ts';
 const busy = 'version_conflict';
 const walletPath = /^\/v1\/wallets\/(wal_[^/?]+)(?:\/(freeze|unfreeze|archive|transaction-intents))?$/;
 const intentPath = /^\/v1\/wallets\/wal_[^/]+\/transaction-intents\/(txi_[^/?]+)(?:\/(approve|cancel))?$/;
+const voterIssues = ['initiator_may_not_approve', 'not_an_approver'];
 const open = ['created', 'screening', 'pending_approval', 'approved', 'signing', 'broadcasting', 'confirming'];
 
 export function checkCalls(tenancy: Tenancy, model: Model): void {
@@ -43,6 +44,12 @@ function checkOfWallet(model: Model, call: Call, id: string, what: string | unde
       needs(
         was((state) => issuesOf(call).includes(state.status)),
         'the wallet was not so',
+      );
+    } else if (status === 409 && issuesOf(call).includes('disconnected')) {
+      const connection = model.connections.during(id, span);
+      needs(
+        connection.some((state) => state.status === 'disconnected'),
+        'its connection was not',
       );
     }
     return;
@@ -119,7 +126,9 @@ function checkOfIntent(model: Model, call: Call, id: string, what: string | unde
     const isBefore = (state: IntentState) => state.version === expected && !counts(state);
     const isOnIt = expected === undefined || was(isBefore) || counts(states[0]!);
     if (status === 200) needs(isOnIt, `the vote is on version ${expected}`);
-    if (status === 403) needs(!was(mayVote), `${actor} has a vote`);
+    // Otherwise its token lacks the scope.
+    const isOfVoter = issuesOf(call).some((issue) => voterIssues.includes(issue));
+    if (status === 403 && isOfVoter) needs(!was(mayVote), `${actor} has a vote`);
     if (status === 409 && !isBusy) {
       const isFrozen = (model.wallets.get(states[0]!.walletId)?.during(span) ?? []).some(
         (one) => one.status !== 'active',
@@ -149,6 +158,9 @@ function checkOfSession(model: Model, call: Call): void {
   if (states.length === 0 || call.status !== 200 || call.body.receipt.reason_code !== 'SESSION_ACCEPTED') return;
   const signs = states.some(({ status, signingApi }) => status === 'active' && signingApi !== 'intents_only');
   judge(call, signs, `the wallet signs for intents only; it was ${texts(states)}`);
+  const connection = model.connections.during(walletId, call.span);
+  const isConnected = connection.length === 0 || connection.some(({ status }) => status !== 'disconnected');
+  judge(call, isConnected, 'its connection is disconnected');
 }
 
 function judge(call: Call, holds: boolean, why: string): void {

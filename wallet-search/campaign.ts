@@ -8,18 +8,22 @@ import { randomStream } from '../sim/random.ts';
 import { CustodyWorld } from '../world/custody-world.ts';
 import type { PortCall, PortFate } from '../world/process-life.ts';
 import { randomPlan } from '../world/random-plan.ts';
+import { AccessClient } from './access-client.ts';
 import { Answers } from './answers.ts';
+import { ConnectionClient } from './connection-client.ts';
 import { Draw } from './draw.ts';
 import { Finding } from './finding.ts';
 import { plain, planOf, type Variant } from './guide.ts';
 import { HookClient } from './hook-client.ts';
 import { Landmarks } from './landmarks.ts';
+import { Leases } from './leases.ts';
 import { MoneyClient } from './money-client.ts';
 import { chainBlockMs, type Profile, type RunPlan } from './profiles.ts';
 import { ReconClient } from './recon-client.ts';
 import { settle } from './settle.ts';
 import { SigningClient } from './signing-client.ts';
 import type { Family, StepOf } from './steps.ts';
+import { checkStored } from './stored.ts';
 import { Tenancy } from './tenancy.ts';
 import { TokenClient } from './token-client.ts';
 import { TreasuryClient } from './treasury-client.ts';
@@ -45,6 +49,8 @@ export interface WorldRun {
 
 /** All requested work has ended within this much virtual time. */
 const workWithinMs = 24 * 3_600_000;
+/** Of the tenants of a run with limits: soon reached, and soon over. */
+const smallLimits = { windowS: 2, reads: 60, writes: 25, signing: 60 };
 
 export function runWorldSeed(
   seed: number,
@@ -72,7 +78,9 @@ export async function runWorldPlan(
     return fate;
   };
   let isOn = false;
-  const world = new CustodyWorld({
+  const tenants = Array.from({ length: plan.tenants }, (_, at) => `tn_${at + 1}`);
+  const leases = new Leases(() => world, tenants);
+  const world: CustodyWorld = new CustodyWorld({
     seed: name,
     keepTrace: record,
     keepLog: true,
@@ -84,11 +92,13 @@ export async function runWorldPlan(
     chainBlockMs,
     retryScheduleMs: [500, 2_000, 5_000, 20_000, 60_000],
     onBug: 'record',
+    ...(plan.isLimited && { rateLimits: smallLimits }),
+    ...(profile === 'calm' && { replied: (name, reply) => leases.heard(name, reply) }),
     plan: (call) => (isOn && plan.portRate > 0 ? failpoint(call) : undefined),
   });
   const isCalm = profile === 'calm';
   const parts = { world, answers: new Answers(), landmarks, isCalm };
-  const tenancies = Array.from({ length: plan.tenants }, (_, at) => new Tenancy(`tn_${at + 1}`, parts));
+  const tenancies = tenants.map((tenant) => new Tenancy(tenant, parts));
   const ended = (verdict: Verdict): WorldRun => ({
     verdict,
     tookMs: world.nowMs - world.cluster.time.beganMs,
@@ -108,6 +118,8 @@ export async function runWorldPlan(
     isOn = false;
     held(crypto, () => world.clusters.heal());
     await settle(world, tenancies, workWithinMs);
+    leases.end();
+    checkStored(world, tenants);
     return ended({ kind: 'passed' });
   } catch (error) {
     if (error instanceof Finding) return ended({ kind: 'violated', invariant: error.invariant, cause: error.message });
@@ -175,6 +187,10 @@ function take(
       return new TreasuryClient(tenancy, operator, draw).step(step as StepOf<'treasury'>);
     case 'vaults':
       return new VaultClient(tenancy, operator, draw).step(step as StepOf<'vaults'>);
+    case 'access':
+      return new AccessClient(tenancy, operator, draw).step(step as StepOf<'access'>);
+    case 'connections':
+      return new ConnectionClient(tenancy, operator, draw).step(step as StepOf<'connections'>);
     case 'recon':
       return new ReconClient(tenancy, operator, draw).step(step as StepOf<'recon'>);
   }

@@ -2,7 +2,8 @@
 import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
 import { Finding } from './finding.ts';
 import { type DecisionFacts, decisionOf, type Expected, type Listing, type PolicyTerms } from './policies.ts';
-import type { ListTerms, Versioned } from './tenancy.ts';
+import { type RiskFacts, RiskRules } from './risk.ts';
+import type { ListTerms, Tenancy, Versioned } from './tenancy.ts';
 
 /** Lists that every sandbox tenant starts with. */
 const sanctioned = /^0x0+dead$/i;
@@ -18,20 +19,30 @@ export interface Decided {
   readonly expected: Expected;
   /** `id version` of each policy that decides. */
   readonly by: readonly string[];
+  readonly riskScore: number;
 }
+
+type Facts = Omit<DecisionFacts, 'listing' | 'riskScore'> & Omit<RiskFacts, 'listing'>;
+
+/** Lists have addresses of EVM networks alone, which mean the same in any case. */
+const lowered = (address: string): string => address.toLowerCase();
 
 export class Controls {
   readonly #policies = new Map<string, PolicyInForce>();
   readonly #lists = new Map<string, { readonly kind: ListTerms['kind']; readonly addresses: Set<string> }>();
   readonly #policyFacts: readonly Versioned<PolicyTerms>[];
   readonly #listFacts: readonly Versioned<ListTerms>[];
+  readonly #risks: RiskRules;
 
-  constructor(policies: readonly Versioned<PolicyTerms>[], lists: readonly Versioned<ListTerms>[]) {
+  constructor({ policies, lists, riskRules }: Pick<Tenancy, 'policies' | 'lists' | 'riskRules'>) {
     this.#policyFacts = policies;
     this.#listFacts = lists;
+    this.#risks = new RiskRules(riskRules);
   }
 
-  take({ type, sequence, data }: ToldEvent): void {
+  take(event: ToldEvent): void {
+    this.#risks.take(event);
+    const { type, sequence, data } = event;
     const { id, version, name } = data.object ?? {};
     if (type.startsWith('policy.')) {
       const made = this.#policyFacts.find((one) => one.id === id && one.version === version);
@@ -46,19 +57,21 @@ export class Controls {
         throw new Finding('events-complete', `event ${sequence} tells of a list that no call made`);
       const { kind, addresses, append } = made.content;
       const before = append ? (this.#lists.get(name as string)?.addresses ?? []) : [];
-      this.#lists.set(name as string, { kind, addresses: new Set([...before, ...addresses]) });
+      this.#lists.set(name as string, { kind, addresses: new Set([...before, ...addresses.map(lowered)]) });
     }
   }
 
   /** `named`: the policies that the wallet and the intent name, if any. */
-  decide(named: readonly string[], address: string, facts: Omit<DecisionFacts, 'listing'>): Decided {
+  decide(named: readonly string[], address: string, facts: Facts): Decided {
     const names = [...new Set([...named, 'default'])];
     const enforced = names.flatMap((name) => this.#policies.get(name)?.enforced ?? []);
     const listing = this.#listing(address);
+    const riskScore = this.#risks.score({ ...facts, listing });
     return {
+      riskScore,
       expected: decisionOf(
         enforced.map(({ content }) => content),
-        { ...facts, listing },
+        { ...facts, listing, riskScore },
       ),
       by: enforced.map(({ id, version }) => `${id} ${version}`),
     };
@@ -67,7 +80,9 @@ export class Controls {
   /** "A match on a sanctions or deny list is blocked, on a watch list review unless an allow list has it too." */
   #listing(address: string): Listing {
     const on = (...kinds: readonly ListTerms['kind'][]) =>
-      [...this.#lists.values()].some(({ kind, addresses }) => kinds.includes(kind) && addresses.has(address));
+      [...this.#lists.values()].some(
+        ({ kind, addresses }) => kinds.includes(kind) && addresses.has(address.toLowerCase()),
+      );
     if (sanctioned.test(address) || on('deny', 'sanctions')) return 'blocked';
     return (watched.test(address) || on('watch')) && !on('allow') ? 'review' : 'clear';
   }

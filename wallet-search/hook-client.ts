@@ -1,4 +1,5 @@
 /** A client of a random run that registers webhooks, changes, rotates, pings and deletes them. */
+import { redeliver } from './deliveries.ts';
 import type { Draw } from './draw.ts';
 import { found } from './finding.ts';
 import type { Operator } from './operator.ts';
@@ -53,6 +54,8 @@ export class HookClient {
         });
         return;
       }
+      case 'redeliver':
+        return redeliver(this.#tenancy, hook, this.#operator, this.#draw);
       case 'follow':
         return followEvents(this.#tenancy, this.#operator, this.#draw);
       case 'rotate': {

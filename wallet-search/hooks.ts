@@ -16,6 +16,8 @@ export interface HookFacts {
   deletedMs: number | undefined;
   /** It was changed, or its receiver has failed: events may come late. */
   wasDisturbed: boolean;
+  /** Deliveries were sent again on request. */
+  wasRedelivered?: boolean;
 }
 
 interface HookSecret {

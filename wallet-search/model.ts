@@ -7,8 +7,11 @@
 import { DocumentedLedger, type ToldEvent } from '../world/invariants/documented-ledger.ts';
 import { DocumentedModules } from '../world/invariants/documented-modules.ts';
 import { Ballots, type CountedVote } from './ballots.ts';
+import { Connections } from './connections.ts';
 import { Controls, type Decided } from './controls-in-force.ts';
 import { Finding, found } from './finding.ts';
+import { Holdings } from './holdings.ts';
+import { Scores } from './scores.ts';
 import { Supplies } from './supplies.ts';
 import type { Tenancy } from './tenancy.ts';
 import { Timeline } from './timeline.ts';
@@ -45,6 +48,9 @@ export class Model {
   readonly ledger = new DocumentedLedger(undefined, new DocumentedModules());
   readonly #controls: Controls;
   readonly #ballots: Ballots;
+  readonly #scores: Scores;
+  readonly connections = new Connections();
+  readonly #holdings: Holdings;
   readonly supplies = new Supplies();
   readonly #settings = new Map<string, { readonly mode: string; readonly policy: string | null }>();
   readonly #made = new Map<string, number>();
@@ -54,8 +60,10 @@ export class Model {
   readonly #opened = new Set<string>();
 
   constructor(tenancy: Tenancy) {
-    this.#controls = new Controls(tenancy.policies, tenancy.lists);
+    this.#controls = new Controls(tenancy);
     this.#ballots = new Ballots(tenancy.clocksOffMs);
+    this.#scores = new Scores(tenancy.calls);
+    this.#holdings = new Holdings(tenancy.modules, this.ledger);
     this.#named = tenancy.namedPolicies;
   }
 
@@ -64,10 +72,13 @@ export class Model {
       const { resource, type } = event;
       if (resource.type === 'wallet') this.#wallet(event);
       this.#controls.take(event);
+      this.connections.take(event);
       if (type.startsWith('transaction_intent.')) this.#intent(event);
       if (type.startsWith('token.order.')) this.#order(event);
       this.supplies.take(event);
       this.ledger.follow([event]);
+      this.#holdings.take(event);
+      this.#scores.take(event, this.decided.get(resource.id)?.riskScore);
     }
     this.#ballots.end();
   }
@@ -138,6 +149,7 @@ export class Model {
     const own = this.#opened.has(id) ? 1 : 0;
     const decided = this.#controls.decide([policy, ownPolicy].filter((name) => name != null) as string[], address, {
       amount,
+      isMint: told.kind === 'mint',
       initiator,
       wantsHuman: mode === 'human_required',
       intentsLastHour: (this.#made.get(walletId) ?? 0) - own,

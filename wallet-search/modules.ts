@@ -8,7 +8,12 @@ import { Finding, found } from './finding.ts';
 import type { Model } from './model.ts';
 import type { Operator } from './operator.ts';
 import type { StrategyFacts, Tenancy } from './tenancy.ts';
-import { TokenClient } from './token-client.ts';
+import { strangersTo, TokenClient } from './token-client.ts';
+
+/** As for transfers (settle.ts). */
+const lookEveryMs = 5_000;
+const expiresWithinMs = 150_000;
+const lateVoteMs = 300;
 
 interface Ballot {
   readonly initiator: string;
@@ -23,6 +28,7 @@ interface Order extends Ballot {
   readonly kind: 'mint' | 'redeem';
   readonly amount: string;
   readonly transaction_intent_id: string;
+  readonly expires_at: string;
 }
 
 interface Plan {
@@ -54,7 +60,9 @@ interface PaidIntent {
 export async function calmModules(tenancy: Tenancy): Promise<void> {
   const { modules, owner } = tenancy;
   if (modules === undefined) return;
-  await owner.made('/v1/sandbox/market', { venue: { mode: 'normal' } }, tenancy.key('market'));
+  const draw = new Draw(tenancy.world.random(`rest/${tenancy.name}`));
+  const venue = draw.chance(0.5) ? { mode: 'partial', fill_bps: 6_000 } : { mode: 'normal' };
+  await owner.made('/v1/sandbox/market', { venue }, tenancy.key('market'));
   for (const { id } of modules.tokens) await owner.call('POST', `/v1/tokens/${id}/unfreeze`, {}, tenancy.key('rest'));
 }
 
@@ -70,7 +78,7 @@ export function nextVoter({ operators }: Tenancy, { initiator, approvers, approv
 
 /** Open jobs, orders, plans and deployments. Orders that wait for votes get one. */
 export async function openModules(tenancy: Tenancy): Promise<string[]> {
-  const { modules, owner, world } = tenancy;
+  const { modules, owner } = tenancy;
   const open: string[] = [];
   for (const id of modules?.jobs ?? []) {
     const { status, body } = await owner.call('GET', `/v1/recon/jobs/${id}`);
@@ -83,18 +91,29 @@ export async function openModules(tenancy: Tenancy): Promise<string[]> {
     for (const order of await owner.list<Order>(`/v1/tokens/${id}/orders`, 'orders')) {
       if (['completed', 'rejected', 'failed'].includes(order.status)) continue;
       open.push(`order ${order.id} is ${order.status}`);
-      const voter = nextVoter(tenancy, order);
-      if (order.status !== 'pending_approval' || voter === undefined) continue;
-      const draw = new Draw(world.random(`rest/${order.id}`));
-      const client = new TokenClient(tenancy, voter, draw);
-      // It cannot be approved while its wallet's balance is too low.
-      const isApproved = draw.chance(0.7) && (await client.vote(order, 'approve')) === 200;
-      if (!isApproved) await client.vote(order, 'reject');
+      if (order.status === 'pending_approval') await decide(tenancy, order);
     }
   }
   if (modules === undefined) return open;
   const plans = await owner.list<Plan>('/v1/treasury/plans?status=executing', 'plans');
   return [...open, ...plans.map(({ id, status }) => `plan ${id} is ${status}`)];
+}
+
+/** First an actor who has no vote tries; an order that soon expires gets a vote when it is too late. */
+async function decide(tenancy: Tenancy, order: Order): Promise<void> {
+  const { operators, world } = tenancy;
+  const draw = new Draw(world.random(`rest/${order.id}/${order.approvals.length}`));
+  const voter = nextVoter(tenancy, order);
+  const [stranger] = strangersTo(order, operators);
+  if (stranger !== undefined && draw.chance(0.5)) await new TokenClient(tenancy, stranger, draw).vote(order, 'approve');
+  if (voter === undefined) return;
+  const leftMs = Date.parse(order.expires_at) - world.nowMs;
+  if (leftMs > 0 && leftMs <= lookEveryMs) await voter.client.pause(leftMs + draw.integer(0, lateVoteMs));
+  else if (leftMs < expiresWithinMs) return;
+  const client = new TokenClient(tenancy, voter, draw);
+  // It cannot be approved while its wallet's balance is too low.
+  const isApproved = draw.chance(0.7) && (await client.vote(order, 'approve')) === 200;
+  if (!isApproved) await client.vote(order, 'reject');
 }
 
 export async function checkModules(
@@ -118,7 +137,8 @@ export async function checkModules(
   }
   const plans = await owner.list<Plan>('/v1/treasury/plans', 'plans', 4);
   for (const plan of plans) checkPlan(plan, modules.strategies, intents);
-  checkOneAtATime(events);
+  checkOneAtATime(events, tenancy);
+  checkRunning(events);
 }
 
 interface Held {
@@ -215,17 +235,36 @@ function checkReturns(
 }
 
 /** A strategy executes one plan at a time. */
-function checkOneAtATime(events: readonly ToldEvent[]): void {
+function checkOneAtATime(events: readonly ToldEvent[], { modules, isCalm }: Tenancy): void {
   const executing = new Map<string, string>();
-  for (const { type, sequence, resource, data } of events) {
+  const lastMs = new Map<string, number>();
+  for (const { type, sequence, timestamp, resource, data } of events) {
     const strategy = data.object?.strategy_id as string;
     if (type === 'treasury.plan.executing') {
       const other = executing.get(strategy);
       if (other !== undefined)
         found('plans-keep-rules', `event ${sequence}: ${resource.id} begins while ${other} is executed`);
       executing.set(strategy, resource.id);
+      const { cooldownS = 0 } = modules?.strategies.find(({ id }) => id === strategy) ?? {};
+      const sinceMs = Date.parse(timestamp) - (lastMs.get(strategy) ?? Number.NEGATIVE_INFINITY);
+      lastMs.set(strategy, Date.parse(timestamp));
+      if (isCalm && sinceMs < cooldownS * 1_000)
+        found(
+          'plans-keep-rules',
+          `event ${sequence}: ${resource.id} begins ${sinceMs} ms after another, not ${cooldownS} s`,
+        );
     }
     const isOver = type === 'treasury.plan.completed' || type === 'treasury.plan.failed';
     if (isOver && executing.get(strategy) === resource.id) executing.delete(strategy);
+  }
+}
+
+/** "Two jobs of a tenant run at a time, others wait." */
+function checkRunning(events: readonly ToldEvent[]): void {
+  const running = new Set<string>();
+  for (const { type, sequence, resource } of events) {
+    if (type === 'recon.job.started') running.add(resource.id);
+    if (/^recon\.job\.(?:completed|failed|cancelled)$/.test(type)) running.delete(resource.id);
+    if (running.size > 2) found('orders-end', `event ${sequence}: ${running.size} reconciliation jobs run at a time`);
   }
 }

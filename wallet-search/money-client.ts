@@ -5,14 +5,19 @@
 import { issuesOf } from './answers.ts';
 import type { Draw } from './draw.ts';
 import { found } from './finding.ts';
+import { respelled } from './forms.ts';
 import type { Operator, Posted } from './operator.ts';
 import { drawTerms } from './policies.ts';
 import { ProbeClient } from './probe-client.ts';
 import { race } from './races.ts';
+import { changeRiskRules } from './risk-client.ts';
 import type { StepOf } from './steps.ts';
 import { namedPolicies, networks, type OwnWallet, type Tenancy } from './tenancy.ts';
-import { TransferClient } from './transfer-client.ts';
+import { TransferClient, watched } from './transfer-client.ts';
 import { VoteClient } from './vote-client.ts';
+
+/** With as many wallets the newest may be archived. */
+const walletsMin = 4;
 
 export class MoneyClient {
   readonly #tenancy: Tenancy;
@@ -52,7 +57,7 @@ export class MoneyClient {
       case 'patch':
         return this.#patch();
       case 'archive':
-        return this.archive();
+        return this.archiveOne();
       case 'policy':
         return this.#policy();
       case 'list':
@@ -69,6 +74,12 @@ export class MoneyClient {
         return new ProbeClient(this.#tenancy, this.#operator, this.#draw, this.#others).step();
       case 'replay':
         return this.replay();
+      case 'dry_run':
+        return this.#transfers.dryRun(this.#wallet());
+      case 'malformed':
+        return this.#transfers.malformed(this.#wallet());
+      case 'risk_rule':
+        return changeRiskRules(this.#tenancy, this.#operator, this.#draw);
     }
   }
 
@@ -147,10 +158,29 @@ export class MoneyClient {
     return true;
   }
 
-  async archive(): Promise<void> {
-    const left = this.#tenancy.wallets.length;
-    if (left < 4) return;
-    const { id } = this.#tenancy.wallets[left - 1]!;
+  /** The newest, if enough are left. */
+  async archiveOne(): Promise<void> {
+    const { wallets } = this.#tenancy;
+    const isEnough = wallets.length >= walletsMin || (await this.#open());
+    if (isEnough) await this.archive(wallets.at(-1)!);
+  }
+
+  /** Whether there is one more. Its connection may be disconnected. */
+  async #open(): Promise<boolean> {
+    const tenancy = this.#tenancy;
+    const { connectionId, network } = this.#wallet();
+    const body = { name: tenancy.key('later wallet'), provider_connection_id: connectionId, network };
+    const { status, body: wallet } = await this.#operator.call('POST', '/v1/wallets', body, tenancy.key('wallet'));
+    if (![201, 409, 422].includes(status))
+      found('changes-take-effect', `a wallet: ${status} ${JSON.stringify(wallet)}`);
+    if (status === 201) tenancy.adopt(wallet);
+    return status === 201;
+  }
+
+  /** One of the first wallets stays. */
+  async archive(wallet: OwnWallet): Promise<void> {
+    if (this.#tenancy.wallets.indexOf(wallet) < walletsMin - 1) return;
+    const { id } = wallet;
     const { status, body } = await this.#operator.post(
       `/v1/wallets/${id}/archive`,
       { reason: 'drawn' },
@@ -193,9 +223,12 @@ export class MoneyClient {
     const { lists } = this.#tenancy;
     const draw = this.#draw;
     const kind = draw.pick(['deny', 'deny', 'watch', 'allow'] as const);
-    const known = lists.flatMap(({ content }) => content.addresses);
+    const listed = lists.flatMap(({ content }) => content.addresses);
+    // An allow list lifts a watch list.
+    const known = kind === 'allow' || listed.length === 0 ? [...listed, watched] : listed;
     const fresh = `0x${Array.from({ length: 40 }, () => draw.integer(1, 9)).join('')}`;
-    const address = known.length > 0 && draw.chance(0.4) ? draw.pick(known) : fresh;
+    const chosen = draw.chance(kind === 'allow' ? 0.8 : 0.4) ? draw.pick(known) : fresh;
+    const address = draw.chance(0.2) ? respelled(chosen, networks.evm) : chosen;
     const append = draw.chance(0.8);
     const name = `ours-${kind}`;
     const body = { name, kind, entries: [{ address, network: networks.evm }], append };

@@ -58,14 +58,36 @@ export interface OperatorDeps {
 export class Operator {
   readonly tenant: string;
   readonly actor: string;
-  readonly client: Client;
   readonly #deps: OperatorDeps;
+  #client: Client;
+  /** The actor's first one, until it was rotated. */
+  #tokenId: string;
+  #underWay = 0;
+  #taking: Promise<unknown> | undefined;
 
   constructor(deps: OperatorDeps) {
     this.#deps = deps;
     this.tenant = deps.tenancy.name;
     this.actor = deps.actor;
-    this.client = deps.client;
+    this.#tokenId = deps.actor;
+    this.#client = deps.client;
+  }
+
+  get client(): Client {
+    return this.#client;
+  }
+
+  /** Takes another token, as the same actor: between its calls. False: some are under way, or there is no such token. */
+  async take(issue: (tokenId: string) => Promise<{ readonly id: string; readonly client: Client } | undefined>) {
+    if (this.#underWay > 0) return false;
+    const issuing = issue(this.#tokenId);
+    this.#taking = issuing;
+    const taken = await issuing;
+    this.#taking = undefined;
+    if (taken === undefined) return false;
+    this.#tokenId = taken.id;
+    this.#client = taken.client;
+    return true;
   }
 
   get nowMs(): number {
@@ -73,16 +95,19 @@ export class Operator {
   }
 
   async call(method: string, target: string, body?: unknown, key?: string): Promise<Answer> {
-    const { tenancy, client, actor, nowMs } = this.#deps;
+    await this.#taking;
+    const { tenancy, actor, nowMs } = this.#deps;
     const { answers, landmarks, calls, isCalm } = tenancy;
     const asked: Asked = { tenant: tenancy.name, actor, method, target, body, key };
     const before = answers.asking(asked);
     const beganMs = nowMs();
     const from = tenancy.sequence;
-    const answer = await client.call(method, target, body, key).catch((error: unknown) => {
+    this.#underWay += 1;
+    const answer = await this.#client.call(method, target, body, key).catch((error: unknown) => {
       if (error instanceof Error && error.message.includes('no answer after')) found('answered-in-time', error.message);
       throw error;
     });
+    this.#underWay -= 1;
     const answeredMs = nowMs();
     const tookMs = answeredMs - beganMs;
     if (tookMs > (isCalm ? calmlyWithinMs : answeredWithinMs)) {

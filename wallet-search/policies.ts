@@ -15,6 +15,10 @@ export interface PolicyTerms {
   readonly askAfter: number | undefined;
   /** Denies when less is available before the transaction. */
   readonly denyBelow: string | undefined;
+  /** Asks from this risk score on. */
+  readonly askScore: number | undefined;
+  /** Asks for messages of vaults. */
+  readonly asksMessages: boolean;
   readonly quorum: number;
   /** Empty: any. */
   readonly approvers: readonly string[];
@@ -33,6 +37,7 @@ export interface DecisionFacts {
   readonly intentsToDestination: number;
   /** In units of 10^-18. */
   readonly available: bigint;
+  readonly riskScore: number;
   readonly initiator: string;
   readonly wantsHuman: boolean;
 }
@@ -51,6 +56,8 @@ export const calmTerms: PolicyTerms = {
   denyAfter: undefined,
   askAfter: undefined,
   denyBelow: undefined,
+  askScore: undefined,
+  asksMessages: false,
   quorum: 1,
   approvers: [],
   timeoutS: 3_600,
@@ -59,13 +66,21 @@ export const calmTerms: PolicyTerms = {
 
 const humanTimeoutS = 86_400;
 
+/** The levels and actions of scores, as another way to write a limit. */
+const byLevel: Readonly<Record<number, string>> = {
+  40: 'risk.level != "low"',
+  70: 'risk.level in ["high", "critical"]',
+  90: 'risk.level == "critical"',
+};
+
 /** `isWhole`: its limits of balances suit assets without decimals. */
 export function drawTerms(draw: Draw, actors: readonly string[], isWhole: boolean): PolicyTerms {
   const quorum = draw.chance(0.4) ? 2 : 1;
   const some = draw.chance(0.5) ? actors : actors.slice(draw.integer(0, actors.length - quorum));
   return {
-    denyFrom: draw.chance(0.35) ? draw.pick(['0.35', '0.5', '0.3']) : undefined,
-    askFrom: draw.chance(0.8) ? draw.pick(['0.1', '0.2', '0.25']) : undefined,
+    // Orders and trades of modules are larger than transfers.
+    denyFrom: draw.chance(0.35) ? draw.pick(isWhole ? ['0.35', '50', '20000'] : ['0.35', '0.5', '0.3']) : undefined,
+    askFrom: draw.chance(0.8) ? draw.pick(isWhole ? ['0.2', '8', '500'] : ['0.1', '0.2', '0.25']) : undefined,
     denyAfter: draw.chance(0.3) ? draw.integer(2, 6) : undefined,
     askAfter: draw.chance(0.3) ? draw.integer(1, 3) : undefined,
     denyBelow: draw.chance(0.3) ? draw.pick(isWhole ? ['9', '5'] : ['9.9', '9.5', '9']) : undefined,
@@ -73,11 +88,14 @@ export function drawTerms(draw: Draw, actors: readonly string[], isWhole: boolea
     approvers: draw.chance(0.3) ? some : [],
     timeoutS: draw.pick([60, 120, 3_600, 3_600]),
     isDryRun: draw.chance(0.1),
+    askScore: draw.chance(0.35) ? draw.pick([10, 25, ...Object.keys(byLevel).map(Number)]) : undefined,
+    asksMessages: draw.chance(0.3),
   };
 }
 
 export function policyBody(name: string, terms: PolicyTerms): object {
   const { denyFrom, askFrom, denyAfter, askAfter, denyBelow, quorum, approvers, timeoutS, isDryRun } = terms;
+  const { askScore, asksMessages } = terms;
   const approvals = { quorum, timeout_s: timeoutS, ...(approvers.length > 0 && { approvers }) };
   const ask = (id: string, when: string) => ({ id, effect: 'require_approval', when, approvals });
   const deny = (id: string, when: string) => ({ id, effect: 'deny', when });
@@ -90,6 +108,8 @@ export function policyBody(name: string, terms: PolicyTerms): object {
       ...(denyBelow === undefined ? [] : [deny('poor', `tx.available < units("${denyBelow}")`)]),
       ...(askFrom === undefined ? [] : [ask('middle', `tx.amount >= units("${askFrom}")`)]),
       ...(askAfter === undefined ? [] : [ask('known', `history.intents_to_destination >= ${askAfter}`)]),
+      ...(askScore === undefined ? [] : [ask('risky', byLevel[askScore] ?? `risk.score >= ${askScore}`)]),
+      ...(asksMessages ? [ask('message', 'tx.kind == "message"')] : []),
       ask('watched', 'compliance.decision == "review"'),
       { id: 'rest', effect: 'allow', when: 'true' },
     ],
@@ -112,7 +132,7 @@ export function decisionOf(policies: readonly PolicyTerms[], facts: DecisionFact
 }
 
 function ofOne(terms: PolicyTerms, facts: DecisionFacts): Expected {
-  const { denyFrom, askFrom, denyAfter, askAfter, denyBelow, quorum, approvers, timeoutS } = terms;
+  const { denyFrom, askFrom, denyAfter, askAfter, denyBelow, askScore, quorum, approvers, timeoutS } = terms;
   const units = decimal(facts.amount);
   const isDenied =
     facts.listing === 'blocked' ||
@@ -123,7 +143,8 @@ function ofOne(terms: PolicyTerms, facts: DecisionFacts): Expected {
   const asks =
     facts.listing === 'review' ||
     (askFrom !== undefined && units >= decimal(askFrom)) ||
-    (askAfter !== undefined && facts.intentsToDestination >= askAfter);
+    (askAfter !== undefined && facts.intentsToDestination >= askAfter) ||
+    (askScore !== undefined && facts.riskScore >= askScore);
   return asks ? { effect: 'require_approval', quorum, approvers, timeoutS } : allowed;
 }
 

@@ -2,7 +2,7 @@
 import type { Draw } from './draw.ts';
 import { found } from './finding.ts';
 import type { Operator } from './operator.ts';
-import type { OwnWallet, Tenancy } from './tenancy.ts';
+import type { OwnWallet, Submitted, Tenancy } from './tenancy.ts';
 
 /** "Gateways follow a revocation within 5 s", and a second for the calls. */
 const revokedWithinMs = 6_000;
@@ -24,18 +24,23 @@ export class ProbeClient {
 
   async step(): Promise<void> {
     const { limited, isCalm } = this.#tenancy;
-    const what = this.#draw.weighted({ tenant: 4, connection: limited === undefined ? 0 : 4, token: isCalm ? 1 : 0 });
+    const what = this.#draw.weighted({ tenant: 4, connection: limited.length === 0 ? 0 : 4, token: isCalm ? 1 : 0 });
     if (what === 'token') return this.#revoke();
-    if (what === 'connection') return this.#ofConnection(limited!.operator, limited!.connectionId);
-    const theirs = this.#others.flatMap(({ wallets }) => wallets);
-    if (theirs.length > 0) await this.#hidden(this.#operator, this.#draw.pick(theirs), 'another tenant');
+    if (what === 'connection') {
+      const { operator, connections } = this.#draw.pick(limited);
+      return this.#ofConnections(operator, connections);
+    }
+    const theirs = this.#others.flatMap(({ wallets, submitted }) => wallets.map((wallet) => ({ wallet, submitted })));
+    if (theirs.length === 0) return;
+    const { wallet, submitted } = this.#draw.pick(theirs);
+    await this.#hidden(this.#operator, wallet, submitted, 'another tenant');
   }
 
-  async #ofConnection(limited: Operator, connectionId: string): Promise<void> {
-    const { wallets } = this.#tenancy;
-    const hidden = wallets.filter((wallet) => wallet.connectionId !== connectionId);
+  async #ofConnections(limited: Operator, connections: readonly string[]): Promise<void> {
+    const { wallets, submitted } = this.#tenancy;
+    const hidden = wallets.filter((wallet) => !connections.includes(wallet.connectionId));
     if (hidden.length > 0 && this.#draw.chance(0.4)) {
-      return this.#hidden(limited, this.#draw.pick(hidden), 'another connection');
+      return this.#hidden(limited, this.#draw.pick(hidden), submitted, 'another connection');
     }
     const [target, name] = this.#draw.pick([
       ['/v1/wallets', 'wallets'],
@@ -43,12 +48,12 @@ export class ProbeClient {
       ['/v1/transaction-intents?awaiting_my_vote=true', 'transaction_intents'],
     ] as const);
     const listed = await limited.list<{ id: string; provider_connection_id: string }>(target, name);
-    const other = listed.find(({ provider_connection_id: id }) => id !== connectionId);
-    if (other !== undefined) found('tenants-apart', `${target} shows a token of ${connectionId} ${other.id}`);
+    const other = listed.find(({ provider_connection_id: id }) => !connections.includes(id));
+    if (other !== undefined) found('tenants-apart', `${target} shows a token of ${connections} ${other.id}`);
     const events = await limited.list<{ id: string; resource: { id: string } }>('/v1/events', 'events');
     const told = events.find(({ resource }) => hidden.some(({ id }) => id === resource.id));
-    if (told !== undefined) found('tenants-apart', `/v1/events shows a token of ${connectionId} ${told.resource.id}`);
-    const own = wallets.filter((wallet) => wallet.connectionId === connectionId && target === '/v1/wallets');
+    if (told !== undefined) found('tenants-apart', `/v1/events shows a token of ${connections} ${told.resource.id}`);
+    const own = wallets.filter((wallet) => connections.includes(wallet.connectionId) && target === '/v1/wallets');
     const missing = own.find(({ id }) => !this.#isArchived(id) && !listed.some((one) => one.id === id));
     if (missing !== undefined) found('pages-complete', `${target} hides ${missing.id} from a token of its connection`);
   }
@@ -57,12 +62,14 @@ export class ProbeClient {
     return this.#tenancy.posts.some(({ target }) => target === `/v1/wallets/${id}/archive`);
   }
 
-  async #hidden(operator: Operator, { id }: OwnWallet, whose: string): Promise<void> {
+  async #hidden(operator: Operator, { id }: OwnWallet, submitted: readonly Submitted[], whose: string): Promise<void> {
+    const intent = submitted.findLast(({ walletId, intentId }) => walletId === id && intentId !== null)?.intentId;
     const calls: readonly Call[] = [
       ['GET', `/v1/wallets/${id}`, undefined],
       ['PATCH', `/v1/wallets/${id}`, { name: 'stolen' }],
       ['POST', `/v1/wallets/${id}/freeze`, {}],
       ['GET', `/v1/wallets/${id}/transaction-intents`, undefined],
+      ...(intent == null ? [] : ofIntent(id, intent)),
     ];
     const [method, target, body] = this.#draw.pick(calls);
     const key = method === 'POST' ? this.#tenancy.key('probe') : undefined;
@@ -80,10 +87,23 @@ export class ProbeClient {
         gateways.map(async (gateway) => (await operator.client.once(gateway, 'GET', '/v1/webhooks'))?.status),
       );
     const before = await statuses();
-    if (before.some((status) => status !== 200)) found('changes-take-effect', `a new token gets ${before}`);
+    // 429: the tenant has reached its limit.
+    if (before.some((status) => status !== 200 && status !== 429))
+      found('changes-take-effect', `a new token gets ${before}`);
     await world.revoke(name, tokenId);
     await operator.client.pause(revokedWithinMs);
     const after = await statuses();
     if (after.some((status) => status !== 401)) found('tenants-apart', `a revoked token gets ${after}`);
   }
+}
+
+function ofIntent(walletId: string, id: string): readonly Call[] {
+  const target = `/v1/wallets/${walletId}/transaction-intents/${id}`;
+  return [
+    ['GET', target, undefined],
+    ['POST', `${target}/cancel`, {}],
+    ['GET', `/v1/risk/scores/${id}`, undefined],
+    ['GET', `/v1/compliance/reports/rep_${id.slice('txi_'.length)}`, undefined],
+    ['POST', '/v1/risk/evaluate', { intent_id: id }],
+  ];
 }

@@ -30,6 +30,8 @@ export interface RunPlan {
   readonly providers: readonly string[];
   readonly wallets: number;
   readonly hasModules: boolean;
+  /** The gateways count calls, and refuse those beyond small limits. */
+  readonly isLimited: boolean;
   /** The frequency of steps of each family. */
   readonly shares: Readonly<Record<Family, number>>;
   readonly weights: Readonly<Record<Family, Readonly<Record<string, number>>>>;
@@ -45,6 +47,8 @@ export interface RunPlan {
 const providers = ['self_hosted', 'self_hosted', 'fireblocks', 'bitgo', 'copper'] as const;
 /** The share of runs with two clusters. */
 const twoClustersShare = 0.2;
+/** The share of runs with rate limits. */
+const limitedShare = 0.1;
 /** The weight factor of favoured steps. */
 const favour = 6;
 
@@ -78,6 +82,7 @@ export function drawPlan(
     providers: [...new Set([draw.pick(providers), draw.pick(providers)])],
     wallets: draw.integer(2, 3),
     hasModules,
+    isLimited: new Draw(random('plan/limits')).chance(limitedShare),
     shares,
     weights: Object.fromEntries(names.map((family) => [family, drawn[family].weights])) as RunPlan['weights'],
     faults,
@@ -108,7 +113,10 @@ function swarm(draw: Draw, family: Family, favoured: readonly string[]) {
   };
   const weights = Object.fromEntries(steps.map((step) => [step, weightOf(step)]));
   if (family === 'money') weights.transfer = draw.integer(4, 10);
-  const usual = { money: 10, hooks: draw.pick([1, 2, 4]), signing: draw.pick([0, 1, 3]) };
+  const usual = {
+    ...{ money: 10, hooks: draw.pick([1, 2, 4]), signing: draw.pick([0, 1, 3]) },
+    ...{ access: draw.pick([0, 0.5, 1]), connections: draw.pick([0, 0.5, 1.5]) },
+  };
   const share = usual[family as keyof typeof usual] ?? draw.pick([0, 4, 10]);
   return { share: steps.some((step) => favoured.includes(step)) ? Math.max(share, 4) : share, weights };
 }

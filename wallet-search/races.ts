@@ -21,7 +21,8 @@ export interface Rival {
   settings(): object;
   /** Whether it succeeded. `expected`: only on this version. */
   change(walletId: string, settings: object, expected?: number): Promise<boolean>;
-  archive(): Promise<void>;
+  /** Unless it must stay. */
+  archive(wallet: OwnWallet): Promise<void>;
 }
 
 export async function race(draw: Draw, wallet: OwnWallet, operator: Operator, rivals: readonly Rival[]): Promise<void> {
@@ -92,6 +93,6 @@ export async function race(draw: Draw, wallet: OwnWallet, operator: Operator, ri
       return;
     }
     case 'archive':
-      await Promise.all([one.transfer(wallet), shortly(() => other.archive())]);
+      await Promise.all([one.transfer(wallet), shortly(() => other.archive(wallet))]);
   }
 }

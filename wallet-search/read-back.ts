@@ -1,116 +1,142 @@
 /**
- * Reads everything back at the end of a run, in pages of one to four items, with and without filters: each list has the items of
- * the event log, once each and in order. It also tries used keys with other bodies and from other callers.
+ * Reads everything back at the end of a run, in pages of one to four items, with any of its filters and by callers that see a part:
+ * each list has the items of the event log, once each and in order, and every item is as its newest event shows it. A cursor
+ * belongs to its filters. It also tries used keys with other bodies and from other callers.
  */
 import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
+import { type Collection, collectionsOf, type Filter, newestOf, type Told } from './collections.ts';
 import type { Draw } from './draw.ts';
 import { found } from './finding.ts';
 import { reuse } from './money-client.ts';
+import type { Operator } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';
 
-interface Listed {
-  readonly target: string;
-  readonly name: string;
-  /** In any order. */
-  readonly ids: readonly string[];
+/** The numbers of lists, of records and of keys that a run tries. */
+const listsEach = 9;
+const recordsEach = 5;
+const keysEach = 6;
+const filtersMax = 3;
+
+/** Single records, by the type of their events. */
+const paths: Readonly<Record<string, string>> = {
+  wallet: '/v1/wallets',
+  provider_connection: '/v1/provider-connections',
+  webhook: '/v1/webhooks',
+  policy: '/v1/policies',
+  compliance_list: '/v1/compliance/lists',
+  token: '/v1/tokens',
+  treasury_strategy: '/v1/treasury/strategies',
+  treasury_plan: '/v1/treasury/plans',
+  recon_job: '/v1/recon/jobs',
+  recon_exception: '/v1/recon/exceptions',
+};
+/** What a record shows of other records or of the moment. */
+const live = new Set(['assets', 'supply', 'minting', 'available_to_mint', 'stale']);
+/** By the prefix of the id: a job meets an exception again, a vault gets a further key, a strategy executes a plan. */
+const silent: Readonly<Record<string, readonly string[]>> = {
+  rcx_: ['version', 'updated_at', 'sources', 'times_seen', 'last_seen_at', 'last_job_id'],
+  vlt_: ['version', 'updated_at', 'key_count'],
+  stg_: ['updated_at', 'executing_plan_id', 'last_executed_at'],
+  // A version has its own time.
+  lst_: ['created_at'],
+};
+
+interface Viewer {
+  readonly operator: Operator;
+  /** The connections that it sees; undefined: it sees the whole tenant. */
+  readonly connections: readonly string[] | undefined;
 }
 
-/** The numbers of lists and of keys that a run tries. */
-const listsEach = 7;
-const keysEach = 6;
-
-type Told = Readonly<Record<string, unknown>> & { readonly id: string };
-
 export async function readBack(tenancy: Tenancy, events: readonly ToldEvent[], draw: Draw): Promise<void> {
-  const lists = listsOf(tenancy, events);
+  const lists = collectionsOf(tenancy, events);
+  const viewers: readonly Viewer[] = [{ operator: tenancy.owner, connections: undefined }, ...tenancy.limited];
   for (let count = 0; count < listsEach; count += 1) {
-    const { target, name, ids } = draw.pick(lists);
-    const items = await tenancy.owner.list<{ readonly id: string }>(target, name, draw.integer(1, 4));
-    const listed = items.map(({ id }) => id);
-    if ([...listed].sort().join() !== [...ids].sort().join()) {
-      found('pages-complete', `${target} lists ${listed.length} of ${ids.length}: ${differing(listed, ids)}`);
-    }
-    // Ids sort by their creation time; clocks of gateways may differ.
-    const sorted = [...listed].sort().reverse();
-    if (tenancy.isCalm && name !== 'events' && isTimed(listed) && sorted.join() !== listed.join()) {
-      found('pages-complete', `${target} is not newest first: ${listed}`);
-    }
+    const viewer = draw.chance(0.3) ? draw.pick(viewers) : viewers[0]!;
+    await readList(tenancy, viewer, draw.pick(lists), draw);
   }
+  for (let count = 0; count < recordsEach; count += 1) await readRecord(tenancy.owner, events, draw);
   const { posts } = tenancy;
   for (let count = 0; count < keysEach && posts.length > 0; count += 1) await reuse(draw, tenancy, draw.pick(posts));
 }
 
-function listsOf(tenancy: Tenancy, events: readonly ToldEvent[]): Listed[] {
-  const of = (type: string): Told[] => {
-    const newest = new Map<string, Told>();
-    for (const { resource, data, type: happened } of events) {
-      if (resource.type !== type || happened.endsWith('.ping')) continue;
-      if (happened === `${type}.deleted` || data.object === null) newest.delete(resource.id);
-      else newest.set(resource.id, { ...data.object, id: resource.id });
-    }
-    return [...newest.values()];
-  };
-  const idsOf = (all: readonly Told[], test: (one: Told) => boolean = () => true) =>
-    all.filter(test).map(({ id }) => id);
-  const intents = of('transaction_intent');
-  const wallets = of('wallet');
-  const statuses = [...new Set(intents.map(({ status }) => status as string))];
-  const filters = [...new Set(events.map(({ type }) => `${type.split('.')[0]}.*`))];
-  const standing = (status: string) => idsOf(wallets, (wallet) => wallet.status === status);
-  const [all, live] = ['/v1/transaction-intents', '/v1/wallets'];
-  return [
-    { target: all, name: 'transaction_intents', ids: idsOf(intents) },
-    ...statuses.map((status) => ({
-      target: `${all}?status=${status}`,
-      name: 'transaction_intents',
-      ids: idsOf(intents, (intent) => intent.status === status),
-    })),
-    ...wallets.map(({ id }) => ({
-      target: `/v1/wallets/${id}/transaction-intents`,
-      name: 'transaction_intents',
-      ids: idsOf(intents, (intent) => intent.wallet_id === id),
-    })),
-    { target: live, name: 'wallets', ids: idsOf(wallets, ({ status }) => status !== 'archived') },
-    ...['active', 'frozen', 'archived'].map((status) => ({
-      target: `${live}?status=${status}`,
-      name: 'wallets',
-      ids: standing(status),
-    })),
-    ...[...new Set(wallets.map(({ provider_connection_id: id }) => id as string))].map((id) => ({
-      target: `${live}?provider_connection_id=${id}`,
-      name: 'wallets',
-      ids: idsOf(wallets, (wallet) => wallet.provider_connection_id === id && wallet.status !== 'archived'),
-    })),
-    { target: '/v1/webhooks', name: 'webhooks', ids: idsOf(of('webhook')) },
-    { target: '/v1/provider-connections', name: 'provider_connections', ids: idsOf(of('provider_connection')) },
-    { target: '/v1/events', name: 'events', ids: events.map(({ id }) => id) },
-    ...filters.map((type) => ({
-      target: `/v1/events?type=${type}`,
-      name: 'events',
-      ids: events.filter((event) => event.type.startsWith(type.slice(0, -1))).map(({ id }) => id),
-    })),
-    ...(tenancy.modules === undefined ? [] : ofModules(tenancy, of, idsOf)),
-  ];
+async function readList(
+  { isCalm }: Tenancy,
+  { operator, connections }: Viewer,
+  list: Collection,
+  draw: Draw,
+): Promise<void> {
+  const filters = drawnFilters(list, draw);
+  const { path, name, items: all, isHidden, shownBy, connectionOf } = list;
+  const isShown = (item: Told) => isHidden?.(item) !== true || filters.some((filter) => filter.name === shownBy);
+  const isSeen = (item: Told) => connections === undefined || connections.includes(connectionOf?.(item) as string);
+  const wanted = all.filter((item) => isShown(item) && isSeen(item) && filters.every(({ holds }) => holds(item)));
+  // A wallet of another connection does not exist, nor do its intents.
+  if (connections !== undefined && (connectionOf === undefined || (wanted.length === 0 && path.includes('/wal_'))))
+    return;
+  const query = filters.map((filter) => `${filter.name}=${encodeURIComponent(filter.value)}`).join('&');
+  const target = query === '' ? path : `${path}?${query}`;
+  const listed = await operator.list<Told>(target, name, draw.integer(1, 4));
+  const [ids, due] = [listed, wanted].map((some) => some.map(({ id }) => id)) as [string[], string[]];
+  if ([...ids].sort().join() !== [...due].sort().join()) {
+    found('pages-complete', `${target} lists ${ids.length} of ${due.length}: ${differing(ids, due)}`);
+  }
+  // Ids sort by their creation time; clocks of gateways may differ.
+  const sorted = [...ids].sort().reverse();
+  if (isCalm && name !== 'events' && isTimed(ids) && sorted.join() !== ids.join()) {
+    found('pages-complete', `${target} is not newest first: ${ids}`);
+  }
+  for (const item of listed) asTold(target, item, wanted.find(({ id }) => id === item.id)!);
+  if (ids.length > 1) await otherCursor(operator, list, target, query === '' ? '?' : '&');
 }
 
-function ofModules(
-  { modules }: Tenancy,
-  of: (type: string) => Told[],
-  idsOf: (all: readonly Told[], test?: (one: Told) => boolean) => string[],
-): Listed[] {
-  const orders = of('token_order');
-  const plans = of('treasury_plan');
-  return [
-    { target: '/v1/tokens', name: 'tokens', ids: idsOf(of('token')) },
-    ...modules!.tokens.map(({ id }) => ({
-      target: `/v1/tokens/${id}/orders`,
-      name: 'orders',
-      ids: idsOf(orders, (order) => order.token_id === id),
-    })),
-    { target: '/v1/treasury/plans', name: 'plans', ids: idsOf(plans) },
-    { target: '/v1/vaults', name: 'vaults', ids: idsOf(of('vault'), ({ status }) => status !== 'archived') },
-    { target: '/v1/recon/jobs', name: 'jobs', ids: [...modules!.jobs] },
-  ];
+/** "`cursor` is the `next_cursor` of the page before, with the same filters … one of another list is 400." */
+async function otherCursor(operator: Operator, { path, filters }: Collection, target: string, joint: string) {
+  const { body } = await operator.call('GET', `${target}${joint}limit=1`);
+  const other = filters.find(({ name, value }) => !target.includes(`${name}=${encodeURIComponent(value)}`));
+  if (other === undefined || body.next_cursor === null) return;
+  const query = `${other.name}=${encodeURIComponent(other.value)}&limit=1&cursor=${encodeURIComponent(body.next_cursor)}`;
+  const { status } = await operator.call('GET', `${path}?${query}`);
+  if (status !== 400) found('pages-complete', `${path} takes a cursor of ${target} with other filters: ${status}`);
+}
+
+/** None, or up to three of different names. */
+function drawnFilters({ filters }: Collection, draw: Draw): readonly Filter[] {
+  const drawn: Filter[] = [];
+  for (let count = draw.integer(0, filtersMax); count > 0 && filters.length > 0; count -= 1) {
+    const filter = draw.pick(filters);
+    if (!drawn.some(({ name }) => name === filter.name)) drawn.push(filter);
+  }
+  const time = (name: string) => drawn.find((filter) => filter.name === name)?.value;
+  // A reversed range is 400.
+  const [after, before] = [time('created_after'), time('created_before')];
+  return after !== undefined && before !== undefined && after > before
+    ? drawn.filter(({ name }) => name !== 'created_before')
+    : drawn;
+}
+
+async function readRecord(owner: Operator, events: readonly ToldEvent[], draw: Draw): Promise<void> {
+  const type = draw.pick(Object.keys(paths));
+  const told = [...newestOf(events, type).values()];
+  if (told.length === 0) return;
+  const record = draw.pick(told);
+  const target = `${paths[type]}/${record.id}`;
+  const { status, body } = await owner.call('GET', target);
+  if (status !== 200) found('changes-take-effect', `GET ${target}: ${status}`);
+  asTold(target, body as Told, record);
+}
+
+/** "`data.object` is the resource as the API shows it, right after the change." */
+function asTold(target: string, shown: Told, told: Told): void {
+  for (const [name, value] of Object.entries(told)) {
+    if (!(name in shown) || live.has(name) || isSilent(told, name)) continue;
+    if (JSON.stringify(shown[name]) === JSON.stringify(value)) continue;
+    const texts = [shown[name], value].map((one) => JSON.stringify(one));
+    found('events-complete', `${target} shows ${told.id} with ${name} ${texts[0]}, its newest event ${texts[1]}`);
+  }
+}
+
+function isSilent({ id }: Told, name: string): boolean {
+  return silent[id.slice(0, 4)]?.includes(name) === true;
 }
 
 function differing(one: readonly string[], other: readonly string[]): string {

@@ -78,9 +78,18 @@ export class ReconClient {
     modules.jobs.push(job.id);
     if (booked !== undefined && this.#tenancy.isCalm) await this.#findsDrift(job.id, wallet.id, kind, booked);
     else await this.#operator.client.pause(2_000);
+    if (this.#draw.chance(0.6)) await this.#resolveAndLook(modules);
     const removed = await this.#operator.call('DELETE', target);
     if (removed.status !== 204) found('changes-take-effect', `DELETE ${target}: ${removed.status}`);
     modules.isDrifting = false;
+  }
+
+  /** "A job reopens a resolved exception only when the values differ": another job while the provider still reports the same. */
+  async #resolveAndLook({ jobs }: ModuleFacts): Promise<void> {
+    await this.#resolve();
+    const body = { kind: 'transactions', lag_s: 0 };
+    jobs.push((await this.#operator.made('/v1/recon/jobs', body, this.#tenancy.key('job'))).id);
+    await this.#operator.client.pause(2_000);
   }
 
   /** Our record of a completed movement, of which any other report is a difference: an intent's id, or "deposit". */

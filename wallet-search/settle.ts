@@ -2,9 +2,13 @@
 import type { CustodyWorld } from '../world/custody-world.ts';
 import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
 import { checkCalls } from './calls.ts';
+import { checkClosedKeys, checkRevoked } from './closed-keys.ts';
+import { reconnect } from './connection-client.ts';
 import { checkCreated } from './created-once.ts';
 import { checkReceipts, type DecidedIntent } from './decisions.ts';
+import { checkDeliveries } from './deliveries.ts';
 import { Draw } from './draw.ts';
+import { checkDryRuns } from './dry-runs.ts';
 import { found } from './finding.ts';
 import { checkHook, firstMissing } from './hooks.ts';
 import { Model } from './model.ts';
@@ -45,6 +49,7 @@ async function rest(tenancy: Tenancy): Promise<void> {
   const { owner, world } = tenancy;
   const sinceMs = world.nowMs;
   for (const { id } of tenancy.wallets) await owner.call('POST', `/v1/wallets/${id}/unfreeze`, {}, tenancy.key('rest'));
+  for (const id of tenancy.credentials.keys()) await reconnect(tenancy, owner, id);
   await calmModules(tenancy);
   for (;;) {
     const intents = await owner.list<Intent>('/v1/transaction-intents', 'transaction_intents');
@@ -87,7 +92,7 @@ async function delivered(tenancy: Tenancy): Promise<void> {
     const late = hooks
       .map((hook) => ({ hook, event: firstMissing(hook, events, received) }))
       .find(({ event }) => event !== undefined);
-    if (late === undefined) return;
+    if (late === undefined) break;
     if (world.nowMs - sinceMs > restWithinMs) {
       const { hook, event } = late;
       const tries = received.filter(({ url, body }) => url === hook.url && body.includes(event!.id));
@@ -99,6 +104,7 @@ async function delivered(tenancy: Tenancy): Promise<void> {
     }
     await owner.client.pause(lookEveryMs);
   }
+  await checkDeliveries(tenancy, events, new Draw(world.random(`deliveries/${tenancy.name}`)));
 }
 
 function eventsOf({ owner }: Tenancy): Promise<ToldEvent[]> {
@@ -115,6 +121,9 @@ async function check(tenancy: Tenancy): Promise<void> {
   landmarks.delivered(world.receivers.received);
   checkEffects(tenancy, intents, events);
   checkCreated(tenancy.told, events);
+  checkClosedKeys(events);
+  if (tenancy.isCalm) checkRevoked(events);
+  checkDryRuns(tenancy.dryRuns, events);
   const model = new Model(tenancy);
   model.follow(events);
   for (const { id, status, version, approvals } of intents) {

@@ -31,6 +31,15 @@ export class SigningClient {
       case 'sessions':
         return this.#sessions();
       case 'again': {
+        const { waiting } = this.#tenancy.signing;
+        if (waiting.length > 0 && this.#draw.chance(0.6)) {
+          const [{ session, token, why }] = waiting.splice(this.#draw.integer(0, waiting.length - 1), 1) as [
+            (typeof waiting)[0],
+          ];
+          await this.#approve(session, token, why);
+          await this.#call('/v1/signing/share', { signing_session_id: session });
+          return;
+        }
         const intent = this.#draw.pick([...asked.keys(), undefined]);
         if (intent !== undefined) await this.#sign(intent, asked.get(intent)!.key, 'DIRECT_ALLOWED');
         return;
@@ -90,7 +99,17 @@ export class SigningClient {
   }
 
   async #resume(session: string, token: string, why: string): Promise<void> {
-    if (token === '' || this.#draw.chance(0.5)) return;
+    if (token === '') return;
+    const { waiting } = this.#tenancy.signing;
+    if (this.#draw.chance(0.6)) {
+      waiting.push({ session, token, why });
+      return;
+    }
+    await this.#approve(session, token, why);
+  }
+
+  /** The witness of a human, for a session that waits. */
+  async #approve(session: string, token: string, why: string): Promise<void> {
     const witness = Buffer.from('seen').toString('base64');
     const { receipt } = await this.#call('/v1/sessions/resume', {
       ...{ session_id: session, resume_token: token, human_approval_witness: witness },

@@ -16,12 +16,17 @@ export const families = {
     'reuse',
     'probe',
     'replay',
+    'dry_run',
+    'malformed',
+    'risk_rule',
   ],
-  hooks: ['register', 'subscribe', 'rotate', 'ping', 'remove', 'gone', 'toggle', 'flaky', 'follow'],
+  hooks: ['register', 'subscribe', 'rotate', 'ping', 'remove', 'gone', 'toggle', 'flaky', 'follow', 'redeliver'],
   signing: ['dkg', 'client_sign', 'wallet_sign', 'pending_sign', 'again', 'sessions'],
   tokens: ['issue', 'mint', 'redeem', 'order_vote', 'order_cancel', 'token_freeze'],
   treasury: ['strategy', 'rebalance', 'execute', 'plan_cancel', 'market'],
   vaults: ['vault', 'vault_key', 'vault_sign', 'vault_archive'],
+  access: ['rotate_token', 'scopes'],
+  connections: ['connection_test', 'connection_name', 'disconnect'],
   recon: ['recon', 'recon_cancel', 'drift', 'resolve'],
 } as const;
 export type Family = keyof typeof families;

@@ -15,15 +15,18 @@ export async function followEvents(tenancy: Tenancy, operator: Operator, draw: D
   const { world, sequence, isCalm } = tenancy;
   const after = draw.chance(0.5) ? sequence : draw.integer(0, sequence);
   const gateways = world.processes.filter((name) => name.startsWith('gateway'));
-  const exchange = world.connect(
-    draw.pick(gateways),
-    operator.client.plain('GET', `/v1/events/stream?after_sequence=${after}`),
-  );
+  // The header takes precedence.
+  const isResumed = draw.chance(0.4);
+  const asked = isResumed ? draw.integer(0, sequence) : after;
+  const plain = operator.client.plain('GET', `/v1/events/stream?after_sequence=${asked}`);
+  const headers = { ...plain.headers, ...(isResumed && { 'last-event-id': `${after}` }) };
+  const exchange = world.connect(draw.pick(gateways), { ...plain, headers });
   let text = '';
   let isOver = false;
   const reading = exchange.answer.then(async (answer) => {
     const { pieces, status } = answer ?? {};
-    if (answer !== undefined && status !== 200 && isCalm) found('pages-complete', `a stream after ${after}: ${status}`);
+    if (answer !== undefined && status !== 200 && status !== 429 && isCalm)
+      found('pages-complete', `a stream after ${after}: ${status}`);
     for (let piece = await pieces?.next(); piece !== undefined; piece = await pieces?.next()) text += piece;
   });
   const ended = reading.then(

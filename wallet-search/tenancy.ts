@@ -2,13 +2,16 @@
 import { allScopes } from '../api/scopes.ts';
 import { uuidV7 } from '../proto/ids.ts';
 import { tenantPrefix } from '../redis/event-log.ts';
+import type { Client } from '../world/client.ts';
 import type { CustodyWorld } from '../world/custody-world.ts';
 import type { Answers } from './answers.ts';
 import type { Draw } from './draw.ts';
+import type { DryRun } from './dry-runs.ts';
 import type { HookFacts } from './hooks.ts';
 import type { Landmarks } from './landmarks.ts';
 import { type Call, Operator, type Posted } from './operator.ts';
 import { calmTerms, drawTerms, type PolicyTerms, policyBody } from './policies.ts';
+import type { RiskTerms } from './risk.ts';
 
 export const networks = {
   evm: 'eip155:11155111',
@@ -78,6 +81,8 @@ export interface ModuleFacts {
   readonly tokens: { readonly id: string; readonly symbol: string; readonly cap: string; readonly decimals: number }[];
   readonly strategies: StrategyFacts[];
   readonly jobs: string[];
+  /** Plans that were executed by a call of their own, and the last event before that. */
+  readonly executions: Map<string, number>;
   /** A provider reports false movements now. */
   isDrifting: boolean;
 }
@@ -88,11 +93,15 @@ export interface StrategyFacts {
   readonly maxTrades: number;
   /** US dollars. */
   readonly maxTradeUsd: number | undefined;
+  readonly cooldownS: number;
+  readonly walletId: string;
 }
 
 /** A key of the signing API, and its signatures. */
 export interface SigningFacts {
   readonly keys: string[];
+  /** Sessions that wait for a human. */
+  readonly waiting: { readonly session: string; readonly token: string; readonly why: string }[];
   /** By intent of the signing API. */
   readonly asked: Map<
     string,
@@ -126,6 +135,9 @@ export class Tenancy {
   readonly wallets: OwnWallet[] = [];
   readonly policies: Versioned<PolicyTerms>[] = [];
   readonly lists: Versioned<ListTerms>[] = [];
+  /** The condition of each risk rule that was made, by name. */
+  readonly riskRules = new Map<string, RiskTerms>();
+  readonly dryRuns: DryRun[] = [];
   /** The policy that a transfer named itself, by its key. */
   readonly namedPolicies = new Map<string, string>();
   /** Every call about a wallet or intent that has an answer. */
@@ -141,11 +153,13 @@ export class Tenancy {
   readonly landmarks: Landmarks;
   /** This run has no faults. */
   readonly isCalm: boolean;
-  /** A caller that sees one connection; undefined: there is only one. */
-  limited: { readonly operator: Operator; readonly connectionId: string } | undefined;
+  /** Callers that see one connection, and several; none where there is only one. */
+  readonly limited: { readonly operator: Operator; readonly connections: readonly string[] }[] = [];
+  /** Of each connection, as it was made. */
+  readonly credentials = new Map<string, object>();
   /** undefined: it uses none. */
   modules: ModuleFacts | undefined;
-  readonly signing: SigningFacts = { keys: [], asked: new Map() };
+  readonly signing: SigningFacts = { keys: [], waiting: [], asked: new Map() };
   /** The largest difference of two processes' clocks. */
   readonly clocksOffMs: number;
   #keys = 0;
@@ -195,34 +209,55 @@ export class Tenancy {
     for (const provider of providers) {
       const body = { provider, name: `${provider} of ${tenant}`, credentials: credentials[provider]! };
       const connection = await owner.made('/v1/provider-connections', body, this.key('connection'));
+      this.credentials.set(connection.id, body.credentials);
       for (let count = 0; count < walletCount; count += 1) {
         const network = count < 2 ? networks.evm : draw.pick(Object.values(networks));
         await this.openWallet(owner, connection.id as string, network, count, this.#settings(draw));
       }
     }
     if (providers.length > 1) {
-      const { connectionId } = this.wallets[0]!;
-      this.limited = { connectionId, ...(await this.hire('limited', [connectionId])) };
+      const all = [...this.credentials.keys()];
+      for (const connections of [all.slice(0, 1), all]) {
+        this.limited.push({ connections, operator: (await this.hire('limited', connections)).operator });
+      }
     }
     if (!hasModules) return;
     for (const module of ['vaults', 'tokens', 'treasury']) {
       await owner.made(`/v1/modules/${module}/access-requests`, { reason: 'drawn' }, this.key('access'));
     }
-    this.modules = { vaults: [], tokens: [], strategies: [], jobs: [], isDrifting: false };
+    this.modules = { vaults: [], tokens: [], strategies: [], jobs: [], executions: new Map(), isDrifting: false };
   }
 
   /** A caller with a new token; `connections`: the only ones that it may see. */
-  async hire(role: string, connections?: readonly string[]): Promise<{ operator: Operator; tokenId: string }> {
-    const { world, name: tenant, answers } = this;
+  async hire(
+    role: string,
+    connections?: readonly string[],
+    scopes: readonly string[] = allScopes,
+  ): Promise<{ operator: Operator; tokenId: string }> {
+    const { world, name: tenant } = this;
     const { token, record } = await world.issue({
-      ...{ tenant, environment: 'sandbox', scopes: allScopes, name: role },
+      ...{ tenant, environment: 'sandbox', scopes, name: role },
       ...(connections !== undefined && { providerConnectionIds: connections }),
     });
-    const heard = (target: string, answer: Parameters<Answers['heard']>[2]) => answers.heard(tenant, target, answer);
-    const client = world.client(token, { triesMax: 300, heard });
-    this.secrets.push(token);
-    const operator = new Operator({ tenancy: this, actor: record.id, client, nowMs: () => world.nowMs });
+    const operator = new Operator({
+      ...{ tenancy: this, actor: record.id, client: this.#client(token), nowMs: () => world.nowMs },
+    });
     return { operator, tokenId: record.id };
+  }
+
+  /** Gives the caller another token in place of its own. False: not now. */
+  rotate(operator: Operator): Promise<boolean> {
+    return operator.take(async (tokenId) => {
+      const issued = await this.world.rotate(this.name, tokenId);
+      return issued && { id: issued.record.id, client: this.#client(issued.token) };
+    });
+  }
+
+  #client(token: string): Client {
+    const { world, name: tenant, answers } = this;
+    const heard = (target: string, answer: Parameters<Answers['heard']>[2]) => answers.heard(tenant, target, answer);
+    this.secrets.push(token);
+    return world.client(token, { triesMax: 300, heard });
   }
 
   /** Of a new wallet: half of them have a setting that makes decisions stricter. */
@@ -243,11 +278,16 @@ export class Tenancy {
     settings: object = {},
   ): Promise<OwnWallet> {
     const body = { name: `wallet ${count}`, provider_connection_id: connectionId, network, ...settings };
-    const wallet = await operator.made('/v1/wallets', body, this.key('wallet'));
+    return this.adopt(await operator.made('/v1/wallets', body, this.key('wallet')));
+  }
+
+  /** A new wallet, as its creation showed it. */
+  // biome-ignore lint/suspicious/noExplicitAny: read by its documented fields.
+  adopt(wallet: any): OwnWallet {
     const own: OwnWallet = {
       id: wallet.id,
-      connectionId,
-      network,
+      connectionId: wallet.provider_connection_id,
+      network: wallet.network,
       provider: wallet.provider,
       address: wallet.addresses[0].address,
       assets: (wallet.assets as { symbol: string; balance: string }[]).map(({ symbol, balance }) => ({

@@ -4,13 +4,17 @@ import { decimal } from '../world/invariants/documented-ledger.ts';
 import { issuesOf } from './answers.ts';
 import type { Draw } from './draw.ts';
 import { found } from './finding.ts';
+import { faultsOf, respelled } from './forms.ts';
 import type { Operator } from './operator.ts';
 import { namedPolicies, networks, type OwnWallet, type Submitted, type Tenancy } from './tenancy.ts';
 
-/** Besides plain ones: refused, refused after the approval, mined and failed, unreachable three times, slow. */
-const testAmounts = ['0.004221', '0.004222', '0.004421', '0.00441', '0.004403', '0.004408'];
-const watched = '0x000000000000000000000000000000000000bEEF';
+/** Besides plain ones: refused, refused after the approval, mined and failed, unreachable three times, slow, risky. */
+const testAmounts = ['0.004221', '0.004222', '0.004421', '0.00441', '0.004403', '0.004408', '0.00477', '0.004799'];
+export const watched = '0x000000000000000000000000000000000000bEEF';
 const sanctioned = '0x000000000000000000000000000000000000dEaD';
+
+/** Without faults a key that is free answers within this time. */
+const freeWithinMs = 4_000;
 
 export class TransferClient {
   readonly #tenancy: Tenancy;
@@ -36,6 +40,47 @@ export class TransferClient {
     const made = new Set(answers.map(madeBy));
     if (made.size !== 1) found('one-answer-a-key', `${target} ${key} made ${[...made].join(' and ')}`);
     return this.#submitted(label, wallet, this.#operator, body, askedMs, answers[0]!);
+  }
+
+  /** A dry run, and the request itself. */
+  async dryRun(wallet: OwnWallet): Promise<void> {
+    const label = this.#tenancy.key('pay');
+    const body = this.#body(wallet, label);
+    const target = targetOf(wallet);
+    const from = this.#tenancy.sequence;
+    const dry = await this.#operator.call('POST', `${target}?dry_run=true`, body, this.#tenancy.key('dry-run'));
+    const askedMs = this.#operator.nowMs;
+    const answer = await this.#operator.post(target, body, label);
+    const intentId = this.#submitted(label, wallet, this.#operator, body, askedMs, answer) ?? null;
+    const isPoor = issuesOf(answer).includes('insufficient_funds');
+    if (dry.status === 200 && (intentId !== null || isPoor)) {
+      this.#tenancy.dryRuns.push({ from, shown: dry.body, intentId, to: this.#tenancy.sequence });
+    }
+  }
+
+  /** A request that is not valid leaves its key free: the same key takes a valid one. */
+  async malformed(wallet: OwnWallet): Promise<void> {
+    const label = this.#tenancy.key('pay');
+    const body = this.#body(wallet, label);
+    const target = targetOf(wallet);
+    const { change, status: wanted } = this.#draw.pick(faultsOf(wallet));
+    const given = { ...body, ...change };
+    const { status, body: told } = await this.#operator.call('POST', target, given, label);
+    // The wallet may be frozen or disconnected.
+    if (status !== wanted && status !== 409) {
+      found(
+        'changes-take-effect',
+        `POST ${target} of ${JSON.stringify(given)}: ${status}, not ${wanted} ${JSON.stringify(told)}`,
+      );
+    }
+    if (status !== 400) return;
+    const askedMs = this.#operator.nowMs;
+    const answer = await this.#operator.post(target, body, label);
+    const tookMs = this.#operator.nowMs - askedMs;
+    if (issuesOf(answer).includes('idempotency_key_reused') || (this.#tenancy.isCalm && tookMs > freeWithinMs)) {
+      found('one-answer-a-key', `${target} ${label} is not free after a 400: ${answer.status} after ${tookMs} ms`);
+    }
+    this.#submitted(label, wallet, this.#operator, body, askedMs, answer);
   }
 
   /** Two requests with one key at once, of this caller and of `other`: one of them is refused. */
@@ -100,7 +145,7 @@ export class TransferClient {
     return {
       asset: symbol,
       amount: this.#amount(began),
-      destination: { address },
+      destination: { address: draw.chance(0.1) ? respelled(address, wallet.network) : address },
       metadata: { key },
       ...(policy !== undefined && { policy }),
     };

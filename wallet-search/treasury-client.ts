@@ -24,6 +24,7 @@ export class TreasuryClient {
     if (step === 'market') return this.#market();
     if (step === 'strategy' || modules.strategies.length === 0) return this.#strategy(modules.strategies);
     const strategy = this.#draw.pick(modules.strategies);
+    if (this.#draw.chance(0.5)) await this.#market();
     if (step === 'rebalance') return this.#rebalance(strategy);
     const open = await this.#operator.list<{ id: string; status: string }>(
       '/v1/treasury/plans',
@@ -36,7 +37,9 @@ export class TreasuryClient {
     ]);
     if (plan === undefined) return;
     const what = step === 'execute' ? 'execute' : 'cancel';
+    const from = this.#tenancy.sequence;
     const { status, body } = await this.#post(`/v1/treasury/plans/${plan.id}/${what}`, {}, what);
+    if (status === 200 && what === 'execute' && !modules.executions.has(plan.id)) modules.executions.set(plan.id, from);
     if (status === 200 && what === 'cancel' && body.status !== 'cancelled') {
       found('changes-take-effect', `cancel of ${plan.id} leaves ${body.status}`);
     }
@@ -46,13 +49,15 @@ export class TreasuryClient {
     const draw = this.#draw;
     const wallets = this.#tenancy.wallets.filter(({ network }) => network === networks.evm);
     if (known.length >= strategiesMax || wallets.length === 0) return;
+    const walletId = draw.pick(wallets).id;
     const weight = draw.pick([2_000, 5_000, 8_000]);
     const autonomy = draw.pick(['advisory', 'human_approval', 'within_policy', 'within_policy'] as const);
     const maxTrades = draw.integer(1, 3);
     const maxTradeUsd = draw.chance(0.5) ? 500 : undefined;
+    const cooldownS = draw.chance(0.3) ? 5 : 0;
     const body = {
       name: this.#tenancy.key('strategy'),
-      wallet_ids: [draw.pick(wallets).id],
+      wallet_ids: [walletId],
       targets: [
         { asset: 'ETH', weight_bps: weight, band_bps: 100 },
         { asset: 'USDC', weight_bps: 10_000 - weight, band_bps: 100 },
@@ -60,12 +65,12 @@ export class TreasuryClient {
       constraints: {
         max_trades: maxTrades,
         ...(maxTradeUsd !== undefined && { max_trade_usd: `${maxTradeUsd}` }),
-        ...{ price_tolerance_bps: 5_000, plan_ttl_s: 3_600, venue_deadline_s: 10 },
+        ...{ price_tolerance_bps: 5_000, plan_ttl_s: 3_600, venue_deadline_s: 10, cooldown_s: cooldownS },
       },
       autonomy,
     };
     const { status, body: made } = await this.#post('/v1/treasury/strategies', body, 'strategy');
-    if (status === 201) known.push({ id: made.id, autonomy, maxTrades, maxTradeUsd });
+    if (status === 201) known.push({ id: made.id, autonomy, maxTrades, maxTradeUsd, cooldownS, walletId });
   }
 
   async #rebalance({ id, autonomy }: StrategyFacts): Promise<void> {
@@ -84,7 +89,7 @@ export class TreasuryClient {
 
   async #market(): Promise<void> {
     const draw = this.#draw;
-    const mode = draw.pick(['normal', 'normal', 'partial', 'refuse', 'silent'] as const);
+    const mode = draw.pick(['normal', 'normal', 'partial', 'partial', 'partial', 'refuse', 'silent'] as const);
     const venue = { mode, ...(mode === 'partial' && { fill_bps: 4_000 }) };
     const prices = draw.chance(0.3) ? [{ asset: 'ETH', price_usd: `${draw.integer(2_000, 4_000)}` }] : [];
     await this.#operator.made('/v1/sandbox/market', { venue, prices }, this.#tenancy.key('market'));

@@ -51,16 +51,20 @@ export class VaultClient {
     }
     // The first one stays: it signs till the end.
     if (vault === vaults[0]) return;
-    const { body } = await this.#operator.call(
-      'POST',
-      `/v1/vaults/${vault.id}/archive`,
-      {},
-      this.#tenancy.key('vault-end'),
-    );
+    const [{ body }] = await Promise.all([
+      this.#archive(vault.id),
+      this.#draw.chance(0.7) ? this.#sign(vault) : undefined,
+    ]);
     if (body.status !== 'archived') found('changes-take-effect', `archive of ${vault.id} leaves ${body.status}`);
     const after = await this.#operator.call('GET', `/v1/vaults/${vault.id}`);
     if (after.body.status !== 'archived')
       found('changes-take-effect', `${vault.id} is ${after.body.status} after its archive`);
+  }
+
+  /** Sometimes while a message is signed. */
+  async #archive(id: string) {
+    await this.#operator.client.pause(this.#draw.integer(0, 30));
+    return this.#operator.call('POST', `/v1/vaults/${id}/archive`, {}, this.#tenancy.key('vault-end'));
   }
 
   async #sign({
@@ -111,7 +115,9 @@ export class VaultClient {
     if (next !== undefined && next.madeMs < askedMs) {
       found('decided-as-written', `a message was decided by version ${version}, after ${next.version} was there`);
     }
-    if (made.content.denyBelow !== undefined) return 'denied';
-    return needsHuman && !hasWitness ? 'pending_human_approval' : 'completed';
+    const { denyBelow, asksMessages, quorum, approvers } = made.content;
+    // "More approvals, or named approvers: denied; votes are for transaction intents."
+    if (denyBelow !== undefined || (asksMessages && (quorum > 1 || approvers.length > 0))) return 'denied';
+    return (needsHuman || asksMessages) && !hasWitness ? 'pending_human_approval' : 'completed';
   }
 }

@@ -13,6 +13,7 @@ export interface Voted {
   readonly wallet_id: string;
   readonly initiator: string;
   readonly approvers: readonly string[];
+  readonly approvals: readonly { readonly by: string }[];
   readonly version: number;
 }
 
@@ -35,6 +36,8 @@ export class VoteClient {
     const inbox = await this.#waiting('awaiting_my_vote=true');
     const mine = inbox.find(({ initiator }) => initiator === this.#operator.actor);
     if (mine !== undefined) found('votes-as-required', `${mine.id} awaits the vote of its initiator`);
+    const voted = inbox.find(({ approvals }) => approvals.some(({ by }) => by === this.#operator.actor));
+    if (voted !== undefined) found('votes-as-required', `${voted.id} awaits a second vote of ${this.#operator.actor}`);
     if (inbox.length === 0) return this.#anyVote();
     await this.#drawnVote(this.#draw.pick(inbox));
   }

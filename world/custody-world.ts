@@ -32,7 +32,7 @@ import { type PortCall, type PortPlan, ProcessLife } from './process-life.ts';
 import { Providers } from './providers-side.ts';
 import { Queues, reconQueueOf, webhookQueueOf } from './queues.ts';
 import { Receivers } from './receivers.ts';
-import { SimRedis, type WayMs } from './redis-side.ts';
+import { type ReplyListener, SimRedis, type WayMs } from './redis-side.ts';
 import { callRpc, type RpcAnswer, type RpcCall } from './rpc-exchange.ts';
 import { RunLoop } from './run-loop.ts';
 import { startWorker } from './worker-process.ts';
@@ -46,6 +46,7 @@ export interface WorldOptions extends Omit<ClustersOptions, 'guestCounts'> {
   readonly redisWay?: WayMs;
   /** For a world that lasts (redis/memory/keyspace.ts); by default nothing is packed. */
   readonly packing?: Packing;
+  readonly replied?: ReplyListener;
   readonly chainBlockMs?: number;
   /** Deadline of a request to a custodian or the venue; the product's own by default. */
   readonly providerTimeoutMs?: number;
@@ -149,6 +150,7 @@ export class CustodyWorld {
       workers = 1,
       redisWay: _redisWay,
       packing: _packing,
+      replied: _replied,
       rateLimits: _rateLimits,
       plan: _plan,
       egress: _egress,
@@ -171,7 +173,7 @@ export class CustodyWorld {
     const { time } = host;
     this.#side = side;
     this.#host = host;
-    this.#redis = new SimRedis(time, redisWay, this.#options.packing);
+    this.#redis = new SimRedis(time, redisWay, this.#options.packing, this.#options.replied);
     this.loop = new RunLoop(time, cryptography, onFailure);
     this.#providers = new Providers(time, this.loop, this.#redis.memory);
     this.receivers = new Receivers(time, receiverWayMs);
@@ -290,6 +292,11 @@ export class CustodyWorld {
   /** Outside of the world, too. False: the tenant has no such token. */
   revoke(tenant: string, tokenId: string): Promise<boolean> {
     return this.#tokenStore().revokeToken(tenant, tokenId);
+  }
+
+  /** Likewise. undefined: the tenant has no such valid token. */
+  rotate(tenant: string, tokenId: string): Promise<IssuedToken | undefined> {
+    return this.#tokenStore().rotateToken(tenant, tokenId);
   }
 
   #tokenStore(): TokenStore {

@@ -15,6 +15,9 @@ export interface WayMs {
   readonly maxMs: number;
 }
 
+/** Gets each reply of Redis, also one that is lost on its way. `reply` throws for an error. */
+export type ReplyListener = (name: string, reply: () => unknown) => void;
+
 /** The live client's timeout (gateway/redis.ts). */
 const commandTimeoutMs = 1_000;
 
@@ -22,12 +25,14 @@ export class SimRedis {
   readonly memory: MemoryRedis;
   readonly #time: VirtualTime;
   readonly #way: WayMs;
+  readonly #replied: ReplyListener | undefined;
   #up = true;
   #onUp: (() => void)[] = [];
 
-  constructor(time: VirtualTime, way: WayMs, packing?: Packing) {
+  constructor(time: VirtualTime, way: WayMs, packing?: Packing, replied?: ReplyListener) {
     this.#time = time;
     this.#way = way;
+    this.#replied = replied;
     this.memory = new MemoryRedis({ nowMs: () => Math.floor(time.nowMs()) }, packing);
   }
 
@@ -77,6 +82,7 @@ export class SimRedis {
               return;
             }
             const settle = outcome(perform);
+            this.#replied?.(name, settle);
             if (fate.fate === 'unanswered') failLater('Command timed out');
             else back.carry(0, () => answer(settle));
           });

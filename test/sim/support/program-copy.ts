@@ -3,14 +3,14 @@
  * in dist/ is bundled; here the compiler writes one file a module, so that an edit names its place.
  */
 import { execFileSync, spawn } from 'node:child_process';
-import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** One replacement in a compiled file: `from` stands there exactly once. */
+/** One replacement in a compiled file, or in a Redis script: `from` stands there exactly once. */
 export interface Edit {
   readonly file: string;
   readonly from: string;
@@ -64,10 +64,13 @@ export function plantedCopy(folder: string, name: string, edits: readonly Edit[]
   }
   for (const { file, from, to } of edits) {
     const path = join(copy, file);
-    const pieces = readFileSync(path, 'utf8').split(from);
+    // The compiler leaves Redis scripts alone: the copy finds its own first, and otherwise that of the sources.
+    const isScript = file.endsWith('.lua') && !existsSync(path);
+    const pieces = readFileSync(isScript ? join(root, file) : path, 'utf8').split(from);
     expect(pieces.length, `${file} has ${JSON.stringify(from)} once`).toBe(2);
     // Not into the program's own file.
-    rmSync(path);
+    rmSync(path, { force: true });
+    mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, pieces.join(to));
   }
   return copy;

@@ -3,6 +3,7 @@
  * names the invariants of which one must be found violated by `signmesh sim --world wallets`, within so many seeds.
  */
 import type { PlantedFlaw } from '../../sim/support/program-copy.ts';
+import { auditedFlaws } from './planted-audit.ts';
 
 export const plantedFlaws: readonly PlantedFlaw[] = [
   {
@@ -221,6 +222,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     edits: [{ file: 'custody/intents/steps.js', from: "{ kind: 'status', id: wallet.id, status: 'active' },", to: '' }],
     invariants: ['decided-as-written'],
     profile: 'hostile',
+    favoured: ['race', 'freeze', 'transfer'],
     seeds: 80,
   },
   {
@@ -282,7 +284,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
         to: '[key]: items.slice(0, hasMore && items.length > 1 ? -1 : undefined).map(',
       },
     ],
-    invariants: ['pages-complete'],
+    invariants: ['pages-complete', 'hooks-get-events'],
     profile: 'calm',
     seeds: 10,
   },
@@ -578,7 +580,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
       },
     ],
     invariants: ['providers-agree'],
-    profile: 'stormy',
+    profile: 'calm',
     favoured: ['drift', 'resolve', 'recon'],
     seeds: 40,
   },
@@ -611,4 +613,5 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     profile: 'calm',
     seeds: 80,
   },
+  ...auditedFlaws,
 ];

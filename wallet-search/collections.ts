@@ -1,0 +1,163 @@
+/**
+ * The lists of a tenant with their filters, written from docs/wallet-api.md: the event log says which items a list with any of
+ * its filters must have. `read-back.ts` reads them.
+ */
+import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
+import type { Tenancy } from './tenancy.ts';
+
+/** A resource as its newest event shows it. */
+export type Told = Readonly<Record<string, unknown>> & { readonly id: string };
+
+export interface Filter {
+  readonly name: string;
+  readonly value: string;
+  readonly holds: (item: Told) => boolean;
+}
+
+export interface Collection {
+  readonly path: string;
+  /** The field of the answer with the items. */
+  readonly name: string;
+  readonly items: readonly Told[];
+  /** Those that the list omits unless one of `shownBy` is among its filters. */
+  readonly isHidden?: (item: Told) => boolean;
+  readonly shownBy?: string;
+  /** One of each name at most applies at a time. */
+  readonly filters: readonly Filter[];
+  /** The connection of an item: a token that is limited to others does not see it. undefined: it sees none of the list. */
+  readonly connectionOf?: (item: Told) => unknown;
+  /** Whether it takes `created_after` and `created_before`, by the time in the id. */
+  readonly isTimed?: true;
+}
+
+export function collectionsOf(tenancy: Tenancy, events: readonly ToldEvent[]): Collection[] {
+  const of = (type: string): Told[] => [...newestOf(events, type).values()];
+  const [intents, wallets, connections] = [of('transaction_intent'), of('wallet'), of('provider_connection')];
+  const connectionOf = (item: Told) => item.provider_connection_id;
+  const ofIntents = { name: 'transaction_intents', connectionOf, isTimed: true } as const;
+  return [
+    {
+      ...{ path: '/v1/transaction-intents', items: intents, ...ofIntents },
+      filters: [...byField(intents, 'status'), ...byField(intents, 'provider_connection_id')],
+    },
+    ...wallets.map((wallet) => {
+      const own = intents.filter((intent) => intent.wallet_id === wallet.id);
+      return {
+        ...{ path: `/v1/wallets/${wallet.id}/transaction-intents`, items: own, ...ofIntents },
+        ...{ filters: [...byField(own, 'status'), ...byField(own, 'asset')] },
+        connectionOf: () => wallet.provider_connection_id,
+      };
+    }),
+    {
+      ...{ path: '/v1/wallets', name: 'wallets', items: wallets, connectionOf },
+      ...{ isHidden: ({ status }) => status === 'archived', shownBy: 'status' },
+      filters: [
+        ...['active', 'frozen', 'archived'].map((status) => field('status', status)),
+        ...byField(wallets, 'provider_connection_id'),
+        ...byField(wallets, 'provider'),
+        ...assetsOf(wallets),
+      ],
+    },
+    {
+      ...{ path: '/v1/provider-connections', name: 'provider_connections', items: connections },
+      ...{ filters: [...byField(connections, 'provider'), ...byField(connections, 'status')] },
+      connectionOf: ({ id }) => id,
+    },
+    { path: '/v1/webhooks', name: 'webhooks', items: of('webhook'), filters: [] },
+    ofEvents(events),
+    ...(tenancy.modules === undefined ? [] : ofModules(tenancy, of)),
+  ];
+}
+
+/** Resources of a type that were not deleted, as their newest events show them. */
+export function newestOf(events: readonly ToldEvent[], type: string): Map<string, Told> {
+  const newest = new Map<string, Told>();
+  for (const { resource, data, type: happened } of events) {
+    if (resource.type !== type || happened.endsWith('.ping')) continue;
+    if (happened === `${type}.deleted` || data.object === null) newest.delete(resource.id);
+    else newest.set(resource.id, { ...data.object, id: resource.id });
+  }
+  return newest;
+}
+
+function ofEvents(events: readonly ToldEvent[]): Collection {
+  const items = events as unknown as readonly Told[];
+  const families = [...new Set(events.map(({ type }) => `${type.split('.')[0]}.*`))];
+  const types = [...new Set(events.map(({ type }) => type))];
+  const resources = [...new Set(events.map(({ resource }) => resource.id))];
+  const told = (item: Told) => item as unknown as ToldEvent;
+  return {
+    ...{ path: '/v1/events', name: 'events', items },
+    filters: [
+      ...families.map((value) => ({
+        ...{ name: 'type', value },
+        holds: (item: Told) => told(item).type.startsWith(value.slice(0, -1)),
+      })),
+      ...types.map((value) => ({ name: 'type', value, holds: (item: Told) => told(item).type === value })),
+      ...resources.map((value) => ({
+        ...{ name: 'resource_id', value },
+        holds: (item: Told) => told(item).resource.id === value,
+      })),
+      // Inclusive, and exclusive.
+      ...events.map(({ timestamp }) => ({
+        ...{ name: 'created_after', value: timestamp },
+        holds: (item: Told) => told(item).timestamp >= timestamp,
+      })),
+      ...events.map(({ timestamp }) => ({
+        ...{ name: 'created_before', value: timestamp },
+        holds: (item: Told) => told(item).timestamp < timestamp,
+      })),
+      ...events.map(({ sequence }) => ({
+        ...{ name: 'after_sequence', value: `${sequence}` },
+        holds: (item: Told) => told(item).sequence > sequence,
+      })),
+    ],
+  };
+}
+
+function ofModules({ modules }: Tenancy, of: (type: string) => Told[]): Collection[] {
+  const [orders, plans, vaults] = [of('token_order'), of('treasury_plan'), of('vault')];
+  const [jobs, exceptions, strategies] = [of('recon_job'), of('recon_exception'), of('treasury_strategy')];
+  return [
+    { path: '/v1/tokens', name: 'tokens', items: of('token'), filters: [] },
+    ...modules!.tokens.map(({ id }) => ({
+      ...{ path: `/v1/tokens/${id}/orders`, name: 'orders', filters: [] },
+      items: orders.filter((order) => order.token_id === id),
+    })),
+    {
+      ...{ path: '/v1/treasury/plans', name: 'plans', items: plans },
+      filters: [...byField(plans, 'strategy_id'), ...byField(plans, 'status')],
+    },
+    {
+      ...{ path: '/v1/treasury/strategies', name: 'strategies', items: strategies },
+      filters: byField(strategies, 'status'),
+    },
+    {
+      ...{ path: '/v1/vaults', name: 'vaults', items: vaults, filters: byField(vaults, 'status') },
+      ...{ isHidden: ({ status }) => status === 'archived', shownBy: 'status' },
+    },
+    {
+      ...{ path: '/v1/recon/jobs', name: 'jobs', items: jobs },
+      filters: [...byField(jobs, 'status'), ...byField(jobs, 'kind')],
+    },
+    {
+      ...{ path: '/v1/recon/exceptions', name: 'exceptions', items: exceptions },
+      filters: ['status', 'type', 'severity', 'wallet_id'].flatMap((name) => byField(exceptions, name)),
+    },
+  ];
+}
+
+function field(name: string, value: string): Filter {
+  return { name, value, holds: (item) => item[name] === value };
+}
+
+/** A filter for each value that occurs. */
+function byField(items: readonly Told[], name: string): Filter[] {
+  return [...new Set(items.map((item) => item[name] as string))].map((value) => field(name, value));
+}
+
+function assetsOf(wallets: readonly Told[]): Filter[] {
+  const symbolsOf = ({ assets }: Told) => (assets as readonly { symbol: string }[]).map(({ symbol }) => symbol);
+  const all = [...new Set(wallets.flatMap(symbolsOf))];
+  return all.map((value) => ({ name: 'asset', value, holds: (wallet) => symbolsOf(wallet).includes(value) }));
+}

@@ -1,0 +1,93 @@
+/**
+ * The risk score of a transaction, computed from the factors in docs/wallet-api.md and the tenant's own rules: a second opinion
+ * that shares no code with the product.
+ */
+import { decimal, type ToldEvent } from '../world/invariants/documented-ledger.ts';
+import type { Draw } from './draw.ts';
+import type { Listing } from './policies.ts';
+
+export interface RiskFacts {
+  /** Decimal. */
+  readonly amount: string;
+  /** A mint takes nothing from the wallet. */
+  readonly isMint: boolean;
+  readonly listing: Listing;
+  readonly intentsLastHour: number;
+  readonly intentsToDestination: number;
+  /** In units of 10^-18. */
+  readonly available: bigint;
+}
+
+/** The condition of a rule. */
+export interface RiskTerms {
+  readonly when: string;
+  readonly holds: (facts: RiskFacts) => boolean;
+}
+
+interface RuleInForce {
+  readonly name: string;
+  readonly points: number;
+  readonly mode: 'enforce' | 'shadow' | 'disabled';
+}
+
+const scoreMax = 100;
+const hourlyMax = 30;
+
+export class RiskRules {
+  readonly #rules = new Map<string, RuleInForce>();
+  readonly #terms: ReadonlyMap<string, RiskTerms>;
+
+  /** `terms`: by the names of rules. */
+  constructor(terms: ReadonlyMap<string, RiskTerms>) {
+    this.#terms = terms;
+  }
+
+  take({ type, resource, data }: ToldEvent): void {
+    if (type === 'risk.rule.deleted') this.#rules.delete(resource.id);
+    else if (type.startsWith('risk.rule.')) this.#rules.set(resource.id, data.object);
+  }
+
+  score(facts: RiskFacts): number {
+    const own = [...this.#rules.values()].filter(
+      ({ name, mode }) => mode === 'enforce' && this.#terms.get(name)?.holds(facts) === true,
+    );
+    const sum = builtIn(facts) + own.reduce((points, rule) => points + rule.points, 0);
+    return Math.max(0, Math.min(scoreMax, sum));
+  }
+}
+
+function builtIn({ amount, isMint, listing, intentsLastHour, intentsToDestination, available }: RiskFacts): number {
+  const takes = (percent: bigint) => !isMint && available > 0n && decimal(amount) * 100n >= available * percent;
+  const tests: Readonly<Record<string, number>> = { '0.00477': 75, '0.004799': 100 };
+  return (
+    (takes(50n) ? 15 : 0) +
+    (takes(90n) ? 10 : 0) +
+    (intentsToDestination === 0 ? 10 : 0) +
+    (intentsLastHour > hourlyMax ? 10 : 0) +
+    { clear: 0, review: 40, blocked: 100 }[listing] +
+    (tests[amount] ?? 0)
+  );
+}
+
+/** Points that make sums at the borders of levels, with the built-in factors. */
+const points = [-10, 20, 30, 60, 80] as const;
+
+/** A body for `POST /v1/risk/rules` without its name, and its condition. `isWhole`: for assets without decimals. */
+export function drawRule(draw: Draw, isWhole: boolean): { readonly body: object; readonly terms: RiskTerms } {
+  const large = draw.pick(isWhole ? ['1', '5'] : ['0.2', '0.35']);
+  const few = draw.integer(1, 3);
+  const terms = draw.pick<RiskTerms>([
+    { when: 'true', holds: () => true },
+    { when: `tx.amount >= units("${large}")`, holds: ({ amount }) => decimal(amount) >= decimal(large) },
+    {
+      when: `history.intents_to_destination >= ${few}`,
+      holds: ({ intentsToDestination }) => intentsToDestination >= few,
+    },
+    { when: `history.intents_last_hour < ${few}`, holds: ({ intentsLastHour }) => intentsLastHour < few },
+    { when: 'compliance.decision == "review"', holds: ({ listing }) => listing === 'review' },
+  ]);
+  return {
+    body: { when: terms.when, points: draw.pick(points), mode: draw.pick(['enforce', 'enforce', 'shadow']) },
+    terms,
+  };
+}
