@@ -1,0 +1,18 @@
+/** The history that rules see: each count begins at its own time. */
+import { expect, test } from 'vitest';
+import { historyOf } from '../../../custody/intents/history.ts';
+import type { TenantStore } from '../../../store/contract.ts';
+
+test('counts the intents of the last hour, of the last day, and all to the destination', async () => {
+  const hourMs = 3_600_000;
+  const nowMs = 100 * hourMs;
+  const agesMs = [0, 0.5, 2, 20, 23.9, 25, 90].map((hours) => hours * hourMs);
+  const store = {
+    count: async (_tenant: string, index: string, createdAfterMs = 0) => {
+      const isTo = index.startsWith('intents:to:');
+      return agesMs.filter((ageMs) => nowMs - ageMs >= createdAfterMs).length - (isTo ? 3 : 0);
+    },
+  } as unknown as TenantStore;
+  const history = await historyOf({ store, tenant: 'tn_1', nowMs }, 'wal_1', '0x1');
+  expect(history).toEqual({ intentsLastHour: 2, intentsLastDay: 5, intentsToDestination: 4 });
+});
