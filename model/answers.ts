@@ -7,6 +7,7 @@
  */
 import { isSupportedContractVersion } from '../proto/contract-version.ts';
 import type { Call } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { PreviewPartialRequest } from '../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
 import type { OrchestrationContext, SignatureShareRequest } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { proofIn } from '../sim/invariants/answers.ts';
 import { keyRecordsIn } from '../sim/invariants/node-records.ts';
@@ -68,6 +69,11 @@ export function answersAsModelled(sources: AnswerSources): Checker {
           if (observation.method === 'submitSignatureShare') {
             const { signingSessionId, nodeId } = observation.request as SignatureShareRequest;
             const name = `${observation.tenant}/${signingSessionId} ${nodeId}`;
+            steps.set(name, (steps.get(name) ?? 0) + 1);
+          } else if (observation.method === 'previewPartial') {
+            // Another call may count the partial that it asked the node for.
+            const { sessionId, nodeId } = observation.request as PreviewPartialRequest;
+            const name = `${observation.tenant}/${sessionId} ${nodeId}`;
             steps.set(name, (steps.get(name) ?? 0) + 1);
           }
           return undefined;

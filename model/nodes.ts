@@ -37,6 +37,8 @@ interface Node {
   coordinatorBoot: string;
   /** Final keys, "tenant/session" to their scheme. */
   readonly keys: Map<string, string>;
+  /** By key: when it deleted it, among the requests to nodes. */
+  readonly deletedAt: Map<string, number>;
   /** Its messages in attempts of DKGs. */
   readonly said: Map<string, string>;
   /** "tenant intent" that it signed a message for. */
@@ -44,7 +46,7 @@ interface Node {
   /** "tag": the requests that reached it. */
   readonly asked: Map<
     bigint,
-    { readonly request: PartialRequest; readonly tenant: string; readonly touched: boolean }[]
+    { readonly request: PartialRequest; readonly tenant: string; readonly touched: boolean; readonly at: number }[]
   >;
 }
 
@@ -59,6 +61,8 @@ export function honestNodes(): Checker {
   const tokenFaults = new Set<string>();
   /** A request may reach a node twice. */
   let mayRepeat = false;
+  /** Requests for partials, and deletions of keys, in their order. */
+  let requests = 0;
   const find = (name: string): Node => {
     let node = nodes.get(name);
     if (node === undefined) {
@@ -69,6 +73,7 @@ export function honestNodes(): Checker {
         ...sets,
         named: new Map(),
         keys: new Map(),
+        deletedAt: new Map(),
         said: new Map(),
         asked: new Map(),
         deals: new Map(),
@@ -117,7 +122,9 @@ export function honestNodes(): Checker {
     const nonce = `${request.scheme} ${request.nonceNumber}`;
     const hadNonce = request.nonceNumber === 0n || node.nonces.has(nonce);
     if (asked.length > 1) {
-      for (const one of asked) node.nonces.delete(`${one.request.scheme} ${one.request.nonceNumber}`);
+      for (const { request: one } of asked) {
+        if (one.nodeBoot === node.boot) node.nonces.delete(`${one.scheme} ${one.nonceNumber}`);
+      }
       if (outcome.case === 'partial') {
         for (const one of asked) node.intents.add(`${one.tenant} ${one.request.order?.transactionIntentId ?? ''}`);
       }
@@ -125,14 +132,17 @@ export function honestNodes(): Checker {
     }
     const isForgotten = outcome.case === 'refusal' && outcome.value.code === NONCE_UNKNOWN;
     // Its answers to several requests for one nonce may leave in another order than it handled them.
-    if (!isForgotten) node.nonces.delete(nonce);
+    if (!isForgotten && request.nodeBoot === node.boot) node.nonces.delete(nonce);
     const isCurrent = request.coordinatorBoot === node.coordinatorBoot;
     const intent = `${tenant} ${request.order?.transactionIntentId ?? ''}`;
     if (outcome.case === 'partial') {
       node.intents.add(intent);
       if (!isKnown(request)) return undefined;
       if (!hadNonce || !isCurrent) return `${name} signs with a nonce that it used, or that is void`;
-      if (!node.keys.has(`${tenant}/${request.keySession}`) && !unknown.has(name))
+      const key = `${tenant}/${request.keySession}`;
+      // It may have signed before it deleted the key; then both become durable in one write.
+      const isBefore = only!.at < (node.deletedAt.get(key) ?? 0);
+      if (!node.keys.has(key) && !isBefore && !unknown.has(name))
         return `${name} signs under a key that it does not hold`;
       return undefined;
     }
@@ -229,7 +239,14 @@ export function honestNodes(): Checker {
           const node = find(observation.process);
           for (const { name, key } of keyRecordsIn(observation.write)) node.keys.set(name, key.scheme ?? '');
           for (const key of observation.write.deletes) {
-            if (key.startsWith('key/')) node.keys.delete(key.slice('key/'.length));
+            const name = key.slice(key.indexOf('/') + 1);
+            if (key.startsWith('key/')) {
+              node.keys.delete(name);
+              requests += 1;
+              node.deletedAt.set(name, requests);
+            }
+            // It has forgotten the attempts too.
+            for (const said of node.said.keys()) if (said.startsWith(`${name} `)) node.said.delete(said);
           }
           return undefined;
         }
@@ -242,7 +259,8 @@ export function honestNodes(): Checker {
             const nonce = `${request.scheme} ${request.nonceNumber}`;
             named.set(nonce, (named.get(nonce) ?? 0) + 1);
             const known = asked.get(request.attemptTag) ?? [];
-            asked.set(request.attemptTag, [...known, { request, tenant: message.tenant, touched }]);
+            requests += 1;
+            asked.set(request.attemptTag, [...known, { request, tenant: message.tenant, touched, at: requests }]);
             return undefined;
           }
           if (to.startsWith('node/') && message.body.case === 'dealNonces') {

@@ -11,7 +11,7 @@ import type { WireEnvelope } from '../../proto/wire.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { proofIn, publicKeyIn } from './answers.ts';
 import { type KeyRecordJson, keyRecordsIn } from './node-records.ts';
-import { hexOf } from './sessions.ts';
+import { hexOf, nodeIn } from './sessions.ts';
 
 interface Agreed {
   /** The report that every node must repeat: the first node's. */
@@ -26,14 +26,16 @@ export function groupKeyAgreed(): Checker {
   /** By "tenant/session/attempt": the reports of each node, also in lost frames. */
   const reports = new Map<string, Map<number, Set<string>>>();
 
-  function reported({ message }: WireEnvelope): void {
+  function reported({ from, message }: WireEnvelope): void {
     if (message.body.case !== 'dkgVerified') return;
-    const { recipient, finished } = message.body.value as DkgVerified;
+    const { finished } = message.body.value as DkgVerified;
     if (!finished) return;
+    // Its link names the node; a byzantine one may claim to be another.
+    const nodeId = nodeIn(from);
     const name = `${message.tenant}/${message.session}/${message.attempt}`;
     const byNode = reports.get(name) ?? new Map<number, Set<string>>();
     reports.set(name, byNode);
-    byNode.set(recipient, (byNode.get(recipient) ?? new Set()).add(resultText(finished)));
+    byNode.set(nodeId, (byNode.get(nodeId) ?? new Set()).add(resultText(finished)));
   }
 
   /** A node may have reported several results; the one that counted is among them. */

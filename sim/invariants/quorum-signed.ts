@@ -13,7 +13,7 @@ import {
   type SignatureShareRequest,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Checker, Observation } from '../observation.ts';
-import { DurableSessions, isSigning, type SessionChange, type SigningSessionRecord } from './sessions.ts';
+import { DurableSessions, isSigning, nodeIn, type SessionChange, type SigningSessionRecord } from './sessions.ts';
 
 export function quorumSigned(): Checker {
   const sessions = new DurableSessions();
@@ -49,7 +49,8 @@ export function quorumSigned(): Checker {
   function replied(
     tenant: string,
     session: string,
-    { nodeId, outcome }: PartialReply | VendorSettled,
+    nodeId: number,
+    { outcome }: PartialReply | VendorSettled,
     attemptTag = 0n,
   ): void {
     if (outcome.case !== 'partial') return;
@@ -98,10 +99,11 @@ export function quorumSigned(): Checker {
           const { message, from } = observation.envelope;
           const { tenant, session, body } = message;
           if (!from.startsWith('node/')) return undefined;
-          if (body.case === 'vendorSettled') replied(tenant, session, body.value as VendorSettled);
+          const nodeId = nodeIn(from);
+          if (body.case === 'vendorSettled') replied(tenant, session, nodeId, body.value as VendorSettled);
           if (body.case !== 'partialReply') return undefined;
           const reply = body.value as PartialReply;
-          replied(tenant, session, reply, reply.attemptTag);
+          replied(tenant, session, nodeId, reply, reply.attemptTag);
           return undefined;
         }
         case 'written':

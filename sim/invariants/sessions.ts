@@ -2,6 +2,7 @@
  * The store's sessions, replayed from the writes that took effect; several checkers use it. A write that is repeated after a lost
  * answer changes nothing, and is no change here either.
  */
+import type { Address } from '../../actors/contract.ts';
 import type { CoordinatorWrite } from '../../coordinator/contract/messages.ts';
 import type { KeyRecord, SessionRecord, SigningRecord } from '../../coordinator/contract/record.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -68,6 +69,11 @@ export function isSigning(record: SessionRecord): record is SigningSessionRecord
 
 export function stateName(state: ReceiptState): string {
   return ReceiptState[state] ?? String(state);
+}
+
+/** The id of the node that an address belongs to. */
+export function nodeIn(address: Address): number {
+  return Number(address.split('/')[1]);
 }
 
 export function hexOf(bytes: Uint8Array): string {
