@@ -2,7 +2,8 @@
  * The reference model of sessions, keys and nodes: its own rules for every record, answer and request, which share nothing with
  * the product's code. A flaw that changes a rule in one place contradicts it in the other.
  */
-import type { Roster } from '../proto/roster.ts';
+
+import type { Identities } from '../sim/identities.ts';
 import { untilRolledBack } from '../sim/invariants/checkers.ts';
 import type { Checker } from '../sim/observation.ts';
 import { worldBeganMs } from '../sim/virtual-time.ts';
@@ -22,6 +23,7 @@ import { Refusals } from './refusals.ts';
 import { requestsAsRecorded } from './requests.ts';
 import { sandboxAnswers } from './sandbox-answers.ts';
 import { transcriptsAsDealt } from './transcripts.ts';
+import { nodeTrials } from './trials/node-trials.ts';
 import { WaitingCalls } from './waiting-calls.ts';
 
 export interface ModelOptions {
@@ -36,8 +38,11 @@ export interface ModelOptions {
   /** The coordinator learns this late that the link of a dead node is gone. */
   readonly linkNewsMs: number;
   readonly lifetimesMs: LifetimesMs;
-  /** Of the run's cluster; asked once, at its first use. */
-  readonly roster: () => Roster;
+  /** Of the run's cluster. */
+  readonly identities: () => Identities;
+  /** Of the trials of nodes. */
+  readonly seed: string;
+  readonly allowsDealers: boolean;
 }
 
 /** New checkers for one run. The first replays the writes for the others. */
@@ -55,7 +60,7 @@ export function modelCheckers(options: ModelOptions): Checker[] {
     },
   };
   const sources = { ...options, history, refusals, waiting };
-  return [
+  const compared = [
     replay,
     recordRules(sources),
     lifetimes(options.lifetimesMs, history, worldBeganMs),
@@ -70,6 +75,7 @@ export function modelCheckers(options: ModelOptions): Checker[] {
     promptAnswers(options.nodesTotal),
     eventsAsModelled(history),
     dkgFailures(history, options.nodesTotal),
-    transcriptsAsDealt(options.roster),
+    transcriptsAsDealt(() => options.identities().roster),
   ].map(untilRolledBack);
+  return [...compared, nodeTrials(options)];
 }

@@ -2,11 +2,12 @@
  * Every start of a process with actors: its configuration, its stream of randomness, its store with the faults on the way to it,
  * and its observers.
  */
-import type { ActorEvent, Address, Envelope, WriteOutcome } from '../actors/contract.ts';
+import type { ActorEvent, Address, Envelope, RandomBytes, WriteOutcome } from '../actors/contract.ts';
 import { safeErrorText } from '../actors/error-text.ts';
 import type { SessionConfig } from '../coordinator/contract/config.ts';
 import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/contract/messages.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
+import type { NodeIdentity } from '../nodes/behaviours.ts';
 import { type NodeRecord, type NodeWrite, vendorRecordName } from '../nodes/records/records.ts';
 import { vendorNews } from '../nodes/vendor/routing.ts';
 import { dkgLifetimeMs, nodesWaitMs, pendingLifetimeMs, signingLifetimeMs } from '../proto/limits.ts';
@@ -24,6 +25,7 @@ import {
 } from './members.ts';
 import { type MemoryCoordinatorStore, type MemoryNodeStore, unreliableStore } from './memory-stores.ts';
 import type { Network } from './network.ts';
+import { NodeCopy } from './node-copy.ts';
 import type { Bug, SimOptions } from './options.ts';
 import type { Processes } from './processes.ts';
 import { randomStream } from './random.ts';
@@ -103,7 +105,6 @@ export class Starts {
   node(id: number, boot: string): NodeMachine {
     const { observe, onNodeWrite } = this.#options;
     const store = this.#parts.nodeStores[id - 1]!;
-    const identitySeed = this.#parts.identities[id - 1]!;
     const process = `node/${id}` as const;
     const ports = this.#ports(process, boot, {
       store: called(onNodeWrite ? unreliableStore(store, (write) => onNodeWrite(id, write)) : store),
@@ -113,10 +114,8 @@ export class Starts {
         ((write: NodeWrite, outcome: WriteOutcome<NodeRecord>['kind']) =>
           observe({ kind: 'written', atMs: this.#parts.recorder.atMs, process, write, outcome })),
     });
-    const { roster } = this.#parts;
-    const allowClientDealers = this.#options.clientDealers?.(id) ?? true;
     const machine = nodeMachine(
-      { nodeId: id, boot, roster, identitySeed, allowClientDealers, sandbox: this.#options.readyMade },
+      { ...this.#identity(id), boot },
       this.#parts.tokens[id - 1]!,
       this.#parts.vendor.portOf(id),
       ports,
@@ -126,6 +125,18 @@ export class Starts {
       if (name) machine.deliver(vendorNews(id, name.tenant, name.reference));
     }
     return machine;
+  }
+
+  nodeCopy(id: number, random: RandomBytes): NodeCopy {
+    const nowMs = this.#parts.processes.nowMs(`node/${id}`);
+    return new NodeCopy({ identity: this.#identity(id), store: this.#parts.nodeStores[id - 1]!, nowMs, random });
+  }
+
+  #identity(id: number): Omit<NodeIdentity, 'boot'> {
+    const { roster, identities } = this.#parts;
+    const allowClientDealers = this.#options.clientDealers?.(id) ?? true;
+    const sandbox = this.#options.readyMade;
+    return { nodeId: id, roster, identitySeed: identities[id - 1]!, allowClientDealers, sandbox };
   }
 
   #ports<W, R>(

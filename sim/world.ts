@@ -3,7 +3,7 @@
  * orders it performs. sim/cluster.ts is its public interface.
  */
 import { peerOf } from '../actors/address.ts';
-import type { ActorEvent, Address, Envelope, UndeliveredReason } from '../actors/contract.ts';
+import type { ActorEvent, Address, Envelope, RandomBytes, UndeliveredReason } from '../actors/contract.ts';
 import { noTrace } from '../actors/contract.ts';
 import { clusterAddress, type LocalMessage } from '../coordinator/contract/messages.ts';
 import { failureReply } from '../coordinator/failure-replies.ts';
@@ -34,6 +34,7 @@ import {
   memoryNodeStore,
 } from './memory-stores.ts';
 import { type Direction, Network } from './network.ts';
+import type { NodeCopy } from './node-copy.ts';
 import type { Bug, SimOptions } from './options.ts';
 import { type Life, Processes } from './processes.ts';
 import { randomStream } from './random.ts';
@@ -77,8 +78,8 @@ export class SimWorld implements ClusterMember {
   readonly #nodes = new Map<number, NodeMachine>();
   /** The process at the other end of each link. */
   readonly #linked = new Map<ProcessName, { readonly address: Address; readonly boot: string }>();
-  /** News of a node's lost link that the coordinator has not heard yet. */
-  readonly #lateNews = new Map<ProcessName, { readonly boot: string; readonly tell: () => void }>();
+  /** By peer and boot: news of a node's lost link that the coordinator has not heard yet. */
+  readonly #lateNews = new Map<string, () => void>();
   #coordinator: CoordinatorMachine | undefined;
   /** Another coordinator has taken its place; it runs on, without links. */
   #replaced: CoordinatorMachine | undefined;
@@ -255,6 +256,10 @@ export class SimWorld implements ClusterMember {
     });
   }
 
+  nodeCopy(id: number, random: RandomBytes): NodeCopy {
+    return this.#starts.nodeCopy(id, random);
+  }
+
   /** The vendor calls back the process of a node. */
   #calledBack(nodeId: number, tenant: string, reference: string): boolean {
     const node = this.#nodes.get(nodeId);
@@ -345,8 +350,7 @@ export class SimWorld implements ClusterMember {
     this.#linked.set(peer, linked);
     this.recorder.link(peer, 'linkUp', linked.boot);
     // The link server ends the older link of one process before it admits the next.
-    const late = this.#lateNews.get(peer);
-    if (late?.boot === linked.boot) late.tell();
+    this.#lateNews.get(`${peer} ${linked.boot}`)?.();
     this.#tellOfPeer('peerUp', peer);
     guest?.linked(true);
   }
@@ -375,16 +379,14 @@ export class SimWorld implements ClusterMember {
     }
     const coordinator = this.#coordinator;
     const linked = this.#linked.get(peer)!;
-    const news = {
-      boot: linked.boot,
-      tell: () => {
-        cancel();
-        if (this.#lateNews.get(peer) === news) this.#lateNews.delete(peer);
-        if (this.#coordinator === coordinator) this.#tellOfPeer('peerDown', peer, linked);
-      },
+    const name = `${peer} ${linked.boot}`;
+    const tell = () => {
+      cancel();
+      if (this.#lateNews.get(name) === tell) this.#lateNews.delete(name);
+      if (this.#coordinator === coordinator) this.#tellOfPeer('peerDown', peer, linked);
     };
-    const cancel = this.time.after(linkNewsMs, news.tell);
-    this.#lateNews.set(peer, news);
+    const cancel = this.time.after(linkNewsMs, tell);
+    this.#lateNews.set(name, tell);
   }
 
   #promised({ to, message: { body } }: ReceivedEnvelope): void {

@@ -90,10 +90,13 @@ class SimulatedRun {
       keepTrace: false,
       ...(options.record === false ? {} : { record: (event: RunEvent) => void this.#events.push(event) }),
     } as const;
-    this.#cluster =
-      clusters === 1
-        ? new SimCluster({ ...common, observe: (observation) => this.#checkers.observe(1, observation) })
-        : new ManyClusters({ ...common, clusters, observe: (...seen) => this.#checkers.observe(...seen) });
+    if (clusters === 1) {
+      const cluster = new SimCluster({ ...common, observe: (observation) => this.#checkers.observe(1, observation) });
+      this.#checkers.began(cluster);
+      this.#cluster = cluster;
+    } else {
+      this.#cluster = new ManyClusters({ ...common, clusters, observe: (...seen) => this.#checkers.observe(...seen) });
+    }
   }
 
   run(): Run {

@@ -4,8 +4,8 @@
  */
 import type { Alteration, AlterationKind } from '../../faults/vocabulary/fault.ts';
 import type { Point } from '../../faults/vocabulary/trigger-points.ts';
+import type { Draw } from '../../sim/draw.ts';
 import type { StepKind } from '../scenario/format.ts';
-import type { Draw } from './draw.ts';
 
 type Fields = Readonly<Record<string, readonly AlterationKind[]>>;
 

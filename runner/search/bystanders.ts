@@ -4,8 +4,9 @@
  *
  * They do not insist, do not make a wallet's key, and never fix a dealer of a key whose client supplies one.
  */
+
+import type { Draw } from '../../sim/draw.ts';
 import type { Step } from '../scenario/format.ts';
-import type { Draw } from './draw.ts';
 import type { Swarm } from './profiles.ts';
 import type { BusySession, KeyPlan } from './random-steps.ts';
 

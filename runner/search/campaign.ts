@@ -6,7 +6,7 @@
 import { withCryptography } from '../../crypto/model/switch.ts';
 import { modelCheckers } from '../../model/checkers.ts';
 import { type Landmark, watchLandmarks } from '../../model/landmarks.ts';
-import { identitiesOf } from '../../sim/identities.ts';
+import { type Identities, identitiesOf } from '../../sim/identities.ts';
 import { allCheckers } from '../../sim/invariants/checkers.ts';
 import type { CheckedScenario } from '../scenario/format.ts';
 import { lifetimesOf, runSimulated } from '../scenario/simulated-world.ts';
@@ -37,8 +37,13 @@ export function runChecked(scenario: CheckedScenario, { crypto, record, reached 
   const lifetimesMs = lifetimesOf(scenario.cluster);
   const { calls_waiting: callsWaitingMax = 256, link_news_ms: linkNewsMs = 0, mailbox } = scenario.cluster;
   const waiting = { callsWaitingMax, hasSmallMailboxes: mailbox !== undefined };
-  const roster = () => identitiesOf({ seed, nodes }).roster;
-  const model = { nodesTotal: nodes, nodesWaitMs, partialTimeoutMs, lifetimesMs, linkNewsMs, roster, ...waiting };
+  let known: Identities | undefined;
+  const identities = () => {
+    known ??= identitiesOf({ seed, nodes });
+    return known;
+  };
+  const cluster = { seed, nodesTotal: nodes, allowsDealers: client_dealers, identities };
+  const model = { ...cluster, nodesWaitMs, partialTimeoutMs, lifetimesMs, linkNewsMs, ...waiting };
   return withCryptography(crypto, () => {
     return runSimulated(scenario, {
       crypto,

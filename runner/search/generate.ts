@@ -4,9 +4,10 @@
  *
  * It is an ordinary scenario: a failing run is saved as a file and runs again from it.
  */
+
+import { Draw } from '../../sim/draw.ts';
 import type { CheckedScenario, ClusterConstant, Step } from '../scenario/format.ts';
 import { bystanders, crowd, lateCalls, revocations } from './bystanders.ts';
-import { Draw } from './draw.ts';
 import { drawSwarm, type Profile, type Swarm } from './profiles.ts';
 import {
   randomFaults,

@@ -9,7 +9,7 @@
  *   clocks that jump.
  */
 import { byzantineKinds, coordinatorKinds, type FaultKind } from '../../faults/vocabulary/fault.ts';
-import type { Draw } from './draw.ts';
+import type { Draw } from '../../sim/draw.ts';
 
 export const profiles = ['calm', 'stormy', 'hostile', 'malformed'] as const;
 export type Profile = (typeof profiles)[number];

@@ -10,8 +10,8 @@ import {
 } from '../../faults/vocabulary/fault.ts';
 import { dkgRefusalCodes, partialRefusalCodes } from '../../faults/vocabulary/refusal-codes.ts';
 import { type Point, points } from '../../faults/vocabulary/trigger-points.ts';
+import type { Draw } from '../../sim/draw.ts';
 import { alteredAnswers, alteredRequests } from './alterations.ts';
-import type { Draw } from './draw.ts';
 import type { Swarm } from './profiles.ts';
 
 type Lie = (typeof byzantineKinds)[number];

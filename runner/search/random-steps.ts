@@ -2,9 +2,10 @@
  * Random clients: their steps with keys and signing sessions during faults, and how patiently they finish after healing. Step and
  * session names are unique in the scenario.
  */
+
+import type { Draw } from '../../sim/draw.ts';
 import type { ownKeystores, Step } from '../scenario/format.ts';
 import { alterationOfCall } from './alterations.ts';
-import type { Draw } from './draw.ts';
 import type { Story, Swarm } from './profiles.ts';
 
 type Wish<K> = K extends { step: string } ? Omit<K, 'step'> : never;

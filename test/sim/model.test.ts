@@ -62,7 +62,9 @@ function checked(observations: readonly Observation[]): string[] {
     callsWaitingMax: 2,
     hasSmallMailboxes: false,
     linkNewsMs: 0,
-    roster: () => identitiesOf({ seed: 'model', nodes: 3 }).roster,
+    seed: 'model',
+    allowsDealers: true,
+    identities: () => identitiesOf({ seed: 'model', nodes: 3 }),
   });
   const said: string[] = [];
   for (const observation of observations) {

@@ -353,10 +353,6 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'equivalent',
     'the exception of another kind is a bug: nothing throws one',
   ],
-  'nodes/signer/partials.ts: error instanceof CryptoError': [
-    'equivalent',
-    'the exception of another kind is a bug: nothing throws one',
-  ],
   'nodes/signer/signer-actor.ts: !(error instanceof CryptoError)': [
     'equivalent',
     'the exception of another kind is a bug: nothing throws one',
@@ -372,14 +368,6 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
   'nodes/dkg/dkg-actor.ts: !allowed?.includes(next.phase)': [
     'behind another',
     'an assertion: no request leads elsewhere',
-  ],
-  'nodes/dkg/dkg-actor.ts: tenant === undefined || session === undefined || more.length > 0': [
-    'out of reach',
-    'the simulated coordinator addresses sessions alone: test/nodes/dkg.test.ts',
-  ],
-  "nodes/dkg/dkg-actor.ts: body.case !== 'dkgSeal' && body.case !== 'dkgVerify' && body.case !== 'dkgConfirm'": [
-    'out of reach',
-    'the coordinator sends no other frame to such an address: test/nodes/dkg.test.ts',
   ],
   'nodes/dkg/dkg-actor.ts: name !== undefined': ['equivalent', 'fields of an event'],
   'nodes/dkg/party.ts: key === undefined': ['equivalent', 'an assertion: ids were checked'],
@@ -398,11 +386,24 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'out of reach',
     'the store authenticates records: test/nodes/intent-memory.test.ts',
   ],
-  'nodes/signer/nonce-secrets.ts: pool.size > poolNoncesMax': [
-    'out of reach',
-    '4,096 nonces that wait: test/nodes/signer.test.ts',
+  'nodes/signer/nonce-secrets.ts: !oldest.done': ['equivalent', 'an assertion: a full pool has an oldest nonce'],
+  'nodes/signer/partials.ts: id < 1 || id > nodesMax': [
+    'behind another',
+    'keyFault refuses signers that hold no share, and signersFault ids that do not ascend from 1',
   ],
-  'nodes/signer/nonce-secrets.ts: !oldest.done': ['out of reach', '4,096 nonces that wait: test/nodes/signer.test.ts'],
+  "nodes/signer/signer-actor.ts: outcome.kind !== 'failed' || outcome.fault.endsWith('_UNCONFIGURED')": [
+    'equivalent',
+    'an event for logs alone',
+  ],
+  "nodes/vendor/messages.ts: end === ''": [
+    'equivalent',
+    'an assertion: a settled order without a signature has an end',
+  ],
+  "nodes/vendor/order-actor.ts: end === 'VENDOR_SIGNATURE_INVALID'": ['equivalent', 'a text for people'],
+  'nodes/vendor/order-actor.ts: waiting.length === 0 || record === undefined || isSettled(record)': [
+    'equivalent',
+    'no request waits: the timer starts again, or nothing is said',
+  ],
   'nodes/signer/signer-actor.ts: state.pending.isEmpty': ['equivalent', 'writes nothing'],
   'nodes/signer/signing-keys.ts: keyPackage === undefined': [
     'equivalent',
@@ -410,10 +411,6 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
   ],
   'nodes/signer/signing-keys.ts: parent === undefined': ['equivalent', 'an assertion: the caller has the key at hand'],
   'nodes/signer/signing-keys.ts: known !== undefined': ['equivalent', 'the child is derived again'],
-  'nodes/signer/waiting-requests.ts: this.#count >= waitingRequestsMax || this.#bytes + bytes > waitingBytesMax': [
-    'out of reach',
-    '1,024 requests that wait: test/nodes/signer.test.ts',
-  ],
   'nodes/signer/waiting-requests.ts: waiting === undefined': [
     'equivalent',
     'nothing waits: nothing is counted down twice',
@@ -469,15 +466,7 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'equivalent',
     'narrows a type: the actors send no such input here',
   ],
-  'nodes/dkg/dealing.ts: token !== undefined': [
-    'equivalent',
-    'an assertion: a token, or a vendor, that is asked to make a key makes it or fails',
-  ],
   "nodes/dkg/dkg-actor.ts: next.phase === 'final'": ['equivalent', 'the actor leaves memory when it is idle'],
-  'nodes/signer/nonce-secrets.ts: coordinatorBoot !== this.#coordinatorBoot': [
-    'behind another',
-    'the first request of another boot voids the pools, and numbers never repeat',
-  ],
   "nodes/signer/signing-keys.ts: derivationPath === ''": ['equivalent', 'a path without steps derives the key itself'],
   'nodes/records/records.ts: !recordKey.startsWith(vendorPrefix) || !tenant || !reference': [
     'equivalent',

@@ -1,5 +1,5 @@
 /** Choices from a seed: the same seed and label give the same choices, in the order of the calls. */
-import { randomStream } from '../../sim/random.ts';
+import { randomStream } from './random.ts';
 
 const blockBytes = 1024;
 

@@ -1,0 +1,241 @@
+/** The nodes of a key generation in a trial, and the requests that an honest coordinator makes. */
+
+import {
+  finishTranscript,
+  openingTranscript,
+  sealedShareTranscript,
+  sealingAssociatedData,
+  sessionContext,
+} from '../../crypto/dkg-transcripts.ts';
+import { identityFromSeed, sign } from '../../crypto/identity.ts';
+import { seal } from '../../crypto/sealing.ts';
+import type { DkgFinished, DkgOpening, SealedShare } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { rosterDigest } from '../../proto/roster.ts';
+import type { WireBodyInit } from '../../proto/wire.ts';
+import type { NodeCopy } from '../../sim/node-copy.ts';
+import { tokenRequestsOf, wireMessagesOf } from '../../sim/node-copy.ts';
+import { must, oneAnswer, type Trial, textOf, trialTenant } from './trial.ts';
+
+type Plain<T> = Omit<T, '$typeName' | '$unknown'>;
+export type Opening = Plain<DkgOpening>;
+export type Sealed = Plain<SealedShare>;
+export type Result = Plain<DkgFinished>;
+
+/** The kinds of keys: their curve, scheme, and the name of the scheme in transcripts. */
+export const keyKinds = [
+  { curve: 'secp256k1', scheme: Scheme.UNSPECIFIED, name: '', holder: '' },
+  { curve: 'secp256k1', scheme: Scheme.MOCK_ECDSA, name: 'mock_ecdsa', holder: '' },
+  { curve: 'secp256k1', scheme: Scheme.FROST_BIP340, name: 'frost_bip340', holder: '' },
+  { curve: 'ed25519', scheme: Scheme.FROST_ED25519, name: 'frost_ed25519', holder: '' },
+  { curve: 'secp256k1', scheme: Scheme.OWNER_ECDSA, name: 'owner_ecdsa', holder: 'node' },
+  { curve: 'secp256k1', scheme: Scheme.HSM_ECDSA, name: 'hsm_ecdsa', holder: 'hsm' },
+  { curve: 'ed25519', scheme: Scheme.HSM_ED25519, name: 'hsm_ed25519', holder: 'hsm' },
+  { curve: 'secp256k1', scheme: Scheme.VENDOR_ECDSA, name: 'vendor_ecdsa', holder: 'vendor' },
+  { curve: 'ed25519', scheme: Scheme.VENDOR_ED25519, name: 'vendor_ed25519', holder: 'vendor' },
+] as const;
+export type KeyKind = (typeof keyKinds)[number];
+
+export interface Said {
+  readonly case: string;
+  // biome-ignore lint/suspicious/noExplicitAny: the case names the type of the value, which no lookup expresses.
+  readonly value: any;
+}
+
+/** What changes a request: of its frame, or its address. */
+export interface Framing {
+  readonly attempt?: number;
+  readonly session?: string;
+  readonly tenant?: string;
+  readonly address?: string;
+}
+
+export class KeyParties {
+  readonly session: string;
+  readonly kind: KeyKind;
+  readonly threshold: number;
+  readonly ids: readonly number[];
+  readonly copies: readonly NodeCopy[];
+  readonly openings = new Map<number, Opening>();
+  /** "dealer recipient" */
+  readonly boxes = new Map<string, Sealed>();
+  readonly results = new Map<number, Result>();
+  attempt: number;
+  readonly #trial: Trial;
+  #requests = 0;
+
+  constructor(trial: Trial, kind: KeyKind, session: string) {
+    const { draw, nodesTotal } = trial;
+    this.#trial = trial;
+    this.kind = kind;
+    this.session = session;
+    this.attempt = draw.int(1, 2);
+    const isSingle = kind.holder === 'hsm' || kind.holder === 'vendor';
+    this.threshold = isSingle ? 1 : 2;
+    const all = Array.from({ length: nodesTotal }, (_, index) => index + 1);
+    this.ids = draw.some(all, isSingle ? 1 : 2);
+    this.copies = this.ids.map((id) => trial.copyOf(id));
+  }
+
+  get isShared(): boolean {
+    return this.kind.holder === '';
+  }
+
+  copy(id: number): NodeCopy {
+    return this.copies[this.ids.indexOf(id)]!;
+  }
+
+  /** The one answer. */
+  ask(id: number, body: { readonly case: string; readonly value: object }, framing: Framing = {}): Said | undefined {
+    const copy = this.copy(id);
+    this.#requests += 1;
+    const value = { ...body.value, ...(body.case !== 'dkgDiscard' && { request: this.#requests }) };
+    const message = {
+      tenant: framing.tenant ?? trialTenant,
+      session: framing.session ?? this.session,
+      attempt: framing.attempt ?? this.attempt,
+      body: { case: body.case, value } as WireBodyInit,
+    };
+    copy.writes.length = 0;
+    const sent = [...copy.tell(framing.address ?? this.addressOf(id), message)];
+    for (const asked of tokenRequestsOf(sent)) sent.push(...copy.tokenAnswers(asked));
+    const answer = oneAnswer(copy, wireMessagesOf(sent), body.case) as Said | undefined;
+    // A discard has no number.
+    const number = body.case === 'dkgDiscard' ? 0 : this.#requests;
+    must(
+      answer === undefined || answer.value.request === number,
+      () => `node ${id} answers request ${number} with the number ${answer?.value.request}`,
+    );
+    return answer;
+  }
+
+  addressOf(id: number): string {
+    return `node/${id}/dkg/${trialTenant}/${this.session}`;
+  }
+
+  /** It must refuse, with this code, and change nothing. */
+  refused(
+    id: number,
+    body: { readonly case: string; readonly value: object },
+    codes: readonly string[],
+    what: string,
+    framing: Framing = {},
+  ): Said {
+    const answer = this.ask(id, body, framing);
+    must(
+      answer?.case === 'dkgRefused' && codes.includes(answer.value.code),
+      () => `node ${id} answers ${body.case} (${what}) with ${said(answer)}, and must refuse: ${codes.join(' or ')}`,
+    );
+    this.unchanged(id, `${body.case} (${what})`);
+    return answer;
+  }
+
+  /** The answer of this kind. */
+  answered(
+    id: number,
+    body: { readonly case: string; readonly value: object },
+    kind: string,
+    what: string,
+    framing: Framing = {},
+  ): Said {
+    const answer = this.ask(id, body, framing);
+    must(answer?.case === kind, () => `node ${id} answers ${body.case} (${what}) with ${said(answer)}`);
+    return answer;
+  }
+
+  unchanged(id: number, what: string): void {
+    const { writes } = this.copy(id);
+    must(writes.length === 0, () => `node ${id} changes its store at ${what}, which changes nothing`);
+  }
+
+  /** The phase in its record. */
+  phase(id: number): string {
+    const record = this.copy(id).record(`dkg/${trialTenant}/${this.session}`);
+    return record === undefined ? 'unopened' : (JSON.parse(Buffer.from(record).toString()) as { phase: string }).phase;
+  }
+
+  // --- right requests ------------------------------------------------------------------------------------------------
+
+  open(): { case: 'dkgOpen'; value: Record<string, unknown> } {
+    const { kind, threshold, ids } = this;
+    const value = { curve: kind.curve, threshold, totalNodes: ids.length, scheme: kind.scheme, participants: [...ids] };
+    return { case: 'dkgOpen', value };
+  }
+
+  /** To dealer `id`: for every other node. */
+  seal(id: number): { case: 'dkgSeal'; value: { recipients: Opening[] } } {
+    return { case: 'dkgSeal', value: { recipients: this.others(id).map((other) => this.openings.get(other)!) } };
+  }
+
+  /** To recipient `id`: the shares of these dealers; of all by default. */
+  verify(id: number, dealers: readonly number[] = this.ids) {
+    const sealed = dealers.flatMap((dealer) => this.boxes.get(`${dealer} ${id}`) ?? []);
+    const value = {
+      dealers: dealers.map((dealer) => this.openings.get(dealer)!),
+      sealed,
+      clientSupplied: [] as object[],
+    };
+    return { case: 'dkgVerify' as const, value };
+  }
+
+  confirm(): { case: 'dkgConfirm'; value: { results: Result[] } } {
+    return { case: 'dkgConfirm', value: { results: this.ids.map((id) => this.results.get(id)!) } };
+  }
+
+  others(id: number): number[] {
+    return this.ids.filter((other) => other !== id);
+  }
+
+  // --- signatures of nodes, as a byzantine one would give them -------------------------------------------------------
+
+  context(): Uint8Array {
+    const { kind, threshold, ids, session, attempt } = this;
+    const sharing = { totalNodes: ids.length, participants: ids, threshold };
+    const roster = rosterDigest(this.#trial.identities.roster);
+    return sessionContext({
+      tenant: trialTenant,
+      session,
+      attempt,
+      rosterDigest: roster,
+      curve: kind.curve,
+      scheme: kind.name,
+      ...sharing,
+    });
+  }
+
+  signedBy(id: number, transcript: Uint8Array): Uint8Array {
+    return sign(identityFromSeed(this.#trial.identities.nodes[id - 1]!).secretKey, transcript);
+  }
+
+  /** The dealer's opening with other content, and its dealer's signature of that. */
+  signedOpening(opening: Opening): Opening {
+    return { ...opening, signature: this.signedBy(opening.dealer, openingTranscript(this.context(), { ...opening })) };
+  }
+
+  signedResult(result: Result): Result {
+    return { ...result, signature: this.signedBy(result.nodeId, finishTranscript(this.context(), result)) };
+  }
+
+  /** This content, sealed for a recipient. */
+  sealed(dealer: number, recipient: number, plaintext: Uint8Array): Uint8Array {
+    const { sealingKey } = this.openings.get(recipient)!;
+    const associatedData = sealingAssociatedData(this.context(), dealer, recipient);
+    const random = (length: number) => new Uint8Array(length).fill(5);
+    return seal({ recipientPublicKey: sealingKey, plaintext, associatedData, random });
+  }
+
+  signedBox(sealed: Sealed): Sealed {
+    return { ...sealed, signature: this.signedBy(sealed.dealer, sealedShareTranscript(this.context(), sealed)) };
+  }
+}
+
+export function said(answer: Said | undefined): string {
+  if (answer === undefined) return 'silence';
+  return answer.case === 'dkgRefused' ? `the refusal ${answer.value.code}` : answer.case;
+}
+
+/** Two answers, but for the numbers of their requests. */
+export function isSameAnswer(one: Said, other: Said): boolean {
+  const content = ({ case: kind, value }: Said) => textOf([kind, { ...value, request: 0 }]);
+  return content(one) === content(other);
+}

@@ -1,0 +1,56 @@
+/**
+ * Trials: a checker starts further processes of nodes over copies of their stores (sim/node-copy.ts), gives them requests and
+ * failures of its own, and compares every answer with the rules of docs/protocol.md. The run does not notice.
+ *
+ * A trial is a few random steps; each wrong request comes in a state in which the right one works, so that only its own fault can
+ * be the reason of the refusal.
+ */
+import type { WireBodyInit, WireMessage } from '../../proto/wire.ts';
+import type { Draw } from '../../sim/draw.ts';
+import type { Identities } from '../../sim/identities.ts';
+import type { NodeCopy } from '../../sim/node-copy.ts';
+
+export interface Trial {
+  readonly draw: Draw;
+  /** Of the roster. */
+  readonly nodesTotal: number;
+  readonly identities: Identities;
+  /** Whether the nodes accept client-supplied dealers. */
+  readonly allowsDealers: boolean;
+  /** Unique in the run. */
+  readonly name: string;
+  copyOf(nodeId: number): NodeCopy;
+}
+
+/** What a node did in a trial contradicts the protocol. Only the checker catches it. */
+export class Contradiction extends Error {
+  override readonly name = 'Contradiction';
+}
+
+export function must(holds: boolean, text: () => string): asserts holds {
+  if (!holds) throw new Contradiction(text());
+}
+
+export const trialTenant = 'tn_trial';
+
+/** One answer to one request; undefined: none. Several, or a bug in the node, contradict the protocol. */
+export function oneAnswer(copy: NodeCopy, answers: readonly WireMessage[], about: string): WireBodyInit | undefined {
+  must(copy.bugs.length === 0, () => `node ${copy.nodeId} threw at ${about}: ${copy.bugs.join('; ')}`);
+  must(answers.length <= 1, () => `node ${copy.nodeId} answers ${about} ${answers.length} times`);
+  return answers[0]?.body;
+}
+
+/** Bytes as hex, numbers as text: for comparing answers. */
+export function textOf(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) => {
+    if (typeof inner === 'bigint') return String(inner);
+    return inner instanceof Uint8Array ? Buffer.from(inner).toString('hex') : inner;
+  });
+}
+
+/** A copy with one byte changed. */
+export function changed(bytes: Uint8Array): Uint8Array {
+  const copy = Uint8Array.from(bytes);
+  if (copy.length > 0) copy[copy.length - 1]! ^= 1;
+  return copy;
+}
