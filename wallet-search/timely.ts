@@ -7,7 +7,6 @@ import type { Received } from '../world/receivers.ts';
 import { found } from './finding.ts';
 import type { HookFacts } from './hooks.ts';
 import { dueTo } from './hooks.ts';
-import { networks } from './tenancy.ts';
 
 /** Sweeps find within a second or two what no wake-up has announced. */
 const withinMs = 5_000;
@@ -31,11 +30,9 @@ export function checkTimes(
     const { id } = resource;
     const { status, sub_status: subStatus, expires_at: expiresAt } = data.object;
     const atMs = Date.parse(timestamp);
-    // A chain refuses what it cannot take, never what the service made of a valid transfer. Keys of the model of cryptography sign
-    // nothing that Solana's check takes.
-    const isRefused =
-      status === 'failed' && subStatus === 'REJECTED_BY_CHAIN' && data.object.network !== networks.solana;
-    if (isRefused) found('orders-end', `event ${sequence}: the chain refuses ${id}`);
+    // A chain refuses what it cannot take, never what the service made of a valid transfer.
+    if (status === 'failed' && subStatus === 'REJECTED_BY_CHAIN')
+      found('orders-end', `event ${sequence}: the chain refuses ${id}`);
     const since = approved.get(id);
     if (since !== undefined && (status !== 'approved' || waits.has(subStatus))) {
       approved.delete(id);

@@ -11,8 +11,8 @@
  */
 import { base58 } from '@scure/base';
 import { concatBytes, utf8 } from '../../crypto/bytes.ts';
+import { ed25519Check } from '../../crypto/ed25519-check.ts';
 import { sha256 } from '../../crypto/hashing.ts';
-import { verify } from '../../crypto/identity.ts';
 import { ChainRejected } from './chain.ts';
 
 /** Lamports a signature, constant. */
@@ -80,7 +80,7 @@ export function decodeSolana(raw: Uint8Array): DecodedSolana {
   if (keys[last]!.some((byte) => byte !== 0)) throw unsupported();
   const data = new DataView(instruction.buffer, instruction.byteOffset + 6, 12);
   if (data.getUint32(0, true) !== transferInstruction) throw unsupported();
-  if (!verify(keys[0]!, message, signature)) {
+  if (!ed25519Check.current(keys[0]!, message, signature)) {
     throw new ChainRejected('invalid_signature', 'the signature is not of the sender');
   }
   return {

@@ -17,6 +17,27 @@ test('transfers go from wallets made by key generation to their webhook, by no c
   expect(used).toEqual([]);
 });
 
+test.each([
+  ['bip122:000000000933ea01ad0ee984209779ba', 'BTC', '0.01'],
+  ['solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1', 'SOL', '0.1'],
+])('the model of cryptography signs what the chain %s takes', async (network, asset, amount) => {
+  const world = new CustodyWorld({ seed: 'transfer' });
+  const { client } = await openTenant(world);
+  const { provider_connections: connections } = (await world.run(client.call('GET', '/v1/provider-connections'))).body;
+  const made = async () => {
+    const body = { name: asset, provider_connection_id: connections[0].id, network };
+    return (await world.run(client.call('POST', '/v1/wallets', body))).body;
+  };
+  const [from, to] = [await made(), await made()];
+  const destination = { address: to.addresses[0].address };
+  const path = `/v1/wallets/${from.id}/transaction-intents`;
+  const { id } = (await world.run(client.call('POST', path, { asset, amount, destination }))).body;
+  const end = await world.run(
+    client.until(`${path}/${id}`, ({ body }) => ['completed', 'failed', 'denied'].includes(body.status)),
+  );
+  expect(end.body).toMatchObject({ status: 'completed' });
+});
+
 test('the trap notes what reads the clock, a timer or chance of the process', async () => {
   for (const use of [
     () => Date.now(),
