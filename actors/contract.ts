@@ -117,7 +117,7 @@ export interface Context {
  */
 export interface Behaviour<S, M, W, R> {
   readonly prefix: string;
-  /** Inputs waiting, at most. */
+  /** Messages of others are refused while so many inputs wait. */
   readonly mailboxMax: number;
   /** The record to read before the actor starts; undefined: none. */
   readonly durableKey: (self: Address) => string | undefined;

@@ -7,8 +7,8 @@
  * - The law of durability: a step with a write takes effect only when the host reports the write as durable. Until then its
  *   actor gets no other input.
  * - Between two inputs of one actor lie all effects of the first. A turn gives an actor one input.
- * - Mailboxes are bounded for messages. Inputs that the kernel owes an actor (timers, loads, undelivered sends) are never
- *   refused: the actor's own requests bound them.
+ * - Mailboxes are bounded for messages of others. What an actor sends itself, and inputs that the kernel owes it (timers, loads,
+ *   undelivered sends) are never refused: the actor's own requests bound them.
  * - An actor that throws is restarted from its durable record (supervisor.ts); its input becomes a dead letter.
  */
 import { prefixTable } from '../address.ts';
@@ -122,7 +122,7 @@ export class Kernel<M, W, R> {
       if (!fresh) this.#supervisor.load(cell);
     } else if (this.#closed) {
       return 'noRoute';
-    } else if (cell.mailbox.length >= cell.behaviour.mailboxMax) {
+    } else if (from !== to && cell.mailbox.length >= cell.behaviour.mailboxMax) {
       return 'mailboxFull';
     }
     cell.mailbox.push({ kind: 'message', from, message, trace });

@@ -258,6 +258,24 @@ describe.each([
       expect(texts(slow.seen)).toEqual(['running', 'waits 1']);
     });
 
+    it('never refuse what an actor sends itself', async () => {
+      const actor = scripted(
+        (input) =>
+          input.kind === 'message' && input.message === 'first'
+            ? [persist, { kind: 'send', to: 'full', message: 'own' }]
+            : undefined,
+        { prefix: 'full', mailboxMax: 2 },
+      );
+      const { deliver, settle, writes } = host({ behaviours: [actor.behaviour] });
+      deliver(tell('first', 'full'));
+      await settle();
+      for (const message of ['second', 'third']) expect(deliver(tell(message, 'full'))).toBeUndefined();
+      expect(deliver(tell('fourth', 'full'))).toBe('mailboxFull');
+      writes[0]!.answer({ kind: 'written' });
+      await settle();
+      expect(texts(actor.seen)).toEqual(['first', 'second', 'third', 'own']);
+    });
+
     it('return what has no route, or whose link is full', async () => {
       const actor = scripted((input) =>
         input.kind === 'message' ? [{ kind: 'send', to: input.message, message: 'hi' }] : undefined,
