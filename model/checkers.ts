@@ -8,6 +8,7 @@ import { untilRolledBack } from '../sim/invariants/checkers.ts';
 import type { Checker } from '../sim/observation.ts';
 import { worldBeganMs } from '../sim/virtual-time.ts';
 import { answersAsModelled } from './answers.ts';
+import { closingsAsked } from './closings.ts';
 import { statusTold } from './cluster-status.ts';
 import { dkgFailures } from './dkg-failures.ts';
 import { eventsAsModelled } from './events.ts';
@@ -22,6 +23,7 @@ import { recordRules } from './record-rules.ts';
 import { Refusals } from './refusals.ts';
 import { requestsAsRecorded } from './requests.ts';
 import { sandboxAnswers } from './sandbox-answers.ts';
+import { sessionReads } from './session-reads.ts';
 import { transcriptsAsDealt } from './transcripts.ts';
 import { nodeTrials } from './trials/node-trials.ts';
 import { WaitingCalls } from './waiting-calls.ts';
@@ -63,10 +65,12 @@ export function modelCheckers(options: ModelOptions): Checker[] {
   const compared = [
     replay,
     recordRules(sources),
+    closingsAsked(history),
     lifetimes(options.lifetimesMs, history, worldBeganMs),
     requestsAsRecorded({ ...options, history, waiting }),
     answersAsModelled(sources),
     sandboxAnswers(history),
+    sessionReads(history),
     honestNodes(),
     nodeRecords(),
     requestsFollowed(options.nodesTotal),

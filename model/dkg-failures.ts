@@ -144,6 +144,8 @@ export function dkgFailures(history: History, nodesTotal: number): Checker {
     if (back !== undefined) return `node ${back} was left out and comes back`;
     const unnamed = gone.find((id) => !leftOut.includes(id));
     if (unnamed !== undefined) return `node ${unnamed} goes and is not left out`;
+    if (state !== S.BACKEND_FAILED && known.verified.length > 0 && (known.stalledBy ?? []).length === 0)
+      return 'it begins anew, and clients heard of verified pairs';
     if (state !== S.BACKEND_FAILED) return gone.length === 0 ? 'it begins anew with the same nodes' : undefined;
     const innocent = gone.find((id) => !culprits.includes(id) && !stalledBy.includes(id));
     return innocent === undefined ? undefined : `node ${innocent} goes, and did not stop it`;

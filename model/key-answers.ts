@@ -5,7 +5,11 @@ import type { DkgRecord, SessionOf } from '../coordinator/contract/record.ts';
 import { decodeShare } from '../crypto/dkg-transcripts.ts';
 import { verifyShare } from '../crypto/vss.ts';
 import type { CloseKeyRequest, CloseKeyResponse } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import type { DkgShareExchangeRequest, InitiateDkgRequest } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import {
+  type DkgShareExchangeRequest,
+  type InitiateDkgRequest,
+  ReceiptState,
+} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { hexOf, isSigning, stateName } from '../sim/invariants/sessions.ts';
 import {
   type Answered,
@@ -17,6 +21,7 @@ import {
   type Promised,
 } from './answer-facts.ts';
 import { holdersOf } from './history.ts';
+import { pairsOf } from './record-rules.ts';
 import { dkgFault, givenShareFault } from './request-forms.ts';
 
 export function dkgInitiated(
@@ -44,7 +49,10 @@ export function dkgInitiated(
   return undefined;
 }
 
-export function exchanged({ history }: AnswerFacts, { call, reason, record, beganMs }: Answered): string | undefined {
+export function exchanged(
+  { history, refusals }: AnswerFacts,
+  { call, reason, record, beganMs }: Answered,
+): string | undefined {
   const { tenant, request, response, walletService } = call;
   const asked = request as DkgShareExchangeRequest;
   const [first] = history.versions(tenant, asked.sessionId);
@@ -69,7 +77,8 @@ export function exchanged({ history }: AnswerFacts, { call, reason, record, bega
   );
   if (!tookPart && reason !== 'NODE_NOT_PARTICIPANT') return `its nodes take no part, and it hears ${reason}`;
   if (isGiven && !isStranger) {
-    const wrong = given(asked, record as SessionOf<DkgRecord>, reason);
+    const isDisputed = refusals.disputes(tenant, asked.sessionId, recipient);
+    const wrong = given(asked, record as SessionOf<DkgRecord>, reason, isDisputed);
     if (wrong) return wrong;
   }
   if (verified !== (reason === 'SHARE_VERIFIED' || reason === 'DKG_COMPLETED'))
@@ -89,23 +98,42 @@ export function exchanged({ history }: AnswerFacts, { call, reason, record, bega
   return expected.includes(reason) ? undefined : `it hears ${reason} in state ${stateName(state)}`;
 }
 
-/** A share that the caller supplies. */
-function given(asked: DkgShareExchangeRequest, record: SessionOf<DkgRecord>, reason: string): string | undefined {
-  const { ceremony, sessionId } = record;
+/** A share that the caller supplies. `isDisputed`: its recipient has refused a share. */
+function given(
+  asked: DkgShareExchangeRequest,
+  record: SessionOf<DkgRecord>,
+  reason: string,
+  isDisputed: boolean,
+): string | undefined {
+  const { ceremony, sessionId, state } = record;
   const { curve, scheme = '' } = ceremony;
-  const expect = (code: string) => (reason === code ? undefined : `it hears ${reason}, expected ${code}`);
+  const expect = (...codes: readonly string[]) =>
+    codes.includes(reason) ? undefined : `it hears ${reason}, expected ${codes.join(' or ')}`;
   if (givenShareFault(asked, ceremony)) return expect('INVALID_REQUEST');
   const isShared = scheme === '' || scheme === 'mock_ecdsa' || scheme.startsWith('frost_');
   if (/^(wal|vky)_/.test(sessionId) || !isShared)
     return reason === 'INVALID_REQUEST' ? undefined : expect('CLIENT_DEALERS_NOT_ALLOWED');
-  if (reason !== 'SHARE_VERIFIED' && reason !== 'DKG_COMPLETED') return undefined;
-  const known = ceremony.played[asked.senderNodeId];
-  if (known === undefined) return `it hears ${reason}, and its dealer is not client-supplied`;
-  if (asked.commitments.some((point, index) => hexOf(point) !== known[index]))
-    return `it hears ${reason} with other commitments than before`;
+  // Commitments that are no points of a polynomial.
+  if (reason === 'INVALID_REQUEST') return undefined;
+  const { senderNodeId: sender, commitments } = asked;
+  const known = ceremony.played[sender];
+  const isReal = known === undefined && pairsOf(ceremony).some((pair) => pair.startsWith(`${sender}>`));
+  const isSame = known === undefined || commitments.every((point, index) => hexOf(point) === known[index]);
+  if (isReal || !isSame) return expect('COMMITMENT_MISMATCH');
   const share = decodeShare(curve, asked.encryptedShare);
-  const isRight = share !== undefined && verifyShare(curve, share, asked.recipientNodeId, asked.commitments);
-  return isRight ? undefined : `it hears ${reason}, and its share does not fit its commitments`;
+  const isRight = share !== undefined && verifyShare(curve, share, asked.recipientNodeId, commitments);
+  // A dealer that dealt in this attempt, and nothing of it is recorded yet.
+  const unrecorded = known === undefined || isDisputed ? ['COMMITMENT_MISMATCH'] : [];
+  // The last dealer of a key without real ones: the commitments may cancel out.
+  const others = holdersOf(ceremony).filter((id) => id !== sender && ceremony.played[id] === undefined);
+  if (!isRight || isDisputed || (known === undefined && others.length === 0))
+    unrecorded.push('SHARE_VERIFICATION_FAILED');
+  if (!isOpen(state)) {
+    const isMade = state === ReceiptState.BACKEND_COMPLETED;
+    return expect(...unrecorded, isMade && !isRight ? 'SHARE_VERIFICATION_FAILED' : record.reasonCode);
+  }
+  const verified = isRight && known !== undefined ? ['SHARE_VERIFIED'] : [];
+  return expect(...verified, ...unrecorded, 'NODES_UNAVAILABLE', 'CLIENT_DEALERS_NOT_ALLOWED');
 }
 
 /** CloseKey. `sinceMs`: when the call left. */

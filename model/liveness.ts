@@ -5,6 +5,7 @@
  */
 import type { CallReply } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { proofIn } from '../sim/invariants/answers.ts';
 import type { Checker, Observation } from '../sim/observation.ts';
 import { isPresent, Troubles } from './troubles.ts';
@@ -48,6 +49,8 @@ export function answeredInTime(options: LivenessOptions): Checker {
   /** Calls that the coordinator has not answered; their callers may have left. */
   const inHand = new Set<bigint>();
   let nextScanMs = 0;
+  /** By checkpoint of a failed session: when it became durable. */
+  const writtenMs = new Map<string, number>();
 
   const isCalm = (sinceMs: number) => !hasSmallMailboxes && troubles.isCalm && sinceMs >= troubles.sinceMs + settleMs;
 
@@ -68,7 +71,10 @@ export function answeredInTime(options: LivenessOptions): Checker {
   function answered(callId: bigint, response: unknown): string | undefined {
     const call = calls.get(callId);
     if (call === undefined || !isCalm(call.atMs) || wasRolledBack) return undefined;
-    const reason = proofIn(response)?.receipt.reasonCode ?? '';
+    const { receipt, checkpoint } = proofIn(response) ?? {};
+    // A session that failed before the call tells why it failed.
+    const isOld = (writtenMs.get(checkpoint?.checkpointId ?? '') ?? call.atMs) < call.atMs;
+    const reason = isOld ? '' : (receipt?.reasonCode ?? '');
     const { reasonCode = '', message = '' } = response as { readonly reasonCode?: string; readonly message?: string };
     // A preview says why it has no partial; a node that cannot sign is ready.
     const isUnseen = missing.has(reasonCode) && !/cannot sign/.test(message);
@@ -131,6 +137,12 @@ export function answeredInTime(options: LivenessOptions): Checker {
           replied.add(callId);
           return undefined;
         }
+        case 'written': {
+          if (observation.process !== 'coordinator' || observation.write.kind === 'closeKey') return undefined;
+          const { state, checkpointId } = observation.write.session;
+          if (state === ReceiptState.BACKEND_FAILED && !writtenMs.has(checkpointId)) writtenMs.set(checkpointId, atMs);
+          return undefined;
+        }
         case 'answered': {
           const wrong = answered(observation.callId, observation.response);
           calls.delete(observation.callId);
@@ -141,6 +153,8 @@ export function answeredInTime(options: LivenessOptions): Checker {
           const call = calls.get(callId);
           calls.delete(callId);
           if (call === undefined) return undefined;
+          // A read of no sense is refused (session-reads.ts).
+          if (error.code === CallErrorCode.MALFORMED && method === 'readSessions') return undefined;
           if (isCalm(call.atMs)) return `${method} fails (${CallErrorCode[error.code]}), and nothing is wrong`;
           const hasStore = withoutStore.size === 0 && atMs - storelessMs > storeSettleMs;
           if (/session store/.test(error.message) && hasStore)

@@ -6,6 +6,7 @@
 import type { DkgOpened, DkgRefused, DkgSealed, DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type {
   DealNonces,
+  DeleteKey,
   NoncesDealt,
   PartialReply,
   PartialRequest,
@@ -56,6 +57,8 @@ export function honestNodes(): Checker {
   const liars = new Set<string>();
   /** Its store was lost or rolled back, or its clock set: the model no longer knows its state. */
   const unknown = new Set<string>();
+  /** "node/2 tenant/key": deletions that the coordinator ordered. */
+  const deleting = new Set<string>();
   const clockSet = new Set<string>();
   /** "node/1 HSM_TIMEOUT": its token has failed so. */
   const tokenFaults = new Set<string>();
@@ -92,7 +95,8 @@ export function honestNodes(): Checker {
   function dealt(name: string, { scheme, nodeBoot, coordinatorBoot, nonces }: NoncesDealt): string | undefined {
     const node = find(name);
     if (nodeBoot !== node.boot) return `${name} deals nonces in the name of another start`;
-    if (coordinatorBoot !== node.coordinatorBoot) {
+    // A request that it cannot serve changes nothing.
+    if (coordinatorBoot !== node.coordinatorBoot && nonces.length > 0) {
       node.coordinatorBoot = coordinatorBoot;
       node.nonces.clear();
     }
@@ -150,7 +154,10 @@ export function honestNodes(): Checker {
     const bound = node.keys.get(`${tenant}/${request.keySession}`);
     switch (outcome.value.code) {
       case KEY_UNKNOWN:
-        return bound === undefined ? undefined : `${name} says that it lacks a key that it holds`;
+        // It stops using a key before the deletion is durable.
+        return bound === undefined || deleting.has(`${name} ${tenant}/${request.keySession}`)
+          ? undefined
+          : `${name} says that it lacks a key that it holds`;
       case NONCE_UNKNOWN:
         return hadNonce &&
           isCurrent &&
@@ -261,6 +268,10 @@ export function honestNodes(): Checker {
             const known = asked.get(request.attemptTag) ?? [];
             requests += 1;
             asked.set(request.attemptTag, [...known, { request, tenant: message.tenant, touched, at: requests }]);
+            return undefined;
+          }
+          if (to.startsWith('node/') && message.body.case === 'deleteKey') {
+            deleting.add(`${to} ${message.tenant}/${(message.body.value as DeleteKey).keySession}`);
             return undefined;
           }
           if (to.startsWith('node/') && message.body.case === 'dealNonces') {

@@ -72,7 +72,7 @@ function resultFault({ method, response }: Promised, { ceremony, state }: Sessio
 }
 
 /** The backend of a session: mode, ceremony, curve. docs/keystores.md lists them. */
-function routeOf({ ceremony, keystoreType }: SessionRecord): string {
+export function routeOf({ ceremony, keystoreType }: SessionRecord): string {
   const { curve } = ceremony;
   const names: Readonly<Partial<Record<KeystoreType, readonly [key: string, signing: string]>>> = {
     [KeystoreType.HSM_PKCS11]: [`hsm-keys/${curve}`, `hsm-pkcs11/${curve}`],

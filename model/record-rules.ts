@@ -130,9 +130,10 @@ export function recordRules({ history, refusals, waiting, nodesWaitMs }: RecordS
     for (const id of added(given, known?.given)) {
       if (!fromCaller.has(`${about} ${id}`)) return `no caller gave the partial of node ${id}`;
     }
+    // A vendor's decision is of no attempt.
+    const isVendors = key?.scheme.startsWith('vendor');
     for (const id of submitted) {
-      const from =
-        state === S.BACKEND_COMPLETED && !ceremony.vendorOrder ? `${about} ${attempt} ${id}` : `${about} ${id}`;
+      const from = state === S.BACKEND_COMPLETED && !isVendors ? `${about} ${attempt} ${id}` : `${about} ${id}`;
       if (!given.includes(id) && !fromNode.has(from)) return `node ${id} gave no partial that could count`;
     }
     for (const id of added(excluded, known?.excluded)) {
@@ -268,7 +269,7 @@ export function recordRules({ history, refusals, waiting, nodesWaitMs }: RecordS
 }
 
 /** An ended session does not list its pairs if all have verified. */
-function pairsOf(ceremony: DkgRecord): readonly string[] {
+export function pairsOf(ceremony: DkgRecord): readonly string[] {
   if (!ceremony.allVerified) return ceremony.verified;
   const holders = holdersOf(ceremony);
   return holders.flatMap((dealer) => holders.map((recipient) => `${dealer}>${recipient}`));

@@ -1,4 +1,5 @@
 /** Nodes' reasons for refusing partial signatures, by session: the evidence for an answer or a failure with such a reason. */
+import type { DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { PartialRefusalCode, type PartialReply, type VendorSettled } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { Observation } from '../sim/observation.ts';
 
@@ -14,11 +15,16 @@ export class Refusals {
   /** "tenant/session node": the number of its answers without a nonce. */
   readonly #forgot = new Map<string, number>();
 
+  /** "tenant/session node": it refused a dealing or a share in a key generation. */
+  readonly #disputes = new Set<string>();
+
   /** Call it with every observation. A refusal that is lost or late counts too. */
   take(observation: Observation): void {
     if (observation.kind !== 'frame') return;
     const { from, to, message } = observation.envelope;
     const { body } = message;
+    if (body.case === 'dkgRefused' || (body.case === 'dkgVerified' && hasDispute(body.value as DkgVerified)))
+      this.#disputes.add(`${to.replace(/^dkg\//, '')} ${Number(from.split('/')[1])}`);
     if ((body.case !== 'partialReply' && body.case !== 'vendorSettled') || !from.startsWith('node/')) return;
     const { outcome } = body.value as PartialReply | VendorSettled;
     if (outcome.case === 'partial' || outcome.case === 'vendorOrder') return;
@@ -42,11 +48,20 @@ export class Refusals {
     return this.#bySession.get(`${tenant}/${session}`)?.get(reason) ?? new Set();
   }
 
+  /** Whether the node refused a dealing or a share in this key generation. */
+  disputes(tenant: string, session: string, node: number): boolean {
+    return this.#disputes.has(`${tenant}/${session} ${node}`);
+  }
+
   /** The nodes that refused for any reason except an unknown nonce. */
   nodes(tenant: string, session: string): ReadonlySet<number> {
     const codes = [...(this.#bySession.get(`${tenant}/${session}`) ?? [])];
     return new Set(codes.flatMap(([reason, ids]) => (reason === 'NONCE_UNKNOWN' ? [] : [...ids])));
   }
+}
+
+function hasDispute({ verdicts }: DkgVerified): boolean {
+  return verdicts.some(({ verified }) => !verified);
 }
 
 /** The reason code that a client gets for a node's refusal; empty: it gets that the node is unavailable. */

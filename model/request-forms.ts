@@ -19,6 +19,8 @@ const opaqueMax = 65_536;
 export interface KeyFacts {
   readonly curve: string;
   readonly scheme: string;
+  /** Hardened components of the account that it stands for; empty: none. */
+  readonly account?: readonly number[];
 }
 
 /** The fault of the context of any request. The caller checks its version. */
@@ -69,7 +71,11 @@ export function keyedFaults(
   const found: string[] = [];
   if (derivation?.curve && derivation.curve !== key.curve) return ['UNSUPPORTED_CURVE'];
   const path = pathOf(derivation?.derivationPath ?? '');
-  if (path === undefined || (path.normal > 0 && !isSharedScheme(key.scheme))) found.push('INVALID_DERIVATION_PATH');
+  const account = key.account ?? [];
+  const isElsewhere =
+    path !== undefined && path.account.length > 0 && account.length > 0 && path.account.join() !== account.join();
+  if (path === undefined || isElsewhere || (path.normal > 0 && !isSharedScheme(key.scheme)))
+    found.push('INVALID_DERIVATION_PATH');
   const bytes = messageHash?.length ?? 32;
   const isHash = key.curve === 'secp256k1' ? bytes === 32 : bytes >= 1 && bytes <= 65_536;
   if (!isHash && found.length === 0) found.push('INVALID_MESSAGE_HASH');
@@ -138,14 +144,15 @@ export function isTooLong({ length }: Uint8Array): boolean {
   return length > opaqueMax;
 }
 
-/** The number of components below the account in a path; undefined: it is no path. */
-function pathOf(path: string): { readonly normal: number } | undefined {
+/** The hardened components of a path, without their mark, and the number of the others; undefined: it is no path. */
+function pathOf(path: string): { readonly normal: number; readonly account: readonly number[] } | undefined {
   if (path.length > 1024) return undefined;
-  if (path === '') return { normal: 0 };
+  if (path === '') return { normal: 0, account: [] };
   const [root, ...components] = path.split('/');
   const isNumber = (text: string) => /^\d+'?$/.test(text) && Number.parseInt(text, 10) < 2 ** 31;
   const normal = components.findIndex((text) => !text.endsWith("'"));
   const isMixed = normal !== -1 && components.slice(normal).some((text) => text.endsWith("'"));
   if (root !== 'm' || !components.every(isNumber) || isMixed) return undefined;
-  return { normal: normal === -1 ? 0 : components.length - normal };
+  const account = components.slice(0, normal === -1 ? undefined : normal).map((text) => Number.parseInt(text, 10));
+  return { normal: normal === -1 ? 0 : components.length - normal, account };
 }

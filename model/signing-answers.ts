@@ -143,7 +143,9 @@ export function submitted(
     if (ephemeralPublicKey.length > 0 || (isGiven && !isSharedScheme(key?.scheme))) expected.add('INVALID_REQUEST');
     if (isGiven) expected.add('INVALID_PARTIAL_SIGNATURE');
     const repeats = (steps.get(`${tenant}/${signingSessionId} ${nodeId}`) ?? 0) > 1;
-    if (nodeId !== 0 && (ceremony.submitted.includes(nodeId) || repeats)) expected.add('DUPLICATE_SHARE');
+    // A call for the whole signature may have brought it in.
+    const isGathered = steps.has(`${tenant}/${signingSessionId} 0`);
+    if (nodeId !== 0 && (ceremony.submitted.includes(nodeId) || repeats || isGathered)) expected.add('DUPLICATE_SHARE');
     if (!isOpen(state)) expected.add(record.reasonCode);
     else {
       const waitedMs = waiting.waitedMs(tenant, signingSessionId, ceremony.facts.intentId, call.atMs);

@@ -16,6 +16,7 @@ import { namedBy, type SessionSeen, sessionOf, unreachableAnswer, unreachableTex
 import { complete } from '../proto/complete.ts';
 import { CallErrorCode, CallErrorSchema, CloseKeyRequestSchema } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { InspectSessionRequestSchema, PreviewPartialRequestSchema } from '../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
+import { ReadSessionsRequestSchema } from '../proto/gen/signmesh/wire/v1/sessions_pb.ts';
 import {
   DkgShareExchangeRequestSchema,
   InitiateDkgRequestSchema,
@@ -60,6 +61,7 @@ export type ScenarioClusters = Pick<
   | 'makeKey'
   | 'nodesReady'
   | 'previewPartial'
+  | 'readSessions'
   | 'resumeSession'
   | 'scenarioMs'
   | 'sign'
@@ -175,6 +177,8 @@ export class ManyClusters implements ScenarioClusters {
   closeKey = this.#routed('closeKey', CloseKeyRequestSchema);
   inspectSession = this.#routed('inspectSession', InspectSessionRequestSchema);
   previewPartial = this.#routed('previewPartial', PreviewPartialRequestSchema);
+  /** A page is of one cluster's sessions. */
+  readSessions = this.#routed('readSessions', ReadSessionsRequestSchema);
 
   #routed<K extends CallCase & keyof SimCluster, Q extends DescMessage>(asked: K, schema: Q) {
     return (init: MessageInitShape<Q>, tenant = 'tn_sim', caller: SimCaller = {}): SimCall<ResponseOf<K>> => {

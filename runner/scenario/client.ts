@@ -2,6 +2,7 @@
  * One client of a scenario: it runs its steps in order and reports the result of each. A step that insists repeats a call without
  * an answer, and resumes a paused session, as a patient client of the API does.
  */
+import type { ReadSessionsResponse } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
 import type { StepOf } from './format.ts';
 import { type Outcome, outcomeOf, outcomeText } from './outcome.ts';
 import * as requests from './requests.ts';
@@ -9,7 +10,9 @@ import type { DkgStep, SessionBook, SigningStep } from './sessions.ts';
 import type { Questions, ScenarioWorld } from './world.ts';
 
 type Call = Questions['call' | 'walletCall']['asks'];
-export type CallStep =
+export type CallStep = SessionStep | StepOf<'read_sessions'>;
+/** A call about one session. */
+type SessionStep =
   | DkgStep
   | SigningStep
   | StepOf<
@@ -86,8 +89,31 @@ export class Caller {
         const { id, tokens } = this.#book.note(step.session);
         const token = requests.tokenOf(step.token ?? 'latest', tokens);
         this.#insist(step, () => requests.resumeSession(id ?? '', token, step.witness === true), end);
+        return;
       }
+      case 'read_sessions':
+        this.#read(step, step.pages ?? 1, end);
     }
+  }
+
+  /** One session, or page after page. */
+  #read(
+    step: StepOf<'read_sessions'>,
+    pagesLeft: number,
+    end: (ended: Ended) => void,
+    after?: ReadSessionsResponse,
+  ): void {
+    const { session } = step;
+    // A session without an answer has no id: no session has its name.
+    const id = session === undefined ? '' : (this.#book.note(session).id ?? session);
+    const wanted = requests.readSessions(step, id, after);
+    const asks = step.alter === undefined ? wanted : requests.alteredCall(wanted, step.alter);
+    this.#world.ask('walletCall', asks, (gets) => {
+      const page = 'response' in gets && 'nextId' in gets.response ? gets.response : undefined;
+      if (page === undefined || page.nextId === '' || pagesLeft <= 1) {
+        end({ kind: 'answered', outcome: outcomeOf(asks.name, gets) });
+      } else this.#read(step, pagesLeft - 1, end, page);
+    });
   }
 
   #makeKey(step: DkgStep, end: (ended: Ended) => void): void {
@@ -151,7 +177,7 @@ export class Caller {
   }
 
   /** One call; with `insist` as many as needed. */
-  #insist(step: CallStep, request: () => Call, end: (ended: Ended) => void): void {
+  #insist(step: SessionStep, request: () => Call, end: (ended: Ended) => void): void {
     const { insist = false, session } = step;
     const beganMs = this.#world.nowMs();
     let attempts = 0;
@@ -174,13 +200,13 @@ export class Caller {
     attempt();
   }
 
-  #resume(step: CallStep, paused: Outcome, then: (outcome: Outcome) => void): void {
+  #resume(step: SessionStep, paused: Outcome, then: (outcome: Outcome) => void): void {
     const { sessionId, resumeToken } = paused.answer!;
     const witness = 'witness' in step && step.witness === true;
     this.#call(step.session, step, requests.resumeSession(sessionId, resumeToken, witness), then);
   }
 
-  #call(session: string, step: CallStep, wanted: Call, then: (outcome: Outcome) => void): void {
+  #call(session: string, step: SessionStep, wanted: Call, then: (outcome: Outcome) => void): void {
     const asks = step.alter === undefined ? wanted : requests.alteredCall(wanted, step.alter);
     const heard = (gets: Questions['call' | 'walletCall']['gets']) => {
       const outcome = outcomeOf(asks.name, gets);
@@ -196,6 +222,7 @@ export class Caller {
       case 'closeKey':
       case 'inspectSession':
       case 'previewPartial':
+      case 'readSessions':
         this.#world.ask('walletCall', asks, heard);
         return;
       default:

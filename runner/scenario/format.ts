@@ -122,6 +122,9 @@ const dkg = {
   total_nodes: Type.Optional(Type.Integer()),
   curve: Type.Optional(OneOf(curves, 'secp256k1 by default')),
   keystore_type: Type.Optional(OneOf(ownKeystores, 'a key that nodes do not share; a shared key by default')),
+  path: Type.Optional(
+    Type.String({ maxLength: 200, description: 'its account: the hardened BIP-32 path that it stands for' }),
+  ),
 };
 
 const oldPlay = Type.Optional(OneOf(['right', 'wrong'] as const, 'the old name of `client_supplied`, until 0.2'));
@@ -179,6 +182,22 @@ export const stepSchemas = {
     {
       description: 'the gateway of a sandbox asks for a partial that is not submitted; in the simulated world alone',
     },
+  ),
+  read_sessions: Closed(
+    {
+      ...step,
+      call: Type.Literal('read_sessions'),
+      session: Type.Optional(Name('this session; the sessions of the tenant, newest first, by default')),
+      kind: Type.Optional(OneOf(['dkg', 'signing'] as const, 'sessions of this kind alone')),
+      states: Type.Optional(
+        Type.Array(OneOf(receiptStates, ''), { maxItems: 10, description: 'in these states alone' }),
+      ),
+      limit: Type.Optional(Type.Integer({ description: 'the most sessions of a page; 100 by default' })),
+      pages: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: 100, description: 'reads up to this many; 1 by default' }),
+      ),
+    },
+    { description: 'a gateway reads sessions; in the simulated world alone' },
   ),
   resume_session: Closed({
     ...step,

@@ -108,7 +108,7 @@ function walletServiceSteps(scenario: CheckedScenario, steps: readonly PlacedSte
     if (step.call === 'close_key' || ('wallet_service' in step && step.wallet_service)) {
       report([...path, 'call'], `no client ${where} is the wallet service`, remedy);
     }
-    if (step.call === 'inspect_session' || step.call === 'preview_partial') {
+    if (['inspect_session', 'preview_partial', 'read_sessions'].includes(step.call)) {
       report([...path, 'call'], `no client ${where} is its gateway`, remedy);
     }
     for (const field of ['alter', 'wallet_terms'] as const) {
@@ -152,7 +152,7 @@ function madeSessions(steps: readonly PlacedStep[], report: Report): ReadonlyMap
         : step.call === 'initiate_signing' || step.call === 'sign'
           ? 'signature'
           : undefined;
-    if (kind === undefined) continue;
+    if (kind === undefined || step.session === undefined) continue;
     const before = made.get(step.session);
     if (before === undefined) made.set(step.session, { kind, client, index });
     else if (before.kind !== kind) report([...path, 'session'], `${step.session} names a ${before.kind} already`);
@@ -198,6 +198,7 @@ function checkStep({ step, path, client, index }: PlacedStep, made: ReadonlyMap<
     }
   }
   if (step.call === 'inspect_session') uses(['session'], step.session);
+  if (step.call === 'read_sessions' && step.session !== undefined) uses(['session'], step.session);
   if (step.call === 'preview_partial') uses(['session'], step.session, 'signature');
   if (step.call === 'resume_session') uses(['session'], step.session);
   checkTransport(step, path, report);

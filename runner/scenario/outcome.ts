@@ -73,7 +73,7 @@ export function outcomeText({ answer, failure }: Outcome): string {
 
 function answerOf(response: CallTypes[CallName][1] | WalletCallTypes[WalletCallName][1]): Answer {
   if ('pendingNodes' in response) return { ...withoutReceipt, pendingNodes: response.pendingNodes };
-  if ('found' in response || 'noncePoint' in response) return withoutReceipt;
+  if ('found' in response || 'noncePoint' in response || 'sessions' in response) return withoutReceipt;
   const receipt: DiagnosticReceipt | undefined = response.receipt;
   const checkpoint: SessionCheckpoint | undefined = response.checkpoint;
   const known =

@@ -9,6 +9,7 @@ import {
   InspectSessionRequestSchema,
   PreviewPartialRequestSchema,
 } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
+import { ReadSessionsRequestSchema } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
 import {
   ApprovalMode,
   DkgShareExchangeRequestSchema,
@@ -17,10 +18,12 @@ import {
   KeystoreType,
   MockDirective,
   OrchestrationContextSchema,
+  ReceiptState,
   ResumeSessionRequestSchema,
   SignatureShareRequestSchema,
   ThresholdDerivationSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { sessionsPageMax } from '../../proto/limits.ts';
 import type { StepOf } from './format.ts';
 import { type DkgStep, intentOf, type SessionBook, type SigningStep } from './sessions.ts';
 import type { Questions, ScenarioWorld } from './world.ts';
@@ -38,7 +41,7 @@ export function initiateDkg(step: DkgStep, book: SessionBook, world: ScenarioWor
     sessionId: world.idOf(step.session),
     threshold: step.threshold ?? (step.keystore_type ? 0 : threshold),
     totalNodes: step.total_nodes ?? (step.keystore_type ? 0 : totalNodes),
-    derivation: { curve: step.curve ?? curve },
+    derivation: { curve: step.curve ?? curve, derivationPath: step.path ?? '' },
   });
   return { name: 'initiateDkg', request, keystoreType: step.keystore_type };
 }
@@ -65,6 +68,22 @@ export function inspectSession(sessionId: string): WalletCall {
 
 export function previewPartial(sessionId: string, nodeId: number): WalletCall {
   return { name: 'previewPartial', request: create(PreviewPartialRequestSchema, { sessionId, nodeId }) };
+}
+
+/** `id`: of one session; empty: a page, after the place that another page named. */
+export function readSessions(
+  { kind, states = [], limit = sessionsPageMax }: StepOf<'read_sessions'>,
+  id: string,
+  after?: { readonly nextEpochMs: bigint; readonly nextId: string },
+): WalletCall {
+  const request = create(ReadSessionsRequestSchema, {
+    sessionId: id,
+    kind: kind ?? '',
+    states: states.map((state) => ReceiptState[state]),
+    limit,
+    ...(after && { afterEpochMs: after.nextEpochMs, afterId: after.nextId }),
+  });
+  return { name: 'readSessions', request };
 }
 
 /** The same with one field altered; a request without the field stays as it is. */

@@ -17,6 +17,7 @@ import type {
   PreviewPartialRequest,
   PreviewPartialResponse,
 } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
+import type { ReadSessionsRequest, ReadSessionsResponse } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
 import type {
   DkgShareExchangeRequest,
   DkgShareExchangeResponse,
@@ -43,13 +44,14 @@ export interface CallTypes {
 }
 export type CallName = keyof CallTypes;
 
-/** Requests that only the wallet service, or the gateway of a sandbox, makes of the coordinator: only in simulated worlds. */
+/** Requests that only the wallet service, or the gateway for itself, makes of the coordinator: only in simulated worlds. */
 export interface WalletCallTypes {
   makeKey: readonly [InitiateDkgRequest, MakeKeyResponse];
   sign: readonly [InitiateSigningRequest, SignResponse];
   closeKey: readonly [CloseKeyRequest, CloseKeyResponse];
   inspectSession: readonly [InspectSessionRequest, InspectSessionResponse];
   previewPartial: readonly [PreviewPartialRequest, PreviewPartialResponse];
+  readSessions: readonly [ReadSessionsRequest, ReadSessionsResponse];
 }
 export type WalletCallName = keyof WalletCallTypes;
 

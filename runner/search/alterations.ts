@@ -64,6 +64,7 @@ const ofCalls: Readonly<Partial<Record<StepKind, Fields>>> = {
   },
   resume_session: { ...context, session_id: text, resume_token: text, human_approval_witness: ['huge', 'empty'] },
   inspect_session: { session_id: text },
+  read_sessions: { session_id: text, kind: ['huge', 'other'], limit: ['zero', 'above', 'huge'], after_id: ['huge'] },
   preview_partial: { session_id: text, node_id: id },
 };
 

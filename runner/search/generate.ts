@@ -8,6 +8,8 @@
 import { Draw } from '../../sim/draw.ts';
 import type { CheckedScenario, ClusterConstant, Step } from '../scenario/format.ts';
 import { bystanders, crowd, lateCalls, revocations } from './bystanders.ts';
+import { stepsMs } from './drill-plan.ts';
+import { drilled } from './drills.ts';
 import { drawSwarm, type Profile, type Swarm } from './profiles.ts';
 import {
   randomFaults,
@@ -30,10 +32,13 @@ const breathMs = 50;
 export function randomScenario(seed: number, profile: Profile, variation = 0): CheckedScenario {
   const base = `random-${profile}-${seed}`;
   const name = variation === 0 ? base : `${base}-${variation}`;
-  const swarm = drawSwarm(profile, new Draw(base, 'swarm'));
+  const drawn = drawSwarm(profile, new Draw(base, 'swarm'));
+  const drill = drilled(drawn, new Draw(base, 'drill'));
+  // Beside a drill little else happens, or such runs would take twice the time of others.
+  const swarm = drill === undefined ? drawn : { ...drawn, clients: 1 };
   const draw = new Draw(base, 'steps');
   const types = new Draw(base, 'key types');
-  const keys = drawKeys(swarm, draw, types);
+  const keys = drawKeys(swarm, draw, types).slice(0, drill === undefined ? undefined : 1);
   const clients: Record<string, readonly Step[]> = {};
   const intents: SharedIntent[] = [];
   const sessions: BusySession[] = [];
@@ -44,7 +49,7 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
     keys.forEach((key, at) => {
       if (at % swarm.clients === index - 1) plan.makeKey(key);
     });
-    for (let left = draw.int(1, 3); left > 0; left -= 1) {
+    for (let left = drill === undefined ? draw.int(1, 3) : 1; left > 0; left -= 1) {
       // Its own keys exist already; those of others perhaps.
       const own = keys.filter((_, at) => at % swarm.clients === index - 1);
       const key = own.length > 0 && draw.chance(0.8) ? draw.pick(own) : draw.pick(keys);
@@ -54,15 +59,17 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
     clients[plan.name] = plan.steps;
     sessions.push(...plan.sessions);
   }
-  Object.assign(clients, aftermath(swarm, keys, healedMs, new Draw(name, 'aftermath')));
+  if (drill === undefined) Object.assign(clients, aftermath(swarm, keys, healedMs, new Draw(name, 'aftermath')));
   Object.assign(clients, bystanders(swarm, keys, sessions, new Draw(name, 'bystanders')));
   const rare = rareConstants(swarm, new Draw(name, 'rare constants'));
   const { mailbox } = rare;
   if (mailbox !== undefined) Object.assign(clients, crowd(mailbox, swarm, keys, sessions, new Draw(name, 'crowd')));
   const lifetimes = { signingMs: constants.signing_lifetime_ms, keyMs: constants.key_lifetime_ms };
-  Object.assign(clients, lateCalls(swarm, lifetimes, new Draw(name, 'late calls')));
-  Object.assign(clients, revocations(swarm, new Draw(name, 'revocations')));
-  clients.healer = healing(swarm, keys, healedMs);
+  if (drill === undefined) {
+    Object.assign(clients, lateCalls(swarm, lifetimes, new Draw(name, 'late calls')));
+    Object.assign(clients, revocations(swarm, new Draw(name, 'revocations')));
+  } else Object.assign(clients, drill.clients);
+  clients.healer = healing(swarm, keys, healedMs, drill?.last ?? []);
   const holds = (type: KeyPlan['ownType']) => keys.some(({ ownType }) => ownType === type);
   const faults = [
     ...randomFaults(swarm, new Draw(name, 'faults')),
@@ -83,9 +90,11 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
       partial_timeout_ms: draw.pick([60, 300]),
       nodes_wait_ms: draw.pick([500, 2_000]),
       // Where a client supplies a dealer, nodes must accept it.
-      client_dealers: keys.some(({ supplied }) => supplied.length > 0) || draw.chance(0.5),
+      client_dealers:
+        keys.some(({ supplied }) => supplied.length > 0) || drill?.suppliesDealers === true || draw.chance(0.5),
       ...constants,
       ...rare,
+      ...drill?.constants,
     },
     faults,
     clients,
@@ -136,7 +145,7 @@ function rareConstants({ profile, nodes }: Swarm, draw: Draw): Partial<Record<Cl
 }
 
 /** Heals, completes every key, and signs with each: this must work when every process is healthy. */
-function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number): Step[] {
+function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number, last: readonly string[]): Step[] {
   // A session may expire where clocks jump; a node that lost its store may have failed a key generation.
   const mayBeGone = swarm.clocksJump || swarm.losesState || swarm.shortLived;
   const signed = ['SIGNATURE_COMPLETED', ...(mayBeGone ? ['WALLET_KEY_NOT_FOUND', 'SESSION_EXPIRED'] : [])];
@@ -145,6 +154,7 @@ function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number): Step
   const fresh = { session: 'key-fresh', threshold: 2, total_nodes: swarm.nodes, curve: 'secp256k1' } as const;
   const steps: Step[] = [
     { step: 'the-bad-time', wait: { ms: healedMs - breathMs } },
+    ...last.map((ended, index) => ({ step: `drilled-${index + 1}`, wait: { ended, within_ms: stepsMs } })),
     { step: 'heal', heal: true },
     { step: 'all-are-back', wait: { nodes_ready: swarm.nodes } },
   ];

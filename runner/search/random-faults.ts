@@ -14,7 +14,7 @@ import type { Draw } from '../../sim/draw.ts';
 import { alteredAnswers, alteredRequests } from './alterations.ts';
 import type { Swarm } from './profiles.ts';
 
-type Lie = (typeof byzantineKinds)[number];
+export type Lie = (typeof byzantineKinds)[number];
 type CoordinatorLie = (typeof coordinatorKinds)[number];
 
 const toNode: readonly Point[] = [
@@ -159,7 +159,7 @@ export function vendorFaults(swarm: Swarm, draw: Draw): Fault[] {
   });
 }
 
-function lieOf(lie: Lie, liar: number, swarm: Swarm, draw: Draw): Fault {
+export function lieOf(lie: Lie, liar: number, swarm: Swarm, draw: Draw): Fault {
   const target = `node/${liar}`;
   if (lie === 'altered_answer') return alteredAnswer(liar, draw);
   const others = Array.from({ length: swarm.nodes }, (_, index) => index + 1).filter((id) => id !== liar);

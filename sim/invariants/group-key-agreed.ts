@@ -39,10 +39,11 @@ export function groupKeyAgreed(): Checker {
   }
 
   /** A node may have reported several results; the one that counted is among them. */
-  function echoFault(name: string, keyId: string, totalNodes: number): string | undefined {
-    const byNode = [...(reports.get(name)?.values() ?? [])];
-    if (byNode.length < totalNodes)
-      return `the key ${keyId} was made, and ${byNode.length} of ${totalNodes} nodes reported a result`;
+  function echoFault(name: string, keyId: string, ids: readonly number[]): string | undefined {
+    // Another node may name this attempt.
+    const byNode = ids.flatMap((id) => reports.get(name)?.get(id) ?? []);
+    if (byNode.length < ids.length)
+      return `the key ${keyId} was made, and ${byNode.length} of ${ids.length} nodes reported a result`;
     const common = [...(byNode[0] ?? [])].some((result) => byNode.every((results) => results.has(result)));
     return common ? undefined : `the key ${keyId} was made of results that are not the same`;
   }
@@ -83,11 +84,12 @@ export function groupKeyAgreed(): Checker {
       if (observation.process !== 'coordinator') return nodeWrote(observation.process, observation.write);
       const { write } = observation;
       if (write.kind !== 'update' || !write.key) return undefined;
-      const { tenant, keyId, curve, threshold, totalNodes, publicKey, chainCode, verificationShares } = write.key;
-      const said = [curve, threshold, participantsOf(write.key), publicKey, chainCode, ...verificationShares].join(' ');
+      const { tenant, keyId, curve, threshold, publicKey, chainCode, verificationShares } = write.key;
+      const ids = participantsOf(write.key);
+      const said = [curve, threshold, ids, publicKey, chainCode, ...verificationShares].join(' ');
       if (!keys.has(`${tenant}/${keyId}`)) return `the coordinator has a key ${keyId} that no node has made final`;
       const attempt = `${tenant}/${keyId}/${write.session.ceremony.attempt}`;
-      return say(`${tenant}/${keyId}`, 'coordinator', said, publicKey) ?? echoFault(attempt, keyId, totalNodes);
+      return say(`${tenant}/${keyId}`, 'coordinator', said, publicKey) ?? echoFault(attempt, keyId, ids);
     },
   };
 }

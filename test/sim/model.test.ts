@@ -45,6 +45,8 @@ function run(): Observation[] {
   cluster.makeKey({ sessionId: 'wal_a', threshold: 2, totalNodes: 3 }, 'tn_sim', wallet).result();
   cluster.initiateSigning({ ...asked('open'), walletId: 'wal_a' }).result();
   cluster.closeKey({ keyId: 'wal_a' }, 'tn_sim', wallet).result();
+  cluster.readSessions({ kind: 'signing', limit: 2 }).result();
+  cluster.readSessions({ sessionId: 'k' }).result();
   cluster.heal();
   return seen;
 }
@@ -287,6 +289,46 @@ describe('of a run, the reference model', () => {
       'event-as-modelled: the event dkg.session.accepted of session k says message',
     );
     expect(told('threshold', 3)).toContain('says threshold 3, expected 2');
+  });
+
+  test('finds a key that is closed, or whose shares are deleted, without its gateway', () => {
+    const without = copy().filter((one) => one.kind !== 'called' || one.method !== 'closeKey');
+    expect(verdicts(without)).toContain('closing-as-asked: the key wal_a is closed, and no gateway asked for it');
+    const revoked = copy();
+    for (const one of revoked as Changed[])
+      if (one.kind === 'called' && one.method === 'closeKey') one.request.revokeOnly = true;
+    expect(verdicts(revoked).join()).toContain('nodes are told to delete the key wal_a, which no gateway closed');
+    const open = copy().filter(
+      (one) =>
+        one.kind !== 'written' ||
+        one.process !== 'coordinator' ||
+        (one as Changed).write.session?.state !== ReceiptState.REVOKED,
+    );
+    expect(verdicts(open).join()).toMatch(/told to delete the key wal_a, and session sig_\S+ is ACCEPTED/);
+  });
+
+  test('finds a read that shows other sessions than the store has, or other fields of one', () => {
+    const page = (change: (response: Changed, request: Changed) => void) =>
+      answered('readSessions', (response, { request }) => {
+        if (request.sessionId !== '') return false;
+        change(response, request);
+        return true;
+      });
+    const newest = /reads-as-modelled: a read: it shows sig_\S+, expected sig_/;
+    expect(page(({ sessions }) => void sessions.reverse())).toMatch(newest);
+    expect(page(({ sessions }) => void sessions.pop())).toMatch(newest);
+    expect(
+      page((response) => {
+        response.nextId = '';
+      }),
+    ).toContain('its next page begins after nothing, expected sig_');
+    expect(page((_, request) => void request.states.push(ReceiptState.DENIED))).toContain('expected nothing');
+    for (const [field, value] of Object.entries({ epoch: 9n, resumable: true, submitted: [3], expiresAtEpochMs: 1n })) {
+      const shown = page(({ sessions }) => {
+        sessions[0][field] = value;
+      });
+      expect(shown).toContain(`it shows another ${field} of session sig_`);
+    }
   });
 
   test('finds a key generation, or a session, that fails for what no node said', () => {

@@ -442,25 +442,9 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'equivalent',
     'without a call an actor ignores the message, and stays in memory',
   ],
-  "coordinator/reading.ts: sessionId !== ''": [
-    'out of reach',
-    'the signing search reads no sessions; the wallets world and the gateway’s tests do',
-  ],
-  'coordinator/reading.ts: !isKind(kind) || limit < 1 || limit > sessionsPageMax': [
-    'out of reach',
-    'the signing search reads no sessions; the wallets world and the gateway’s tests do',
-  ],
-  'coordinator/reading.ts: call !== undefined': [
-    'out of reach',
-    'the signing search reads no sessions; the wallets world and the gateway’s tests do',
-  ],
   "coordinator/reading.ts: input.kind !== 'message' || !isLocal(input.message) || input.message.kind !== 'readCall'": [
     'equivalent',
     'narrows a type: the actors send no such input here',
-  ],
-  "coordinator/reading.ts: input.kind === 'loadFailed'": [
-    'out of reach',
-    'the signing search reads no sessions; the wallets world and the gateway’s tests do',
   ],
   "coordinator/reading.ts: input.kind !== 'loaded'": [
     'equivalent',
@@ -474,4 +458,47 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
   ],
   'nodes/signer/signing-keys.ts: path.length === 0': ['equivalent', 'a path without steps derives the key itself'],
   'nodes/vendor/order-actor.ts: name === undefined': ['equivalent', 'an assertion: its address names its order'],
+  "coordinator/cluster/cluster.ts: message.role === 'gateway'": [
+    'equivalent',
+    'of a gateway that leaves: a status goes to an address without a link (the search finds the other one, of a gateway that comes)',
+  ],
+  'coordinator/cluster/cluster.ts: nowMs >= state.turnBeganMs && nowMs < state.turnBeganMs + turnMs': [
+    'equivalent',
+    'each draw begins with another node: only the load spreads in another way',
+  ],
+  'coordinator/cluster/cluster.ts: state.ready.get(message.nodeId)?.boot !== message.nodeBoot': [
+    'equivalent',
+    'nonces of the present start are dropped, and dealt again',
+  ],
+  'coordinator/cluster/nonce-commitments.ts: pool.awaited > 0 || pool.nonces.length > pool.batch / 2': [
+    'equivalent',
+    'more nonces are asked for ahead of need; a node answers, and its pool has a limit',
+  ],
+  'coordinator/dkg/calls.ts: commitments.length !== threshold': [
+    'behind another',
+    'validateCommitments, which follows, checks the number too, with the same reason code',
+  ],
+  'coordinator/dkg/replacing.ts: ceremony.totalNodes >= config.roster.nodes.length': [
+    'equivalent',
+    'a key of all nodes has no others to take',
+  ],
+  'coordinator/signing/advance.ts: turn.persisted || !isOpen(record.state)': [
+    'behind another',
+    'a session that is not open has no call in its round, and commit refuses a second write of a step',
+  ],
+  'coordinator/signing/advance.ts: !isBusy(work)': [
+    'equivalent',
+    'the session watches the nodes and draws nonces ahead of a call; nodes are asked for nothing',
+  ],
+  'coordinator/signing/advance.ts: watch.ready === undefined': [
+    'equivalent',
+    'suspects are passed over at each change of the nodes, not only at the first: other nodes are asked',
+  ],
+  'coordinator/signing/state.ts: work.nodes.watch': ['equivalent', 'withdraws interest that is not registered'],
+  "coordinator/store/layout.ts: ceremony.kind !== 'signing' || !isWalletKey(ceremony.facts.keyId) || isTerminal(state)":
+    ['equivalent', 'sessions of keys that no wallet has are listed too, and no one closes such a key'],
+  "coordinator/store/layout.ts: ceremony.kind !== 'signing' || !isWalletKey(ceremony.facts.keyId)": [
+    'equivalent',
+    'sessions of keys that no wallet has are listed too, and no one closes such a key',
+  ],
 };
