@@ -17,7 +17,8 @@ import type { IntentDependencies, IntentQueue } from './dependencies.ts';
 import { duePrefix } from './effects.ts';
 import { FairQueue } from './fair-queue.ts';
 import { type IntentRecord, intentType } from './record.ts';
-import { IntentSteps, type StepTimes, stepTimes, type Task } from './steps.ts';
+import { type StepTimes, stepTimes, type Task } from './step-context.ts';
+import { IntentSteps } from './steps.ts';
 import { Pace } from './throughput.ts';
 
 export interface DriverOptions {

@@ -97,8 +97,8 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a transfer to another wallet is not credited there',
     edits: [
       {
-        file: 'custody/intents/steps.js',
-        from: 'await this.#creditReceiver(task, progress.providerTxId);',
+        file: 'custody/intents/provider-step.js',
+        from: 'await creditReceiver(this.#context.deps, task, progress.providerTxId);',
         to: '',
       },
     ],
@@ -219,7 +219,9 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'frozen-signs',
     flaw: 'an approved intent is signed while its wallet is frozen',
-    edits: [{ file: 'custody/intents/steps.js', from: "{ kind: 'status', id: wallet.id, status: 'active' },", to: '' }],
+    edits: [
+      { file: 'custody/intents/claim-step.js', from: "{ kind: 'status', id: wallet.id, status: 'active' },", to: '' },
+    ],
     invariants: ['decided-as-written'],
     profile: 'hostile',
     favoured: ['race', 'freeze', 'transfer'],

@@ -1,0 +1,88 @@
+/** The step of a transfer that is under way: its provider executes it, and says how far it is. */
+import {
+  type Progress,
+  type ProviderAdapter,
+  ProviderRejected,
+  ProviderUnavailable,
+} from '../../providers/port/port.ts';
+import { adapterOf } from '../provider-calls/calling.ts';
+import { retryDelayMs } from './backoff.ts';
+import { dueOf, handoverMs } from './effects.ts';
+import { mayBeSubmitted, noFee, providerUnreachable, rejection } from './failures.ts';
+import { advanceIntent } from './machine.ts';
+import { creditReceiver } from './receiver-credit.ts';
+import { type Loaded, type Next, type StepContext, versionGuard } from './step-context.ts';
+
+export class ProviderStep {
+  readonly #context: StepContext;
+
+  constructor(context: StepContext) {
+    this.#context = context;
+  }
+
+  async run(task: Loaded): Promise<Next | undefined> {
+    const { record, wallet, number } = task;
+    const adapter = adapterOf(this.#context.deps, record.provider);
+    let progress: Progress;
+    try {
+      progress = await this.#context.asked((meta) => adapter.advance(meta, { intent: record, wallet, number }), task);
+    } catch (error) {
+      return this.#afterError(task, adapter, error);
+    }
+    const nowMs = this.#context.nowMs;
+    if (progress.stage === 'failed') {
+      const { feePaid, numberUsed, ...failure } = progress;
+      return this.#context.fail(task, failure, feePaid, numberUsed);
+    }
+    const move = advanceIntent(record, progress, nowMs);
+    if (progress.stage === 'completed') {
+      // Before the intent ends, since no later step would: a credit may be repeated.
+      await creditReceiver(this.#context.deps, task, progress.providerTxId);
+      return this.#context.move(task, move!);
+    }
+    const { againAtMs } = progress;
+    const dueAtMs = Math.max(againAtMs, nowMs) + handoverMs;
+    if (move !== undefined) return this.#context.move(task, move, { atMs: againAtMs, dueAtMs });
+    // Nothing new, and others keep away for long enough: not worth a write.
+    if (task.dueAtMs > againAtMs + handoverMs / 2) return { task, atMs: againAtMs };
+    const change = { guards: [versionGuard(record)], due: [dueOf(record, dueAtMs)] };
+    const { committed } = await this.#context.deps.store.commit(task.tenant, change);
+    return committed ? { task: { ...task, dueAtMs }, atMs: againAtMs } : undefined;
+  }
+
+  async #afterError(task: Loaded, adapter: ProviderAdapter, error: unknown): Promise<Next | undefined> {
+    const { record } = task;
+    if (error instanceof ProviderRejected) return this.#context.fail(task, rejection(error), noFee(record), false);
+    const unreachable = error instanceof ProviderUnavailable;
+    if (!unreachable) {
+      const reason = error instanceof Error ? error.stack : String(error);
+      this.#context.deps.log.error(
+        { intent: record.id, provider: record.provider, reason },
+        'a provider adapter failed',
+      );
+    }
+    const subStatus = adapter.info.hosting === 'self_hosted' ? 'AWAITING_QUORUM' : 'PROVIDER_UNAVAILABLE';
+    if (!mayBeSubmitted(record) && this.#context.mayAbandon(record) && (await this.#isAbandoned(task, adapter))) {
+      return this.#context.fail(task, providerUnreachable(subStatus), noFee(record), false);
+    }
+    const delayMs = retryDelayMs(record.attempts, this.#context.deps.random, unreachable ? error.retryAfterMs : 0);
+    return this.#context.hold(task, unreachable ? subStatus : 'RETRYING', delayMs);
+  }
+
+  /** Whether the provider has released what it reserved for a transfer that will not be sent again. */
+  async #isAbandoned(task: Loaded, adapter: ProviderAdapter): Promise<boolean> {
+    if (adapter.abandon === undefined) return true;
+    const { record, wallet, number } = task;
+    try {
+      await this.#context.asked((meta) => adapter.abandon!(meta, { intent: record, wallet, number }), task);
+      return true;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#context.deps.log.warn(
+        { intent: record.id, reason },
+        'the reservations of a failed transfer could not be released; retrying',
+      );
+      return false;
+    }
+  }
+}

@@ -1,0 +1,130 @@
+/** The parts that all steps of an intent share: its task, the commits of its moves, its waits, and the calls of its provider. */
+import { withinLimit } from '../../actors/waiting.ts';
+import type { Reporter } from '../../api/event.ts';
+import { newId } from '../../proto/ids.ts';
+import { type CallMeta, type NewBalance, ProviderUnavailable } from '../../providers/port/port.ts';
+import type { Change } from '../../store/contract.ts';
+import type { WalletRecord } from '../wallets/public.ts';
+import type { IntentDependencies } from './dependencies.ts';
+import { changeOf, dueOf, handoverMs } from './effects.ts';
+import { type Failure, failIntent, holdIntent, lastOf, type Move, openGap, triedAgain } from './machine.ts';
+import type { IntentRecord } from './record.ts';
+
+/** An intent to continue, and what is known of it so far. */
+export interface Task {
+  readonly tenant: string;
+  readonly id: string;
+  /** As last committed; undefined: it must be read. */
+  readonly record: IntentRecord | undefined;
+  readonly wallet: WalletRecord | undefined;
+  /** Its allocated number; null: not known. */
+  readonly number: number | undefined | null;
+  /** When it falls due in the store, as far as known: until then no other gateway takes it. */
+  readonly dueAtMs: number;
+}
+
+/** A task whose record and wallet have been read. */
+export interface Loaded extends Task {
+  readonly record: IntentRecord;
+  readonly wallet: WalletRecord;
+  readonly number: number | undefined;
+}
+
+/** Continue this at that time; undefined: nothing to do for now, or another gateway does it. */
+export interface Next {
+  readonly task: Task;
+  readonly atMs: number;
+}
+
+export interface StepTimes {
+  /** How long a step has an intent for itself. A provider call times out before the lease ends. */
+  readonly leaseMs: number;
+  /**
+   * An intent that was never submitted fails this long after its expiry, when its provider stayed unreachable. Reconciliation
+   * finds a provider that accepted it and never answered.
+   */
+  readonly abandonAfterMs: number;
+}
+
+export const stepTimes: StepTimes = { leaseMs: 30_000, abandonAfterMs: 6 * 3_600_000 };
+
+const leaseSlackMs = 5_000;
+
+/** Every step works over one of these. */
+export class StepContext {
+  readonly deps: IntentDependencies;
+  readonly times: StepTimes;
+
+  constructor(deps: IntentDependencies, times: StepTimes) {
+    this.deps = deps;
+    this.times = times;
+  }
+
+  get nowMs(): number {
+    return this.deps.clock.nowMs();
+  }
+
+  /** Commits a move. Refused: another gateway moved it, and continues it. */
+  async move(task: Loaded, move: Move, then?: { atMs: number; dueAtMs: number }): Promise<Next | undefined> {
+    const change: Change = changeOf(this.reporter(task.record, this.nowMs), move, then?.dueAtMs);
+    const outcome = await this.deps.store.commit(task.tenant, change);
+    if (!outcome.committed) {
+      if (outcome.refusal.kind === 'conflict') return undefined;
+      throw new Error(`${task.id} could not be written: ${outcome.refusal.kind}`);
+    }
+    if (then === undefined) return undefined;
+    return { task: { ...task, record: lastOf(move), dueAtMs: then.dueAtMs }, atMs: then.atMs };
+  }
+
+  async hold(task: Loaded, subStatus: string, delayMs: number): Promise<Next | undefined> {
+    const atMs = this.nowMs + delayMs;
+    const dueAtMs = atMs + handoverMs;
+    const { tenant, record } = task;
+    const move = holdIntent(record, subStatus, this.nowMs);
+    if (move !== undefined) return this.move(task, move, { atMs, dueAtMs });
+    const change = { guards: [versionGuard(record)], due: [dueOf(record, dueAtMs)] };
+    const { committed } = await this.deps.store.commit(tenant, change);
+    return committed ? { task: { ...task, record: triedAgain(record), dueAtMs }, atMs } : undefined;
+  }
+
+  /** A number that the chain will never see used would hold up every later transfer of the wallet: it comes first. */
+  async fail(task: Loaded, failure: Failure, fee: NewBalance, numberUsed: boolean): Promise<Next | undefined> {
+    const nowMs = this.nowMs;
+    if (task.number === undefined || numberUsed) return this.move(task, failIntent(task.record, failure, fee, nowMs));
+    return this.move(task, openGap(task.record, failure, nowMs), soon(nowMs, this.times.leaseMs));
+  }
+
+  /** Changes only the time of the next scan. */
+  async reschedule({ tenant, record }: Loaded, atMs: number | undefined): Promise<undefined> {
+    await this.deps.store.commit(tenant, { guards: [versionGuard(record)], due: [dueOf(record, atMs)] });
+    return undefined;
+  }
+
+  mayAbandon({ expiresAtMs }: IntentRecord): boolean {
+    return this.nowMs >= expiresAtMs + this.times.abandonAfterMs;
+  }
+
+  /** A hanging provider call times out before the lease ends. */
+  async asked<T>(ask: (meta: CallMeta) => Promise<T>, task: Loaded): Promise<T> {
+    const limitMs = Math.max(this.times.leaseMs - leaseSlackMs, this.times.leaseMs / 2);
+    return withinLimit(this.deps.timers, limitMs, ask(this.#meta(task)), () => {
+      throw new ProviderUnavailable('the provider did not answer in time');
+    });
+  }
+
+  #meta({ tenant, record }: Loaded): CallMeta {
+    return { tenant, nowMs: this.nowMs, correlationId: record.correlationId, traceparent: '' };
+  }
+
+  reporter(record: IntentRecord, nowMs: number): Reporter {
+    return { nowMs, requestId: record.correlationId, newId: (prefix) => newId(prefix, nowMs, this.deps.random) };
+  }
+}
+
+export function soon(nowMs: number, leaseMs: number): { atMs: number; dueAtMs: number } {
+  return { atMs: nowMs, dueAtMs: nowMs + leaseMs };
+}
+
+export function versionGuard({ id, version }: IntentRecord): { kind: 'version'; id: string; version: number } {
+  return { kind: 'version', id, version };
+}
