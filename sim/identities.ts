@@ -1,6 +1,7 @@
 /** The identities of a simulated cluster, and the roster that names them: they follow from its randomness alone. */
 import { identityFromSeed } from '../crypto/identity.ts';
-import type { Roster } from '../proto/roster.ts';
+import { defaultTotalNodes } from '../proto/limits.ts';
+import { defaultSharing, type Roster, type Sharing } from '../proto/roster.ts';
 import { firstCluster } from '../redis/clusters.ts';
 import type { SimOptions } from './options.ts';
 import { randomStream } from './random.ts';
@@ -18,7 +19,7 @@ export function identitiesOf(
   options: Pick<SimOptions, 'seed' | 'randomOf' | 'nodes' | 'number' | 'sharing'>,
   gateway?: Uint8Array,
 ): Identities {
-  const { seed, randomOf, nodes = 5, number = firstCluster, sharing } = options;
+  const { seed, randomOf, nodes = 5, number = firstCluster, sharing = sharingOfFew(nodes) } = options;
   const seedOf = (member: string) => {
     const label = `identity/${member}`;
     return (randomOf === undefined ? randomStream(seed, label) : randomOf(label))(32);
@@ -37,4 +38,9 @@ export function identitiesOf(
       ...(sharing && { sharing }),
     },
   };
+}
+
+/** The rosters of `signmesh init` always say it; here only where it differs from what a roster without it means. */
+function sharingOfFew(nodes: number): Sharing | undefined {
+  return nodes < defaultTotalNodes ? defaultSharing(nodes) : undefined;
 }

@@ -31,7 +31,7 @@ export interface SimOptions {
   readonly readyMade?: SandboxKeys;
   /** 5 by default. */
   readonly nodes?: number;
-  /** The sharing of a key that requests none; 3 of 5 by default. */
+  /** The sharing of a key that requests none; 3 of 5 by default, of fewer nodes where there are fewer, as `signmesh init` has it. */
   readonly sharing?: Sharing | undefined;
   /** Whether a node accepts client-supplied dealers; all do by default, as the nodes of a sandbox. */
   readonly clientDealers?: (nodeId: number) => boolean;

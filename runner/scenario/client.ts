@@ -164,16 +164,21 @@ export class Caller {
       this.#insist(step, () => requests.submitSignatureShare(sessionId, nodeId), end);
       return;
     }
-    this.#world.ask('previewPartial', { sessionId, nodeId }, (preview) => {
-      if ('failure' in preview) {
-        end({ kind: 'impossible', why: `node ${nodeId} has no partial to show: ${preview.failure}` });
-        return;
-      }
-      const { curve } = this.#book.terms(this.#book.signing(step.session).key);
-      const given =
-        step.client_supplied === 'right' ? preview.partial : requests.spoiledPartial(preview.partial, curve);
-      this.#insist(step, () => requests.submitSignatureShare(sessionId, nodeId, given), end);
-    });
+    const beganMs = this.#world.nowMs();
+    const attempt = (): void =>
+      this.#world.ask('previewPartial', { sessionId, nodeId }, (preview) => {
+        if ('failure' in preview) {
+          const mayRepeat = step.insist === true && this.#world.nowMs() - beganMs < this.#insistMs;
+          if (mayRepeat) this.#world.ask('wait', { ms: pauseMs }, attempt);
+          else end({ kind: 'impossible', why: `node ${nodeId} has no partial to show: ${preview.failure}` });
+          return;
+        }
+        const { curve } = this.#book.terms(this.#book.signing(step.session).key);
+        const given =
+          step.client_supplied === 'right' ? preview.partial : requests.spoiledPartial(preview.partial, curve);
+        this.#insist(step, () => requests.submitSignatureShare(sessionId, nodeId, given), end);
+      });
+    attempt();
   }
 
   /** One call; with `insist` as many as needed. */

@@ -111,9 +111,13 @@ export class CustodyCaller {
       else end({ kind: 'impossible', why: `the wallet ${connection} was not made` });
       return;
     }
-    const body = { provider, name: step.step, credentials: credentials[provider] };
+    const named = { name: step.step, credentials: credentials[provider] };
     const key = this.#world.idOf(`${step.step}.connection`);
-    this.#call(step, { name: 'connections.create', body, key }, (ended) => {
+    const connect: Call =
+      provider === 'sandbox'
+        ? { name: 'connections.connect', body: { type: provider, ...named }, key }
+        : { name: 'connections.create', body: { provider, ...named }, key };
+    this.#call(step, connect, (ended) => {
       const made = ended.kind === 'answered' && isSuccess(ended.outcome);
       if (!made) end(ended);
       else create((ended.outcome.answer!.body as { readonly id: string }).id);

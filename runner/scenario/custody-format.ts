@@ -104,7 +104,7 @@ export const custodyStepSchemas = {
     },
     {
       description:
-        'A wallet, named as the step: a provider connection (`connections.create`), and `wallets.create`. It is funded as wallets of a sandbox are.',
+        'A wallet, named as the step: a provider connection (`connections.create`; of `sandbox` `connections.connect`), and `wallets.create`. It is funded as wallets of a sandbox are.',
     },
   ),
   transfer: Closed(
@@ -179,9 +179,13 @@ export const custodyExpectations = {
   status: Type.Optional(Type.String({ description: 'its status' })),
   wallet: Type.Optional(Name('of the wallet of this step:')),
   balances: Type.Optional(
-    Type.Record(Type.String({ pattern: '^[A-Z0-9]{2,20}$' }), Type.String(), {
-      description: 'its balances, by asset: decimals',
-    }),
+    Type.Record(
+      Type.String({ pattern: '^[A-Z0-9]{2,20}$' }),
+      Type.String({ pattern: '^[0-9]+([.][0-9]+)?$', description: 'a decimal, e.g. `0.25`' }),
+      {
+        description: 'its balances, by asset: decimals',
+      },
+    ),
   ),
   events: Type.Optional(
     Type.Array(Type.String(), {

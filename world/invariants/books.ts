@@ -7,6 +7,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import type { Client } from '../client.ts';
 import type { Received } from '../receivers.ts';
 import { DocumentedLedger, type IntentTold, type ToldEvent, type ToldWallet } from './documented-ledger.ts';
+import { DocumentedModules } from './documented-modules.ts';
 
 export interface BookedIntent extends IntentTold {
   readonly id: string;
@@ -74,7 +75,7 @@ export function checkBooks(books: Books, told: Told): string[] {
 
 /** Events without gaps, and money as the docs say. It does not check the reservations of open intents. */
 export function checkMoney({ wallets, intents, events }: Books): string[] {
-  const ledger = new DocumentedLedger();
+  const ledger = new DocumentedLedger(undefined, new DocumentedModules());
   ledger.follow(events);
   for (const wallet of wallets) ledger.wasRead(wallet);
   const faults = [...ledger.faults];
