@@ -174,7 +174,10 @@ test('Ctrl-C in a live run ends its cluster, and leaves no data behind', { timeo
   const path = join(out, 'waits.yaml');
   writeFileSync(path, 'scenario: waits\nabout: a\nsteps: [{ step: w, wait: { ms: 600000, within_ms: 600000 } }]');
   const args = [join(root, 'cli', 'signmesh.mjs'), 'scenario', 'run', '--live', path];
-  const command = spawn(process.execPath, args, { env: { ...process.env, TMPDIR: out }, stdio: 'ignore' });
+  const command = spawn(process.execPath, args, {
+    env: { ...process.env, TMPDIR: out, SIGNMESH_NODES_PER_PROCESS: '5' },
+    stdio: 'ignore',
+  });
   const ended = new Promise((resolve) => command.once('exit', resolve));
   const dataDirs = () => readdirSync(out).filter((name) => name.startsWith('signmesh-'));
   try {

@@ -166,17 +166,18 @@ describe.sequential('signmesh up', () => {
     expect(up.output).not.toContain('does not stop; killing it');
   });
 
-  test('the next start has the same keys, and the signature from before', async () => {
+  test('the next start, by npm, has the same keys, and the signature from before', async () => {
     const before = ready;
-    up = new UpProcess(place, { environment: together });
+    up = new UpProcess(place, { command: ['npm', 'start', '--', '--json'], environment: together });
     ready = await up.ready();
     expect(ready.keys).toEqual(before.keys);
     expect((await share(ready, signature.signing_session_id)).full_signature).toBe(signature.full_signature);
   });
 
-  test('its sudden death leaves no process behind', async () => {
-    up.child.kill('SIGKILL');
+  test('npm passes a signal on, and nothing is orphaned', async () => {
+    up.child.kill('SIGTERM');
     await allGone(ready.pids);
+    await up.exited;
   });
 
   test('it stops by itself when the process that started it has ended', async () => {
@@ -186,14 +187,6 @@ describe.sequential('signmesh up', () => {
     up.child.kill('SIGKILL');
     await allGone(ready.pids);
     expect(isAlive(ready.pids.up!)).toBe(false);
-  });
-
-  test('npm passes a signal on, and nothing is orphaned', async () => {
-    up = new UpProcess(place, { command: ['npm', 'start', '--', '--json'], environment: together });
-    ready = await up.ready();
-    up.child.kill('SIGTERM');
-    await allGone(ready.pids);
-    await up.exited;
   });
 
   test('detached it outlives the command that started it; status, logs and stop find it', async () => {
@@ -237,7 +230,7 @@ describe.sequential('signmesh up', () => {
   test('detached it ends with the command that started it, as long as it is not ready', async () => {
     const starter = spawn(process.execPath, ['cli/signmesh.mjs', 'up', '--detach'], {
       cwd: root,
-      env: environmentOf(place),
+      env: { ...environmentOf(place), ...together },
     });
     const lock = () => readRecord(lockFile(place.dataDir));
     await until(() => lock() !== undefined, 'it has begun');
@@ -254,14 +247,27 @@ describe.sequential('signmesh up', () => {
   });
 });
 
-test('a cluster of fewer nodes shares its ready-made keys among those; --verbose shows every request, the log has it', async () => {
-  const place = await newPlace(temporaryFolder());
-  const up = new UpProcess(place, {
-    environment: { SIGNMESH_NODES: '3', SIGNMESH_NODES_PER_PROCESS: '3' },
-    command: upCommand('--verbose'),
+describe.sequential('a cluster of fewer nodes', () => {
+  let place: Place;
+  let up: UpProcess;
+  let ready: ReadyLine;
+
+  beforeAll(async () => {
+    place = await newPlace(keptFolder());
+    up = new UpProcess(place, {
+      environment: { SIGNMESH_NODES: '3', SIGNMESH_NODES_PER_PROCESS: '3' },
+      command: upCommand('--verbose'),
+    });
+    ready = await up.ready();
+  }, 120_000);
+
+  afterAll(async () => {
+    up.child.kill('SIGTERM');
+    await up.exited;
+    rmSync(place.dataDir, { recursive: true, force: true });
   });
-  try {
-    const ready = await up.ready();
+
+  test('shares its ready-made keys among those; --verbose shows every request, the log has it', async () => {
     expect(ready.keys.map(({ wallet_id }) => wallet_id)).toEqual([
       'sandbox-secp256k1',
       'sandbox-ed25519',
@@ -278,8 +284,10 @@ test('a cluster of fewer nodes shares its ready-made keys among those; --verbose
     const lines = log.filter((line) => line.includes('asked-by-a-test')).map((line) => JSON.parse(line) as object);
     expect(lines).toMatchObject([{ msg: 'request', role: 'gateway', status: 401, path: '/v1/wallets/wal_none' }]);
     expect(up.output).not.toMatch(/^gateway: .*\/v1\/health/m);
-  } finally {
-    up.child.kill('SIGTERM');
-    await up.exited;
-  }
+  });
+
+  test('leaves no process behind when up dies suddenly', async () => {
+    up.child.kill('SIGKILL');
+    await allGone(ready.pids);
+  });
 });

@@ -1,7 +1,7 @@
 /**
  * What the documents tell people to run does what they say: the clients of examples/, and the shell blocks of README.md,
- * docs/signing-api.md and docs/wallet-guide.md, taken out of the pages and run word for word (but for the ports, and half of the
- * seeds of a search) against a real cluster.
+ * docs/signing-api.md and docs/wallet-guide.md, taken out of the pages and run word for word (but for the ports, and fewer seeds
+ * of a search) against the shared cluster.
  *
  * Where grpcurl is not installed, its block runs with child/grpcurl.mjs in its place, which goes the same way: reflection,
  * then the call.
@@ -19,7 +19,7 @@ import { freePort } from '../../cli/up/ports.ts';
 import { deriveTweak } from '../../crypto/derivation.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
-import { startCluster, type TestCluster } from '../support/cluster.ts';
+import { type SharedCluster, sharedCluster } from '../support/shared-cluster.ts';
 import { runs } from '../support/thorough.ts';
 
 const examples = {
@@ -33,10 +33,10 @@ const tokens = new URL('../../examples/tokens-client.ts', import.meta.url);
 const proposer = new URL('../../examples/treasury-proposer.ts', import.meta.url);
 const sha256OfHello = Buffer.from('LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=', 'base64');
 
-let cluster: TestCluster;
+let cluster: SharedCluster;
 beforeAll(async () => {
-  cluster = await startCluster();
-}, 120_000);
+  cluster = await sharedCluster();
+}, 300_000);
 afterAll(() => cluster?.stop(), 60_000);
 
 interface Ended {
@@ -46,7 +46,7 @@ interface Ended {
 }
 
 /** Lines that wait for something that never comes are ended. */
-const runMsMax = 60_000;
+const runMsMax = 120_000;
 
 function run(program: string, args: readonly string[], settings: NodeJS.ProcessEnv = {}): Promise<Ended> {
   const { BASE_URL: _url, GRPC_ADDRESS: _address, TOKEN: _token, ...environment } = process.env;
@@ -269,10 +269,10 @@ describe('README.md', () => {
     expect([own.exitCode, own.stdout]).toEqual([0, expect.stringContaining('passed')]);
     const lines = shellBlocks('README.md', '## A fault on purpose');
     expect(lines).toContain('sim --seeds 20 ');
-    const script = lines.replace('sim --seeds 20 ', `sim --seeds ${runs(10, 20)} `);
+    const script = lines.replace('sim --seeds 20 ', `sim --seeds ${runs(2, 20)} `);
     const { exitCode, stdout } = await run('sh', ['-euc', script]);
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining('nothing found')]);
-  });
+  }, 240_000);
 
   test('its clients are those of examples/', () => {
     const named = [...shellBlocks('README.md', '## A client that verifies').matchAll(/^node dist\/(.*)\.js$/gm)];

@@ -4,16 +4,16 @@ import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import type { Client } from '@grpc/grpc-js';
 import { service as healthService } from 'grpc-health-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startCluster, type TestCluster } from '../support/cluster.ts';
+import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { until } from '../support/until.ts';
 
-let cluster: TestCluster;
+let cluster: BorrowedCluster;
 let connection: Client;
 
 beforeAll(async () => {
-  cluster = await startCluster({ nodesApart: true });
+  cluster = await borrowCluster('apart');
   connection = cluster.grpc().connection;
-});
+}, borrowWithinMs);
 afterAll(() => cluster?.stop());
 
 function grpcHealth(): Promise<string> {

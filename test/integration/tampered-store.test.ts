@@ -3,11 +3,11 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { SigningApi } from '../support/client.ts';
-import { startCluster, type TestCluster } from '../support/cluster.ts';
+import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { until } from '../support/until.ts';
 
 const digest = new Uint8Array(32).fill(0x3c);
-let cluster: TestCluster;
+let cluster: BorrowedCluster;
 let api: SigningApi;
 let redis: Redis;
 let tenantPrefix = '';
@@ -38,7 +38,7 @@ function reported(key: string): number {
 }
 
 beforeAll(async () => {
-  cluster = await startCluster({ nodesApart: true, environment: { SIGNMESH_LOG_LEVEL: 'debug' } });
+  cluster = await borrowCluster('apart');
   api = cluster.http();
   redis = new Redis(cluster.redisUrl());
   for (const sessionId of ['k', 'k2']) {
@@ -47,7 +47,7 @@ beforeAll(async () => {
   }
   const [at] = await redis.keys('sm:{t:*}:key:k');
   tenantPrefix = at!.slice(0, -'key:k'.length);
-});
+}, borrowWithinMs);
 afterAll(async () => {
   redis?.disconnect();
   await cluster?.stop();

@@ -4,7 +4,7 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,6 +26,18 @@ export interface ClusterOptions {
   readonly nodes?: number;
   /** A process for each node, for tests that kill, hold or read one. Otherwise they share one: a start costs half as much. */
   readonly nodesApart?: boolean;
+  /** A file that gets the output of `up` for people. */
+  readonly outputFile?: string;
+}
+
+/** A cluster that another process started and ends. */
+export interface Attached {
+  readonly place: Place;
+  readonly ready: ReadyLine;
+  /** As it was started. */
+  readonly options?: ClusterOptions;
+  /** Of the tenant that `http` and `grpc` speak for; the sandbox's own. */
+  readonly token?: string;
 }
 
 export interface HealthBody {
@@ -53,11 +65,16 @@ export class TestCluster {
   #up: UpProcess | undefined;
   #ready: ReadyLine | undefined;
   #isOurs = true;
+  #token: string | undefined;
   /** What earlier starts of `up` said. */
   #said = '';
+  readonly #outputFile: string | undefined;
+  /** Sizes in bytes of the files, by path, when this test attached: their contents until then are not of this test. */
+  readonly #sizes = new Map<string, number>();
 
-  constructor(place: Place, { nodes = 5, nodesApart = false, environment: settings = {} }: ClusterOptions) {
+  constructor(place: Place, { nodes = 5, nodesApart = false, environment: settings = {}, outputFile }: ClusterOptions) {
     this.place = place;
+    this.#outputFile = outputFile;
     this.nodeIds = Array.from({ length: nodes }, (_, index) => index + 1);
     const ofNodes = nodesApart ? this.nodeIds.map((id) => `node-${id}` as const) : [`nodes-1-${nodes}` as const];
     this.roles = ['redis', 'coordinator', ...ofNodes, 'gateway', 'worker'];
@@ -69,11 +86,14 @@ export class TestCluster {
     };
   }
 
-  /** One that another process started and ends; `stop` closes connections alone. */
-  static attach(place: Place, ready: ReadyLine): TestCluster {
-    const cluster = new TestCluster(place, {});
+  /** `stop` ends what this test has started. `output` and the logs begin now. */
+  static attach({ place, ready, options = {}, token }: Attached): TestCluster {
+    const cluster = new TestCluster(place, options);
     cluster.#ready = ready;
     cluster.#isOurs = false;
+    cluster.#token = token;
+    const files = [...cluster.roles.map((role) => cluster.logPath(role)), options.outputFile ?? ''];
+    for (const path of files) cluster.#sizes.set(path, statSync(path, { throwIfNoEntry: false })?.size ?? 0);
     return cluster;
   }
 
@@ -91,18 +111,23 @@ export class TestCluster {
   }
 
   get token(): string {
-    return this.ready.token;
+    return this.#token ?? this.ready.token;
   }
 
   /** Everything that `up` wrote, over all starts. */
   get output(): string {
+    if (!this.#isOurs) return this.#textOf(this.#outputFile ?? '');
     return this.#said + (this.#up?.output ?? '');
   }
 
   /** Starts `up`; again after `killEverything` or `end`. */
   async start(): Promise<void> {
     this.#said += this.#up?.output ?? '';
-    this.#up = new UpProcess(this.place, { environment: this.#environment });
+    const file = this.#outputFile;
+    this.#up = new UpProcess(this.place, {
+      environment: this.#environment,
+      ...(file !== undefined && { onOutput: (text: string) => appendFileSync(file, text) }),
+    });
     try {
       this.#ready = await this.#up.ready();
     } catch (error) {
@@ -121,12 +146,13 @@ export class TestCluster {
   /** Ends what this cluster started, and removes its data. Repeatable; for `afterAll`. */
   async stop(): Promise<void> {
     for (const connection of this.#connections.splice(0)) connection.close();
-    if (!this.#isOurs) return;
     for (const child of this.#others.splice(0)) child.kill('SIGKILL');
+    if (!this.#isOurs) return;
     // A stopped (SIGSTOP) process could not follow a polite request.
     for (const role of this.roles) this.signal(role, 'SIGCONT');
     if (this.#up !== undefined && this.#up.exitCode === undefined) await this.end();
-    rmSync(this.dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+    for (const path of [this.dataDir, this.#outputFile ?? this.dataDir])
+      rmSync(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 
   http(token = this.token, onText?: (text: string) => void): HttpApi {
@@ -220,7 +246,16 @@ export class TestCluster {
   }
 
   log(role: RoleName): string {
-    return existsSync(this.logPath(role)) ? readFileSync(this.logPath(role), 'utf8') : '';
+    return this.#textOf(this.logPath(role));
+  }
+
+  /** Empty without the file. */
+  #textOf(path: string): string {
+    if (!existsSync(path)) return '';
+    const bytes = readFileSync(path);
+    const size = this.#sizes.get(path) ?? 0;
+    // A log that was turned over begins again.
+    return bytes.subarray(size <= bytes.length ? size : 0).toString('utf8');
   }
 
   /** Every log file, also those that were turned over. */
@@ -244,7 +279,8 @@ export class TestCluster {
 
   /** Where the coordinator listens for nodes and gateways. */
   coordinatorUrl(): string {
-    const url = this.records('coordinator', 'coordinator started').at(-1)?.url;
+    const records = parseRecords(readFileSync(this.logPath('coordinator'), 'utf8'));
+    const url = records.findLast(({ msg }) => msg === 'coordinator started')?.url;
     if (typeof url !== 'string') throw new Error('the coordinator has not said where it listens');
     return url;
   }

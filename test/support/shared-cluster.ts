@@ -1,9 +1,15 @@
-/**
- * One cluster for all tests of a run that leave its processes, faults and clock alone. Names and tenants are their own: any
- * token `svc_sk_test_…` is a tenant. A test that disturbs the cluster starts its own (cluster.ts).
- */
+/** Clusters that the tests of a run share (cluster-kinds.ts). A test whose settings no kind has starts its own (cluster.ts). */
+import { randomUUID } from 'node:crypto';
+import { get, type IncomingMessage } from 'node:http';
+import { createInterface } from 'node:readline';
+import { Redis } from 'ioredis';
 import { inject } from 'vitest';
+import { systemPorts } from '../../actors/live/ports.ts';
+import { allScopes } from '../../api/scopes.ts';
+import { readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
+import { TokenStore } from '../../gateway/auth/token-store.ts';
 import { TestCluster } from './cluster.ts';
+import { type ClusterKind, clusterKinds } from './cluster-kinds.ts';
 import type { Running } from './shared-cluster-server.ts';
 
 /** Without the ways to harm it. `stop` closes this test's connections. */
@@ -12,16 +18,64 @@ export type SharedCluster = Pick<
   'http' | 'grpc' | 'httpUrl' | 'token' | 'ready' | 'dataDir' | 'redisUrl' | 'coordinatorUrl' | 'stop'
 >;
 
-/** Resolves when it serves; the first to ask has it started. */
+/** One that the borrower may kill any process of, but not end. */
+export type BorrowedCluster = Omit<TestCluster, 'start' | 'end' | 'killEverything'>;
+
+/** For `beforeAll`: the borrowers before may need long on a busy machine. */
+export const borrowWithinMs = 900_000;
+
+/**
+ * For all tests that leave its processes, faults and clock alone. Names and tenants are their own: any token
+ * `svc_sk_test_…` is a tenant. Resolves when it serves; the first to ask has it started.
+ */
 export async function sharedCluster(): Promise<SharedCluster> {
-  const response = await fetch(inject('sharedClusterUrl'), { signal: AbortSignal.timeout(300_000) });
-  if (!response.ok) throw new Error(`the shared cluster did not start: ${await response.text()}`);
-  const { place, ready } = (await response.json()) as Running;
-  return TestCluster.attach(place, ready);
+  const { place, ready } = await ask('share', 'shared', (response) => response.destroy());
+  return TestCluster.attach({ place, ready });
+}
+
+/**
+ * For this file alone, until `stop`; then it heals for the next one. `token` is of a tenant of its own, with every scope;
+ * `ready.token` is the sandbox's. Output and logs begin now.
+ */
+export async function borrowCluster(kind: Exclude<ClusterKind, 'shared'>): Promise<BorrowedCluster> {
+  let giveBack: () => void = () => undefined;
+  const { place, ready, outputFile } = await ask('lend', kind, (response) => {
+    giveBack = () => response.destroy();
+  });
+  const options = { ...clusterKinds[kind], outputFile };
+  const token = await issueToken(TestCluster.attach({ place, ready, options }));
+  const cluster = TestCluster.attach({ place, ready, options, token });
+  const detach = cluster.stop.bind(cluster);
+  cluster.stop = () => detach().finally(giveBack);
+  return cluster;
+}
+
+function ask(way: 'share' | 'lend', kind: ClusterKind, got: (response: IncomingMessage) => void): Promise<Running> {
+  return new Promise((resolve, reject) => {
+    const request = get(`${inject('clustersUrl')}/${way}/${kind}`, { agent: false }, (response) => {
+      createInterface(response).once('line', (line) => {
+        got(response);
+        if (response.statusCode === 200) resolve(JSON.parse(line) as Running);
+        else reject(new Error(`the cluster "${kind}" did not start: ${line}`));
+      });
+    });
+    request.once('error', reject);
+  });
+}
+
+async function issueToken(cluster: TestCluster): Promise<string> {
+  const redis = new Redis(cluster.redisUrl());
+  try {
+    const tokens = new TokenStore(redis, readSecret(cluster.dataDir, secretFiles.gatewayToken), systemPorts);
+    const request = { tenant: `tn_${randomUUID()}`, environment: 'sandbox', scopes: allScopes } as const;
+    return (await tokens.issueToken(request)).token;
+  } finally {
+    redis.disconnect();
+  }
 }
 
 declare module 'vitest' {
   interface ProvidedContext {
-    readonly sharedClusterUrl: string;
+    readonly clustersUrl: string;
   }
 }

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ApprovalMode, MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { CallFailed } from '../support/client.ts';
-import { startCluster, type TestCluster } from '../support/cluster.ts';
+import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import {
   askAgain,
   finishDkg,
@@ -21,7 +21,7 @@ import { nonceUse } from './support/nonces.ts';
 const digest = new Uint8Array(32).fill(0x3c);
 const ledger = new Ledger();
 const keys = new Map<Scheme, Key>();
-let cluster: TestCluster;
+let cluster: BorrowedCluster;
 
 const client = () => ({ api: cluster.http(), ledger });
 
@@ -35,14 +35,11 @@ async function killCoordinator(): Promise<void> {
 }
 
 beforeAll(async () => {
-  cluster = await startCluster({
-    nodesApart: true,
-    environment: { SIGNMESH_LOG_LEVEL: 'debug', SIGNMESH_NODES_WAIT_MS: '1500' },
-  });
+  cluster = await borrowCluster('apart');
   keys.set('mockEcdsa', await makeKey(client(), { sessionId: 'secp', curve: 'secp256k1' }));
   keys.set('bip340', await makeKey(client(), { sessionId: 'schnorr', curve: 'secp256k1' }));
   keys.set('ed25519', await makeKey(client(), { sessionId: 'ed', curve: 'ed25519' }));
-});
+}, borrowWithinMs);
 afterAll(() => cluster?.stop());
 afterEach(() => expect(ledger.violations).toEqual([]));
 

@@ -15,7 +15,7 @@ import { systemRandom } from '../../actors/live/ports.ts';
 import { readRoster, readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
 import { wireMessageBytesMax } from '../../proto/limits.ts';
 import { decodeFrames, decodeHandshake, encodeFrame, encodeHandshake, wireProtocolVersions } from '../../proto/wire.ts';
-import { startCluster, type TestCluster } from '../support/cluster.ts';
+import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { until } from '../support/until.ts';
 import { type Key, makeKey, sign } from './support/ceremonies.ts';
 import { Ledger } from './support/ledger.ts';
@@ -25,7 +25,7 @@ const digest = new Uint8Array(32).fill(0x99);
 const ledger = new Ledger();
 const healthSeen = new Set<string>();
 const folder = mkdtempSync(join(tmpdir(), 'signmesh-intruder-'));
-let cluster: TestCluster;
+let cluster: BorrowedCluster;
 let key: Key;
 let isOver = false;
 let bystanders: Promise<unknown> = Promise.resolve();
@@ -33,10 +33,10 @@ let bystanders: Promise<unknown> = Promise.resolve();
 const client = () => ({ api: cluster.http(), ledger });
 
 beforeAll(async () => {
-  cluster = await startCluster({ environment: { SIGNMESH_PARTIAL_TIMEOUT_MS: '500' } });
+  cluster = await borrowCluster('together');
   key = await makeKey(client(), { sessionId: 'ed', curve: 'ed25519' });
   bystanders = Promise.all([signOn(), watchHealth()]);
-});
+}, borrowWithinMs);
 afterAll(async () => {
   isOver = true;
   await bystanders.catch(() => undefined);

@@ -4,7 +4,8 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { parseRecords, startCluster, type TestCluster } from '../support/cluster.ts';
+import { parseRecords } from '../support/cluster.ts';
+import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import {
   finishDkg,
   finishSigning,
@@ -20,18 +21,11 @@ import { nonceUse } from './support/nonces.ts';
 
 const digest = new Uint8Array(32).fill(0x5a);
 const ledger = new Ledger();
-let cluster: TestCluster;
+let cluster: BorrowedCluster;
 
 beforeAll(async () => {
-  cluster = await startCluster({
-    nodesApart: true,
-    environment: {
-      SIGNMESH_LOG_LEVEL: 'debug',
-      SIGNMESH_NODES_WAIT_MS: '5000',
-      SIGNMESH_PARTIAL_TIMEOUT_MS: '300',
-    },
-  });
-});
+  cluster = await borrowCluster('apart');
+}, borrowWithinMs);
 afterAll(() => cluster?.stop());
 afterEach(() => expect(ledger.violations).toEqual([]));
 

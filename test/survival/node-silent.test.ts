@@ -1,7 +1,7 @@
 /** Nodes that are stopped (SIGSTOP: there, but silent), away, or all restarted at the same instant. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { startCluster, type TestCluster } from '../support/cluster.ts';
+import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import {
   finishDkg,
   finishSigning,
@@ -19,7 +19,7 @@ const digest = new Uint8Array(32).fill(0xa5);
 const schemes = ['mockEcdsa', 'bip340', 'ed25519'] as const;
 const ledger = new Ledger();
 const keys = new Map<Scheme, Key>();
-let cluster: TestCluster;
+let cluster: BorrowedCluster;
 
 const client = () => ({ api: cluster.http(), ledger });
 
@@ -28,18 +28,11 @@ function wish(scheme: Scheme, intentId: string) {
 }
 
 beforeAll(async () => {
-  cluster = await startCluster({
-    nodesApart: true,
-    environment: {
-      SIGNMESH_LOG_LEVEL: 'debug',
-      SIGNMESH_NODES_WAIT_MS: '1500',
-      SIGNMESH_PARTIAL_TIMEOUT_MS: '250',
-    },
-  });
+  cluster = await borrowCluster('apart');
   keys.set('mockEcdsa', await makeKey(client(), { sessionId: 'secp', curve: 'secp256k1' }));
   keys.set('bip340', await makeKey(client(), { sessionId: 'schnorr', curve: 'secp256k1' }));
   keys.set('ed25519', await makeKey(client(), { sessionId: 'ed', curve: 'ed25519' }));
-});
+}, borrowWithinMs);
 afterAll(() => cluster?.stop());
 afterEach(() => expect(ledger.violations).toEqual([]));
 

@@ -3,7 +3,8 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { CallFailed } from '../support/client.ts';
-import { type RoleName, startCluster, type TestCluster } from '../support/cluster.ts';
+import type { RoleName } from '../support/cluster.ts';
+import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { until } from '../support/until.ts';
 import { type Key, makeKey, verifies } from './support/ceremonies.ts';
 import { Ledger } from './support/ledger.ts';
@@ -11,15 +12,15 @@ import { announcedSeed, Seeded } from './support/seeded.ts';
 
 const digest = new Uint8Array(32).fill(0x77);
 const ledger = new Ledger();
-let cluster: TestCluster;
+let cluster: BorrowedCluster;
 let key: Key;
 
 const client = () => ({ api: cluster.http(), ledger });
 
 beforeAll(async () => {
-  cluster = await startCluster({ environment: { SIGNMESH_NODES_WAIT_MS: '2000' } });
+  cluster = await borrowCluster('together');
   key = await makeKey(client(), { sessionId: 'secp', curve: 'secp256k1' });
-});
+}, borrowWithinMs);
 afterAll(() => cluster?.stop());
 afterEach(() => expect(ledger.violations).toEqual([]));
 

@@ -8,8 +8,8 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EvmChain } from '../../providers/chains/evm.ts';
 import { RedisEvmLedger } from '../../providers/chains/redis-evm-ledger.ts';
-import { startCluster, type TestCluster } from '../support/cluster.ts';
 import { RestClient } from '../support/rest.ts';
+import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { until } from '../support/until.ts';
 import { FurtherGateway } from './support/further-gateway.ts';
 
@@ -23,21 +23,24 @@ const kills = 3;
 const erc20 = new Interface(['event Transfer(address indexed from, address indexed to, uint256 units)']);
 const zero = `0x${'0'.repeat(40)}`;
 
-let cluster: TestCluster;
+let cluster: BorrowedCluster;
 let further: FurtherGateway;
 let redis: Redis;
 beforeAll(async () => {
-  cluster = await startCluster({ nodes: 3, environment: { SIGNMESH_CHAIN_BLOCK_MS: '100' } });
+  cluster = await borrowCluster('together');
   further = await FurtherGateway.start(cluster);
   redis = new Redis(cluster.redisUrl());
-}, 120_000);
+}, borrowWithinMs);
 afterAll(async () => {
   redis?.disconnect();
   await cluster?.stop();
 });
 
 test('orders that meet the death of their gateways have one effect each', async () => {
-  const doors = [new RestClient(cluster.httpUrl, cluster.token), new RestClient(further.url, cluster.token)];
+  const doors = [
+    new RestClient(cluster.httpUrl, cluster.ready.token),
+    new RestClient(further.url, cluster.ready.token),
+  ];
   const api = doors[0]!;
   // While a gateway starts again, the other one answers; both may be starting.
   const get = (path: string): Promise<Json> =>

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../cli/up/ports.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { CallFailed, httpApi, repeated } from '../support/client.ts';
-import { startCluster, type TestCluster } from '../support/cluster.ts';
+import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { until } from '../support/until.ts';
 import { askAgain, finishSigning, type Key, makeKey, openSigning } from './support/ceremonies.ts';
 import { Ledger } from './support/ledger.ts';
@@ -14,18 +14,15 @@ import { nonceUse } from './support/nonces.ts';
 
 const digest = new Uint8Array(32).fill(0xc3);
 const ledger = new Ledger();
-let cluster: TestCluster;
+let cluster: BorrowedCluster;
 let key: Key;
 
 const client = () => ({ api: cluster.http(), ledger });
 
 beforeAll(async () => {
-  cluster = await startCluster({
-    nodesApart: true,
-    environment: { SIGNMESH_LOG_LEVEL: 'debug', SIGNMESH_NODES_WAIT_MS: '1500' },
-  });
+  cluster = await borrowCluster('apart');
   key = await makeKey(client(), { sessionId: 'ed', curve: 'ed25519' });
-});
+}, borrowWithinMs);
 afterAll(() => cluster?.stop());
 afterEach(() => expect(ledger.violations).toEqual([]));
 
@@ -36,7 +33,12 @@ describe.sequential('two coordinators on one Redis', () => {
     const older = cluster.pid('coordinator')!;
     const session = await openSigning(client(), { key, scheme: 'ed25519', intentId: 'two', message: digest });
 
-    const second = cluster.spawnRole(['coordinator'], { REDIS_URL: redisUrl, SIGNMESH_COORDINATOR_PORT: String(port) });
+    const second = cluster.spawnRole(['coordinator'], {
+      REDIS_URL: redisUrl,
+      SIGNMESH_COORDINATOR_PORT: String(port),
+      // It gets no node.
+      SIGNMESH_NODES_WAIT_MS: '1500',
+    });
     await until(
       () => second.records('coordinator started').length > 0,
       () => `the second coordinator: ${second.output}`,

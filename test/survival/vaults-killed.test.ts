@@ -1,19 +1,16 @@
 /** kill -9 of gateway, coordinator and a node while vaults are made, used and archived: a repeated request has one effect. */
 import { createPublicKey, verify } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type RoleName, startCluster, type TestCluster } from '../support/cluster.ts';
+import type { RoleName } from '../support/cluster.ts';
+import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { runs } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 
-let cluster: TestCluster;
+let cluster: BorrowedCluster;
 
 beforeAll(async () => {
-  cluster = await startCluster({
-    nodes: 3,
-    nodesApart: true,
-    environment: { SIGNMESH_NODES_WAIT_MS: '2000', SIGNMESH_SIMULATED_VENDOR_DECIDES_MS: '3000' },
-  });
-});
+  cluster = await borrowCluster('apart');
+}, borrowWithinMs);
 afterAll(() => cluster?.stop());
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
@@ -21,7 +18,7 @@ type Body = any;
 
 async function call(method: string, path: string, body?: object, idempotencyKey = ''): Promise<Body | undefined> {
   const headers = {
-    authorization: `Bearer ${cluster.token}`,
+    authorization: `Bearer ${cluster.ready.token}`,
     ...(body && { 'content-type': 'application/json' }),
     ...(idempotencyKey !== '' && { 'idempotency-key': idempotencyKey }),
   };

@@ -12,8 +12,9 @@ import { RedisOutboxStore } from '../../delivery/deliveries/redis-outbox-store.t
 import { openRedis } from '../../gateway/redis.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import { type Received, type Receiver, startReceiver } from '../delivery/deliveries/support/receiver.ts';
-import { type RoleName, startCluster, type TestCluster } from '../support/cluster.ts';
+import type { RoleName } from '../support/cluster.ts';
 import { type Made, RestClient } from '../support/rest.ts';
+import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { runs } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 import { type BookedEvent, readAll, readWhenOver, tenantOf } from './support/books.ts';
@@ -54,7 +55,7 @@ interface Endpoint {
 }
 
 const seed = announcedSeed('webhooks');
-let cluster: TestCluster;
+let cluster: BorrowedCluster;
 let api: RestClient;
 let redis: Redis;
 const endpoints: Endpoint[] = [];
@@ -63,10 +64,7 @@ let repeats = 0;
 let events: readonly BookedEvent[];
 
 beforeAll(async () => {
-  cluster = await startCluster({
-    nodes: 3,
-    environment: { SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS: '100,200,400,800,1600,3200,3200,3200' },
-  });
+  cluster = await borrowCluster('together');
   api = new RestClient(cluster.httpUrl, cluster.token);
   const flaky = new Seeded(`${seed}/flaky`);
   await open(['*'], () => 200);
@@ -140,7 +138,7 @@ afterAll(async () => {
   redis?.disconnect();
   await Promise.all(endpoints.map(({ receiver }) => receiver.stop()));
   await cluster?.stop();
-});
+}, borrowWithinMs);
 
 async function open(types: readonly string[], answer: Receiver['answer']): Promise<void> {
   const receiver = await startReceiver(answer);

@@ -54,11 +54,16 @@ describe('the package', () => {
 describe('npx signmesh', { timeout: 150_000 }, () => {
   test('starts a cluster that signs; Ctrl-C ends it, and nothing was written into node_modules', async () => {
     const before = listing(installed);
-    const ports = { SIGNMESH_HTTP_PORT: String(await freePort()), SIGNMESH_GRPC_PORT: String(await freePort()) };
+    const settings = {
+      SIGNMESH_HTTP_PORT: String(await freePort()),
+      SIGNMESH_GRPC_PORT: String(await freePort()),
+      // They start in half the time.
+      SIGNMESH_NODES_PER_PROCESS: '5',
+    };
     // A process group of its own: a terminal sends Ctrl-C to all of it.
     const child = spawn('npx', ['signmesh', 'up', '--json'], {
       cwd: project,
-      env: { ...shellEnvironment(), ...ports, NO_COLOR: '1' },
+      env: { ...shellEnvironment(), ...settings, NO_COLOR: '1' },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });

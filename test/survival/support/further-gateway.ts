@@ -17,7 +17,7 @@ export class FurtherGateway {
   }
 
   /** Resolves when it serves. It ends with the cluster. */
-  static async start(cluster: TestCluster): Promise<FurtherGateway> {
+  static async start(cluster: Pick<TestCluster, 'redisUrl' | 'coordinatorUrl' | 'spawnRole'>): Promise<FurtherGateway> {
     const [httpPort, grpcPort] = [await freePort(), await freePort()];
     const settings = {
       REDIS_URL: cluster.redisUrl(),

@@ -9,7 +9,7 @@ export interface NonceUse {
   readonly spentTwice: readonly string[];
 }
 
-export function nonceUse(cluster: TestCluster): NonceUse {
+export function nonceUse(cluster: Pick<TestCluster, 'nodeIds' | 'records'>): NonceUse {
   const seen = new Set<string>();
   const spentTwice: string[] = [];
   let partials = 0;
