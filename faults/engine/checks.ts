@@ -77,11 +77,15 @@ function checkTargets(fault: Fault, options: FaultEngineOptions): void {
 }
 
 function checkMember(field: string, name: string, options: FaultEngineOptions): void {
-  const { nodesTotal, gateways = 1, workers = 1 } = options;
+  const { world, nodesTotal, gateways = 1, workers = 1 } = options;
   if (nodeIdOf(name) > nodesTotal)
     throw new FaultError(field, `${name} does not exist in this cluster of ${nodesTotal} nodes`);
   const number = Number(/^(?:gateway|worker)\/([1-9])$/.exec(name)?.[1] ?? 1);
-  const count = name.startsWith('gateway') ? gateways : workers;
+  const role = name.startsWith('gateway') ? 'gateway' : 'worker';
+  if (world === 'live' && number > 1) {
+    throw new FaultError(field, `${name} is simulated only: live, ${role} is the name of all ${role}s`);
+  }
+  const count = role === 'gateway' ? gateways : workers;
   if (number > count) throw new FaultError(field, `${name} is not in this world: it has ${count} of them`);
 }
 

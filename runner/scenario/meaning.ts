@@ -6,6 +6,7 @@ import { ofOneCluster } from '../../faults/cluster-names.ts';
 import { checkFault } from '../../faults/engine/checks.ts';
 import { type Fault as ClusterFault, liveOnly, simulatedOnly } from '../../faults/vocabulary/fault.ts';
 import { type FaultEngineOptions, FaultError } from '../../faults/vocabulary/options.ts';
+import { targetsOf } from '../../faults/vocabulary/targets.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
 import type { CallStep } from './client.ts';
 import { type CustodyStep, isCustodyStep } from './custody-format.ts';
@@ -293,6 +294,10 @@ function checkFaults(
     const only = simulatedOnly[fault.fault];
     if (only !== undefined && scenario.worlds.includes('live')) {
       report([...path, 'fault'], `${fault.fault} is of the simulated world alone: ${only}`, 'say worlds: [simulated]');
+    }
+    const numbered = [...targetsOf(fault), fault.at?.of ?? ''].find((name) => /^(gateway|worker)[/][2-9]$/.test(name));
+    if (numbered !== undefined && scenario.worlds.includes('live')) {
+      report(path, `${numbered} is a name of the simulated world alone: live, all have one`, 'say worlds: [simulated]');
     }
     const lacking = liveOnly[fault.fault];
     if (lacking !== undefined && scenario.worlds.includes('simulated') && !usesWalletApi(scenario)) {

@@ -619,6 +619,9 @@ describe('a fault that makes no sense', () => {
     for (const fault of ['store_lost', 'store_unanswered', 'store_failing'] as const) {
       expect(() => engine.arm({ fault, target: 'node/1' }, 0)).toThrow(expect.objectContaining({ field: 'fault' }));
     }
+    for (const target of ['gateway/2', 'worker/3'] as const) {
+      expect(() => engine.arm({ fault: 'crash', target }, 0)).toThrow('is the name of all');
+    }
     expect(engine.arm({ fault: 'crash', target: 'node/1' }, 0).id).toBe('flt_1');
   });
 

@@ -131,6 +131,14 @@ extra: 1
     [['{ step: i, inject: { fault: drop, target: node/1, at: { point: dkg_seal, session: j } } }'], /the session j/],
     [['{ step: i, inject: }'], /steps\[0\]\.inject: nothing is not taken here/],
     [['{ step: i, inject: { fault: store_lost, target: coordinator } }'], /say worlds: \[simulated\]/],
+    [
+      ['{ step: i, inject: { fault: crash, target: [gateway, gateway/2] } }'],
+      /gateway\/2 is a name of the simulated world alone/,
+    ],
+    [
+      ['{ step: i, inject: { fault: crash, target: worker, at: { point: call, of: worker/2 } } }'],
+      /worker\/2 is a name of the sim/,
+    ],
     [['{ step: k, call: make_key, session: k, expect: { is_complete: true } }'], /make_key does not answer it/],
     [['{ step: k, call: make_key, session: k, expect: { error: any, state: DENIED } }'], /has no receipt/],
     [
