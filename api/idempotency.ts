@@ -8,6 +8,7 @@
  * polling the store. A poll also takes over the key once the lease of a dead gateway has ended.
  */
 import { createHmac } from 'node:crypto';
+import { ShortLivedMap } from '../actors/short-lived-map.ts';
 import type { IdempotencyMark, TenantStore } from '../store/contract.ts';
 import { isStored, type Outcome, readOutcome, type SealPort, showing, writeOutcome } from './answers.ts';
 import type { Attempt } from './context.ts';
@@ -121,7 +122,7 @@ type Begun = OnceResult | 'running' | 'overtaken';
 /** One for each process: it knows which keys are running here. */
 export class Idempotency {
   readonly #deps: IdempotencyDeps;
-  readonly #running = new Map<string, Running>();
+  readonly #running = new ShortLivedMap<string, Running>();
 
   constructor(deps: IdempotencyDeps) {
     this.#deps = deps;

@@ -15,6 +15,7 @@
  */
 import { GateHost, type Place } from '../actors/admission/gate-host.ts';
 import type { Address, Clock, Envelope, Timers, UndeliveredReason } from '../actors/contract.ts';
+import { ShortLivedMap } from '../actors/short-lived-map.ts';
 import { beginsSession, type WireMessage } from '../proto/wire.ts';
 import { type CoordinatorMessage, receivedBody } from './contract/messages.ts';
 
@@ -49,7 +50,7 @@ export class CallGate {
   readonly #options: CallGateOptions;
   readonly #host: GateHost<keyof typeof gates>;
   /** By gateway and call, oldest first. */
-  readonly #inHand = new Map<string, InHand>();
+  readonly #inHand = new ShortLivedMap<string, InHand>();
   /** Calls that ended since then, and the calls a millisecond that ended in the previous window. */
   #ended = 0;
   #endedFromMs = 0;

@@ -23,6 +23,7 @@ import {
   type Trace,
   type UndeliveredReason,
 } from '../contract.ts';
+import { ShortLivedMap } from '../short-lived-map.ts';
 import { type AnyBehaviour, Cell, Timer, type TimerInput } from './cell.ts';
 import type { Found, KernelHost, PendingLoad, PendingWrite, Written } from './host.ts';
 import { type PersistEffect, persistOf, refusedInput } from './step.ts';
@@ -31,7 +32,7 @@ import { Supervisor } from './supervisor.ts';
 export class Kernel<M, W, R> {
   readonly #host: KernelHost<M, W, R>;
   readonly #behaviourFor: (address: Address) => AnyBehaviour<M, W, R> | undefined;
-  readonly #cells = new Map<Address, Cell<M, W, R>>();
+  readonly #cells = new ShortLivedMap<Address, Cell<M, W, R>>();
   readonly #supervisor: Supervisor<M, W, R>;
   #closed = false;
 

@@ -8,6 +8,7 @@
  */
 import type { Address, Input } from '../contract.ts';
 import { safeErrorText } from '../error-text.ts';
+import type { ShortLivedMap } from '../short-lived-map.ts';
 import { type Cell, Timer } from './cell.ts';
 import type { DeadLetter, Found, KernelHost } from './host.ts';
 import { backOffMinMs, RestartPacer } from './restart-pacer.ts';
@@ -19,11 +20,15 @@ const loadRetryMaxMs = 2_000;
 
 export class Supervisor<M, W, R> {
   readonly #host: KernelHost<M, W, R>;
-  readonly #cells: Map<Address, Cell<M, W, R>>;
+  readonly #cells: ShortLivedMap<Address, Cell<M, W, R>>;
   readonly #schedule: (cell: Cell<M, W, R>) => void;
 
   /** `schedule` reports a cell with work to the host. */
-  constructor(host: KernelHost<M, W, R>, cells: Map<Address, Cell<M, W, R>>, schedule: (cell: Cell<M, W, R>) => void) {
+  constructor(
+    host: KernelHost<M, W, R>,
+    cells: ShortLivedMap<Address, Cell<M, W, R>>,
+    schedule: (cell: Cell<M, W, R>) => void,
+  ) {
     this.#host = host;
     this.#cells = cells;
     this.#schedule = schedule;

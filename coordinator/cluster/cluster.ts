@@ -9,6 +9,7 @@
  * Its state is volatile (new links restore it), owned by this actor alone, and changes in place.
  */
 import type { Address, Behaviour, Context } from '../../actors/contract.ts';
+import { ShortLivedMap } from '../../actors/short-lived-map.ts';
 import { CryptoError } from '../../crypto/errors.ts';
 import { mayBeFrostCommitments } from '../../crypto/frost/context.ts';
 import { groupOf } from '../../crypto/group.ts';
@@ -84,7 +85,7 @@ interface ClusterState {
   readonly gateways: Set<Address>;
   readonly pools: NoncePools;
   /** One pending draw a session, oldest first. */
-  readonly draws: Map<Address, Draw>;
+  readonly draws: ShortLivedMap<Address, Draw>;
   readonly watchers: Set<Address>;
   readonly suspects: Suspects;
   storeReady: boolean;
@@ -109,7 +110,7 @@ export function clusterBehaviour(
         ready: new Map(),
         gateways: new Set(),
         pools: noNoncePools(config.nonceBatchFirst),
-        draws: new Map(),
+        draws: new ShortLivedMap(),
         watchers: new Set(),
         suspects: new Map(),
         storeReady: true,

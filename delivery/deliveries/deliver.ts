@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Ports } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
+import { ShortLivedMap } from '../../actors/short-lived-map.ts';
 import { pause } from '../../actors/waiting.ts';
 import { eventOf } from '../../api/event.ts';
 import { newId } from '../../proto/ids.ts';
@@ -55,7 +56,7 @@ export class Deliverer {
   readonly #deps: DelivererDeps;
   readonly #opened = new Map<string, string>();
   /** Tries under way in this process, by delivery and number. */
-  readonly #underWay = new Map<string, Promise<Delivered>>();
+  readonly #underWay = new ShortLivedMap<string, Promise<Delivered>>();
 
   constructor(deps: DelivererDeps) {
     this.#deps = deps;

@@ -2,10 +2,12 @@
  * Runs work for many keys: for each key one run at a time. Requests during a run cause exactly one more run after it, since the
  * inputs of the work may have changed since it read them.
  */
+import { ShortLivedMap } from '../../actors/short-lived-map.ts';
+
 export class Keyed<T, R = void> {
   readonly #work: (item: T) => Promise<R>;
   readonly #failed: (error: unknown) => void;
-  readonly #runs = new Map<
+  readonly #runs = new ShortLivedMap<
     string,
     { again: Promise<R | undefined> | undefined; readonly done: Promise<R | undefined> }
   >();

@@ -10,6 +10,7 @@
 import { BeginLimit } from '../../actors/admission/begin-limit.ts';
 import type { Cancel, Clock, Ports, Timers } from '../../actors/contract.ts';
 import { type Log, silentLog } from '../../actors/live/ports.ts';
+import { ShortLivedMap } from '../../actors/short-lived-map.ts';
 import type { ErrorKind } from '../../api/errors/kinds.ts';
 import { internalError, ServiceError } from '../../api/errors/service-error.ts';
 import { CallErrorCode, type CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
@@ -129,7 +130,7 @@ export class SigningCalls extends Calls {
   readonly #timers: Timers;
   readonly #log: Log;
   readonly #tracer: Tracer;
-  readonly #waiting = new Map<bigint, Waiting>();
+  readonly #waiting = new ShortLivedMap<bigint, Waiting>();
   readonly #begins = new BeginLimit();
   #lastCallId = 0n;
   #stopped = false;

@@ -14,6 +14,7 @@
  * known yet: nonce-hedge.ts replaces it. The coordinator holds a mock nonce; this node only
  * records its number, so that it counts once.
  */
+import { ShortLivedMap } from '../../actors/short-lived-map.ts';
 import type { RandomBytes } from '../../crypto/bytes.ts';
 import { dealFrostNonce, type FrostNonces } from '../../crypto/frost/frost.ts';
 import { groupOf } from '../../crypto/group.ts';
@@ -65,7 +66,7 @@ const none = new Uint8Array(0);
 export class NoncePools {
   readonly #numbers: NonceNumbers;
   readonly #hedge: NonceHedge;
-  readonly #pools = new Map<DealtScheme, Map<bigint, TakenNonce>>();
+  readonly #pools = new Map<DealtScheme, ShortLivedMap<bigint, TakenNonce>>();
   /** The last served request of each scheme. */
   readonly #requests = new Map<DealtScheme, bigint>();
   #coordinatorBoot = '';
@@ -97,7 +98,7 @@ export class NoncePools {
     }
     let pool = this.#pools.get(scheme);
     if (pool === undefined) {
-      pool = new Map();
+      pool = new ShortLivedMap();
       this.#pools.set(scheme, pool);
     }
     const dealt: DealtNonce[] = [];
@@ -122,7 +123,12 @@ export class NoncePools {
     return this.#pools.get(scheme)?.size ?? 0;
   }
 
-  #dealOne(scheme: DealtScheme, pool: Map<bigint, TakenNonce>, random: RandomBytes, nowMs: number): DealtNonce {
+  #dealOne(
+    scheme: DealtScheme,
+    pool: ShortLivedMap<bigint, TakenNonce>,
+    random: RandomBytes,
+    nowMs: number,
+  ): DealtNonce {
     const number = this.#numbers.next();
     if (scheme === Scheme.MOCK_ECDSA) {
       pool.set(number, mockTaken);
@@ -137,7 +143,7 @@ export class NoncePools {
     return { number, hiding, binding, mockNonce: none };
   }
 
-  #dropOldest(pool: Map<bigint, TakenNonce>): void {
+  #dropOldest(pool: ShortLivedMap<bigint, TakenNonce>): void {
     const oldest = pool.keys().next();
     if (!oldest.done) pool.delete(oldest.value);
   }

@@ -2,6 +2,7 @@
  * Requests that wait for a record to be loaded, by its key, in order of arrival. Both their number and their size in
  * bytes are bounded over all keys, since a message of ed25519 can be long. Mutable, and owned by one actor state.
  */
+import { ShortLivedMap } from '../../actors/short-lived-map.ts';
 
 /** The most waiting requests. */
 export const waitingRequestsMax = 1_024;
@@ -9,7 +10,7 @@ export const waitingRequestsMax = 1_024;
 export const waitingBytesMax = 8 * 1024 * 1024;
 
 export class WaitingRequests<Request> {
-  readonly #byKey = new Map<string, { readonly requests: Request[]; bytes: number }>();
+  readonly #byKey = new ShortLivedMap<string, { readonly requests: Request[]; bytes: number }>();
   #count = 0;
   #bytes = 0;
 
