@@ -1,5 +1,6 @@
 /** A load run with its output: the live view, Ctrl-C, the report in its formats. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
 import type { Target } from '../calls/target.ts';
 import type { LoadPlan } from '../plan/plan.ts';
@@ -24,6 +25,7 @@ export async function performLoad(
       `The fault ${strange.id ?? strange.fault} waits for a step or a session of its scenario, and a load has none: give it at: { after_ms: … }.`,
     );
   }
+  for (const file of [flags.json, flags.html]) if (typeof file === 'string' && file !== '-') checkWritable(file);
   const before = flags.baseline === undefined ? undefined : readReport(flags.baseline);
   const { stderr } = process;
   const view = new LiveView(
@@ -48,18 +50,29 @@ export async function performLoad(
   const report = before === undefined ? measured : compared(measured, before);
   const json = `${JSON.stringify(report, null, 2)}\n`;
   const toOutput = flags.json === true || flags.json === '-';
+  (toOutput ? stderr : process.stdout).write(`${textOf(report)}\n`);
   if (toOutput) process.stdout.write(json);
   else if (typeof flags.json === 'string') writeFileSync(flags.json, json);
   if (flags.html !== undefined) {
     const { loadPage } = await import('../html/page.ts');
     writeFileSync(flags.html, loadPage(report));
   }
-  (toOutput ? stderr : process.stdout).write(`${textOf(report)}\n`);
   return exitCodeOf(report);
 }
 
 function compared(report: LoadReport, before: LoadReport): LoadReport {
   return { ...report, baseline: { startedAt: before.startedAt, comparisons: compare(report, before) } };
+}
+
+/** Before the load, which may take hours. Throws WrongCall. */
+function checkWritable(file: string): void {
+  try {
+    accessSync(dirname(file), constants.W_OK);
+    if (!statSync(file, { throwIfNoEntry: false })?.isDirectory()) return;
+  } catch (error) {
+    throw new WrongCall(`Cannot write ${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  throw new WrongCall(`Cannot write ${file}: it is a folder.`);
 }
 
 /** Throws WrongCall. */

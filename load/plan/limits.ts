@@ -1,5 +1,5 @@
 /** The limits of a plan, and durations as people write them. */
-import { type LoadPlan, planLimits, type Stage } from './plan.ts';
+import { endpointsOf, type LoadPlan, planLimits, type Stage } from './plan.ts';
 import { expectedArrivals } from './schedule.ts';
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
@@ -44,9 +44,14 @@ export function planProblems(plan: LoadPlan): PlanProblem[] {
   if (arrivals > arrivalsMax) {
     add(['stages'], `${Math.round(arrivals)} operations arrive; a run keeps the evidence of at most ${arrivalsMax}`);
   }
-  for (const [index, { stage, text }] of thresholds.entries()) {
-    if (stage === undefined || stages.some(({ name }) => name === stage)) continue;
-    add(['thresholds', index], `${text}: there is no stage ${stage}`);
+  const figures = [...mix.keys()].flatMap((operation) => [operation, ...endpointsOf[operation]]);
+  for (const [index, { of, stage, text }] of thresholds.entries()) {
+    const at = ['thresholds', index];
+    if (stage !== undefined && !stages.some(({ name }) => name === stage))
+      add(at, `${text}: there is no stage ${stage}`);
+    if (of !== undefined && mix.size > 0 && !figures.includes(of)) {
+      add(at, `${text}: this load measures no ${of}; one of ${[...new Set(figures)].join(', ')}`);
+    }
   }
   return problems;
 }

@@ -23,6 +23,17 @@ export type ArrivalKind = (typeof arrivalKinds)[number];
 export const operationNames = ['sign', 'sign-ed25519', 'key', 'transfer', 'read', 'webhook'] as const;
 export type OperationName = (typeof operationNames)[number];
 
+const signing = ['InitiateSigning', 'SubmitSignatureShare'] as const;
+/** The calls and waits of each operation, as the report names them. */
+export const endpointsOf: Readonly<Record<OperationName, readonly string[]>> = {
+  sign: signing,
+  'sign-ed25519': signing,
+  key: ['InitiateDkg', 'ExchangeDkgShares'],
+  transfer: ['POST transaction-intents', 'until the final event'],
+  read: ['GET /v1/wallets/:id', 'GET /v1/wallets?limit=10'],
+  webhook: ['PATCH /v1/wallets/:id', 'until the webhook came'],
+};
+
 export interface LoadPlan {
   readonly name: string;
   readonly api: ApiName;

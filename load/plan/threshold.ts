@@ -25,7 +25,7 @@ export interface ThresholdResult {
 }
 
 const shape =
-  /^(?:([A-Za-z][\w /:-]*?)[.])?([a-z0-9]+)(?:@([\w-]+))?\s*(<=|>=|<|>)\s*(\d+(?:\.\d+)?)\s*(ms|s|us|%|\/s)?$/;
+  /^(?:([A-Za-z][\w /:?=-]*?)[.])?([a-z0-9]+)(?:@([\w-]+))?\s*(<=|>=|<|>)\s*(\d+(?:\.\d+)?)\s*(ms|s|us|%|\/s)?$/;
 const units: Readonly<Record<MetricName, readonly string[]>> = {
   ...{ p50: ['ms', 's', 'us'], p90: ['ms', 's', 'us'], p99: ['ms', 's', 'us'], p999: ['ms', 's', 'us'] },
   ...{ max: ['ms', 's', 'us'], mean: ['ms', 's', 'us'], errors: ['%', ''], unsent: ['%', ''], rate: ['/s', ''] },

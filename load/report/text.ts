@@ -23,7 +23,8 @@ export function textOf(report: LoadReport): string {
   for (const { fault, target: of, beganMs, endedMs, triggerCount } of report.faults) {
     const when =
       beganMs === null ? 'never held' : `from ${second(beganMs)} to ${endedMs === null ? 'the end' : second(endedMs)}`;
-    lines.push(`Fault ${fault} ${of}: ${when}, triggered ${triggerCount} times.`);
+    const name = of === '' ? fault : `${fault} of ${of}`;
+    lines.push(`Fault ${name}: ${when}, triggered ${triggerCount === 1 ? 'once' : `${triggerCount} times`}.`);
   }
   lines.push(`Recovery: ${recovery.holds ? 'holds' : 'DOES NOT HOLD'}: ${recovery.text}.`);
   lines.push(`Correctness: ${correctness.holds ? 'holds' : 'DOES NOT HOLD'}.`);

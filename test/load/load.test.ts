@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { endpointsOf } from '../../load/plan/plan.ts';
 import type { LoadReport } from '../../load/report/results.ts';
 import { type SharedCluster, sharedCluster } from '../support/shared-cluster.ts';
 import { until } from '../support/until.ts';
@@ -49,6 +50,7 @@ test('a mix over gRPC is verified, measured from the due time, and judged by its
   expect(stage).toMatchObject({ arrived: 40, unsent: 0, unanswered: 0, requestedRate: 20 });
   expect(stage!.total.completed).toBe(40);
   expect(stage!.endpoints.InitiateSigning!.completed).toBe(40);
+  expect(Object.keys(stage!.endpoints).sort()).toEqual([...endpointsOf.sign].sort());
   expect(stage!.operations.sign!.latency.p50).toBeGreaterThan(stage!.endpoints.SubmitSignatureShare!.latency.p50);
   const processes = ['coordinator', 'gateway', 'node-1…node-5', 'redis', 'worker'];
   expect(Object.keys(stage!.processes).sort()).toEqual(processes);
@@ -93,6 +95,8 @@ test('Ctrl-C ends a mix of the wallet API early, with its verdict', { timeout: 1
   expect(report.correctness.checks.filter(({ holds }) => !holds)).toEqual([]);
   const [stage] = report.stages;
   for (const name of ['read', 'transfer', 'webhook']) expect(stage!.operations[name]!.completed).toBeGreaterThan(0);
+  const endpoints = [...endpointsOf.read, ...endpointsOf.transfer, ...endpointsOf.webhook];
+  expect(Object.keys(stage!.endpoints).sort()).toEqual(endpoints.sort());
   expect(stage).toMatchObject({ requestedRate: null, unsent: 0 });
 });
 
@@ -101,6 +105,9 @@ test('what is wrong with a call is said before anything is sent', { timeout: 60_
     [['sing', '--rate', '5'], '"sing" is no operation'],
     [['sign'], 'Say --rate'],
     [['sign', '--rate', '5', '--callers', '2'], 'it has no rate'],
+    [['sign', '--rate', '5', '--threshold', 'read.p99<1s'], 'this load measures no read'],
+    [['sign', '--rate', '5', ...place(), '--html', '/missing/run.html'], 'Cannot write /missing/run.html'],
+    [['sign', '--rate', '5', ...place(), '--json', '/'], 'Cannot write /: it is a folder'],
     [['sign', '--rate', '5', '--url', 'http://192.0.2.1:80', '--token', 'svc_sk_test_x'], '--i-own-this-target'],
   ];
   for (const [args, said] of refusals) {

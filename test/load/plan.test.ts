@@ -58,6 +58,11 @@ describe('a plan file', () => {
     ['rate: 20, for', 'for', /stages\[0\]: say rate/],
     ['stage: climb', 'stage: warm', /^plan.yaml:5:5 stages\[1\]: there is a stage warm before/],
     ['p99@peak', 'p99@top', /^plan.yaml:9:14 thresholds\[0\]: .* there is no stage top/],
+    [
+      'sign.p99@peak',
+      'key.p99@peak',
+      /thresholds\[0\]: key.p99@peak<50ms: this load measures no key; one of sign, InitiateSigning, /,
+    ],
     ['p99@peak', 'p95@peak', /^plan.yaml:9:14 thresholds\[0\]: "p95" is no metric/],
     ['rate: 50, soak', 'rate: 50000, soak', /^plan.yaml:4:3 stages: \d+ operations arrive/],
     ['recover_within: 5s', 'recover_within: 5', /^plan.yaml:11:17 recover_within/],
@@ -95,6 +100,7 @@ describe('the words of a command', () => {
   test.each([
     [['sign=0'], { rate: 5 }, 'the weight must be above 0'],
     [['sign'], { rate: 0 }, 'nothing arrives'],
+    [['read'], { rate: 5, threshold: ['sign.p99<1s'] }, 'sign.p99<1s: this load measures no sign'],
     [['sign'], { rate: 5, for: '25h' }, '--for must be a duration'],
     [['sign'], { callers: 1.5 }, 'whole number'],
     [['sign'], { rate: 5, soak: true, spikeTo: 7 }, 'Say one of --ramp-to, --spike-to and --soak'],

@@ -14,6 +14,7 @@ describe('a threshold', () => {
     ['rate>=180', { metric: 'rate', comparison: '>=', limit: 180 }],
     ['rate>180/s', { metric: 'rate', comparison: '>', limit: 180 }],
     ['SubmitSignatureShare.max@spike<2s', { of: 'SubmitSignatureShare', stage: 'spike', limit: 2000 }],
+    ['GET /v1/wallets?limit=10.p50<9ms', { of: 'GET /v1/wallets?limit=10', metric: 'p50', limit: 9 }],
     ['GET /v1/wallets/:id.p50<800us', { of: 'GET /v1/wallets/:id', metric: 'p50', limit: 0.8 }],
   ])('is read: %s', (text, parts) => {
     expect(parseThreshold(text)).toMatchObject(parts);
