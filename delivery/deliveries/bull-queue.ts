@@ -1,10 +1,10 @@
 /** The queue of tries in BullMQ: short jobs, forgotten when they end. */
-import { Queue, Worker } from 'bullmq';
+import { type Job, Queue, UnrecoverableError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Log } from '../../actors/live/ports.ts';
 import { connectRedis } from '../../redis/connect.ts';
 import { bullPrefix, bullQueueName } from './keys.ts';
-import type { JobConsumer, WebhookJob, WebhookQueue } from './queue.ts';
+import { isWebhookJob, type JobConsumer, type WebhookJob, type WebhookQueue } from './queue.ts';
 
 export interface ConsumerOptions {
   /** Tries that one worker makes at a time. Far above the window of one webhook. */
@@ -69,7 +69,12 @@ export class BullQueue implements WebhookQueue {
   consume(work: (job: WebhookJob) => Promise<void>): JobConsumer {
     const { redis, consumer, log } = this.#options;
     const { concurrency, lockMs, stalledEveryMs } = { ...consumerDefaults, ...consumer };
-    const worker = new Worker<WebhookJob>(bullQueueName, async (job) => work(job.data), {
+    const run = async ({ data }: Job<unknown>): Promise<void> => {
+      // BullMQ repeats a job as often as the job says; this error ends it.
+      if (!isWebhookJob(data)) throw new UnrecoverableError('it is no delivery');
+      return work(data);
+    };
+    const worker = new Worker<unknown>(bullQueueName, run, {
       connection: redis,
       prefix: bullPrefix,
       concurrency,
@@ -81,11 +86,13 @@ export class BullQueue implements WebhookQueue {
       removeOnFail: { count: 0 },
     });
     worker.on('error', (error) => log.debug({ reason: error.message }, 'BullMQ has trouble'));
-    worker.on('failed', (job, error) => {
-      log.warn(
-        { delivery: job?.data.deliveryId, reason: error.message },
-        'a delivery attempt failed before it was sent; it is retried later',
-      );
+    worker.on('failed', (job, { message: reason }) => {
+      if (job === undefined || !isWebhookJob(job.data)) {
+        log.warn({ job: job?.id, reason }, 'the queue held a malformed job; it was dropped');
+      } else {
+        const { deliveryId: delivery } = job.data;
+        log.warn({ delivery, reason }, 'a delivery attempt failed before it was sent; it is retried later');
+      }
     });
     worker.on('stalled', (jobId) => log.info({ job: jobId }, 'a worker has died; its delivery is retried'));
     return worker;

@@ -12,10 +12,20 @@ export interface WebhookJob {
   readonly sequence: number;
 }
 
+/** Whether it is a job. What another program put into the queue, or altered there, is none. */
+export function isWebhookJob(data: unknown): data is WebhookJob {
+  if (typeof data !== 'object' || data === null) return false;
+  const { tenant, webhookId, deliveryId, tries, sequence } = data as Partial<Record<keyof WebhookJob, unknown>>;
+  return (
+    [tenant, webhookId, deliveryId].every((text) => typeof text === 'string') &&
+    [tries, sequence].every((count) => Number.isSafeInteger(count))
+  );
+}
+
 export interface WebhookQueue {
   /** An existing job does not change. */
   add(jobs: readonly WebhookJob[]): Promise<void>;
-  /** Runs jobs, many at a time, until it is closed. A job whose `work` throws is lost. */
+  /** Runs jobs, many at a time, until it is closed. A job whose `work` throws is lost, and so is what is no job. */
   consume(work: (job: WebhookJob) => Promise<void>): JobConsumer;
 }
 

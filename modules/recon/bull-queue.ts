@@ -1,9 +1,9 @@
 /** The queue of reconciliation jobs by BullMQ. When a worker dies, another takes over its task after the lock ends. */
-import { Queue, Worker } from 'bullmq';
+import { type Job, Queue, UnrecoverableError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Log } from '../../actors/live/ports.ts';
 import { asking } from '../../store/asking-redis.ts';
-import type { ReconConsumer, ReconQueue, ReconTask } from './queue.ts';
+import { isReconTask, type ReconConsumer, type ReconQueue, type ReconTask } from './queue.ts';
 
 export interface ReconConsumerOptions {
   /** Jobs that one worker runs at a time, of all tenants. */
@@ -43,7 +43,12 @@ export class BullReconQueue implements ReconQueue {
   consume(work: (task: ReconTask) => Promise<void>): ReconConsumer {
     const { redis: connection, log, consumer } = this.#options;
     const { concurrency, lockMs, stalledEveryMs } = { ...consumerDefaults, ...consumer };
-    const worker = new Worker<ReconTask>(queueName, async (job) => work(job.data), {
+    const run = async ({ data }: Job<unknown>): Promise<void> => {
+      // BullMQ repeats a job as often as the job says; this error ends it.
+      if (!isReconTask(data)) throw new UnrecoverableError('it is no reconciliation');
+      return work(data);
+    };
+    const worker = new Worker<unknown>(queueName, run, {
       ...{ connection, prefix, concurrency, lockDuration: lockMs, stalledInterval: stalledEveryMs },
       // The queue never fails a job because its workers die.
       maxStalledCount: 1_000_000,
@@ -51,8 +56,10 @@ export class BullReconQueue implements ReconQueue {
       removeOnFail: { count: 0 },
     });
     worker.on('error', (error) => log.debug({ reason: error.message }, 'BullMQ has trouble'));
-    worker.on('failed', (job, error) => {
-      log.warn({ job: job?.data.jobId, reason: error.message }, 'a reconciliation was interrupted; it continues later');
+    worker.on('failed', (job, { message: reason }) => {
+      if (job === undefined || !isReconTask(job.data)) {
+        log.warn({ job: job?.id, reason }, 'the queue held a malformed job; it was dropped');
+      } else log.warn({ job: job.data.jobId, reason }, 'a reconciliation was interrupted; it continues later');
     });
     worker.on('stalled', (id) => log.info({ job: id }, 'a worker has died; its reconciliation continues'));
     return { close: (cut) => worker.close(cut) };
