@@ -1,4 +1,7 @@
-/** Ctrl-C in a terminal, which reaches npm and our processes: all stop, none is orphaned, and no data is lost. */
+/**
+ * Ctrl-C in a terminal, which reaches npm and our processes, and a signal to npm alone: all stop, none is orphaned, and no data
+ * is lost.
+ */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -49,10 +52,11 @@ async function npmStart() {
     60_000,
   );
   const pressCtrlC = () => process.kill(-npm.pid!, 'SIGINT');
-  return { ready: JSON.parse(line) as ReadyLine, exited, pressCtrlC, output: () => output };
+  const endNpm = () => process.kill(npm.pid!, 'SIGTERM');
+  return { ready: JSON.parse(line) as ReadyLine, exited, pressCtrlC, endNpm, output: () => output };
 }
 
-test('under load, Ctrl-C on npm start stops everything, and the next start knows every session', {
+test('under load, Ctrl-C on npm start stops everything; the next start knows every session, and npm passes a signal on', {
   timeout: 90_000,
 }, async () => {
   const first = await npmStart();
@@ -92,7 +96,7 @@ test('under load, Ctrl-C on npm start stops everything, and the next start knows
     expect(again.isComplete).toBe(true);
     if (signature !== '') expect(Buffer.from(again.fullSignature).toString('hex')).toBe(signature);
   }
-  second.pressCtrlC();
+  second.endNpm();
   await second.exited;
   await allGone(second.ready.pids);
 });

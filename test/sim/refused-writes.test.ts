@@ -14,6 +14,7 @@ import { runSeed } from '../../runner/search/campaign.ts';
 import { type Profile, profiles } from '../../runner/search/profiles.ts';
 import { SimCluster } from '../../sim/cluster.ts';
 import { begin, tenant } from '../coordinator/support/world.ts';
+import { runs } from '../support/thorough.ts';
 import { imageOf } from './support/image.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: behaviours of both rooms, each with types of its own
@@ -123,7 +124,7 @@ function answersOf({ effects }: Step<Any, Any, Any>): Set<bigint> {
 
 describe('a step with a write', { timeout: 120_000 }, () => {
   test.each(profiles)('leaves the old state as it was, in %s runs', (profile: Profile) => {
-    for (let seed = 1; seed <= 12; seed += 1) {
+    for (let seed = 1; seed <= runs(4, 12); seed += 1) {
       expect(runSeed(seed, profile, { crypto: 'model', record: false }).verdict.kind).toBe('passed');
     }
     expect(checked.changed).toEqual([]);

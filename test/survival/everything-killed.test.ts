@@ -1,5 +1,5 @@
 /** kill -9 of every process at once (`up`, its children, Redis), and a start on the same data directory. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { startCluster, type TestCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
@@ -20,42 +20,34 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 afterEach(() => expect(ledger.violations).toEqual([]));
 
-describe.sequential('kill -9 of everything at once', () => {
-  test('on the next start keys and sessions are there, and keys still sign', async () => {
-    const completed = await openSigning(client(), { key, scheme: 'bip340', intentId: 'before', message: digest });
-    const signature = await finishSigning(client(), completed);
-    const open = await openSigning(client(), { key, scheme: 'bip340', intentId: 'open', message: digest });
-    const publicKeys = cluster.ready.keys;
-    const keyBefore = ledger.resultOf(key.sessionId);
+test('kill -9 of everything at once, in the middle of key generations: on the next start all is there, and keys sign', async () => {
+  const completed = await openSigning(client(), { key, scheme: 'bip340', intentId: 'before', message: digest });
+  const signature = await finishSigning(client(), completed);
+  const open = await openSigning(client(), { key, scheme: 'bip340', intentId: 'open', message: digest });
+  const publicKeys = cluster.ready.keys;
+  const keyBefore = ledger.resultOf(key.sessionId);
+  const began = [1, 2, 3].map((count) =>
+    makeKey(client(), { sessionId: `cut-${count}`, curve: 'ed25519' }).catch((error: unknown) => error),
+  );
+  await until(() => ledger.sessionsOf('dkg').includes('cut-1'), 'a DKG under way');
 
-    await cluster.killEverything();
-    await cluster.start();
+  await cluster.killEverything();
+  await cluster.start();
 
-    expect(cluster.ready.keys).toEqual(publicKeys);
-    await cluster.untilHealth('ok');
-    expect(await finishSigning(client(), completed)).toBe(signature);
-    await finishSigning(client(), open);
-    expect(ledger.stateOf(open)).toBe(ReceiptState.BACKEND_COMPLETED);
-    const after = await openSigning(client(), { key, scheme: 'bip340', intentId: 'after', message: digest });
-    await finishSigning(client(), after);
-    await ledger.ask(key.sessionId, () => client().api.exchangeDkgShares({ sessionId: key.sessionId }));
-    expect(await readKey(client(), key.sessionId)).toBe(keyBefore);
-  });
-
-  test('also in the middle of a key generation and of signatures', async () => {
-    const began = [1, 2, 3].map((count) =>
-      makeKey(client(), { sessionId: `cut-${count}`, curve: 'ed25519' }).catch((error: unknown) => error),
-    );
-    await until(() => ledger.sessionsOf('dkg').includes('cut-1'), 'a DKG under way');
-    await cluster.killEverything();
-    await cluster.start();
-    await Promise.all(began);
-    await cluster.untilHealth('ok');
-    for (const count of [1, 2, 3]) {
-      const made = await makeKey(client(), { sessionId: `cut-${count}`, curve: 'ed25519' });
-      const wish = { key: made, scheme: 'ed25519', intentId: `cut-${count}`, message: digest } as const;
-      await finishSigning(client(), await openSigning(client(), wish));
-    }
-    await askAgain(client());
-  });
+  expect(cluster.ready.keys).toEqual(publicKeys);
+  await Promise.all(began);
+  await cluster.untilHealth('ok');
+  expect(await finishSigning(client(), completed)).toBe(signature);
+  await finishSigning(client(), open);
+  expect(ledger.stateOf(open)).toBe(ReceiptState.BACKEND_COMPLETED);
+  const after = await openSigning(client(), { key, scheme: 'bip340', intentId: 'after', message: digest });
+  await finishSigning(client(), after);
+  await ledger.ask(key.sessionId, () => client().api.exchangeDkgShares({ sessionId: key.sessionId }));
+  expect(await readKey(client(), key.sessionId)).toBe(keyBefore);
+  for (const count of [1, 2, 3]) {
+    const made = await makeKey(client(), { sessionId: `cut-${count}`, curve: 'ed25519' });
+    const wish = { key: made, scheme: 'ed25519', intentId: `cut-${count}`, message: digest } as const;
+    await finishSigning(client(), await openSigning(client(), wish));
+  }
+  await askAgain(client());
 });

@@ -1,6 +1,6 @@
 /** The library for tests of one's own: a simulated cluster and a live one do the same, and say the same. */
 
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -19,7 +19,6 @@ import {
   type TestCluster,
 } from '../../testing/index.ts';
 import { makeOwnFolder } from '../../testing/own-folder.ts';
-import { root } from '../cli/support/up-process.ts';
 import { isAlive } from '../support/alive.ts';
 import { isThorough } from '../support/thorough.ts';
 
@@ -211,42 +210,40 @@ test('a simulated cluster has no gRPC address, and says what has one', async () 
   expect(custody.url).toBe('http://signmesh.test');
 });
 
-const twoNodes = { live: true, nodes: 2, environment: { SIGNMESH_NODES_PER_PROCESS: '2' } };
-
-test('live clusters start at once', async () => {
-  const both = await Promise.all([1, 2].map(() => cluster(twoNodes)));
-  expect(new Set(both.map(({ url }) => url)).size).toBe(2);
-  const signatures = await Promise.all(
-    both.map(async (custody) => {
-      const key = await custody.makeKey({ threshold: 2, totalNodes: 2 });
-      return (await custody.sign(key, 'at once')).signature.length;
-    }),
-  );
-  expect(signatures).toEqual([64, 64]);
-  await Promise.all(both.map((custody) => custody.stop()));
-});
-
-test('what a killed test leaves behind, the next one clears away', async () => {
+test('live clusters start at once; what a killed test leaves behind, the next one clears away', async () => {
   const parent = mkdtempSync(join(tmpdir(), 'signmesh-leftovers-'));
   onTestFinished(() => rmSync(parent, { recursive: true, force: true }));
   const living = await makeOwnFolder(parent);
-  const program = fileURLToPath(new URL('./child/live-cluster.mjs', import.meta.url));
+  const program = fileURLToPath(new URL('./child/live-clusters.mjs', import.meta.url));
   const child = spawn(process.execPath, [program], {
     env: { ...process.env, TMPDIR: parent },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
-  await new Promise((resolve) => createInterface({ input: child.stdout }).once('line', resolve));
+  const line = await new Promise<string>((resolve) => createInterface({ input: child.stdout }).once('line', resolve));
+  const both = JSON.parse(line) as readonly { readonly url: string; readonly token: string }[];
+  expect(new Set(both.map(({ url }) => url)).size).toBe(2);
+  const signatures = await Promise.all(
+    both.map(async ({ url, token }) => {
+      const custody = await cluster({ live: url, token });
+      const key = await custody.makeKey({ threshold: 2, totalNodes: 2 });
+      const { signature } = await custody.sign(key, 'at once');
+      await custody.stop();
+      return signature.length;
+    }),
+  );
+  expect(signatures).toEqual([64, 64]);
   const folders = readdirSync(parent).map((name) => join(parent, name));
-  const abandoned = folders.find((folder) => !living.dataDir.startsWith(folder))!;
-  const pids = (
-    JSON.parse(readFileSync(join(abandoned, 'data/run/ready.json'), 'utf8')) as { pids: Record<string, number> }
-  ).pids;
+  const abandoned = folders.filter((folder) => !living.dataDir.startsWith(folder));
+  const pids = abandoned.flatMap((folder) => {
+    const ready = JSON.parse(readFileSync(join(folder, 'data/run/ready.json'), 'utf8'));
+    return Object.values<number>(ready.pids);
+  });
   child.kill('SIGKILL');
   await new Promise((resolve) => child.once('exit', resolve));
   const next = await makeOwnFolder(parent);
-  expect(existsSync(abandoned)).toBe(false);
-  expect(Object.values(pids).filter(isAlive)).toEqual([]);
+  expect([abandoned.length, abandoned.filter((folder) => existsSync(folder))]).toEqual([2, []]);
+  expect(pids.filter(isAlive)).toEqual([]);
   // That of a process that lives is left alone, and so is what has no owner yet.
   mkdirSync(join(parent, 'signmesh-test-just-made'));
   const last = await makeOwnFolder(parent);
@@ -270,10 +267,4 @@ test('refuses options that contradict each other, by their names', async () => {
   await expect(cluster({ token: 'svc_sk_test_x' })).rejects.toThrow(/token/);
   await expect(cluster({ live: 'http://127.0.0.1:1' })).rejects.toThrow(/token/);
   await expect(cluster({ live: true, listen: true })).rejects.toThrow(/^listen is for simulated clusters/);
-});
-
-test('serves node:test as it serves vitest', () => {
-  const args = ['--test', 'examples/testing/snapshot.node-test.mjs'];
-  const { status, stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
-  expect([status, stdout]).toEqual([0, expect.stringMatching(/# pass 2/)]);
 });
