@@ -28,6 +28,7 @@ export const clusterKinds = {
       SIGNMESH_LOG_LEVEL: 'debug',
       SIGNMESH_NODES_WAIT_MS: '5000',
       SIGNMESH_PARTIAL_TIMEOUT_MS: '300',
+      SIGNMESH_CHAIN_BLOCK_MS: '100',
       SIGNMESH_SIMULATED_VENDOR_DECIDES_MS: '3000',
     },
   },

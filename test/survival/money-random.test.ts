@@ -13,8 +13,8 @@ import {
   type ToldEvent,
   type ToldWallet,
 } from '../../world/invariants/documented-ledger.ts';
-import { startCluster, type TestCluster } from '../support/cluster.ts';
 import { type RestAnswer, RestClient } from '../support/rest.ts';
+import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { runs } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 import { readAll } from './support/books.ts';
@@ -49,22 +49,14 @@ interface Book {
   readonly reads: ToldWallet[];
 }
 
-let cluster: TestCluster;
+let cluster: BorrowedCluster;
 let books: Book[];
 let calls = 0;
 let kills = 0;
 
 beforeAll(
   async () => {
-    cluster = await startCluster({
-      nodesApart: true,
-      nodes: 3,
-      environment: {
-        SIGNMESH_CHAIN_BLOCK_MS: '100',
-        SIGNMESH_NODES_WAIT_MS: '1000',
-        SIGNMESH_PARTIAL_TIMEOUT_MS: '400',
-      },
-    });
+    cluster = await borrowCluster('apart');
     const chance = new Seeded(`${seed}/tokens`);
     const tokens = [cluster.token, `svc_sk_test_${chance.bytes(12).toString('hex')}`];
     books = await Promise.all(tokens.map(openBook));
@@ -77,7 +69,7 @@ beforeAll(
     await cluster.untilHealth('ok', 60_000);
     process.stdout.write(`random money: ${calls} calls, ${kills} kills\n`);
   },
-  180_000 + seconds * 3_000,
+  borrowWithinMs + seconds * 3_000,
 );
 afterAll(() => cluster?.stop());
 
