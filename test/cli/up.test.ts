@@ -137,26 +137,24 @@ describe.sequential('signmesh up', () => {
     server.close();
   });
 
-  test.each(['node-2', 'worker', 'gateway', 'coordinator', 'redis'])(
-    '%s, killed, is back and nothing is lost',
-    async (name) => {
-      const runFile = join(place.dataDir, 'run', `${name}.pid`);
-      const pidNow = () => (JSON.parse(readFileSync(runFile, 'utf8')) as { pid: number }).pid;
-      const before = pidNow();
-      process.kill(before, 'SIGKILL');
-      await says(up, new RegExp(`${name} died \\(SIGKILL\\); restarting in \\d+ ms`));
-      await says(up, new RegExp(`${name} is back`));
-      expect(pidNow()).not.toBe(before);
-      await until(() => {
-        try {
-          return pasteBannerLines(ready).is_complete === true;
-        } catch {
-          return false;
-        }
-      }, 'a signature');
-      expect((await share(ready, signature.signing_session_id)).full_signature).toBe(signature.full_signature);
-    },
-  );
+  // Redis and the gateway: test/survival/redis-and-gateway-killed.test.ts.
+  test.each(['node-2', 'worker', 'coordinator'])('%s, killed, is back and nothing is lost', async (name) => {
+    const runFile = join(place.dataDir, 'run', `${name}.pid`);
+    const pidNow = () => (JSON.parse(readFileSync(runFile, 'utf8')) as { pid: number }).pid;
+    const before = pidNow();
+    process.kill(before, 'SIGKILL');
+    await says(up, new RegExp(`${name} died \\(SIGKILL\\); restarting in \\d+ ms`));
+    await says(up, new RegExp(`${name} is back`));
+    expect(pidNow()).not.toBe(before);
+    await until(() => {
+      try {
+        return pasteBannerLines(ready).is_complete === true;
+      } catch {
+        return false;
+      }
+    }, 'a signature');
+    expect((await share(ready, signature.signing_session_id)).full_signature).toBe(signature.full_signature);
+  });
 
   test('SIGTERM stops every process, in order, with exit code 0', async () => {
     up.child.kill('SIGTERM');

@@ -189,7 +189,11 @@ describe('signmesh/testing, installed', { timeout: 150_000 }, () => {
       '',
     ];
     const args = [tsc, ...settings, '--moduleResolution', resolution, '--module', module, ...files];
-    expect(await run(project, process.execPath, args)).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+    expect(await run(project, process.execPath, args, { GOGC: '400' })).toEqual({
+      exitCode: 0,
+      stdout: '',
+      stderr: '',
+    });
   });
 
   test('is loaded by require from CommonJS', async () => {
