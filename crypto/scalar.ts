@@ -16,9 +16,13 @@ export function modulo(value: bigint, order: bigint): bigint {
   return remainder < 0n ? remainder + order : remainder;
 }
 
+/** Integers below it are exact as numbers. */
+const exactMax = 2n ** 53n;
+
 /**
- * The inverse of `value` modulo the prime `order`, by the extended Euclidean algorithm.
- * Zero has none: CryptoError INVALID_SCALAR.
+ * The inverse of `value` modulo the prime `order` < 2^256, by the extended Euclidean algorithm with Lehmer's shortcut (Knuth,
+ * The Art of Computer Programming, volume 2, 4.5.2, algorithm L): the leading bits of two numbers determine the next quotients,
+ * so most steps need no BigInt. Zero has no inverse: CryptoError INVALID_SCALAR.
  */
 export function invert(value: bigint, order: bigint): bigint {
   let low = modulo(value, order);
@@ -26,12 +30,56 @@ export function invert(value: bigint, order: bigint): bigint {
   let high = order;
   let x = 1n;
   let y = 0n;
-  while (low > 0n) {
-    const quotient = high / low;
-    [high, low] = [low, high - quotient * low];
-    [y, x] = [x, y - quotient * x];
+  let bits = 256;
+  while (high >= exactMax) {
+    const shift = BigInt(bits - 52);
+    const leading = Number(high >> shift);
+    // High has become shorter: with too few leading bits, few quotients would be certain.
+    if (leading < 2 ** 40) {
+      bits -= 12;
+      continue;
+    }
+    const [a, b, c, d] = certainSteps(leading, Number(low >> shift));
+    if (b === 0) {
+      const quotient = high / low;
+      [high, low] = [low, high - quotient * low];
+      [y, x] = [x, y - quotient * x];
+      continue;
+    }
+    const [A, B, C, D] = [BigInt(a), BigInt(b), BigInt(c), BigInt(d)];
+    [high, low] = [A * high + B * low, C * high + D * low];
+    [y, x] = [A * y + B * x, C * y + D * x];
   }
-  return modulo(y, order);
+  const [a, b] = allSteps(Number(high), Number(low));
+  return modulo(BigInt(a) * y + BigInt(b) * x, order);
+}
+
+/** The factors of a step: high becomes a·high + b·low, low becomes c·high + d·low. */
+type Factors = [a: number, b: number, c: number, d: number];
+
+/** The steps that are the same whatever the cut bits of both numbers are; b is 0 if there are none. */
+function certainSteps(high: number, low: number): Factors {
+  let [a, b, c, d] = [1, 0, 0, 1];
+  while (low + c !== 0 && low + d !== 0) {
+    const quotient = Math.floor((high + a) / (low + c));
+    if (quotient !== Math.floor((high + b) / (low + d))) break;
+    [a, c] = [c, a - quotient * c];
+    [b, d] = [d, b - quotient * d];
+    [high, low] = [low, high - quotient * low];
+  }
+  return [a, b, c, d];
+}
+
+/** The steps to the end, of exact numbers. */
+function allSteps(high: number, low: number): Factors {
+  let [a, b, c, d] = [1, 0, 0, 1];
+  while (low > 0) {
+    const quotient = Math.floor(high / low);
+    [a, c] = [c, a - quotient * c];
+    [b, d] = [d, b - quotient * d];
+    [high, low] = [low, high - quotient * low];
+  }
+  return [a, b, c, d];
 }
 
 /** The unsigned integer of the 32 big-endian bytes from `offset` on; there must be as many. */
