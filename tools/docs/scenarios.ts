@@ -1,6 +1,6 @@
 /** The generated parts of docs/scenarios.md, from the format itself; and scenarios/schema.json, for editors. */
 import type { TSchema } from 'typebox';
-import { CallExpectation, custodyStepSchemas } from '../../runner/scenario/custody-format.ts';
+import { CallExpectation, custodyStepSchemas, operationNames } from '../../runner/scenario/custody-format.ts';
 import {
   Cluster,
   Expectation,
@@ -27,6 +27,7 @@ export function scenariosPage(page: string): string {
         'common fields of wallet steps',
         requestTable(only(custodyStepSchemas.make_wallet, ['step', 'expect', 'insist', 'by'])),
       ],
+      ['operations', table(['Of', 'Operations'], operationRows())],
       ['wallet steps', walletSteps.map(callSection).join('\n\n')],
       ['expectations of a wallet step', requestTable(CallExpectation)],
       ['waits', requestTable(member(stepSchemas.wait, 'wait'))],
@@ -67,6 +68,18 @@ function callSection(kind: StepKind): string {
 
 function sentence(words: string): string {
   return `${words[0]!.toUpperCase()}${words.slice(1)}${words.endsWith('.') ? '' : '.'}`;
+}
+
+/** One row for each group of the client. */
+function operationRows(): string[][] {
+  const groups = [...new Set(operationNames.map((name) => name.split('.')[0]!))];
+  return groups.map((group) => [
+    group,
+    operationNames
+      .filter((name) => name.startsWith(`${group}.`))
+      .map(code)
+      .join(', '),
+  ]);
 }
 
 function verdicts(): string[][] {
