@@ -84,7 +84,8 @@ export class SandboxController implements SandboxControl {
         this.#inTurn(async () => ({ snapshot: await this.#states().take(name, injector.clockOffsetMs) })),
       'snapshots.list': () => ({ snapshots: this.#states().list() }),
       'snapshots.restore': ({ id }) => this.#inTurn(() => this.#restore(id)),
-      'snapshots.delete': ({ id }) => ({ snapshot: this.#states().delete(id) }),
+      // Not while it is restored: a start after a crash completes the restore from the same files.
+      'snapshots.delete': ({ id }) => this.#inTurn(async () => ({ snapshot: this.#states().delete(id) })),
       reset: () => this.#inTurn(() => this.#reset()),
     };
   }

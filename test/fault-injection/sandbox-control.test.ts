@@ -63,9 +63,14 @@ function controlled({ ownsRedis = true } = {}) {
     list: () => [snapshot],
     restore: async (id) => {
       calls.push(`restore ${id}`);
+      await Promise.resolve();
+      calls.push(`restored ${id}`);
       return { snapshot, clockOffsetMs: 7 };
     },
-    delete: () => snapshot,
+    delete: (id) => {
+      calls.push(`delete ${id}`);
+      return snapshot;
+    },
     reset: async () => {
       calls.push('reset');
     },
@@ -240,9 +245,17 @@ describe('the whole cluster', () => {
       'take now 3',
       'resume node/1',
       'restore snp_1',
+      'restored snp_1',
     ]);
     expect((await control.ask('clock.get', {})).offsetMs).toBe(7);
     expect(await refusal('snapshots.restore', { id: 'snp_2' })).toMatchObject({ code: 'not_found' });
+  });
+
+  test('a snapshot is deleted after the restore that uses it', async () => {
+    const { control, calls } = controlled();
+    const { id } = (await control.ask('snapshots.list', {})).snapshots[0]!;
+    await Promise.all([control.ask('snapshots.restore', { id }), control.ask('snapshots.delete', { id })]);
+    expect(calls.filter((call) => call.endsWith(id))).toEqual([`restore ${id}`, `restored ${id}`, `delete ${id}`]);
   });
 
   test('a reset ends faults and rights every clock', async () => {
