@@ -4,7 +4,7 @@
  */
 
 import type { Identities } from '../sim/identities.ts';
-import { untilRolledBack } from '../sim/invariants/checkers.ts';
+import { untilRolledBack } from '../sim/invariants/rollbacks.ts';
 import type { Checker } from '../sim/observation.ts';
 import { worldBeganMs } from '../sim/virtual-time.ts';
 import { answersAsModelled } from './answers.ts';
@@ -71,15 +71,15 @@ export function modelCheckers(options: ModelOptions): Checker[] {
     answersAsModelled(sources),
     sandboxAnswers(history),
     sessionReads(history),
-    honestNodes(),
-    nodeRecords(),
-    requestsFollowed(options.nodesTotal),
     answeredInTime(options),
     statusTold(options.linkNewsMs),
     promptAnswers(options.nodesTotal),
     eventsAsModelled(history),
     dkgFailures(history, options.nodesTotal),
     transcriptsAsDealt(() => options.identities().roster),
-  ].map(untilRolledBack);
+  ].map((checker) => untilRolledBack(checker, 'node', 'coordinator'));
+  // What a node does follows from its own store and the requests to it.
+  const ofNodes = [honestNodes(), nodeRecords(), requestsFollowed(options.nodesTotal)];
+  compared.push(...ofNodes.map((checker) => untilRolledBack(checker, 'node')));
   return [...compared, nodeTrials(options)];
 }

@@ -26,7 +26,8 @@ export function throughCodec(
   return { envelope: decodeFrames(bytes)[0]!, bytes };
 }
 
-function completed(envelope: WireEnvelope): ReceivedEnvelope {
+/** The frame with the fields that it lacks. */
+export function completed(envelope: WireEnvelope): ReceivedEnvelope {
   const { from, to, message, trace } = envelope;
   const { tenant, session, attempt, body } = message;
   const value = complete(schemas.get(body.case)!, body.value as never);

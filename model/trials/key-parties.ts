@@ -1,40 +1,10 @@
 /** The nodes of a key generation in a trial, and the requests that an honest coordinator makes. */
 
-import {
-  finishTranscript,
-  openingTranscript,
-  sealedShareTranscript,
-  sealingAssociatedData,
-  sessionContext,
-} from '../../crypto/dkg-transcripts.ts';
-import { identityFromSeed, sign } from '../../crypto/identity.ts';
-import { seal } from '../../crypto/sealing.ts';
-import type { DkgFinished, DkgOpening, SealedShare } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { rosterDigest } from '../../proto/roster.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import type { NodeCopy } from '../../sim/node-copy.ts';
 import { tokenRequestsOf, wireMessagesOf } from '../../sim/node-copy.ts';
+import { type KeyKind, KeyTranscripts, type Opening, type Result, type Sealed } from './key-transcripts.ts';
 import { must, oneAnswer, type Trial, textOf, trialTenant } from './trial.ts';
-
-type Plain<T> = Omit<T, '$typeName' | '$unknown'>;
-export type Opening = Plain<DkgOpening>;
-export type Sealed = Plain<SealedShare>;
-export type Result = Plain<DkgFinished>;
-
-/** The kinds of keys: their curve, scheme, and the name of the scheme in transcripts. */
-export const keyKinds = [
-  { curve: 'secp256k1', scheme: Scheme.UNSPECIFIED, name: '', holder: '' },
-  { curve: 'secp256k1', scheme: Scheme.MOCK_ECDSA, name: 'mock_ecdsa', holder: '' },
-  { curve: 'secp256k1', scheme: Scheme.FROST_BIP340, name: 'frost_bip340', holder: '' },
-  { curve: 'ed25519', scheme: Scheme.FROST_ED25519, name: 'frost_ed25519', holder: '' },
-  { curve: 'secp256k1', scheme: Scheme.OWNER_ECDSA, name: 'owner_ecdsa', holder: 'node' },
-  { curve: 'secp256k1', scheme: Scheme.HSM_ECDSA, name: 'hsm_ecdsa', holder: 'hsm' },
-  { curve: 'ed25519', scheme: Scheme.HSM_ED25519, name: 'hsm_ed25519', holder: 'hsm' },
-  { curve: 'secp256k1', scheme: Scheme.VENDOR_ECDSA, name: 'vendor_ecdsa', holder: 'vendor' },
-  { curve: 'ed25519', scheme: Scheme.VENDOR_ED25519, name: 'vendor_ed25519', holder: 'vendor' },
-] as const;
-export type KeyKind = (typeof keyKinds)[number];
 
 export interface Said {
   readonly case: string;
@@ -50,7 +20,7 @@ export interface Framing {
   readonly address?: string;
 }
 
-export class KeyParties {
+export class KeyParties extends KeyTranscripts {
   readonly session: string;
   readonly kind: KeyKind;
   readonly threshold: number;
@@ -61,12 +31,11 @@ export class KeyParties {
   readonly boxes = new Map<string, Sealed>();
   readonly results = new Map<number, Result>();
   attempt: number;
-  readonly #trial: Trial;
   #requests = 0;
 
   constructor(trial: Trial, kind: KeyKind, session: string) {
+    super(trial.identities);
     const { draw, nodesTotal } = trial;
-    this.#trial = trial;
     this.kind = kind;
     this.session = session;
     this.attempt = draw.int(1, 2);
@@ -186,46 +155,8 @@ export class KeyParties {
     return this.ids.filter((other) => other !== id);
   }
 
-  // --- signatures of nodes, as a byzantine one would give them -------------------------------------------------------
-
-  context(): Uint8Array {
-    const { kind, threshold, ids, session, attempt } = this;
-    const sharing = { totalNodes: ids.length, participants: ids, threshold };
-    const roster = rosterDigest(this.#trial.identities.roster);
-    return sessionContext({
-      tenant: trialTenant,
-      session,
-      attempt,
-      rosterDigest: roster,
-      curve: kind.curve,
-      scheme: kind.name,
-      ...sharing,
-    });
-  }
-
-  signedBy(id: number, transcript: Uint8Array): Uint8Array {
-    return sign(identityFromSeed(this.#trial.identities.nodes[id - 1]!).secretKey, transcript);
-  }
-
-  /** The dealer's opening with other content, and its dealer's signature of that. */
-  signedOpening(opening: Opening): Opening {
-    return { ...opening, signature: this.signedBy(opening.dealer, openingTranscript(this.context(), { ...opening })) };
-  }
-
-  signedResult(result: Result): Result {
-    return { ...result, signature: this.signedBy(result.nodeId, finishTranscript(this.context(), result)) };
-  }
-
-  /** This content, sealed for a recipient. */
-  sealed(dealer: number, recipient: number, plaintext: Uint8Array): Uint8Array {
-    const { sealingKey } = this.openings.get(recipient)!;
-    const associatedData = sealingAssociatedData(this.context(), dealer, recipient);
-    const random = (length: number) => new Uint8Array(length).fill(5);
-    return seal({ recipientPublicKey: sealingKey, plaintext, associatedData, random });
-  }
-
-  signedBox(sealed: Sealed): Sealed {
-    return { ...sealed, signature: this.signedBy(sealed.dealer, sealedShareTranscript(this.context(), sealed)) };
+  protected openingOf(dealer: number): Opening {
+    return this.openings.get(dealer)!;
   }
 }
 

@@ -3,7 +3,8 @@
  * come wrong ones. Written from docs/protocol.md and the table of nodes/dkg/codes.ts.
  */
 import type { WriteFate } from '../../sim/memory-stores.ts';
-import { isSameAnswer, type KeyKind, KeyParties, type Said, said } from './key-parties.ts';
+import { isSameAnswer, KeyParties, type Said, said } from './key-parties.ts';
+import type { KeyKind } from './key-transcripts.ts';
 import { changed, must, type Trial, textOf } from './trial.ts';
 import { changedOpens, wrongConfirms, wrongOpens, wrongSeals, wrongVerifies } from './wrong-key-requests.ts';
 

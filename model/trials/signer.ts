@@ -6,7 +6,8 @@ import { identityFromSeed } from '../../crypto/identity.ts';
 import { PartialRefusalCode, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBodyInit, WireMessage } from '../../proto/wire.ts';
 import { type NodeCopy, wireMessagesOf } from '../../sim/node-copy.ts';
-import { type KeyParties, keyKinds } from './key-parties.ts';
+import type { KeyParties } from './key-parties.ts';
+import { keyKinds } from './key-transcripts.ts';
 import { must, oneAnswer, type Trial, trialTenant } from './trial.ts';
 
 export interface Commitment {

@@ -17,6 +17,7 @@ export interface Trial {
   readonly identities: Identities;
   /** Whether the nodes accept client-supplied dealers. */
   readonly allowsDealers: boolean;
+  readonly random: (length: number) => Uint8Array;
   /** Unique in the run. */
   readonly name: string;
   copyOf(nodeId: number): NodeCopy;

@@ -1,6 +1,7 @@
 /** Requests of a key generation that a node must refuse, each with one fault, and the codes for them. */
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import type { Framing, KeyParties, Opening } from './key-parties.ts';
+import type { Framing, KeyParties } from './key-parties.ts';
+import type { Opening } from './key-transcripts.ts';
 import { changed, type Trial } from './trial.ts';
 
 type Request = { readonly case: string; readonly value: object };

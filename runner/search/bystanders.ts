@@ -6,7 +6,7 @@
  */
 
 import type { Draw } from '../../sim/draw.ts';
-import type { Step } from '../scenario/format.ts';
+import type { Step, StepOf } from '../scenario/format.ts';
 import type { Swarm } from './profiles.ts';
 import type { BusySession, KeyPlan } from './random-steps.ts';
 
@@ -38,6 +38,30 @@ export function bystanders(
     clients[name] = steps;
   }
   return clients;
+}
+
+/**
+ * A gateway closes the key of a wallet that exists, so only once it is made. Here others may close it while it is being made: its nodes
+ * then forget it, and it is never made. So its client does not insist on it.
+ */
+export function closedByOthers(clients: Readonly<Record<string, readonly Step[]>>): typeof clients {
+  const closing = Object.entries(clients).flatMap(([client, steps]) =>
+    steps.flatMap((step) => (closes(step) ? [{ client, key: step.session }] : [])),
+  );
+  const entries = Object.entries(clients).map(([client, steps]) => {
+    const mayNotBe = new Set(closing.filter((one) => one.client !== client).map(({ key }) => key));
+    const made = steps.map((step) =>
+      'call' in step && step.call === 'make_key' && step.insist && mayNotBe.has(step.session)
+        ? { ...step, insist: false }
+        : step,
+    );
+    return [client, made] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+function closes(step: Step): step is StepOf<'close_key'> {
+  return 'call' in step && step.call === 'close_key' && step.clients_only !== true;
 }
 
 /** Calls of many clients about one session or key at one moment: more than a small mailbox takes. */

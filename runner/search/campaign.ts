@@ -8,6 +8,7 @@ import { modelCheckers } from '../../model/checkers.ts';
 import { type Landmark, watchLandmarks } from '../../model/landmarks.ts';
 import { type Identities, identitiesOf } from '../../sim/identities.ts';
 import { allCheckers } from '../../sim/invariants/checkers.ts';
+import { coordinatorTrials } from '../../trials/coordinator-trials.ts';
 import type { CheckedScenario } from '../scenario/format.ts';
 import { lifetimesOf, runSimulated } from '../scenario/simulated-world.ts';
 import type { Run, Verdict } from '../scenario/world.ts';
@@ -51,6 +52,7 @@ export function runChecked(scenario: CheckedScenario, { crypto, record, reached 
       checkers: [
         ...allCheckers({ delivers: true, consents: () => client_dealers }),
         ...modelCheckers(model),
+        coordinatorTrials(model),
         ...(reached ? [watchLandmarks(reached)] : []),
       ],
       passesOver: true,

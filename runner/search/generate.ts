@@ -7,7 +7,7 @@
 
 import { Draw } from '../../sim/draw.ts';
 import type { CheckedScenario, ClusterConstant, Step } from '../scenario/format.ts';
-import { bystanders, crowd, lateCalls, revocations } from './bystanders.ts';
+import { bystanders, closedByOthers, crowd, lateCalls, revocations } from './bystanders.ts';
 import { stepsMs } from './drill-plan.ts';
 import { drilled } from './drills.ts';
 import { drawSwarm, type Profile, type Swarm } from './profiles.ts';
@@ -21,6 +21,7 @@ import {
   vendorFaults,
 } from './random-faults.ts';
 import { type BusySession, ClientPlan, drawKeys, type KeyPlan, keyTerms, type SharedIntent } from './random-steps.ts';
+import { redisRolledBack } from './redis-rollback.ts';
 
 /** Faults begin before the end of their phase, and all end by its end. */
 const breathMs = 50;
@@ -69,6 +70,7 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
     Object.assign(clients, lateCalls(swarm, lifetimes, new Draw(name, 'late calls')));
     Object.assign(clients, revocations(swarm, new Draw(name, 'revocations')));
   } else Object.assign(clients, drill.clients);
+  Object.assign(clients, closedByOthers(clients));
   clients.healer = healing(swarm, keys, healedMs, drill?.last ?? []);
   const holds = (type: KeyPlan['ownType']) => keys.some(({ ownType }) => ownType === type);
   const faults = [
@@ -97,7 +99,7 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
       ...drill?.constants,
     },
     faults,
-    clients,
+    clients: redisRolledBack(clients, swarm, new Draw(name, 'redis rolled back')) ?? clients,
     expect: [],
   };
 }

@@ -20,24 +20,11 @@ import { oneOrderAnIntent } from './one-order-an-intent.ts';
 import { orderedByGateway } from './ordered-by-gateway.ts';
 import { promisedIsDurable } from './promised-is-durable.ts';
 import { quorumSigned } from './quorum-signed.ts';
+import { untilRolledBack } from './rollbacks.ts';
 import { signatureVerifies } from './signature-verifies.ts';
 import { tokenUsedOnce } from './token-used-once.ts';
 import { transitionsOnTable } from './transitions-on-table.ts';
 import { releasedVerifier, type SignatureVerifier } from './verifier.ts';
-
-/** A rolled-back store no longer holds past writes: from then on the checker reports nothing. */
-export function untilRolledBack(checker: Checker): Checker {
-  let rolledBack = false;
-  return {
-    invariant: checker.invariant,
-    observe(observation) {
-      const { kind } = observation;
-      if (kind === 'fault' && observation.fault === 'rollback' && observation.what === 'fired') rolledBack = true;
-      return rolledBack ? undefined : checker.observe(observation);
-    },
-    finish: () => (rolledBack ? undefined : checker.finish?.()),
-  };
-}
 
 /** The run's input for its checkers. */
 export interface CheckContext {
@@ -53,6 +40,8 @@ export interface CheckContext {
   readonly consents?: ((nodeId: number) => boolean) | undefined;
 }
 
+const eitherStore = ['node', 'coordinator'] as const;
+
 /** New checkers for one run, in the order of their names. */
 export function allCheckers({
   verify = releasedVerifier,
@@ -63,7 +52,7 @@ export function allCheckers({
 }: CheckContext = {}): Checker[] {
   return [
     dealersConsented(consents),
-    untilRolledBack(eventsComplete(delivers)),
+    untilRolledBack(eventsComplete(delivers), ...eitherStore),
     frostShareHidden(),
     groupKeyAgreed(),
     honestNeverBlamed(),
@@ -71,15 +60,15 @@ export function allCheckers({
     noSecretInClear(secrets),
     nonceSignsOnce(),
     oneCoordinatorWrites(),
-    untilRolledBack(oneIntentOneEffect()),
+    untilRolledBack(oneIntentOneEffect(), ...eitherStore),
     oneMessageAnIntent(),
     oneOrderAnIntent(),
     orderedByGateway(),
-    untilRolledBack(promisedIsDurable(isOneOfMany)),
+    untilRolledBack(promisedIsDurable(isOneOfMany), ...eitherStore),
     quorumSigned(),
     signatureVerifies(verify),
-    untilRolledBack(tokenUsedOnce()),
-    untilRolledBack(transitionsOnTable()),
+    untilRolledBack(tokenUsedOnce(), ...eitherStore),
+    untilRolledBack(transitionsOnTable(), ...eitherStore),
   ];
 }
 

@@ -15,6 +15,7 @@ import {
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { signatureIn } from './answers.ts';
+import { isRollbackOf } from './rollbacks.ts';
 import { DurableSessions, hexOf, isSigning, type SigningSessionRecord } from './sessions.ts';
 import type { SignatureVerifier } from './verifier.ts';
 
@@ -70,6 +71,10 @@ export function signatureVerifies(verify: SignatureVerifier): Checker {
               return `session ${record.sessionId} signs a message that no client asked to sign for its intent`;
             }
           }
+          return undefined;
+        case 'fault':
+          // A session that Redis has forgotten, or has open again, may sign its message with other nonces.
+          if (isRollbackOf(observation, 'coordinator')) verified.clear();
           return undefined;
         case 'promised': {
           const { tenant, response } = observation;
