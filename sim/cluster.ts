@@ -10,7 +10,7 @@ import type { KeyRecord, SessionRecord } from '../coordinator/contract/record.ts
 import { sweepEveryMs } from '../coordinator/expiry.ts';
 import type { FaultStatus, ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../faults/vocabulary/fault.ts';
-import type { NodeRecord, NodeWrite } from '../nodes/records/records.ts';
+import { keyRecordKey, type NodeRecord, type NodeWrite } from '../nodes/records/records.ts';
 import { CloseKeyRequestSchema } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { InspectSessionRequestSchema, PreviewPartialRequestSchema } from '../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
 import { ReadSessionsRequestSchema } from '../proto/gen/signmesh/wire/v1/sessions_pb.ts';
@@ -239,6 +239,12 @@ export class SimCluster {
   /** The tenant's event log, oldest first: an event's sequence is its index, counted from 1. */
   eventLog(tenant: string): readonly LoggedEvent[] {
     return this.#world.coordinatorStore.events(tenant);
+  }
+
+  /** The nodes whose store has a share of the key. */
+  holdersOf(tenant: string, keyId: string): readonly number[] {
+    const ids = this.roster.nodes.map(({ id }) => id);
+    return ids.filter((id) => this.nodeStore(id).loadNow(keyRecordKey(tenant, keyId)) !== undefined);
   }
 
   /** The store of a node, for tests that act as a thief. */

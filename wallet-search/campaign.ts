@@ -92,6 +92,7 @@ export async function runWorldPlan(
     chainBlockMs,
     retryScheduleMs: [500, 2_000, 5_000, 20_000, 60_000],
     onBug: 'record',
+    checkResponses: true,
     ...(plan.isLimited && { rateLimits: smallLimits }),
     ...(profile === 'calm' && { replied: (name, reply) => leases.heard(name, reply) }),
     plan: (call) => (isOn && plan.portRate > 0 ? failpoint(call) : undefined),

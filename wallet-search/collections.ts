@@ -26,25 +26,23 @@ export interface Collection {
   readonly filters: readonly Filter[];
   /** The connection of an item: a token that is limited to others does not see it. undefined: it sees none of the list. */
   readonly connectionOf?: (item: Told) => unknown;
-  /** Whether it takes `created_after` and `created_before`, by the time in the id. */
-  readonly isTimed?: true;
 }
 
 export function collectionsOf(tenancy: Tenancy, events: readonly ToldEvent[]): Collection[] {
   const of = (type: string): Told[] => [...newestOf(events, type).values()];
   const [intents, wallets, connections] = [of('transaction_intent'), of('wallet'), of('provider_connection')];
   const connectionOf = (item: Told) => item.provider_connection_id;
-  const ofIntents = { name: 'transaction_intents', connectionOf, isTimed: true } as const;
+  const ofIntents = { name: 'transaction_intents', connectionOf } as const;
   return [
     {
       ...{ path: '/v1/transaction-intents', items: intents, ...ofIntents },
-      filters: [...byField(intents, 'status'), ...byField(intents, 'provider_connection_id')],
+      filters: [...byField(intents, 'status'), ...byField(intents, 'provider_connection_id'), ...byTime(intents)],
     },
     ...wallets.map((wallet) => {
       const own = intents.filter((intent) => intent.wallet_id === wallet.id);
       return {
         ...{ path: `/v1/wallets/${wallet.id}/transaction-intents`, items: own, ...ofIntents },
-        ...{ filters: [...byField(own, 'status'), ...byField(own, 'asset')] },
+        ...{ filters: [...byField(own, 'status'), ...byField(own, 'asset'), ...byTime(own)] },
         connectionOf: () => wallet.provider_connection_id,
       };
     }),
@@ -117,13 +115,15 @@ function ofEvents(events: readonly ToldEvent[]): Collection {
 
 function ofModules({ modules }: Tenancy, of: (type: string) => Told[]): Collection[] {
   const [orders, plans, vaults] = [of('token_order'), of('treasury_plan'), of('vault')];
+  const tokens = of('token');
   const [jobs, exceptions, strategies] = [of('recon_job'), of('recon_exception'), of('treasury_strategy')];
   return [
-    { path: '/v1/tokens', name: 'tokens', items: of('token'), filters: [] },
-    ...modules!.tokens.map(({ id }) => ({
-      ...{ path: `/v1/tokens/${id}/orders`, name: 'orders', filters: [] },
-      items: orders.filter((order) => order.token_id === id),
-    })),
+    { path: '/v1/tokens', name: 'tokens', items: tokens, filters: [...byField(tokens, 'status'), ...byTime(tokens)] },
+    ...modules!.tokens.map(({ id }) => {
+      const own = orders.filter((order) => order.token_id === id);
+      const filters = [...byField(own, 'status'), ...byField(own, 'kind'), ...byTime(own)];
+      return { path: `/v1/tokens/${id}/orders`, name: 'orders', items: own, filters };
+    }),
     {
       ...{ path: '/v1/treasury/plans', name: 'plans', items: plans },
       filters: [...byField(plans, 'strategy_id'), ...byField(plans, 'status')],
@@ -138,11 +138,13 @@ function ofModules({ modules }: Tenancy, of: (type: string) => Told[]): Collecti
     },
     {
       ...{ path: '/v1/recon/jobs', name: 'jobs', items: jobs },
-      filters: [...byField(jobs, 'status'), ...byField(jobs, 'kind')],
+      filters: ['status', 'kind', 'provider_connection_id'].flatMap((name) => byField(jobs, name)),
     },
     {
       ...{ path: '/v1/recon/exceptions', name: 'exceptions', items: exceptions },
-      filters: ['status', 'type', 'severity', 'wallet_id'].flatMap((name) => byField(exceptions, name)),
+      filters: ['status', 'type', 'severity', 'wallet_id', 'provider_connection_id'].flatMap((name) =>
+        byField(exceptions, name),
+      ),
     },
   ];
 }
@@ -153,7 +155,22 @@ function field(name: string, value: string): Filter {
 
 /** A filter for each value that occurs. */
 function byField(items: readonly Told[], name: string): Filter[] {
-  return [...new Set(items.map((item) => item[name] as string))].map((value) => field(name, value));
+  const values = items.flatMap((item) => (item[name] == null ? [] : [item[name] as string]));
+  return [...new Set(values)].map((value) => field(name, value));
+}
+
+/** By the time in the id: inclusive, and exclusive. */
+function byTime(items: readonly Told[]): Filter[] {
+  return [...new Set(items.map(madeAt))].flatMap((value) => [
+    { name: 'created_after', value, holds: (item: Told) => madeAt(item) >= value },
+    { name: 'created_before', value, holds: (item: Told) => madeAt(item) < value },
+  ]);
+}
+
+/** Ids are UUIDs of version 7. */
+function madeAt({ id }: Told): string {
+  const [, uuid] = id.split('_') as [string, string];
+  return new Date(Number.parseInt(uuid.replace('-', '').slice(0, 12), 16)).toISOString();
 }
 
 function assetsOf(wallets: readonly Told[]): Filter[] {

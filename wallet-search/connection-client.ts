@@ -6,6 +6,19 @@ import type { Operator } from './operator.ts';
 import type { StepOf } from './steps.ts';
 import type { Tenancy } from './tenancy.ts';
 
+/** The names of each provider's credentials. */
+const credentialNames: Readonly<Record<string, readonly string[]>> = {
+  fireblocks: ['api_key', 'private_key'],
+  bitgo: ['api_key'],
+  copper: ['api_key', 'api_secret'],
+};
+/** The status of a connection after its next test; undefined: the provider refuses it at once. */
+const testCredentials: Readonly<Record<string, string | undefined>> = {
+  ...{ invalid: undefined, lapsing: 'error', flaky: 'degraded' },
+};
+/** "A test of the connection from a second later on". */
+const lapsesAfterMs = 1_100;
+
 export class ConnectionClient {
   readonly #tenancy: Tenancy;
   readonly #operator: Operator;
@@ -24,6 +37,7 @@ export class ConnectionClient {
       await this.#patch(id, { name: this.#tenancy.key('connection named') });
       return;
     }
+    if (step === 'connection_refused') return this.#refused();
     const target = `/v1/provider-connections/${id}/disconnect`;
     const answer = await this.#operator.post(target, {}, this.#tenancy.key('disconnect'));
     const isOpen =
@@ -35,6 +49,43 @@ export class ConnectionClient {
       found('changes-take-effect', `${target}: ${answer.status} ${issuesOf(answer)}`);
     await this.#operator.client.pause(this.#draw.integer(50, 2_500));
     await reconnect(this.#tenancy, this.#operator, id);
+  }
+
+  /** Credentials that the provider refuses at once, or from its next test on. */
+  async #refused(): Promise<void> {
+    const draw = this.#draw;
+    const provider = draw.pick(Object.keys(credentialNames));
+    const kind = draw.pick(Object.keys(testCredentials));
+    const credentialsOf = (text: string) =>
+      Object.fromEntries(credentialNames[provider]!.map((name) => [name, `${text}-${name}`]));
+    const body = { provider, name: this.#tenancy.key('connection'), credentials: credentialsOf(kind) };
+    const made = await this.#operator.post('/v1/provider-connections', body, this.#tenancy.key('connection'));
+    const after = testCredentials[kind];
+    if (after === undefined) {
+      if (made.status !== 422 || made.body.error.code !== 'provider_rejected')
+        found('changes-take-effect', `a connection with ${kind} credentials: ${made.status} ${issuesOf(made)}`);
+      return;
+    }
+    // With faults the custodian may not answer, or answer late.
+    if (made.status !== 201) {
+      if (this.#tenancy.isCalm)
+        found('changes-take-effect', `a connection of ${provider}: ${made.status} ${issuesOf(made)}`);
+      return;
+    }
+    const { id } = made.body;
+    await this.#operator.client.pause(lapsesAfterMs);
+    const target = `/v1/provider-connections/${id}`;
+    const tested = await this.#operator.post(`${target}/test`, {}, this.#tenancy.key('test'));
+    const [{ status }, shown] = [tested.body, await this.#operator.call('GET', target)];
+    const isTold = tested.status === 200 && status === after && shown.body.status === after;
+    if (this.#tenancy.isCalm && !isTold) {
+      found('changes-take-effect', `${target} of ${kind} credentials: ${tested.status} ${status} ${shown.body.status}`);
+    }
+    const healed = await this.#operator.call('PATCH', target, { credentials: credentialsOf('good') });
+    const isHealed = healed.status === 200 && healed.body.status === 'connected';
+    if (this.#tenancy.isCalm && !isHealed) {
+      found('changes-take-effect', `PATCH ${target} with credentials: ${healed.status} ${healed.body.status}`);
+    }
   }
 
   /** Without faults every provider takes its credentials. */

@@ -65,7 +65,7 @@ export class Controls {
   decide(named: readonly string[], address: string, facts: Facts): Decided {
     const names = [...new Set([...named, 'default'])];
     const enforced = names.flatMap((name) => this.#policies.get(name)?.enforced ?? []);
-    const listing = this.#listing(address);
+    const listing = this.listing(address);
     const riskScore = this.#risks.score({ ...facts, listing });
     return {
       riskScore,
@@ -78,7 +78,7 @@ export class Controls {
   }
 
   /** "A match on a sanctions or deny list is blocked, on a watch list review unless an allow list has it too." */
-  #listing(address: string): Listing {
+  listing(address: string): Listing {
     const on = (...kinds: readonly ListTerms['kind'][]) =>
       [...this.#lists.values()].some(
         ({ kind, addresses }) => kinds.includes(kind) && addresses.has(address.toLowerCase()),

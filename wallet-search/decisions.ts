@@ -1,9 +1,10 @@
 /**
  * The receipt of each decision: it exists whenever a signature does, and contains the model's decision, by the versions in force,
- * about this transfer.
+ * about this transfer. The cluster gets it with each order to sign.
  */
-
+import { createHash } from 'node:crypto';
 import type { BookedIntent } from '../world/invariants/books.ts';
+import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
 import { found } from './finding.ts';
 import type { Model } from './model.ts';
 import type { Tenancy } from './tenancy.ts';
@@ -62,4 +63,16 @@ function checkClaims({ name }: Tenancy, intent: DecidedIntent, { sub, tenant, pu
   const told = [sub, tenant, purpose, transaction.wallet_id, transaction.amount, transaction.asset, transaction.to];
   const wanted = [id, name, 'transaction_intent', walletId, amount, asset, destination.address];
   if (told.join() !== wanted.join()) found('decided-as-written', `the receipt of ${id} says ${told}, not ${wanted}`);
+}
+
+/** Throws a Finding unless each session of a transfer was ordered with its receipt. */
+export function checkOrdered(intents: readonly DecidedIntent[], events: readonly ToldEvent[]): void {
+  const receipts = new Map(intents.map(({ id, policy_receipt: receipt }) => [id, receipt]));
+  for (const { type, sequence, data } of events) {
+    const receipt = type.startsWith('signing.session.') && receipts.get(data.object.transaction_intent_id as string);
+    if (typeof receipt !== 'string') continue;
+    const told = data.object.policy_approval_token_sha256;
+    if (told === createHash('sha256').update(receipt).digest('hex')) continue;
+    found('decided-as-written', `event ${sequence} ${type}: ordered with ${told}, not with the receipt of its intent`);
+  }
 }

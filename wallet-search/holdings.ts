@@ -8,10 +8,8 @@ import { found } from './finding.ts';
 import type { ModuleFacts } from './tenancy.ts';
 import { Timeline } from './timeline.ts';
 
-interface Held {
-  readonly status: string;
-  readonly available: ReadonlyMap<string, bigint>;
-}
+/** By asset: what the strategy's active wallets can spend together. */
+type Spendable = ReadonlyMap<string, bigint>;
 
 interface Position {
   readonly asset: string;
@@ -21,44 +19,50 @@ interface Position {
 export class Holdings {
   readonly #modules: ModuleFacts | undefined;
   readonly #ledger: DocumentedLedger;
-  readonly #wallets = new Map<string, Timeline<Held>>();
+  /** By strategy. */
+  readonly #spendable = new Map<string, Timeline<Spendable>>();
 
   constructor(modules: ModuleFacts | undefined, ledger: DocumentedLedger) {
     this.#modules = modules;
     this.#ledger = ledger;
-    for (const { walletId } of modules?.strategies ?? []) this.#wallets.set(walletId, new Timeline());
+    for (const { id } of modules?.strategies ?? []) this.#spendable.set(id, new Timeline());
   }
 
   /** After the ledger has followed it. */
   take({ type, sequence, resource, data }: ToldEvent): void {
-    if (this.#modules === undefined || this.#wallets.size === 0) return;
+    if (this.#modules === undefined) return;
     if (type === 'treasury.plan.executing') this.#executing(sequence, resource.id, data.object);
-    for (const [id, timeline] of this.#wallets) {
-      const account = this.#ledger.accounts.get(id);
-      if (account === undefined) continue;
-      const { status, available } = account;
-      if (isSame(timeline.last, { status, available })) continue;
-      timeline.set(sequence, { status, available: new Map(available) });
+    for (const { id, walletIds } of this.#modules.strategies) {
+      const timeline = this.#spendable.get(id)!;
+      const now = this.#now(walletIds);
+      if (!isSame(timeline.last, now)) timeline.set(sequence, now);
     }
   }
 
+  #now(walletIds: readonly string[]): Spendable {
+    const sum = new Map<string, bigint>();
+    for (const id of walletIds) {
+      const account = this.#ledger.accounts.get(id);
+      if (account?.status !== 'active') continue;
+      for (const [asset, units] of account.available) sum.set(asset, (sum.get(asset) ?? 0n) + units);
+    }
+    return sum;
+  }
+
   #executing(sequence: number, planId: string, plan: { strategy_id: string; positions: readonly Position[] }): void {
-    const strategy = this.#modules?.strategies.find(({ id }) => id === plan.strategy_id);
     // A plan that is executed as it is made has no call of its own.
     const from = this.#modules?.executions.get(planId);
-    if (strategy === undefined || from === undefined || from >= sequence) return;
-    const states = this.#wallets.get(strategy.walletId)!.during({ from, to: sequence });
-    const isOf = ({ status, available }: Held) =>
-      plan.positions.every(
-        ({ asset, amount }) => (status === 'active' ? (available.get(asset) ?? 0n) : 0n) === decimal(amount),
-      );
-    if (states.some(isOf)) return;
+    const timeline = this.#spendable.get(plan.strategy_id);
+    if (timeline === undefined || from === undefined || from >= sequence) return;
+    const isOf = (spendable: Spendable) =>
+      plan.positions.every(({ asset, amount }) => (spendable.get(asset) ?? 0n) === decimal(amount));
+    if (timeline.during({ from, to: sequence }).some(isOf)) return;
     const made = plan.positions.map(({ asset, amount }) => `${amount} ${asset}`);
-    found('plans-keep-rules', `event ${sequence}: ${planId} is executed on ${made}, which its wallet has no more`);
+    found('plans-keep-rules', `event ${sequence}: ${planId} is executed on ${made}, which its wallets have no more`);
   }
 }
 
-function isSame(one: Held | undefined, other: Held): boolean {
-  if (one?.status !== other.status || one.available.size !== other.available.size) return false;
-  return [...other.available].every(([asset, units]) => one.available.get(asset) === units);
+function isSame(one: Spendable | undefined, other: Spendable): boolean {
+  if (one?.size !== other.size) return false;
+  return [...other].every(([asset, units]) => one.get(asset) === units);
 }

@@ -11,6 +11,7 @@ import { Connections } from './connections.ts';
 import { Controls, type Decided } from './controls-in-force.ts';
 import { Finding, found } from './finding.ts';
 import { Holdings } from './holdings.ts';
+import type { Listing } from './policies.ts';
 import { Scores } from './scores.ts';
 import { Supplies } from './supplies.ts';
 import type { Tenancy } from './tenancy.ts';
@@ -81,6 +82,11 @@ export class Model {
       this.#scores.take(event, this.decided.get(resource.id)?.riskScore);
     }
     this.#ballots.end();
+  }
+
+  /** By the lists in force at the end of the log so far. */
+  listing(address: string): Listing {
+    return this.#controls.listing(address);
   }
 
   #wallet({ resource, sequence, data }: ToldEvent): void {

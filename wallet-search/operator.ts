@@ -2,6 +2,7 @@
 
 import type { Answer, Client } from '../world/client.ts';
 import { type Answers, type Asked, isStored } from './answers.ts';
+import { checkDated, checkShown } from './as-asked.ts';
 import { found } from './finding.ts';
 import { type Landmarks, pathOf } from './landmarks.ts';
 import type { Span } from './timeline.ts';
@@ -121,6 +122,8 @@ export class Operator {
     }
     answers.answered(asked, answer, before);
     const isReplay = answer.headers['idempotent-replayed'] === 'true';
+    checkShown(asked, answer);
+    if (isCalm && !isReplay) checkDated(asked, answer, beganMs, answeredMs);
     const span = { from, to: tenancy.sequence };
     if (target.startsWith('/v1/wallets/') || target === '/v1/signing/initiate') {
       calls.push({ actor, method, target, asked: body, status, body: answer.body, isReplay, span, answeredMs });
@@ -151,7 +154,9 @@ export class Operator {
       const page = `${target}${joint}limit=${limit}${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
       const { status, body } = await this.call('GET', page);
       if (status !== 200) found('pages-complete', `GET ${page}: ${status} ${JSON.stringify(body)}`);
-      items.push(...(body[name] as T[]));
+      const listed = body[name] as T[];
+      if (listed.length > limit) found('pages-complete', `GET ${page} has ${listed.length} items`);
+      items.push(...listed);
       cursor = body.next_cursor as string | null;
       if ((cursor !== null) !== body.has_more) found('pages-complete', `GET ${page}: has_more is ${body.has_more}`);
     }

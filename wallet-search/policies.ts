@@ -76,7 +76,8 @@ const byLevel: Readonly<Record<number, string>> = {
 /** `isWhole`: its limits of balances suit assets without decimals. */
 export function drawTerms(draw: Draw, actors: readonly string[], isWhole: boolean): PolicyTerms {
   const quorum = draw.chance(0.4) ? 2 : 1;
-  const some = draw.chance(0.5) ? actors : actors.slice(draw.integer(0, actors.length - quorum));
+  // Half of them are as few as the quorum: then every other actor is a stranger, and one of them as initiator is one too few.
+  const some = actors.slice(draw.chance(0.5) ? -quorum : draw.integer(0, actors.length - quorum));
   return {
     // Orders and trades of modules are larger than transfers.
     denyFrom: draw.chance(0.35) ? draw.pick(isWhole ? ['0.35', '50', '20000'] : ['0.35', '0.5', '0.3']) : undefined,

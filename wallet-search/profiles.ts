@@ -49,6 +49,8 @@ const providers = ['self_hosted', 'self_hosted', 'fireblocks', 'bitgo', 'copper'
 const twoClustersShare = 0.2;
 /** The share of runs with rate limits. */
 const limitedShare = 0.1;
+/** The share of runs with the provider `sandbox`. */
+const sandboxShare = 0.15;
 /** The weight factor of favoured steps. */
 const favour = 6;
 
@@ -79,7 +81,7 @@ export function drawPlan(
     tenants: draw.integer(1, 2),
     clients: draw.integer(2, 4),
     stepsEach: draw.integer(8, 20),
-    providers: [...new Set([draw.pick(providers), draw.pick(providers)])],
+    providers: withSandbox([draw.pick(providers), draw.pick(providers)], new Draw(random('plan/sandbox'))),
     wallets: draw.integer(2, 3),
     hasModules,
     isLimited: new Draw(random('plan/limits')).chance(limitedShare),
@@ -89,6 +91,11 @@ export function drawPlan(
     portRate: isCalm ? 0 : draw.pick([0, 0.002, profile === 'hostile' ? 0.02 : 0.006]),
     ...{ turns: [], without: [] },
   };
+}
+
+/** In a few runs the second provider is the sandbox itself. */
+function withSandbox([first, second]: readonly [string, string], draw: Draw): string[] {
+  return [...new Set([first, draw.chance(sandboxShare) ? 'sandbox' : second])];
 }
 
 /** Steps that a family needs: never omitted. */

@@ -25,6 +25,8 @@ const paths: Readonly<Record<string, string>> = {
   policy: '/v1/policies',
   compliance_list: '/v1/compliance/lists',
   token: '/v1/tokens',
+  token_order: '/v1/tokens',
+  vault: '/v1/vaults',
   treasury_strategy: '/v1/treasury/strategies',
   treasury_plan: '/v1/treasury/plans',
   recon_job: '/v1/recon/jobs',
@@ -119,7 +121,8 @@ async function readRecord(owner: Operator, events: readonly ToldEvent[], draw: D
   const told = [...newestOf(events, type).values()];
   if (told.length === 0) return;
   const record = draw.pick(told);
-  const target = `${paths[type]}/${record.id}`;
+  const target =
+    type === 'token_order' ? `/v1/tokens/${record.token_id}/orders/${record.id}` : `${paths[type]}/${record.id}`;
   const { status, body } = await owner.call('GET', target);
   if (status !== 200) found('changes-take-effect', `GET ${target}: ${status}`);
   asTold(target, body as Told, record);

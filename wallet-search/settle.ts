@@ -4,11 +4,15 @@ import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
 import { checkCalls } from './calls.ts';
 import { checkClosedKeys, checkRevoked } from './closed-keys.ts';
 import { reconnect } from './connection-client.ts';
+import { checkConstants } from './constants.ts';
 import { checkCreated } from './created-once.ts';
-import { checkReceipts, type DecidedIntent } from './decisions.ts';
+import { checkSessions, checkTimesTold } from './dated.ts';
+import { checkOrdered, checkReceipts } from './decisions.ts';
+import { keptShare } from './deleted-shares.ts';
 import { checkDeliveries } from './deliveries.ts';
 import { Draw } from './draw.ts';
 import { checkDryRuns } from './dry-runs.ts';
+import { checkEvaluations, type ReadIntent } from './evaluations.ts';
 import { found } from './finding.ts';
 import { checkHook, firstMissing } from './hooks.ts';
 import { Model } from './model.ts';
@@ -23,7 +27,7 @@ import type { Tenancy } from './tenancy.ts';
 import { checkTimes } from './timely.ts';
 import { VoteClient } from './vote-client.ts';
 
-type Intent = DecidedIntent & MovedIntent;
+type Intent = ReadIntent & MovedIntent;
 
 const ends = new Set(['completed', 'denied', 'rejected', 'expired', 'cancelled', 'failed']);
 /** Without faults, transfers end and deliveries arrive within this time. */
@@ -122,7 +126,10 @@ async function check(tenancy: Tenancy): Promise<void> {
   checkEffects(tenancy, intents, events);
   checkCreated(tenancy.told, events);
   checkClosedKeys(events);
+  checkConstants(events);
   if (tenancy.isCalm) checkRevoked(events);
+  if (tenancy.isCalm) checkTimesTold(events);
+  checkSessions(await owner.list('/v1/sessions', 'sessions', 40), events, tenancy.isCalm);
   checkDryRuns(tenancy.dryRuns, events);
   const model = new Model(tenancy);
   model.follow(events);
@@ -142,6 +149,7 @@ async function check(tenancy: Tenancy): Promise<void> {
   if (model.ledger.faults.length > 0) found('books-as-documented', model.ledger.faults.join('; '));
   checkCalls(tenancy, model);
   checkReceipts(tenancy, model, intents);
+  checkOrdered(intents, events);
   await checkModules(tenancy, model, intents, events);
   checkStreams(tenancy.streams, events);
   if (tenancy.isCalm) checkTimes(hooks, events, world.receivers.received);
@@ -158,6 +166,7 @@ async function check(tenancy: Tenancy): Promise<void> {
     }
   }
   // These calls write events.
+  await checkEvaluations(tenancy, model, intents, new Draw(world.random(`evaluations/${tenancy.name}`)));
   if (tenancy.modules !== undefined) await checkReconciled(tenancy, intents, events);
   await readBack(tenancy, await eventsOf(tenancy), new Draw(world.random(`read back/${tenancy.name}`)));
 }
@@ -168,7 +177,9 @@ async function agreed(tenancy: Tenancy): Promise<void> {
   const intents = await owner.list<Intent>('/v1/transaction-intents', 'transaction_intents');
   for (const sinceMs = world.nowMs; ; ) {
     const wallets = await allWallets(tenancy);
-    const other = await disagreement(name, world.redis, chainBlockMs, world.nowMs, wallets, intents);
+    const other =
+      (await disagreement(name, world.redis, chainBlockMs, world.nowMs, wallets, intents)) ??
+      keptShare(world, name, await eventsOf(tenancy));
     if (other === undefined) return;
     if (world.nowMs - sinceMs > restWithinMs) found('providers-agree', other);
     await owner.client.pause(lookEveryMs);

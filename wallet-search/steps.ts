@@ -26,7 +26,7 @@ export const families = {
   treasury: ['strategy', 'rebalance', 'execute', 'plan_cancel', 'market'],
   vaults: ['vault', 'vault_key', 'vault_sign', 'vault_archive'],
   access: ['rotate_token', 'scopes'],
-  connections: ['connection_test', 'connection_name', 'disconnect'],
+  connections: ['connection_test', 'connection_name', 'disconnect', 'connection_refused'],
   recon: ['recon', 'recon_cancel', 'drift', 'resolve'],
 } as const;
 export type Family = keyof typeof families;

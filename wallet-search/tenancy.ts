@@ -94,7 +94,7 @@ export interface StrategyFacts {
   /** US dollars. */
   readonly maxTradeUsd: number | undefined;
   readonly cooldownS: number;
-  readonly walletId: string;
+  readonly walletIds: readonly string[];
 }
 
 /** A key of the signing API, and its signatures. */
@@ -198,7 +198,6 @@ export class Tenancy {
       fireblocks: { api_key: `${apiSecret}-a`, private_key: `${apiSecret}-b` },
       bitgo: { api_key: `${apiSecret}-c` },
       copper: { api_key: `${apiSecret}-d`, api_secret: `${apiSecret}-e` },
-      sandbox: {},
     };
     const actors = this.operators.map(({ actor }) => actor);
     const drawn = { ...drawTerms(draw, actors, hasModules), isDryRun: false };
@@ -207,6 +206,10 @@ export class Tenancy {
       await this.setPolicy(owner, namedPolicies[0], { ...drawTerms(draw, actors, hasModules), isDryRun: false });
     }
     for (const provider of providers) {
+      if (provider === 'sandbox') {
+        await this.#connectSandbox(owner);
+        continue;
+      }
       const body = { provider, name: `${provider} of ${tenant}`, credentials: credentials[provider]! };
       const connection = await owner.made('/v1/provider-connections', body, this.key('connection'));
       this.credentials.set(connection.id, body.credentials);
@@ -226,6 +229,18 @@ export class Tenancy {
       await owner.made(`/v1/modules/${module}/access-requests`, { reason: 'drawn' }, this.key('access'));
     }
     this.modules = { vaults: [], tokens: [], strategies: [], jobs: [], executions: new Map(), isDrifting: false };
+  }
+
+  /** It comes with a funded test wallet on each network. */
+  async #connectSandbox(owner: Operator): Promise<void> {
+    const credentials = {};
+    const body = { type: 'sandbox', name: `sandbox of ${this.name}`, credentials };
+    const { id, test_wallets: wallets } = await owner.made('/v1/providers/connect', body, this.key('connection'));
+    this.credentials.set(id, credentials);
+    for (const wallet of wallets as readonly { readonly id: string }[]) {
+      this.told.add(wallet.id);
+      this.adopt((await owner.call('GET', `/v1/wallets/${wallet.id}`)).body);
+    }
   }
 
   /** A caller with a new token; `connections`: the only ones that it may see. */

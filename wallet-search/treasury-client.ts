@@ -49,18 +49,23 @@ export class TreasuryClient {
     const draw = this.#draw;
     const wallets = this.#tenancy.wallets.filter(({ network }) => network === networks.evm);
     if (known.length >= strategiesMax || wallets.length === 0) return;
-    const walletId = draw.pick(wallets).id;
+    // The wallet of another network gives a plan a second trade.
+    const others = this.#tenancy.wallets.filter(({ network }) => network !== networks.evm);
+    const other = others.length > 0 && draw.chance(0.7) ? draw.pick(others) : undefined;
+    const walletIds = [draw.pick(wallets).id, ...(other === undefined ? [] : [other.id])];
     const weight = draw.pick([2_000, 5_000, 8_000]);
+    const otherWeight = other === undefined ? 0 : draw.pick([500, 1_500]);
     const autonomy = draw.pick(['advisory', 'human_approval', 'within_policy', 'within_policy'] as const);
     const maxTrades = draw.integer(1, 3);
     const maxTradeUsd = draw.chance(0.5) ? 500 : undefined;
     const cooldownS = draw.chance(0.3) ? 5 : 0;
     const body = {
       name: this.#tenancy.key('strategy'),
-      wallet_ids: [walletId],
+      wallet_ids: walletIds,
       targets: [
         { asset: 'ETH', weight_bps: weight, band_bps: 100 },
-        { asset: 'USDC', weight_bps: 10_000 - weight, band_bps: 100 },
+        { asset: 'USDC', weight_bps: 10_000 - weight - otherWeight, band_bps: 100 },
+        ...(other === undefined ? [] : [{ asset: other.assets[0]!.symbol, weight_bps: otherWeight, band_bps: 100 }]),
       ],
       constraints: {
         max_trades: maxTrades,
@@ -70,7 +75,7 @@ export class TreasuryClient {
       autonomy,
     };
     const { status, body: made } = await this.#post('/v1/treasury/strategies', body, 'strategy');
-    if (status === 201) known.push({ id: made.id, autonomy, maxTrades, maxTradeUsd, cooldownS, walletId });
+    if (status === 201) known.push({ id: made.id, autonomy, maxTrades, maxTradeUsd, cooldownS, walletIds });
   }
 
   async #rebalance({ id, autonomy }: StrategyFacts): Promise<void> {

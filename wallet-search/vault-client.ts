@@ -93,9 +93,20 @@ export class VaultClient {
     if ((made.signature !== null) !== (wanted === 'completed')) {
       found('decided-as-written', `${made.id} is ${made.status}, its signature ${made.signature}`);
     }
+    await this.#report(made.policy_decision_id);
     const digest = createHash('sha256').update(message).digest('hex');
     if (made.message_sha256 !== digest || made.key_id !== keyId) {
       found('decided-as-written', `${made.id} is of another message or key than was asked for`);
+    }
+  }
+
+  /** A message names no address: its report is clear. */
+  async #report(decisionId: string): Promise<void> {
+    if (!this.#draw.chance(0.5)) return;
+    const target = `/v1/compliance/reports/rep_${decisionId.slice('dec_'.length)}`;
+    const { status, body } = await this.#operator.call('GET', target);
+    if (status !== 200 || body.decision !== 'clear' || !body.screening_id.startsWith('scr_')) {
+      found('decided-as-written', `GET ${target}: ${status} ${body.decision} ${body.screening_id}`);
     }
   }
 

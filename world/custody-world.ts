@@ -52,6 +52,8 @@ export interface WorldOptions extends Omit<ClustersOptions, 'guestCounts'> {
   readonly providerTimeoutMs?: number;
   /** Calls a window of each tenant, as the gateways count them; unlimited by default. */
   readonly rateLimits?: RateLimitConfig | undefined;
+  /** Answers that do not match their schemas are errors of the gateway. */
+  readonly checkResponses?: boolean;
   /** Pauses after the first, second, … failed try of a webhook; the product's own by default. */
   readonly retryScheduleMs?: readonly number[];
   readonly relay?: Partial<RelayOptions>;
@@ -152,6 +154,7 @@ export class CustodyWorld {
       packing: _packing,
       replied: _replied,
       rateLimits: _rateLimits,
+      checkResponses: _checkResponses,
       plan: _plan,
       egress: _egress,
       served: _served,
@@ -415,7 +418,7 @@ export class CustodyWorld {
     );
     member.life = life;
     const redis = this.#redis.client(life, host.random(`way/${boot}`));
-    const { egress, served, logOf, rateLimits, readyMade } = this.#options;
+    const { egress, served, logOf, rateLimits, checkResponses = false, readyMade } = this.#options;
     const log = logOf?.(name) ?? this.#log(name);
     const ring = this.#ring;
     const reconQueue = reconQueueOf(this.#queues, life, this.#redis, log);
@@ -424,7 +427,18 @@ export class CustodyWorld {
       member.gateway = startGateway(life, {
         clusters: this.#side.reachedBy(name),
         identitySeed: host.gatewaySeed,
-        ...{ redis, providers, ring, reconQueue, log, config: this.#config, rateLimits, served, readyMade },
+        ...{
+          redis,
+          providers,
+          ring,
+          reconQueue,
+          log,
+          config: this.#config,
+          rateLimits,
+          checkResponses,
+          served,
+          readyMade,
+        },
       });
     } else {
       startWorker(life, {

@@ -59,6 +59,8 @@ export interface GatewayParts {
   readonly rateLimits: RateLimitConfig | undefined;
   readonly log: Log;
   readonly served: ServedGateway | undefined;
+  /** Answers that do not match their schemas are errors. */
+  readonly checkResponses: boolean;
   /** Keys that cluster 1 makes. */
   readonly readyMade: { readonly tenant: string; readonly sessions: readonly string[] } | undefined;
 }
@@ -82,6 +84,7 @@ const version = '0.0.0-world';
 export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway {
   const { clusters, identitySeed, redis, providers, ring, reconQueue, config, rateLimits, log, served, readyMade } =
     parts;
+  const { checkResponses } = parts;
   const { ports } = life;
   const { clock, timers, random } = ports;
   const { environment, tokenKey } = config;
@@ -123,6 +126,7 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
       config,
       admission,
       load,
+      checkResponses,
       ...(environment === 'sandbox' && { sandbox: { control: served?.control, sessions: sandboxSessions({ calls }) } }),
     },
   );

@@ -160,21 +160,34 @@ test('a dry run that says something else than what follows', () => {
 test('a plan that is executed on other balances than it was made of', () => {
   const ledger = new DocumentedLedger();
   const modules = {
-    strategies: [{ id: 'stg_1', walletId: 'wal_1' }],
+    strategies: [{ id: 'stg_1', walletIds: ['wal_1', 'wal_2'] }],
     executions: new Map([['pln_1', 1]]),
   } as unknown as ModuleFacts;
-  const assets = [{ symbol: 'ETH', balance: '10', available: '10', pending: '0' }];
-  const run = (amount: string) => () => {
-    const holdings = new Holdings(modules, ledger);
-    const plan = { strategy_id: 'stg_1', positions: [{ asset: 'ETH', amount }] };
-    const wallet = { version: 1, status: 'active', assets };
-    for (const event of log(['wallet.created', 'wal_1', wallet], ['treasury.plan.executing', 'pln_1', plan])) {
-      ledger.follow([event]);
-      holdings.take(event);
-    }
+  const wallet = (symbol: string, status = 'active') => {
+    const assets = [{ symbol, balance: '10', available: '10', pending: '0' }];
+    return { version: 1, status, assets };
   };
+  const run =
+    (amount: string, ofOther = '10') =>
+    () => {
+      const holdings = new Holdings(modules, ledger);
+      const positions = [
+        { asset: 'ETH', amount },
+        { asset: 'SOL', amount: ofOther },
+      ];
+      const events = log(
+        ['wallet.created', 'wal_1', wallet('ETH')],
+        ['wallet.created', 'wal_2', wallet('SOL')],
+        ['treasury.plan.executing', 'pln_1', { strategy_id: 'stg_1', positions }],
+      );
+      for (const event of events) {
+        ledger.follow([event]);
+        holdings.take(event);
+      }
+    };
   expect(run('10')).not.toThrow();
-  expect(run('9')).toThrow('is executed on 9 ETH, which its wallet has no more');
+  expect(run('9')).toThrow('is executed on 9 ETH,10 SOL, which its wallets have no more');
+  expect(run('10', '0')).toThrow('is executed on 10 ETH,0 SOL');
 });
 
 test('due work that is taken without a lease', () => {

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog, systemTimers } from '../../actors/live/ports.ts';
 import { BullQueue, openQueueRedis } from '../../delivery/deliveries/bull-queue.ts';
+import { bullPrefix, bullQueueName } from '../../delivery/deliveries/keys.ts';
 import type { JobConsumer, WebhookJob, WebhookQueue } from '../../delivery/deliveries/queue.ts';
 import { MemoryQueue } from '../../world/memory-queue.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
@@ -140,4 +141,14 @@ describe.each(['BullMQ', 'memory'] as const)('the queue of tries: %s', (world) =
     await until(() => names.length === 1, 'the job of the second');
     expect(names).toEqual(['h-0']);
   });
+});
+
+test('BullMQ trims the stream of its own events, which no code reads', async () => {
+  const database = await openDatabase();
+  const redis = openQueueRedis(database.url);
+  const queue = new BullQueue({ redis, log: silentLog, consumer: times });
+  await queue.add([{ tenant: 'tn_queue', webhookId: 'whk_1', deliveryId: 'dlv_1', tries: 0, sequence: 1 }]);
+  expect(Number(await redis.hget(`${bullPrefix}:${bullQueueName}:meta`, 'opts.maxLenEvents'))).toBe(1_000);
+  redis.disconnect();
+  await database.stop();
 });

@@ -3,11 +3,16 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ruleInputOf } from '../../../controls/risk/assess.ts';
 import { follows } from '../../../controls/rules/reachability.ts';
-import { compileRule } from '../../../controls/rules/rule.ts';
+import { compileRule, compileStored } from '../../../controls/rules/rule.ts';
 import { facts, risk, screening } from '../policies/support/facts.ts';
 
 const rule = (text: string) => compileRule(text, 'policy', 'when');
 const implies = (stronger: string, weaker: string): boolean => follows(rule(stronger), rule(weaker));
+
+it('claims that no rule follows from a stored one that the language no longer accepts', () => {
+  const stored = compileStored('no_longer.there', 'policy');
+  expect(follows(rule('true && tx.asset == "ETH"'), stored)).toBe(false);
+});
 
 describe('a condition that follows from another', () => {
   it.each([

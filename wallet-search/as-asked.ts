@@ -1,0 +1,73 @@
+/**
+ * What a change asks for is what its answer shows: each field of a request that its answer also has, with the same value. In a run
+ * whose clocks agree, a new resource is also dated within its call. It knows no routes.
+ */
+import type { Answer } from '../world/client.ts';
+import { decimal } from '../world/invariants/documented-ledger.ts';
+import { found } from './finding.ts';
+
+interface Change {
+  readonly method: string;
+  readonly target: string;
+  readonly body: unknown;
+}
+
+/** The fields that answers show in another form, by docs/wallet-api.md: secrets are hidden, and a list gains entries. */
+const otherForm = new Set(['credentials', 'entries', 'prices']);
+const decimalText = /^\d+(?:\.\d+)?$/;
+
+/** Throws a Finding unless the answer to a change shows it. */
+export function checkShown({ method, target, body: asked }: Change, { status, body: shown }: Answer): void {
+  if (!isObject(asked) || !isObject(shown) || status > 299 || target.includes('dry_run=')) return;
+  const other = differing(asked, shown, '');
+  if (other !== undefined) found('changes-take-effect', `${method} ${target} asks for ${other}`);
+}
+
+/** For runs without faults. Throws a Finding unless a new resource is dated between its request and its answer. */
+export function checkDated({ method, target }: Change, { status, body }: Answer, fromMs: number, toMs: number): void {
+  if (status !== 201 || !isObject(body)) return;
+  // A policy and a list have one time of creation, and each version its own.
+  const { updated_at: updatedAt, created_at: createdAt } = body;
+  const atMs = Date.parse(String(updatedAt ?? createdAt));
+  if (Number.isNaN(atMs)) return;
+  if (atMs >= fromMs && atMs <= toMs) return;
+  found('changes-take-effect', `${method} ${target}, from ${fromMs} to ${toMs}, makes a resource of ${atMs}`);
+}
+
+/** The first field of `asked` that `shown` has with another value; undefined: none. */
+function differing(asked: unknown, shown: unknown, path: string): string | undefined {
+  if (isObject(asked) && isObject(shown)) {
+    for (const [name, value] of Object.entries(asked)) {
+      if (!(name in shown) || otherForm.has(name)) continue;
+      const other = differing(value, shown[name], `${path}/${name}`);
+      if (other !== undefined) return other;
+    }
+    return undefined;
+  }
+  if (Array.isArray(asked) && Array.isArray(shown)) {
+    // A resource may have more of them than one request.
+    if (asked.length !== shown.length) return undefined;
+    for (const [index, item] of asked.entries()) {
+      const other = differing(item, shown[index], `${path}/${index}`);
+      if (other !== undefined) return other;
+    }
+    return undefined;
+  }
+  // A reference with its details: the service also names the policy that decided, which may be another one.
+  if (isObject(shown)) return undefined;
+  return isSame(asked, shown) ? undefined : `${path} ${JSON.stringify(asked)} and shows ${JSON.stringify(shown)}`;
+}
+
+/** Amounts compare as numbers, addresses regardless of spelling. */
+function isSame(asked: unknown, shown: unknown): boolean {
+  if (JSON.stringify(asked) === JSON.stringify(shown)) return true;
+  // A refusal of the signing API has no session.
+  if (shown === '') return true;
+  if (typeof asked !== 'string' || typeof shown !== 'string') return false;
+  if (decimalText.test(asked) && decimalText.test(shown)) return decimal(asked) === decimal(shown);
+  return asked.toLowerCase() === shown.toLowerCase();
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
