@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { longestFirst } from './test/support/file-order.ts';
 import { nativeModules, writeModules } from './test/support/native-modules.ts';
-import { filesByTier, type Tier, tiersOfRun } from './test/support/tiers.ts';
+import { filesByTier, type Tier, tiersOfRun } from './tools/tiers.ts';
 
 const root = fileURLToPath(new URL('.', import.meta.url)).replace(/.$/, '');
 const files = filesByTier(root);

@@ -1,7 +1,7 @@
 /** Small faults that `signmesh mutate` plants: behind its switch, each changes what it names and nothing else. */
 import { transformSync } from '@swc/core';
 import { expect, test } from 'vitest';
-import { mutantsOf, switched } from '../../tools/mutate/mutants.ts';
+import { confidence, mutantsOf, switched } from '../../tools/mutate/mutants.ts';
 
 const source = `
   (limit: number, amount: number) => {
@@ -29,9 +29,20 @@ function resultsOf(planted: readonly number[], on: number): string[] {
 test('a guard, a comparison and each statement have a mutant', () => {
   expect(mutants.map(({ what }) => what).sort()).toEqual([
     '> is >=',
+    'guard always holds',
     'guard never holds',
     'statement left out',
     'statement left out',
+  ]);
+});
+
+test('operators and booleans have mutants, types have none', () => {
+  const text = 'const f = (a: number, only: true, done = false): a is 1 => (a - 1 && only) || (done as true);';
+  expect(mutantsOf('example.ts', text).map(({ what }) => what)).toEqual([
+    'false is true',
+    '|| is &&',
+    '&& is ||',
+    '- is +',
   ]);
 });
 
@@ -43,6 +54,16 @@ test('switched on, each does what it says', () => {
   const result = (what: string) =>
     mutants.filter((mutant) => mutant.what === what).map(({ id }) => resultsOf([id], id).join());
   expect(result('guard never holds')).toEqual(['below,below,below']);
+  expect(result('guard always holds')).toEqual(['above,above,above']);
   expect(result('> is >=')).toEqual(['below,above,above']);
   expect(result('statement left out').sort()).toEqual([',,above', 'below,below,'].sort());
+});
+
+test('the confidence in a rate is the published one, and grows with the sample', () => {
+  // Wilson (1927), as statistics packages compute it.
+  expect(confidence(15, 50).map((rate) => rate.toFixed(4))).toEqual(['0.1910', '0.4375']);
+  expect(confidence(50, 50)[1]).toBeCloseTo(1);
+  expect(confidence(0, 50)[0]).toBeCloseTo(0);
+  const width = (count: number) => confidence(count / 2, count)[1] - confidence(count / 2, count)[0];
+  expect(width(300)).toBeLessThan(width(60));
 });

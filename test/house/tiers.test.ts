@@ -1,8 +1,8 @@
 /** A test's tier follows from what it uses: planted files of each tier, and those of this repository. */
 import { expect, test } from 'vitest';
+import { filesByTier, tierOf } from '../../tools/tiers.ts';
 import { root } from '../cli/support/up-process.ts';
 import { longFiles } from '../support/file-order.ts';
-import { filesByTier, tierOf } from '../support/tiers.ts';
 
 const planted: Readonly<Record<string, string>> = {
   'test/pure.test.ts': `import { a } from '../crypto/bytes.ts';\nimport type { ChildProcess } from 'node:child_process';\n`,

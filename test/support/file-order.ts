@@ -4,7 +4,7 @@
  */
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import type { Tier } from './tiers.ts';
+import type { Tier } from '../../tools/tiers.ts';
 
 /**
  * Files of more than three to five seconds, the longest of a tier first. A file that is missing here only starts late. Files

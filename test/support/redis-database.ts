@@ -5,6 +5,9 @@
 import { Redis } from 'ioredis';
 import { inject } from 'vitest';
 
+/** Of one server; the first counts the others. */
+export const databases = 10_000;
+
 export interface RedisDatabase {
   readonly url: string;
   /** Removes its keys. Repeatable. */
@@ -16,8 +19,9 @@ export async function openDatabase(): Promise<RedisDatabase> {
   // Workers are numbered from 1.
   const server = urls[(Number(process.env.VITEST_POOL_ID) - 1) % urls.length]!;
   const counter = new Redis(server);
-  const number = await counter.incr('databases').finally(() => counter.disconnect());
-  const url = `${server}/${number}`;
+  const opened = await counter.incr('databases').finally(() => counter.disconnect());
+  // Those opened long ago are empty again.
+  const url = `${server}/${1 + (opened % (databases - 1))}`;
   return {
     url,
     stop: async () => {

@@ -1,12 +1,10 @@
 /** Set-up of a run with tests that talk to Redis: one redis-server for each worker of vitest. */
 import type { TestProject } from 'vitest/node';
 import { startRedis, type TestRedis } from './redis.ts';
+import { databases } from './redis-database.ts';
 
-/**
- * More databases than a run has tests that open one (redis-database.ts), and no FLUSHALL: it would take the keys of the test
- * that runs beside.
- */
-const settings = ['--databases', '10000', '--rename-command', 'FLUSHALL', ''];
+/** No FLUSHALL: it would take the keys of the test that runs beside. */
+const settings = ['--databases', String(databases), '--rename-command', 'FLUSHALL', ''];
 
 /** Those of this process, which both projects of a run share. */
 let running: Promise<readonly TestRedis[]> | undefined;

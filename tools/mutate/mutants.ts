@@ -1,6 +1,7 @@
 /**
- * Small faults to plant into sources: a guard that never holds, an inverted comparison, an omitted statement. It writes all
- * mutants of a sample into the source at once, each behind a switch, so that one set of compiled modules serves every run.
+ * Small faults to plant into sources: a guard that never or always holds, another comparison or operator, the other boolean, an
+ * omitted statement. It writes all mutants of a sample into the source at once, each behind a switch, so that one set of
+ * compiled modules serves every run.
  */
 import { parseSync } from '@swc/core';
 import { firstTokenOffset } from '../check/purity.ts';
@@ -32,6 +33,7 @@ interface Node {
 const turned: Readonly<Record<string, string>> = {
   ...{ '<': '<=', '<=': '<', '>': '>=', '>=': '>' },
   ...{ '===': '!==', '!==': '===' },
+  ...{ '&&': '||', '||': '&&', '-': '+' },
 };
 
 /** Every mutant of a file, in the order of its lines. */
@@ -47,7 +49,11 @@ export function mutantsOf(file: string, source: string): Found[] {
     found.push({ file, line: text(0, start).split('\n').length, what, start, end, text: changed, kind });
   };
   visit(module as unknown as Node, (node) => {
-    if (node.type === 'IfStatement') add(node.test as Node, 'expression', 'guard never holds', 'false');
+    if (node.type === 'IfStatement') {
+      add(node.test as Node, 'expression', 'guard never holds', 'false');
+      add(node.test as Node, 'expression', 'guard always holds', 'true');
+    }
+    if (node.type === 'BooleanLiteral') add(node, 'expression', `${node.value} is ${!node.value}`, String(!node.value));
     if (node.type === 'BinaryExpression' && turned[String(node.operator)] !== undefined) {
       const [left, right] = [place(node.left as Node), place(node.right as Node)];
       const other = turned[String(node.operator)]!;
@@ -69,6 +75,8 @@ function visit(value: unknown, look: (node: Node) => void): void {
   if (Array.isArray(value)) for (const each of value) visit(each, look);
   if (Array.isArray(value) || typeof value !== 'object' || value === null) return;
   const node = value as Node;
+  // Types do not run; of these nodes, some contain an expression.
+  if (node.type?.startsWith('Ts') && node.expression === undefined) return;
   look(node);
   for (const [field, child] of Object.entries(node)) if (field !== 'span') visit(child, look);
 }
@@ -98,4 +106,14 @@ export function switched(source: string, mutants: readonly Mutant[]): string {
     done = end;
   }
   return Buffer.concat([...pieces, bytes.subarray(done)]).toString();
+}
+
+/** Wilson's interval for a rate, of which `hits` of `count` samples are known: 95 %. */
+export function confidence(hits: number, count: number): readonly [number, number] {
+  const z = 1.96;
+  const rate = hits / count;
+  const middle = rate + z ** 2 / (2 * count);
+  const half = z * Math.sqrt((rate * (1 - rate)) / count + z ** 2 / (4 * count ** 2));
+  const whole = 1 + z ** 2 / count;
+  return [(middle - half) / whole, (middle + half) / whole];
 }

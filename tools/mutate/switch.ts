@@ -12,7 +12,7 @@ export interface Switch {
   readonly reached: Set<number>;
   /** A mutant ran in this process. */
   isUsed: boolean;
-  /** It left a change in state that tests share. */
+  /** It left a change in state that the tests of the current file share. */
   isSpoiled: boolean;
 }
 
