@@ -1,6 +1,6 @@
 /** The history that rules see: each count begins at its own time. */
 import { expect, test } from 'vitest';
-import { historyOf } from '../../../custody/intents/history.ts';
+import { historyOf, withoutOwn } from '../../../custody/intents/history.ts';
 import type { TenantStore } from '../../../store/contract.ts';
 
 test('counts the intents of the last hour, of the last day, and all to the destination', async () => {
@@ -15,4 +15,17 @@ test('counts the intents of the last hour, of the last day, and all to the desti
   } as unknown as TenantStore;
   const history = await historyOf({ store, tenant: 'tn_1', nowMs }, 'wal_1', '0x1');
   expect(history).toEqual({ intentsLastHour: 2, intentsLastDay: 5, intentsToDestination: 4 });
+});
+
+test('an intent does not count itself, in each period that its creation lies in', () => {
+  const hourMs = 3_600_000;
+  const nowMs = 100 * hourMs;
+  const history = { intentsLastHour: 3, intentsLastDay: 5, intentsToDestination: 9 };
+  const without = (agoMs: number, of = history) => Object.values(withoutOwn(of, nowMs, nowMs - agoMs));
+  expect(without(0)).toEqual([2, 4, 8]);
+  expect(without(hourMs)).toEqual([2, 4, 8]);
+  expect(without(hourMs + 1)).toEqual([3, 4, 8]);
+  expect(without(24 * hourMs)).toEqual([3, 4, 8]);
+  expect(without(24 * hourMs + 1)).toEqual([3, 5, 8]);
+  expect(without(0, { intentsLastHour: 0, intentsLastDay: 0, intentsToDestination: 0 })).toEqual([0, 0, 0]);
 });

@@ -8,6 +8,7 @@ import {
   cancelIntent,
   expireIntent,
   failIntent,
+  failureOf,
   fillGapOf,
   hasVoted,
   holdIntent,
@@ -15,6 +16,7 @@ import {
   type Move,
   openGap,
   openIntent,
+  triedAgain,
   type Verdict,
   voteOn,
 } from '../../../custody/intents/machine.ts';
@@ -271,4 +273,39 @@ describe('what the provider says', () => {
     const back = lastOf(advanceIntent(confirming, going('signing'), 3)!);
     expect(back).toMatchObject({ status: 'confirming', providerTxId: 'tx', version: confirming.version + 1 });
   });
+
+  test('is news when its sub-status, its id, its status or the adapter’s data differs, and only then', () => {
+    const signing = lastOf(beginSigning(lastOf(openIntent(draft('txi_1', wallet), { kind: 'approved' }, 0)), 1));
+    const said = going('confirming');
+    const record = lastOf(advanceIntent(signing, said, 2)!);
+    for (const other of [
+      { subStatus: 'AWAITING_CONFIRMATIONS' },
+      { providerTxId: 'tx-replaced' },
+      { providerStatus: 'SEEN' },
+      { submission: { stage: 'confirming', block: 7 } },
+    ]) {
+      const move = advanceIntent(record, { ...said, ...other } as typeof said, 3);
+      expect(move && lastOf(move)).toEqual({ ...record, ...other, version: record.version + 1, updatedAtMs: 3 });
+    }
+    expect(advanceIntent(record, { ...said, againAtMs: 99 } as typeof said, 3)).toBeUndefined();
+  });
+
+  test('of an intent that has failed, or is not at its provider, is refused', () => {
+    const approved = lastOf(openIntent(draft('txi_1', wallet), { kind: 'approved' }, 0));
+    expect(() => advanceIntent(approved, going('signing'), 1)).toThrow('an intent that is approved is not at its');
+    const open = lastOf(openGap(lastOf(beginSigning(approved, 1)), failure, 2));
+    expect(() => advanceIntent(open, going('signing'), 3)).toThrow('this intent has failed');
+    expect(() => openGap(open, failure, 3)).toThrow('this intent has failed');
+    expect(() => failureOf(approved)).toThrow('this intent has not failed');
+    expect(failureOf(open)).toEqual(failure);
+  });
+});
+
+test('each try after the first failure counts, and is no new version', () => {
+  const signing = lastOf(beginSigning(lastOf(openIntent(draft('txi_1', wallet), { kind: 'approved' }, 0)), 1));
+  const held = lastOf(holdIntent(signing, 'AWAITING_QUORUM', 2)!);
+  expect(held).toMatchObject({ attempts: 1, subStatus: 'AWAITING_QUORUM', version: signing.version + 1 });
+  expect(holdIntent(held, 'AWAITING_QUORUM', 3)).toBeUndefined();
+  expect(triedAgain(held)).toEqual({ ...held, attempts: 2 });
+  expect(lastOf(advanceIntent(triedAgain(held), going('confirming'), 4)!).attempts).toBe(0);
 });
