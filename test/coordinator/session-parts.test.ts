@@ -1,0 +1,216 @@
+/** The parts of a session without its actor: waiting calls, what it knows of nodes, resume tokens, names of backends. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { SessionRecord } from '../../coordinator/contract/record.ts';
+import { backendRoute } from '../../coordinator/session/receipts.ts';
+import { resumeFault } from '../../coordinator/session/resume.ts';
+import { readResumeToken, resumeToken } from '../../coordinator/session/resume-token.ts';
+import { isOverdue } from '../../coordinator/session/turn.ts';
+import {
+  fallenSilent,
+  foundUnable,
+  heardOf,
+  noncesForgotten,
+  nothingSeen,
+  orderRefusers,
+  ordersForgiven,
+  readyKnown,
+  readyNodes,
+  refusersFor,
+  silenceForgiven,
+  watchBegun,
+  watchEnded,
+} from '../../coordinator/signing/nodes-seen.ts';
+import {
+  emptyQueue,
+  hasCalls,
+  type Queue,
+  roundAnswered,
+  roundFiltered,
+  type SubmitCall,
+  waitingCalls,
+  withoutSteps,
+  withStep,
+} from '../../coordinator/signing/queue.ts';
+import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { opaqueBytesMax, resumeTokenCharsMax } from '../../proto/limits.ts';
+
+const call = (callId: number) => ({ callId: BigInt(callId) }) as SubmitCall;
+const ids = (queue: Queue) => waitingCalls(queue).map(({ callId }) => Number(callId));
+
+describe('the calls that wait', () => {
+  const full: Queue = {
+    inbox: [call(9)],
+    gathers: [call(1), call(2)],
+    steps: new Map([
+      [4, [call(3), call(5)]],
+      [6, [call(7)]],
+    ]),
+    offers: [{ call: call(8), nodeId: 4, partial: new Uint8Array() }],
+  };
+
+  test('are those of the round, then those of the inbox', () => {
+    expect(ids(full)).toEqual([1, 2, 3, 5, 7, 8, 9]);
+    expect(ids(roundAnswered(full))).toEqual([9]);
+    expect(hasCalls(full)).toBe(true);
+    expect(hasCalls(roundAnswered(full))).toBe(false);
+    for (const part of [{ gathers: [call(1)] }, { steps: new Map([[1, [call(1)]]]) }, { offers: full.offers }]) {
+      expect(hasCalls({ ...emptyQueue, ...part })).toBe(true);
+    }
+    expect(hasCalls({ ...emptyQueue, inbox: [call(1)] })).toBe(false);
+  });
+
+  test('for a node’s partial are in order, unless one goes first; no queue changes in place', () => {
+    const before = structuredClone(full);
+    expect(ids(withStep(full, 6, call(10)))).toEqual([1, 2, 3, 5, 7, 10, 8, 9]);
+    expect(ids(withStep(full, 6, call(10), true))).toEqual([1, 2, 3, 5, 10, 7, 8, 9]);
+    expect(ids(withStep(full, 7, call(10)))).toEqual([1, 2, 3, 5, 7, 10, 8, 9]);
+    expect(ids(withoutSteps(full, [4]))).toEqual([1, 2, 7, 8, 9]);
+    expect(withoutSteps(full, [5])).toBe(full);
+    expect(full).toEqual(before);
+  });
+
+  test('may leave the round, and a node without calls leaves with them', () => {
+    const kept = roundFiltered(full, ({ callId }) => callId < 7n);
+    expect(ids(kept)).toEqual([1, 2, 3, 5, 9]);
+    expect([...kept.steps.keys()]).toEqual([4]);
+    expect(ids(roundFiltered(full, ({ callId }) => callId === 8n))).toEqual([8, 9]);
+  });
+});
+
+describe('what a session knows of nodes', () => {
+  const watching = readyKnown(watchBegun(nothingSeen), [1, 2]);
+
+  test('begins with the first report of the cluster, and ends with its last call', () => {
+    expect(readyNodes(nothingSeen)).toBeUndefined();
+    expect(readyNodes(watchBegun(nothingSeen))).toBeUndefined();
+    expect(readyNodes(watching)).toEqual(new Set([1, 2]));
+    const ended = watchEnded(fallenSilent(watching, [1]));
+    expect([ended.watch, ended.silent.size]).toEqual([undefined, 0]);
+  });
+
+  test('a silent node is heard again by its answer, or by its return, and not by a report that it is still ready', () => {
+    const silent = fallenSilent(watching, [1, 3]);
+    expect([...silent.silent]).toEqual([1, 3]);
+    expect([...fallenSilent(silent, [2]).silent]).toEqual([1, 3, 2]);
+    expect(fallenSilent(silent, [])).toBe(silent);
+    expect([...heardOf(silent, 1).silent]).toEqual([3]);
+    expect(heardOf(silent, 2)).toBe(silent);
+    expect([...readyKnown(silent, [1, 2, 3]).silent]).toEqual([1]);
+    expect([...silenceForgiven(silent).silent]).toEqual([]);
+    // The first report tells of no return.
+    expect([...readyKnown(fallenSilent(watchBegun(nothingSeen), [1]), [1]).silent]).toEqual([1]);
+  });
+
+  test('refusals for lack of an order, or by a token, end with a resume; others last', () => {
+    let nodes = foundUnable(nothingSeen, 5, { kind: 'lasting', reason: 'KEYSTORE_MISMATCH' });
+    nodes = foundUnable(nodes, 2, { kind: 'lasting', reason: 'KEYSTORE_MISMATCH' });
+    nodes = foundUnable(nodes, 1, { kind: 'lasting', reason: 'INTENT_MESSAGE_CHANGED' });
+    nodes = foundUnable(nodes, 3, { kind: 'order', code: 'ORDER_MISSING' });
+    nodes = foundUnable(nodes, 4, { kind: 'token', reason: 'HSM_TIMEOUT', message: 'slow' });
+    nodes = foundUnable(nodes, 6, { kind: 'other' });
+    expect(orderRefusers(nodes)).toEqual(new Map([[3, 'ORDER_MISSING']]));
+    expect(refusersFor(nodes, 'KEYSTORE_MISMATCH')).toEqual([2, 5]);
+    expect(refusersFor(nodes, 'INTENT_MESSAGE_CHANGED')).toEqual([1]);
+    expect([...ordersForgiven(nodes).unable.keys()].sort()).toEqual([1, 2, 5, 6]);
+    expect(noncesForgotten(nodes, 3, 2).forgot.get(3)).toBe(2);
+    expect(nodes.forgot.size).toBe(0);
+  });
+});
+
+const key = new Uint8Array(32).fill(3);
+const point = {
+  tenant: 'acme',
+  sessionId: 'sig-1',
+  checkpointId: 'ckp_01890a5d-ac96-774b-bcce-b302099a8057',
+  epoch: 7,
+};
+
+describe('a resume token', () => {
+  test('is read by the key, tenant and session that it was made for, and by no other', () => {
+    const token = resumeToken(key, point);
+    const { epoch, checkpointId } = point;
+    expect(readResumeToken(key, point, token)).toEqual({ epoch, checkpointId });
+    expect(readResumeToken(new Uint8Array(32), point, token)).toBeUndefined();
+    expect(readResumeToken(key, { ...point, tenant: 'other' }, token)).toBeUndefined();
+    expect(readResumeToken(key, { ...point, sessionId: 'sig-2' }, token)).toBeUndefined();
+  });
+
+  test('that differs in any character is none, whatever its length', () => {
+    const token = resumeToken(key, point);
+    fc.assert(
+      fc.property(fc.nat(token.length - 1), fc.constantFrom('A', 'B', '-', '=', ' '), (at, character) => {
+        const other = token.slice(0, at) + character + token.slice(at + 1);
+        if (other !== token) expect(readResumeToken(key, point, other)).toBeUndefined();
+      }),
+    );
+    for (const other of [
+      '',
+      'rt1_',
+      token.slice(0, -4),
+      `${token}AAAA`,
+      `${token}=`,
+      `rt2${token.slice(3)}`,
+      token.slice(4),
+    ]) {
+      expect(readResumeToken(key, point, other)).toBeUndefined();
+    }
+    expect(readResumeToken(key, point, `rt1_${'A'.repeat(resumeTokenCharsMax)}`)).toBeUndefined();
+  });
+
+  test('its faults are found in this order: its form, its use, the state of the session, its epoch', () => {
+    const record = {
+      ...point,
+      state: ReceiptState.BACKEND_FAILED,
+      reasonCode: 'QUORUM_UNAVAILABLE',
+      message: 'too few nodes',
+      usedResumeEpochs: [5],
+    } as unknown as SessionRecord;
+    const fault = (over: object, token = resumeToken(key, point), witness = 0) =>
+      resumeFault(
+        { ...record, ...over } as SessionRecord,
+        { resumeToken: token, humanApprovalWitness: new Uint8Array(witness) } as Parameters<typeof resumeFault>[1],
+        key,
+      )?.reasonCode;
+    const used = resumeToken(key, { ...point, epoch: 5 });
+    const completed = { state: ReceiptState.BACKEND_COMPLETED };
+    expect(fault({})).toBeUndefined();
+    expect(fault({}, undefined, opaqueBytesMax)).toBeUndefined();
+    expect(fault({}, '')).toBe('INVALID_REQUEST');
+    expect(fault(completed, used, opaqueBytesMax + 1)).toBe('INVALID_REQUEST');
+    expect(fault(completed, used)).toBe('RESUME_TOKEN_REUSED');
+    expect(fault(completed)).toBe('SESSION_NOT_RESUMABLE');
+    expect(fault(completed, 'junk')).toBe('SESSION_NOT_RESUMABLE');
+    expect(fault({ state: ReceiptState.EXPIRED, reasonCode: 'SESSION_EXPIRED' })).toBe('SESSION_EXPIRED');
+    expect(fault({}, 'junk')).toBe('RESUME_TOKEN_INVALID');
+    expect(fault({ epoch: 8 })).toBe('RESUME_TOKEN_INVALID');
+    expect(fault({ checkpointId: 'ckp_01890a5d-ac96-774b-bcce-b302099a8058' })).toBe('RESUME_TOKEN_INVALID');
+  });
+});
+
+test('a session is overdue from the end of its lifetime on, unless it has ended', () => {
+  const at = (nowMs: number, state = ReceiptState.ACCEPTED) =>
+    isOverdue({ state, expiresMs: 1_000 } as SessionRecord, nowMs);
+  expect([at(999), at(1_000), at(1_001)]).toEqual([false, true, true]);
+  expect(at(1_001, ReceiptState.BACKEND_COMPLETED)).toBe(false);
+  expect(at(1_001, ReceiptState.BACKEND_FAILED)).toBe(true);
+});
+
+test('the name of the backend follows from the ceremony, the keystore and the curve', () => {
+  const { MOCK_THRESHOLD, MPC_FROST, HSM_PKCS11, MPC_VENDOR, MULTISIG_EVM_WALLET } = KeystoreType;
+  const route = (kind: string, keystoreType: KeystoreType, curve: string) =>
+    backendRoute({ keystoreType, ceremony: { kind, curve } } as unknown as SessionRecord);
+  for (const [keystore, curve, made, signed] of [
+    [MOCK_THRESHOLD, 'secp256k1', 'm0/dkg/secp256k1', 'm0/mock-ecdsa-secp256k1'],
+    [MPC_FROST, 'secp256k1', 'm0/dkg/secp256k1', 'm0/frost-bip340'],
+    [MPC_FROST, 'ed25519', 'm0/dkg/ed25519', 'm0/frost-ed25519'],
+    [HSM_PKCS11, 'secp256k1', 'm0/hsm-keys/secp256k1', 'm0/hsm-pkcs11/secp256k1'],
+    [HSM_PKCS11, 'ed25519', 'm0/hsm-keys/ed25519', 'm0/hsm-pkcs11/ed25519'],
+    [MPC_VENDOR, 'secp256k1', 'm0/vendor-keys/secp256k1', 'm0/mpc-vendor/secp256k1'],
+    [MPC_VENDOR, 'ed25519', 'm0/vendor-keys/ed25519', 'm0/mpc-vendor/ed25519'],
+    [MULTISIG_EVM_WALLET, 'secp256k1', 'm0/owner-keys', 'm0/multisig-evm'],
+  ] as const) {
+    expect([route('dkg', keystore, curve), route('signing', keystore, curve)]).toEqual([made, signed]);
+  }
+  expect(route('signing', MPC_FROST, '')).toBe('m0/mock-directive');
+});
