@@ -8,9 +8,11 @@ const write = (sessionId: string, data = '') => ({ sessionId, data }) as Session
 
 function gathering(answer: (ids: readonly string[]) => Promise<BatchReply>) {
   const sent: string[][] = [];
+  const ticks = { begun: 0 };
   let flush: () => void = () => undefined;
   const batches = new WriteBatches(
     (later) => {
+      ticks.begun += 1;
       flush = later;
     },
     (tenant, writes) => {
@@ -19,13 +21,13 @@ function gathering(answer: (ids: readonly string[]) => Promise<BatchReply>) {
       return answer(ids);
     },
   );
-  return { batches, sent, flush: () => flush() };
+  return { batches, sent, ticks, flush: () => flush() };
 }
 
 const fine = async (ids: readonly string[]): Promise<BatchReply> => ids.map((): BatchReply[number] => ['OK']);
 
 test('those of a tenant and a tick are one script, in their order; the next tick has its own', async () => {
-  const { batches, sent, flush } = gathering(fine);
+  const { batches, sent, ticks, flush } = gathering(fine);
   const first = [batches.write('a', write('1')), batches.write('b', write('2')), batches.write('a', write('3'))];
   expect(sent).toEqual([]);
   flush();
@@ -34,7 +36,9 @@ test('those of a tenant and a tick are one script, in their order; the next tick
     ['b', '2'],
   ]);
   expect(await Promise.all(first)).toEqual([['OK'], ['OK'], ['OK']]);
+  expect(ticks.begun).toBe(1);
   const next = batches.write('a', write('4'));
+  expect(ticks.begun).toBe(2);
   flush();
   expect(await next).toEqual(['OK']);
   expect(sent.at(-1)).toEqual(['a', '4']);
@@ -75,4 +79,19 @@ test('a script is bounded in writes and in size, and what goes together stays to
     ['b', 1],
   ]);
   expect(sent.flatMap((ids) => ids.slice(1)).filter((id) => !id.startsWith('held'))).toHaveLength(73);
+});
+
+test('a script that is full to the limit is the last of its batch, and no empty one follows', async () => {
+  for (const [count, data, sizes] of [
+    [64, '', [64]],
+    [65, '', [64, 1]],
+    [2, 'x'.repeat(1_048_576), [1, 1]],
+    [2, 'x'.repeat(1_048_575), [2]],
+  ] as const) {
+    const { batches, sent, flush } = gathering(fine);
+    const all = Array.from({ length: count }, (_, index) => batches.write('a', write(String(index), data)));
+    flush();
+    await Promise.all(all);
+    expect(sent.map((ids) => ids.length - 1)).toEqual(sizes);
+  }
 });

@@ -44,8 +44,8 @@ function setUp() {
     const message = { tenant: '', session: '', attempt: 0, body } as unknown as WireMessage;
     gate.sent({ from: 'coordinator', to: gateway, message, trace: noTrace });
   };
-  const fill = () => {
-    full = true;
+  const fill = (to = true) => {
+    full = to;
   };
   return { timers, gate, delivered, refused, reply, fill };
 }
@@ -139,4 +139,57 @@ it('passes a call whose deadline seems past at its arrival: the clocks of two pr
   gate.deliver(callOf(1n, 'acme', 50));
   expect(delivered).toEqual([1n]);
   expect(refused).toEqual([]);
+});
+
+it('passes every other message at once, and no other message frees a place', () => {
+  const { gate, delivered, refused } = setUp();
+  for (let id = 1n; id <= 192n; id += 1n) gate.deliver(callOf(id));
+  const other = callOf(500n);
+  const dealt = { ...other.message, body: { case: 'noncesDealt', value: { callId: 500n } } } as unknown as WireMessage;
+  expect(gate.deliver({ ...other, message: dealt })).toBeUndefined();
+  expect(delivered.at(-1)).toBe(500n);
+  gate.deliver(callOf(193n));
+  const status = { ...other.message, body: { case: 'clusterStatus', value: { callId: 1n } } } as unknown as WireMessage;
+  gate.sent({ from: 'coordinator', to: gateway, message: status, trace: noTrace });
+  gate.sent({ from: 'coordinator', to: gateway, message: { kind: 'withdraw' }, trace: noTrace });
+  expect(delivered.at(-1)).toBe(500n);
+  expect(refused).toEqual([]);
+});
+
+it('a call waits until its deadline, by the time that has passed since it came', async () => {
+  const { timers, gate, delivered, reply } = setUp();
+  await timers.advance(1_000);
+  for (let id = 1n; id <= 192n; id += 1n) gate.deliver(callOf(id));
+  gate.deliver(callOf(193n, 'acme', 1_040));
+  gate.deliver(callOf(194n, 'acme', 1_040));
+  await timers.advance(39);
+  reply(1n);
+  expect(delivered.at(-1)).toBe(193n);
+  await timers.advance(1);
+  reply(2n);
+  expect(delivered.at(-1)).toBe(193n);
+});
+
+it('a place whose reply never came is free after 150 s, not before', async () => {
+  for (const [afterMs, isFree] of [
+    [149_999, false],
+    [150_000, true],
+  ] as const) {
+    const { timers, gate, delivered } = setUp();
+    await timers.advance(5_000);
+    for (let id = 1n; id <= 192n; id += 1n) gate.deliver(callOf(id));
+    await timers.advance(afterMs);
+    gate.deliver(callOf(200n));
+    expect(delivered.includes(200n)).toBe(isFree);
+  }
+});
+
+it('a call that a full mailbox refused keeps no place', () => {
+  const { gate, delivered, refused, fill } = setUp();
+  fill();
+  for (let id = 1n; id <= 192n; id += 1n) gate.deliver(callOf(id));
+  expect(refused).toHaveLength(192);
+  fill(false);
+  gate.deliver(callOf(193n));
+  expect(delivered).toEqual([193n]);
 });

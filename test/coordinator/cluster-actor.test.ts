@@ -152,6 +152,12 @@ describe('a draw', () => {
     const signers = turns().map((line) => line.split(': ')[1]);
     expect(signers.slice(0, 3).sort()).toEqual(['1,2', '1,3', '2,3']);
     expect(signers.slice(3)).toEqual(signers.slice(0, 2));
+    // Draws of one turn share their signers.
+    for (const afterMs of [0, 1, 18]) {
+      cluster.nowMs += afterMs;
+      cluster.draw();
+      expect(cluster.drawn).toEqual([`signing/acme/sig-1: ${signers[4]}`]);
+    }
   });
 
   test('gets the preferred signers first, and no more than it needs', () => {
@@ -173,6 +179,11 @@ describe('a draw', () => {
     expect(cluster.timers).toEqual([]);
     cluster.take({ kind: 'timer', name: 'recheck' });
     expect(cluster.effects).toEqual([]);
+    // The next draw that waits starts the timer again.
+    cluster.draw({ candidates: [4, 5] });
+    expect(cluster.timers).toEqual(['recheck in 300']);
+    cluster.take({ kind: 'timer', name: 'recheck' });
+    expect(cluster.timers).toEqual(['recheck in 300']);
   });
 
   test('that is withdrawn gets nothing, and a later one of the same session replaces it', () => {
@@ -190,7 +201,12 @@ describe('a draw', () => {
   test('takes a suspect only where no quorum stands without it', () => {
     cluster.up(1, 2, 3);
     cluster.tell({ kind: 'nodeFault', nodeId: 2, reason: 'silent' });
-    expect(cluster.events).toEqual(['warn node.suspected']);
+    expect(cluster.effects).toEqual([
+      {
+        kind: 'emit',
+        event: { type: 'node.suspected', level: 'warn', fields: { node: 2, reason: 'silent', for_ms: 10_000 } },
+      },
+    ]);
     expect(new Set(turns())).toEqual(new Set(['signing/acme/sig-1: 1,3']));
     expect(new Set(turns({ count: 3 }))).toEqual(new Set(['signing/acme/sig-1: 1,2,3']));
     expect(turns({ preferred: [2] }).every((line) => line.includes('2'))).toBe(true);

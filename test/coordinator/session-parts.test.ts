@@ -1,11 +1,15 @@
 /** The parts of a session without its actor: waiting calls, what it knows of nodes, resume tokens, names of backends. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { noTrace } from '../../actors/contract.ts';
+import type { CallFacts } from '../../coordinator/contract/messages.ts';
 import type { SessionRecord } from '../../coordinator/contract/record.ts';
-import { backendRoute } from '../../coordinator/session/receipts.ts';
+import { keystoreFor } from '../../coordinator/keystores/public.ts';
+import { backendRoute, proofOf } from '../../coordinator/session/receipts.ts';
 import { resumeFault } from '../../coordinator/session/resume.ts';
 import { readResumeToken, resumeToken } from '../../coordinator/session/resume-token.ts';
 import { isOverdue } from '../../coordinator/session/turn.ts';
+import { effectiveKeystore } from '../../coordinator/signing/key-scheme.ts';
 import {
   fallenSilent,
   foundUnable,
@@ -32,7 +36,8 @@ import {
   withoutSteps,
   withStep,
 } from '../../coordinator/signing/queue.ts';
-import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { opaqueBytesMax, resumeTokenCharsMax } from '../../proto/limits.ts';
 
 const call = (callId: number) => ({ callId: BigInt(callId) }) as SubmitCall;
@@ -213,4 +218,88 @@ test('the name of the backend follows from the ceremony, the keystore and the cu
     expect([route('dkg', keystore, curve), route('signing', keystore, curve)]).toEqual([made, signed]);
   }
   expect(route('signing', MPC_FROST, '')).toBe('m0/mock-directive');
+});
+
+test('a FROST signature binds its signers; signers with a key each share no nonce', () => {
+  const { MOCK_ECDSA, FROST_ED25519, FROST_BIP340, OWNER_ECDSA, HSM_ECDSA, HSM_ED25519, VENDOR_ECDSA, VENDOR_ED25519 } =
+    Scheme;
+  const facts = (scheme: Scheme) => [keystoreFor(scheme).bindsSigners, keystoreFor(scheme).sharesNonce];
+  expect(facts(MOCK_ECDSA)).toEqual([false, true]);
+  for (const scheme of [FROST_ED25519, FROST_BIP340]) expect(facts(scheme)).toEqual([true, true]);
+  for (const scheme of [OWNER_ECDSA, HSM_ECDSA, HSM_ED25519, VENDOR_ECDSA, VENDOR_ED25519]) {
+    expect(facts(scheme)).toEqual([false, false]);
+  }
+  expect(() => keystoreFor(Scheme.UNSPECIFIED)).toThrow('has no keystore');
+});
+
+test('a keystore type that is not named, or does not exist, is mock ECDSA', () => {
+  const { UNSPECIFIED, MOCK_THRESHOLD, MPC_FROST } = KeystoreType;
+  expect([UNSPECIFIED, MOCK_THRESHOLD, MPC_FROST, 99 as KeystoreType].map(effectiveKeystore)).toEqual([
+    MOCK_THRESHOLD,
+    MOCK_THRESHOLD,
+    MPC_FROST,
+    MOCK_THRESHOLD,
+  ]);
+});
+
+test('a receipt has the correlation id of the call, else of the session; the session decides about the rest', () => {
+  const facts = { receiptId: 'rcp_1', clientName: 'me', clientVersion: '1', trace: noTrace };
+  const context = { self: 'signing/acme/sig-1', nowMs: 5, random: (length: number) => new Uint8Array(length) };
+  const given = { state: ReceiptState.ACCEPTED, reasonCode: 'X', message: 'm' } as unknown as Parameters<
+    typeof proofOf
+  >[1];
+  const record = {
+    ...point,
+    state: ReceiptState.BACKEND_FAILED,
+    checkpointMs: 3,
+    correlationId: 'cor_session',
+    approvalMode: ApprovalMode.HUMAN_REQUIRED,
+    keystoreType: KeystoreType.MPC_FROST,
+    ceremony: { kind: 'signing', curve: 'ed25519' },
+  } as unknown as SessionRecord;
+  const proof = (correlationId: string, of: SessionRecord | undefined, asked: Parameters<typeof proofOf>[5]) =>
+    proofOf({ ...facts, correlationId } as unknown as CallFacts, given, of, key, context, asked);
+  const asked = {
+    approvalMode: ApprovalMode.DIRECT_ALLOWED,
+    keystoreType: KeystoreType.HSM_PKCS11,
+    sessionId: 'asked',
+  };
+  const session = {
+    sessionId: 'sig-1',
+    approvalMode: ApprovalMode.HUMAN_REQUIRED,
+    keystoreType: KeystoreType.MPC_FROST,
+    backendRoute: 'm0/frost-ed25519',
+    epoch: 7n,
+    resumable: true,
+  };
+  expect(proof('cor_call', record, asked).receipt).toMatchObject({ ...session, correlationId: 'cor_call' });
+  expect(proof('', record, asked).receipt.correlationId).toBe('cor_session');
+  expect(proof('', record, asked).checkpoint).toEqual({
+    checkpointId: point.checkpointId,
+    epoch: 7n,
+    createdAtEpochMs: 3n,
+    state: ReceiptState.BACKEND_FAILED,
+    resumeToken: resumeToken(key, point),
+  });
+  const ended = { ...record, state: ReceiptState.BACKEND_COMPLETED } as SessionRecord;
+  expect(proof('', ended, asked)).toMatchObject({ receipt: { resumable: false }, checkpoint: { resumeToken: '' } });
+  const none = proof('', undefined, {
+    approvalMode: ApprovalMode.HUMAN_REQUIRED,
+    ...{ keystoreType: KeystoreType.MPC_FROST },
+  });
+  expect(none.receipt).toMatchObject({
+    sessionId: '',
+    approvalMode: ApprovalMode.HUMAN_REQUIRED,
+    keystoreType: KeystoreType.MPC_FROST,
+    backendRoute: 'm0/coordinator',
+    epoch: 0n,
+    resumable: false,
+  });
+  expect(none.receipt.correlationId).toMatch(/^cor_/);
+  expect(none.checkpoint).toMatchObject({ createdAtEpochMs: 5n, resumeToken: '', state: ReceiptState.ACCEPTED });
+  expect(proof('', undefined, {}).receipt).toMatchObject({
+    approvalMode: ApprovalMode.DIRECT_ALLOWED,
+    keystoreType: KeystoreType.MOCK_THRESHOLD,
+  });
+  expect(proof('', undefined, asked).receipt.sessionId).toBe('asked');
 });

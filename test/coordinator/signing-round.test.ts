@@ -111,4 +111,25 @@ describe('a signing round', () => {
     const over = newRound(ReceiptState.BACKEND_COMPLETED, record([1, 2], []));
     expect([over.phase, over.history.askAgain.size]).toEqual(['done', 0]);
   });
+
+  test('a void partial stays void until a client gives that node’s again, whatever the node itself answers', () => {
+    const again = noncesDrawn(drawRequested(newRound(ReceiptState.RESUMED, record([1, 2], [1, 2]))), attempt(4));
+    const asked = nodesAsked(again, [1, 2, 3], 0);
+    expect([...partialTaken(asked, 1, ofNode, 0).history.voided]).toEqual([1, 2]);
+    expect([...partialTaken(asked, 1, ofCaller, 0).history.voided]).toEqual([2]);
+  });
+
+  test('reports partials ascending by node, in whatever order they came or are asked for again', () => {
+    for (const order of [
+      [1, 2, 3],
+      [3, 2, 1],
+      [2, 3, 1],
+    ]) {
+      let round = nodesAsked(asking, order, 0);
+      for (const id of order) round = partialTaken(round, id, ofCaller, 0);
+      expect(partialsOf(round)).toEqual({ submitted: [1, 2, 3], given: [1, 2, 3] });
+      const lost = newRound(ReceiptState.ACCEPTED, record(order, []));
+      expect(partialsOf(lost)).toEqual({ submitted: [1, 2, 3], given: [] });
+    }
+  });
 });
