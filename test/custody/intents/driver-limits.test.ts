@@ -362,3 +362,89 @@ test('more than 256 transfers of a tenant wait only while the last would start w
   expect(quick.asked.length).toBeLessThan(440);
   expect(quick.driver.pressureOf(tenant)).toBeUndefined();
 });
+
+test('a transfer that is over makes room for the next one', async () => {
+  const { asked, driver, lines, pass } = open({ perProviderMax: 1, heldMax: 2 });
+  for (const id of ['txi_1', 'txi_2', 'txi_3']) driver.enqueue(tenant, approved(id), wallet);
+  await pass(1);
+  // The third found no room, and may come again.
+  expect(asked).toEqual(['txi_1', 'txi_2']);
+  driver.enqueue(tenant, approved('txi_3'), wallet);
+  await pass(1);
+  expect(asked).toEqual(['txi_1', 'txi_2', 'txi_3']);
+  expect(lines).toEqual([]);
+});
+
+test('a step that breaks is logged with its stack, and its transfer is left to the store', async () => {
+  const { asked, driver, lines, pass, store, timers } = open({ heldMax: 1 });
+  const { commit } = store;
+  store.commit = () => Promise.reject(new Error('broken'));
+  driver.enqueue(tenant, approved('txi_1'), wallet);
+  await pass(60_000);
+  expect(lines).toEqual([
+    {
+      level: 'error',
+      fields: { intent: 'txi_1', reason: expect.stringContaining('at ') },
+      message: 'an intent could not be advanced; it is retried when due',
+    },
+  ]);
+  expect([asked, timers.pending]).toEqual([[], 0]);
+  store.commit = commit;
+  driver.enqueue(tenant, approved('txi_2'), wallet);
+  await pass(1);
+  expect(asked).toEqual(['txi_2']);
+});
+
+test('after the store answered once, the pauses of its next failure begin anew', async () => {
+  const { answers, asked, driver, pass, store, timers } = open();
+  const { commit } = store;
+  const failedAtMs: number[] = [];
+  const away = () => {
+    failedAtMs.push(timers.nowMs());
+    return Promise.reject(new StoreUnavailable('away'));
+  };
+  answers.to = () => confirming(timers.nowMs() + 1_000);
+  store.commit = away;
+  store.records.set('txi_1', approved('txi_1'));
+  driver.enqueue(tenant, approved('txi_1'), wallet);
+  await pass(700);
+  expect(failedAtMs).toEqual([0, 200, 600]);
+  store.commit = commit;
+  await pass(800);
+  expect(asked).toHaveLength(1);
+  store.commit = away;
+  answers.to = () => completed;
+  await pass(1_150);
+  expect(failedAtMs.slice(3)).toEqual([2_400, 2_600]);
+});
+
+test('a stop waits for the step in progress, and then for nothing', async () => {
+  const { answers, driver, pass } = open();
+  let settle: (progress: Progress) => void = () => {};
+  answers.to = () =>
+    new Promise((resolve) => {
+      settle = resolve;
+    });
+  driver.enqueue(tenant, approved('txi_1'), wallet);
+  await pass(1);
+  let isStopped = false;
+  const stopped = driver.stop(1_000).then(() => {
+    isStopped = true;
+  });
+  await pass(500);
+  expect(isStopped).toBe(false);
+  settle(completed);
+  await stopped;
+});
+
+test('work of an unknown kind is left alone, and a job of a known kind is done once', async () => {
+  const done: string[] = [];
+  const { driver, lines, pass, store } = open({
+    jobs: new Map([['chore/', async (of: string, member: string) => void done.push(`${of} ${member}`)]]),
+  });
+  store.due.set('chore/1', 0);
+  store.due.set('unknown/1', 0);
+  driver.start();
+  await pass(2_000);
+  expect([done, lines]).toEqual([[`${tenant} chore/1`], []]);
+});
