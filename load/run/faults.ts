@@ -11,6 +11,7 @@ interface FaultView {
 
 interface Armed {
   readonly fault: Fault;
+  readonly armedMs: number;
   beganMs: number | null;
   endedMs: number | null;
   triggerCount: number;
@@ -21,10 +22,12 @@ const spareS = 120;
 
 export class LoadFaults {
   readonly #client: HttpClient;
+  readonly #clock: { nowMs(): number };
   readonly #armed = new Map<string, Armed>();
 
-  constructor(client: HttpClient) {
+  constructor(client: HttpClient, clock: { nowMs(): number }) {
     this.#client = client;
+    this.#clock = clock;
   }
 
   /** Rejects with the service's message when it refuses one of them. */
@@ -33,23 +36,33 @@ export class LoadFaults {
     for (const fault of faults) {
       const body = JSON.stringify({ ...fault, expires_in_s: expiresInS });
       const { id } = answered<FaultView>(await this.#client.send('POST', '/v1/sandbox/faults', body), 201);
-      this.#armed.set(id, { fault, beganMs: null, endedMs: null, triggerCount: 0 });
+      this.#armed.set(id, { fault, armedMs: this.#clock.nowMs(), beganMs: null, endedMs: null, triggerCount: 0 });
     }
   }
 
-  /** Reads their states. While the service does not answer, they are unchanged. */
-  async sample(atMs: number): Promise<void> {
+  /**
+   * Reads their states; `loadBeganMs`: the load's zero. While the service does not answer, they are unchanged. A faulty service
+   * answers late: what is known of a fault's times goes before the time of the answer.
+   */
+  async sample(loadBeganMs: number): Promise<void> {
     if (this.#armed.size === 0) return;
     const views = await this.#client.send('GET', '/v1/sandbox/faults').then(
       (answer) => answered<{ faults: readonly FaultView[] }>(answer, 200).faults,
       () => undefined,
     );
+    const atMs = this.#clock.nowMs() - loadBeganMs;
     for (const { id, state, trigger_count: triggerCount } of views ?? []) {
       const armed = this.#armed.get(id);
       if (armed === undefined) continue;
       armed.triggerCount = triggerCount;
-      if (state !== 'armed' || triggerCount > 0) armed.beganMs ??= atMs;
-      if (state === 'over') armed.endedMs ??= atMs;
+      if (state === 'armed' && triggerCount === 0) continue;
+      const isNew = armed.beganMs === null;
+      const beganMs = armed.beganMs ?? Math.min(atMs, beginOf(armed, loadBeganMs) ?? atMs);
+      armed.beganMs = beganMs;
+      if (state !== 'over') continue;
+      const { for_ms: forMs } = armed.fault;
+      // What is over at the first look and has no length was over at once.
+      armed.endedMs ??= isNew && forMs === undefined ? beganMs : Math.min(atMs, beganMs + (forMs ?? atMs));
     }
   }
 
@@ -66,4 +79,10 @@ export class LoadFaults {
       return { id, fault: fault.fault, target, beganMs, endedMs, triggerCount };
     });
   }
+}
+
+/** Of a fault that begins by time; undefined: at a frame. */
+function beginOf({ fault, armedMs }: Armed, loadBeganMs: number): number | undefined {
+  const { after_ms: afterMs = 0, point } = fault.at ?? {};
+  return point === undefined ? Math.max(0, armedMs + afterMs - loadBeganMs) : undefined;
 }

@@ -107,7 +107,7 @@ class Run {
       recorder: this.#recorder,
       clock: this.#clock,
     });
-    this.#faults = new LoadFaults(service.client);
+    this.#faults = new LoadFaults(service.client, this.#clock);
   }
 
   async report(): Promise<LoadReport> {
@@ -228,7 +228,7 @@ class Run {
     }
     ending.abort();
     await points;
-    await this.#faults.sample(this.#clock.nowMs() - beganMs);
+    await this.#faults.sample(beganMs);
     this.#self.stop();
     return stages;
   }
@@ -240,7 +240,7 @@ class Run {
       await this.#clock.sleep(beganMs + atMs - this.#clock.nowMs(), ending);
       const point = this.#recorder.point(this.#clock.nowMs() - beganMs, this.#inFlight.count);
       const processes = await this.#monitor.sample();
-      await this.#faults.sample(point.atMs);
+      await this.#faults.sample(beganMs);
       const now = performance.eventLoopUtilization();
       const whole = { ...point, processes, generator: performance.eventLoopUtilization(now, loop).utilization };
       loop = now;
