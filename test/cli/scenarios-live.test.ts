@@ -33,7 +33,8 @@ const waiting = ['vendor-callbacks-astray', 'vendor-lies', 'vendor-slow-crashes'
 const walletTried = ['transfer-with-approval', 'webhook-receiver-fails', 'webhook-gone'];
 /** Of the others every tenth; the rest likewise. */
 const tried = live.filter((one, index) => {
-  // The sandbox of this file has one gateway and one worker, and no rate limits.
+  // The sandbox of this file has five nodes, one gateway and one worker, and no rate limits.
+  if (one.cluster.nodes !== 5) return false;
   if ((one.cluster.gateways ?? 1) > 1 || (one.cluster.workers ?? 1) > 1 || one.cluster.rate_limits) return false;
   if (isThorough) return true;
   return usesWalletApi(one) ? walletTried.includes(one.scenario) : index % 10 === 0 && !waiting.includes(one.scenario);
