@@ -14,7 +14,7 @@ export function openRedis(url: string, log: Log, replicas = 0): Redis {
   const redis = connectRedis(url, {
     ...{ isPatient: false, replicas },
     enableOfflineQueue: false,
-    enableAutoPipelining: true,
+    gathersWrites: true,
     commandTimeout: commandTimeoutMs,
     connectTimeout: 5_000,
     retryStrategy: (attempt) => Math.min(reconnectMaxMs, 50 * 2 ** Math.min(attempt, 10)),

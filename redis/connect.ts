@@ -9,23 +9,21 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { redisAddress } from './address.ts';
 import { timeOutByAnswers } from './command-timeout.ts';
+import { gatherWrites } from './gathered-writes.ts';
 import { waitForReplicas } from './replicas.ts';
 import { slotOf, slotsTotal } from './slots.ts';
 
 export interface ConnectOptions
   extends Pick<
     RedisOptions,
-    | 'commandTimeout'
-    | 'connectTimeout'
-    | 'enableAutoPipelining'
-    | 'enableOfflineQueue'
-    | 'lazyConnect'
-    | 'retryStrategy'
+    'commandTimeout' | 'connectTimeout' | 'enableOfflineQueue' | 'lazyConnect' | 'retryStrategy'
   > {
   /** Commands wait while Redis is unreachable, and are sent again when their answer was lost. Otherwise they fail at once. */
   readonly isPatient: boolean;
   /** A command has its answer only when so many replicas have what it changed; 0 by default. */
   readonly replicas?: number | undefined;
+  /** Commands of one turn of the event loop leave in one write to the socket. Not in a Redis Cluster. */
+  readonly gathersWrites?: boolean;
 }
 
 /** The number of redirections that a client follows, and the pause between attempts where one is needed. */
@@ -40,13 +38,17 @@ const closedText = 'Connection is closed.';
 const noClusterText = "Cluster isn't ready and enableOfflineQueue options is false";
 
 /** Begins to connect, unless told to be lazy. Throws a RangeError for an invalid address. */
-export function connectRedis(url: string, { isPatient, replicas = 0, ...options }: ConnectOptions): Redis {
+export function connectRedis(
+  url: string,
+  { isPatient, replicas = 0, gathersWrites = false, ...options }: ConnectOptions,
+): Redis {
   const address = redisAddress(url);
   if (address === undefined) throw new RangeError('this is no address of a Redis');
   timeOutByAnswers();
   const maxRetriesPerRequest = isPatient ? null : 0;
   if (address.nodes.length === 1) {
     const redis = new Redis(url, { ...options, maxRetriesPerRequest });
+    if (gathersWrites) gatherWrites(redis);
     if (replicas > 0) waitForReplicas(redis, replicas);
     return redis;
   }
@@ -67,8 +69,6 @@ export function connectRedis(url: string, { isPatient, replicas = 0, ...options 
       redisOptions: ofNodes,
       lazyConnect,
       ...(retryStrategy && { clusterRetryStrategy: (times: number) => retryStrategy(times) ?? null }),
-      // The client does not redirect a pipeline with commands for several slots when one of them moves.
-      enableAutoPipelining: false,
       maxRedirections: isPatient ? patientRedirections : impatientRedirections,
       retryDelayOnTryAgain: retryDelayMs,
       retryDelayOnFailover: repeatMs,

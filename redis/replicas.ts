@@ -51,7 +51,6 @@ export function waitForReplicas(redis: Redis, needed: number): void {
     next ??= new Promise((resolve) => setImmediate(resolve)).then(async () => {
       next = undefined;
       // A master that became a replica refuses, and a lost connection gives no answer: no replica is known to have the change.
-      // Bypasses the client's pipelines, which wait for answers that wait for this one.
       const wait = new Command('wait', [String(needed), String(withinMs)]);
       const found = Number(await Promise.resolve(send(wait)).catch(() => 0));
       if (found < needed) throw new ReplicasLate(found, needed);

@@ -38,6 +38,7 @@ export const worldlyFiles: ReadonlyMap<string, Exemption> = new Map([
   ['redis/lua.ts', { reaches: /^import of (ioredis|node:fs)/, why: 'reads scripts and makes them commands' }],
   ['redis/connect.ts', { reaches: redis, why: 'opens connections' }],
   ['redis/command-timeout.ts', { reaches: /^(import of ioredis|setTimeout|performance)/, why: 'a part of connect.ts' }],
+  ['redis/gathered-writes.ts', { reaches: /^(import of ioredis|setImmediate)/, why: 'a part of connect.ts' }],
   ['redis/replicas.ts', { reaches: /^(import of ioredis|setImmediate)/, why: 'a part of connect.ts' }],
   [
     'redis/subscriber.ts',
