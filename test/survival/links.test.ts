@@ -54,7 +54,9 @@ async function signOn(): Promise<void> {
 
 async function watchHealth(): Promise<void> {
   while (!isOver) {
-    healthSeen.add((await cluster.health()).status);
+    // However long the answer takes on a busy machine.
+    const response = await fetch(`${cluster.httpUrl}/v1/health`);
+    healthSeen.add(((await response.json()) as { readonly status: string }).status);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
