@@ -11,7 +11,7 @@
  * stricter. The key stays open, and the wallet service's sessions continue.
  */
 import type { Address, Behaviour, Context, Step } from '../actors/contract.ts';
-import { macFor } from '../proto/gateway-orders.ts';
+import { macFor } from '../proto/call-orders.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import {
   type CloseCall,

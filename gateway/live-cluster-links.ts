@@ -11,7 +11,7 @@ import { type ClusterRegistry, firstCluster } from '../redis/clusters.ts';
 import type { GatewayConfig } from './config.ts';
 import { LiveCoordinatorLink } from './signing/coordinator-link.ts';
 import type { CoordinatorLink, LinkListener } from './signing/coordinator-port.ts';
-import { orderIssuer } from './signing/gateway-orders.ts';
+import { orderIssuer } from './signing/order-issuer.ts';
 import type { SigningCallsOptions } from './signing/signing-calls.ts';
 
 export interface ClusterLinks {

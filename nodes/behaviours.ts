@@ -5,8 +5,8 @@
  * Made once for each start of a node process, live or simulated: the boot id must be fresh then.
  */
 
-import { nodeOrderKey } from '../crypto/gateway-orders.ts';
 import { identityFromSeed } from '../crypto/identity.ts';
+import { nodeOrderKey } from '../crypto/order-macs.ts';
 import { type Roster, rosterDigest } from '../proto/roster.ts';
 import { dkgBehaviour } from './dkg/dkg-actor.ts';
 import type { DkgParty, SandboxKeys } from './dkg/party.ts';

@@ -5,8 +5,8 @@
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 import type { Envelope, UndeliveredReason } from '../actors/contract.ts';
 import { noTrace } from '../actors/contract.ts';
+import type { CallOrders, OrderedCall } from '../proto/call-orders.ts';
 import { complete } from '../proto/complete.ts';
-import type { CallOrders, OrderedCall } from '../proto/gateway-orders.ts';
 import {
   type CallError,
   CallErrorCode,

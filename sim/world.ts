@@ -7,13 +7,13 @@ import type { ActorEvent, Address, Envelope, RandomBytes, UndeliveredReason } fr
 import { noTrace } from '../actors/contract.ts';
 import { clusterAddress, type LocalMessage } from '../coordinator/contract/messages.ts';
 import { failureReply } from '../coordinator/failure-replies.ts';
-import { gatewayMacs } from '../crypto/gateway-orders.ts';
 import { identityFromSeed } from '../crypto/identity.ts';
+import { gatewayMacs } from '../crypto/order-macs.ts';
 import { faultEngine } from '../faults/engine.ts';
 import { frameText } from '../faults/frame-text.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import { vendorNews } from '../nodes/vendor/routing.ts';
-import { ordersOf } from '../proto/gateway-orders.ts';
+import { ordersOf } from '../proto/call-orders.ts';
 import type { Roster } from '../proto/roster.ts';
 import type { CallRequest, WireMessage } from '../proto/wire.ts';
 import { firstCluster } from '../redis/clusters.ts';

@@ -10,7 +10,7 @@ import { readRoster, readSecret, secretFiles } from '../../cli/cluster-files/clu
 import { sandboxTenant } from '../../cli/cluster-files/sandbox.ts';
 import { connectSigning } from '../../gateway/signing/connect.ts';
 import { LiveCoordinatorLink } from '../../gateway/signing/coordinator-link.ts';
-import { orderIssuer } from '../../gateway/signing/gateway-orders.ts';
+import { orderIssuer } from '../../gateway/signing/order-issuer.ts';
 import type { Door } from '../../load/calls/door.ts';
 import { protobufDoor } from '../../load/calls/messages.ts';
 

@@ -2,7 +2,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
-import { macHolds, orderDigest } from '../../crypto/gateway-orders.ts';
 import { groupOf } from '../../crypto/group.ts';
 import {
   aggregateMockEcdsa,
@@ -11,10 +10,11 @@ import {
   mockEcdsaPartial,
   verifyEcdsa,
 } from '../../crypto/mock-ecdsa.ts';
+import { macHolds, orderDigest } from '../../crypto/order-macs.ts';
 import { integerAt } from '../../crypto/scalar.ts';
 import { KeyStore } from '../../nodes/key-store.ts';
 import { IntentMemory, namedIntent, signedDigest } from '../../nodes/signer/intent-memory.ts';
-import { macFor } from '../../proto/gateway-orders.ts';
+import { macFor } from '../../proto/call-orders.ts';
 import type { NodeOrder } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { sessionWrite } from './promises.ts';
 import {

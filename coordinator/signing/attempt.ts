@@ -11,7 +11,7 @@ import type { DrawnNonce } from '../contract/messages.ts';
 import type { SigningRecord } from '../contract/record.ts';
 import type { AttemptBackend, FullSignature, SigningTask } from '../keystores/public.ts';
 import { keystoreFor } from '../keystores/public.ts';
-import { nodeOrder } from './gateway-orders.ts';
+import { nodeOrder } from './order-relay.ts';
 
 /** A received partial signature. */
 export interface HeldPartial {

@@ -42,8 +42,8 @@ import { replyEffect, unavailableEffect } from '../session/replies.ts';
 import { retained, signsMessage } from '../session/retained.ts';
 import { isOverdue, reply, startIdle } from '../session/turn.ts';
 import { requestDraw } from './advance.ts';
-import { namedTwice, orderOf } from './gateway-orders.ts';
 import { boundBy, effectiveKeystore, keystoreOf } from './key-scheme.ts';
+import { namedTwice, orderOf } from './order-relay.ts';
 import { emptyQueue, type SubmitCall } from './queue.ts';
 import {
   beginSigningTurn,

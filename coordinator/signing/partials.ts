@@ -27,7 +27,6 @@ import {
   verifyPartial,
 } from './attempt.ts';
 import { completeSession, endLifetime, failRefused, failToken, whyRefusing } from './finalize.ts';
-import { isOrderRefusal } from './gateway-orders.ts';
 import {
   foundUnable,
   heardOf,
@@ -37,6 +36,7 @@ import {
   ordersForgiven,
   type TokenFault,
 } from './nodes-seen.ts';
+import { isOrderRefusal } from './order-relay.ts';
 import { type Offer, withoutSteps, withStep } from './queue.ts';
 import {
   askedOf,

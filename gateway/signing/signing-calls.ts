@@ -27,8 +27,8 @@ import {
 } from '../../proto/wire.ts';
 import { noTracer, type Span, type Tracer } from '../../telemetry/port.ts';
 import type { CoordinatorLink } from './coordinator-port.ts';
-import type { OrderIssuer } from './gateway-orders.ts';
 import { keyFault } from './key-confirmation.ts';
+import type { OrderIssuer } from './order-issuer.ts';
 
 /** How long a call waits when its caller names no deadline. */
 export const callDeadlineDefaultMs = 30_000;

@@ -2,7 +2,7 @@
  * Trials of a signer under a key that a trial made: wrong requests, nonces that are used, void or unknown, promises that must
  * outlive a crash and a refused write, and the deletion of the key. Written from docs/protocol.md and the proto files.
  */
-import { deletionDigest } from '../../crypto/gateway-orders.ts';
+import { deletionDigest } from '../../crypto/order-macs.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import type { WriteFate } from '../../sim/memory-stores.ts';

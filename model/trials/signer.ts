@@ -1,8 +1,9 @@
 /** A signer node in a trial: requests for partial signatures under the trial's own key, with orders as a gateway would make them. */
-import { nodeOrderKey, orderDigest, witnessDigest } from '../../crypto/gateway-orders.ts';
+
 import { groupOf } from '../../crypto/group.ts';
 import { mac } from '../../crypto/hashing.ts';
 import { identityFromSeed } from '../../crypto/identity.ts';
+import { nodeOrderKey, orderDigest, witnessDigest } from '../../crypto/order-macs.ts';
 import { PartialRefusalCode, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBodyInit, WireMessage } from '../../proto/wire.ts';
 import { type NodeCopy, wireMessagesOf } from '../../sim/node-copy.ts';

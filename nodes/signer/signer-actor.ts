@@ -24,8 +24,8 @@
  */
 import type { Address, Context, Refusal, Trace } from '../../actors/contract.ts';
 import { CryptoError } from '../../crypto/errors.ts';
-import { deletionDigest, macHolds } from '../../crypto/gateway-orders.ts';
 import { hsmSignature } from '../../crypto/hsm.ts';
+import { deletionDigest, macHolds } from '../../crypto/order-macs.ts';
 import {
   type DealNonces,
   type DeleteKey,
@@ -56,10 +56,10 @@ import {
   type NodeWrite,
 } from '../records/records.ts';
 import { vendorAddress, vendorOrderAddress } from '../records/vendor-port.ts';
-import { orderFault } from './gateway-orders.ts';
 import { IntentMemory, type NamedIntent, namedIntent, signedDigest } from './intent-memory.ts';
 import type { NonceHedge } from './nonce-hedge.ts';
 import { NonceNumbers, NoncePools, type TakenNonce } from './nonce-secrets.ts';
+import { orderFault } from './order-check.ts';
 import { computePartial, keyFault, requestFault } from './partials.ts';
 import { PendingWrite } from './pending-write.ts';
 import { isDealtScheme, isHsmScheme, isVendorScheme } from './schemes.ts';

@@ -11,8 +11,8 @@ import {
 import { CallReplySchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { InitiateDkgRequestSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { FakeCoordinator, proof } from '../support/fake-coordinator.ts';
-import { nowhere, unheededOrders } from '../support/gateway-orders.ts';
 import { collectLog } from '../support/log.ts';
+import { nowhere, unheededOrders } from '../support/orders.ts';
 
 let coordinator: FakeCoordinator;
 let room: SigningRoom;

@@ -33,7 +33,7 @@ import {
 import { Machine } from '../../sim/machine.ts';
 import { randomStream } from '../../sim/random.ts';
 import { VirtualTime } from '../../sim/virtual-time.ts';
-import { type OrderWish, orderFor } from '../support/gateway-orders.ts';
+import { type OrderWish, orderFor } from '../support/orders.ts';
 
 const gatewayIdentity = 202;
 export const identitySeedOf = (nodeId: number): Uint8Array => new Uint8Array(32).fill(nodeId);

@@ -1,10 +1,10 @@
 /** The end of a key at a node: by a gateway's order alone, durable before it is confirmed, and final. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { gatewayMacs } from '../../crypto/gateway-orders.ts';
 import type { Curve } from '../../crypto/group.ts';
 import { identityFromSeed } from '../../crypto/identity.ts';
+import { gatewayMacs } from '../../crypto/order-macs.ts';
 import { dkgRecordKey, keyRecordKey } from '../../nodes/records/records.ts';
-import { macFor } from '../../proto/gateway-orders.ts';
+import { macFor } from '../../proto/call-orders.ts';
 import { PartialRefusalCode, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { Ceremony } from './ceremony.ts';
 import { identitySeedOf, only, rosterOf, type Sent, TestNode } from './harness.ts';

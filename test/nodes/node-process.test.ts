@@ -26,7 +26,7 @@ import {
   wireProtocolVersions,
 } from '../../proto/wire.ts';
 import { childProgram } from '../support/child-program.ts';
-import { orderFor } from '../support/gateway-orders.ts';
+import { orderFor } from '../support/orders.ts';
 import { identitySeedOf, rosterOf } from './harness.ts';
 
 const roster = rosterOf(3);

@@ -18,7 +18,7 @@ import {
   type PartialRequest,
   Scheme,
 } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import type { OrderWish } from '../support/gateway-orders.ts';
+import type { OrderWish } from '../support/orders.ts';
 import { Ceremony, type Plain } from './ceremony.ts';
 import { only, rosterOf, type Sent, TestNode } from './harness.ts';
 

@@ -38,12 +38,12 @@ const missingChecks: readonly MissingCheck[] = [
   },
   {
     name: 'the MAC of an order',
-    edits: [{ file: 'nodes/signer/gateway-orders.js', from: '!macHolds(key, digest, order.mac)', to: 'false' }],
+    edits: [{ file: 'nodes/signer/order-check.js', from: '!macHolds(key, digest, order.mac)', to: 'false' }],
     scenario: 'coordinator-makes-up-an-order',
   },
   {
     name: 'whether there is an order at all, and its MAC',
-    edits: [{ file: 'nodes/signer/gateway-orders.js', from: 'const { order } = request;', to: 'return undefined;' }],
+    edits: [{ file: 'nodes/signer/order-check.js', from: 'const { order } = request;', to: 'return undefined;' }],
     scenario: 'coordinator-asks-another-message',
   },
   {
@@ -67,12 +67,12 @@ const missingChecks: readonly MissingCheck[] = [
   },
   {
     name: 'the scheme of an order',
-    edits: [{ file: 'nodes/signer/gateway-orders.js', from: '!isOrdered(request.scheme, order)', to: 'false' }],
+    edits: [{ file: 'nodes/signer/order-check.js', from: '!isOrdered(request.scheme, order)', to: 'false' }],
     scenario: 'coordinator-asks-an-unordered-scheme',
   },
   {
     name: 'the time of an order',
-    edits: [{ file: 'nodes/signer/gateway-orders.js', from: 'nowMs >= expiresMs', to: 'false' }],
+    edits: [{ file: 'nodes/signer/order-check.js', from: 'nowMs >= expiresMs', to: 'false' }],
     scenario: 'order-past-its-time',
   },
   {

@@ -33,8 +33,8 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../proto/
 import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { FakeCoordinator, healthyCluster } from './fake-coordinator.ts';
-import { nowhere, unheededOrders } from './gateway-orders.ts';
 import { collectLog, type LogLine } from './log.ts';
+import { nowhere, unheededOrders } from './orders.ts';
 
 export const testToken = 'svc_sk_test_abcdefghijklmnop';
 export const tokenKey = new Uint8Array(32).fill(7);

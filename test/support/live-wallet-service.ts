@@ -5,7 +5,7 @@ import { gatewayConfig } from '../../cli/role-configs.ts';
 import { loadSettings } from '../../cli/settings/config.ts';
 import { connectSigning } from '../../gateway/signing/connect.ts';
 import { LiveCoordinatorLink } from '../../gateway/signing/coordinator-link.ts';
-import { orderIssuer } from '../../gateway/signing/gateway-orders.ts';
+import { orderIssuer } from '../../gateway/signing/order-issuer.ts';
 import type { SigningCalls } from '../../gateway/signing/signing-calls.ts';
 import type { SharedCluster } from './shared-cluster.ts';
 import { until } from './until.ts';

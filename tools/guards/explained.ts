@@ -273,11 +273,11 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'an assertion: a session was opened under the scheme',
   ],
   'coordinator/signing/nodes-seen.ts: !nodes.silent.has(nodeId)': ['equivalent', 'saves a copy'],
-  'coordinator/signing/gateway-orders.ts: !order': [
+  'coordinator/signing/order-relay.ts: !order': [
     'out of reach',
-    'the simulated gateway orders every session: test/coordinator/gateway-orders.test.ts',
+    'the simulated gateway orders every session: test/coordinator/order-relay.test.ts',
   ],
-  'coordinator/signing/gateway-orders.ts: refusers.size === 0': ['equivalent', 'the wording of a message'],
+  'coordinator/signing/order-relay.ts: refusers.size === 0': ['equivalent', 'the wording of a message'],
   'coordinator/signing/partials.ts: culprits.length === 0 && dealersAtFault(attempt).length === 0': [
     'behind another',
     'an assertion: right partials make a right signature',

@@ -12,7 +12,7 @@ import {
 import type { CallRequest } from '../../../proto/wire.ts';
 import type { ClusterRegistry } from '../../../redis/clusters.ts';
 import { FakeCoordinator } from '../../support/fake-coordinator.ts';
-import { nowhere, unheededOrders } from '../../support/gateway-orders.ts';
+import { nowhere, unheededOrders } from '../../support/orders.ts';
 import { VirtualTimers } from '../../support/virtual-timers.ts';
 
 const many = (calls: number): BeginLimit => {

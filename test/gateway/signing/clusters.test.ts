@@ -17,7 +17,7 @@ import type { CallRequest } from '../../../proto/wire.ts';
 import { chooseCluster } from '../../../redis/choose-cluster.ts';
 import type { ClusterEntry, ClusterRegistry, SessionFacts } from '../../../redis/clusters.ts';
 import { FakeCoordinator, proof } from '../../support/fake-coordinator.ts';
-import { nowhere, unheededOrders } from '../../support/gateway-orders.ts';
+import { nowhere, unheededOrders } from '../../support/orders.ts';
 import { VirtualTimers } from '../../support/virtual-timers.ts';
 
 const status = (nodes = 5) => ({

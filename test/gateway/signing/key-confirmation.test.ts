@@ -9,8 +9,8 @@ import type { KeyOrder } from '../../../modules/vaults/public.ts';
 import type { MakeKeyResponse } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { rosterDigest } from '../../../proto/roster.ts';
 import { SimCluster } from '../../../sim/cluster.ts';
-import { unheededOrders } from '../../support/gateway-orders.ts';
 import { collectLog } from '../../support/log.ts';
+import { unheededOrders } from '../../support/orders.ts';
 import { SimLink } from './sim-link.ts';
 
 const meta = { tenant: 'tn_1', nowMs: 0, correlationId: 'cor_1', traceparent: '' };

@@ -12,7 +12,7 @@ import { type CallMeta, ProviderRejected, ProviderUnavailable } from '../../../p
 import type { ClusterSigner, SigningOrder } from '../../../providers/self-hosted/cluster-signer.ts';
 import { SimCluster } from '../../../sim/cluster.ts';
 import { type Answer, FakeCoordinator } from '../../support/fake-coordinator.ts';
-import { nowhere, unheededOrders } from '../../support/gateway-orders.ts';
+import { nowhere, unheededOrders } from '../../support/orders.ts';
 import { SimLink } from './sim-link.ts';
 
 const meta: CallMeta = { tenant: 'tn_1', nowMs: 0, correlationId: 'cor_1', traceparent: '' };

@@ -1,6 +1,6 @@
 /** Orders on their way through the coordinator: it can use none for anything else, and says truly why nodes do not sign. */
 import { describe, expect, test } from 'vitest';
-import type { CallOrders } from '../../proto/gateway-orders.ts';
+import type { CallOrders } from '../../proto/call-orders.ts';
 import { ApprovalMode, KeystoreType, MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type FrameFate, SimCluster, type SimOptions } from '../../sim/cluster.ts';
 import { begin, blamed, codeOf, digest, makeKey, tenant, tokenOf, witness } from './support/world.ts';

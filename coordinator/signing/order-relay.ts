@@ -1,9 +1,9 @@
 /**
  * Passes orders from gateways to nodes. The coordinator stores them with the session and gives each node its own;
- * it can neither forge nor change one (crypto/gateway-orders.ts).
+ * it can neither forge nor change one (crypto/order-macs.ts).
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { macFor } from '../../proto/gateway-orders.ts';
+import { macFor } from '../../proto/call-orders.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { type NodeOrderSchema, PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { ClientCall, CoordinatorEffect } from '../contract/messages.ts';

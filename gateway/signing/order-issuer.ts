@@ -3,9 +3,9 @@
  * identities of the roster. All gateways of a cluster share one identity, so nodes accept any gateway's order.
  */
 import type { RandomBytes } from '../../actors/contract.ts';
-import { gatewayMacs } from '../../crypto/gateway-orders.ts';
 import { identityFromSeed } from '../../crypto/identity.ts';
-import { type CallOrders, type OrderedCall, ordersOf } from '../../proto/gateway-orders.ts';
+import { gatewayMacs } from '../../crypto/order-macs.ts';
+import { type CallOrders, type OrderedCall, ordersOf } from '../../proto/call-orders.ts';
 import type { Roster } from '../../proto/roster.ts';
 
 /** The orders of a call; none for calls that do not sign. */

@@ -1,9 +1,9 @@
 /** For tests that play the gateway: the orders that nodes want to see. */
 
-import { gatewayMacs, type OrderTerms } from '../../crypto/gateway-orders.ts';
 import { identityFromSeed } from '../../crypto/identity.ts';
-import { type OrderIssuer, orderIssuer } from '../../gateway/signing/gateway-orders.ts';
-import { macFor } from '../../proto/gateway-orders.ts';
+import { gatewayMacs, type OrderTerms } from '../../crypto/order-macs.ts';
+import { type OrderIssuer, orderIssuer } from '../../gateway/signing/order-issuer.ts';
+import { macFor } from '../../proto/call-orders.ts';
 import type { NodeOrder, PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { Roster } from '../../proto/roster.ts';
 

@@ -1,7 +1,7 @@
 /** What a gateway orders of the nodes for a call, and what it does not whatever the coordinator would answer. */
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
-import { type OrderedCall, ordersOf } from '../../proto/gateway-orders.ts';
+import { type OrderedCall, ordersOf } from '../../proto/call-orders.ts';
 import { ApprovalMode, InitiateSigningRequestSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
 const mac = () => new Uint8Array(16).fill(1);

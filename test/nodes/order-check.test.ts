@@ -9,7 +9,7 @@ import {
   Scheme,
 } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { OrderWish } from '../support/gateway-orders.ts';
+import type { OrderWish } from '../support/orders.ts';
 import { Ceremony, type Plain } from './ceremony.ts';
 import { type FrameNames, only, rosterOf, TestNode } from './harness.ts';
 
