@@ -25,6 +25,7 @@ import { requestsAsRecorded } from './requests.ts';
 import { sandboxAnswers } from './sandbox-answers.ts';
 import { sessionReads } from './session-reads.ts';
 import { transcriptsAsDealt } from './transcripts.ts';
+import { coordinatorTrials } from './trials/coordinator-trials.ts';
 import { nodeTrials } from './trials/node-trials.ts';
 import { WaitingCalls } from './waiting-calls.ts';
 
@@ -81,5 +82,5 @@ export function modelCheckers(options: ModelOptions): Checker[] {
   // What a node does follows from its own store and the requests to it.
   const ofNodes = [honestNodes(), nodeRecords(), requestsFollowed(options.nodesTotal)];
   compared.push(...ofNodes.map((checker) => untilRolledBack(checker, 'node')));
-  return [...compared, nodeTrials(options)];
+  return [...compared, nodeTrials(options), coordinatorTrials(options)];
 }

@@ -11,7 +11,14 @@ import { type Attempt, bindsSigners, isNoncePoint, isSigner, openAttempt, partia
 import { expire, failUnordered } from './finalize.ts';
 import { fallenSilent, readyKnown, silenceForgiven, watchBegun } from './nodes-seen.ts';
 import { acceptPartials, takeAside, takeOffers } from './partials.ts';
-import { failPreviewsOf, mustRedrawForPreview, preferredForPreviews, previewedNodes, redrawAgain } from './previews.ts';
+import {
+  failPreviewsOf,
+  mustRedrawForPreview,
+  preferredForPreviews,
+  previewedNodes,
+  redrawAgain,
+  servePreviews,
+} from './previews.ts';
 import { roundFiltered, type SubmitCall } from './queue.ts';
 import {
   askedOf,
@@ -55,7 +62,11 @@ export function advanceRound(turn: Turn): void {
       leaveRound(turn);
       return;
     }
-    if (mustRedraw(turn) || mustRedrawForPreview(turn)) work.round = attemptAbandoned(work.round);
+    if (mustRedraw(turn) || mustRedrawForPreview(turn)) {
+      // The answers of its nodes go with the attempt.
+      servePreviews(turn);
+      work.round = attemptAbandoned(work.round);
+    }
   }
   const attempt = attemptOf(work.round);
   if (attempt) ask(turn, attempt);
@@ -112,8 +123,12 @@ function mustRedraw(turn: Turn): boolean {
   const attempt = attemptOf(work.round);
   if (!attempt || !bindsSigners(attempt)) return false;
   const healthy = healthyNodes(turn.state);
-  for (const id of work.queue.steps.keys()) if (!isSigner(attempt, id) && healthy.includes(id)) return true;
-  if (work.queue.gathers.length === 0 || healthy.length < knownKey(work).threshold) return false;
+  const { threshold } = knownKey(work);
+  const wanted = [...work.queue.steps.keys()].filter((id) => healthy.includes(id) && !attempt.partials.has(id));
+  const outside = wanted.filter((id) => !isSigner(attempt, id));
+  // Nodes inside come first, unless one attempt can include all of them: otherwise each attempt would follow the last at once.
+  if (outside.length > 0 && (wanted.length <= threshold || outside.length === wanted.length)) return true;
+  if (work.queue.gathers.length === 0 || healthy.length < threshold) return false;
   return attempt.nonces.some(({ nodeId }) => !attempt.partials.has(nodeId) && !healthy.includes(nodeId));
 }
 

@@ -97,6 +97,16 @@ describe.each(schemes)('%s', (_, curve, more) => {
     expect(submit(id).isComplete).toBe(true);
   });
 
+  test('previews at once of one node more than sign together are shown before a node counts as silent', () => {
+    cluster = new SimCluster({ seed: 'previews', nodes: 3 });
+    makeKey(cluster, 'k', curve, 2, 3);
+    const sessionId = begin(cluster, 'intent', more).signingSessionId;
+    const beganMs = cluster.scenarioMs;
+    const calls = [1, 2, 3].map((nodeId) => cluster.previewPartial({ sessionId, nodeId }));
+    expect(calls.map((call) => call.result().partial.length)).toEqual([32, 32, 32]);
+    expect(cluster.scenarioMs - beganMs).toBeLessThan(200);
+  });
+
   test('seen while the signature is gathered, it delays no call', () => {
     const id = session(curve, more);
     const gathering = cluster.submitSignatureShare({ signingSessionId: id });

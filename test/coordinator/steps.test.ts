@@ -180,3 +180,19 @@ describe.each([
     expect([2, 3, 4].map((id) => step(id).isComplete)).toEqual([false, false, true]);
   });
 });
+
+test.each([
+  ['ed25519', {}],
+  ['secp256k1', { keystoreType: KeystoreType.MPC_FROST }],
+] as const)('FROST on %s: steps at once for one node more than sign together all get their answer', (curve, more) => {
+  const { cluster, counts } = watched('more steps than signers');
+  makeKey(cluster, 'k', curve, 2, 3);
+  const { signingSessionId } = begin(cluster, 't', more);
+  const beganMs = cluster.scenarioMs;
+  const calls = [1, 2, 3].map((nodeId) => cluster.submitSignatureShare({ signingSessionId, nodeId }));
+  const codes = calls.map((call) => codeOf(call.result()));
+  expect(codes.filter((code) => code === 'SIGNATURE_COMPLETED').length).toBeGreaterThan(0);
+  expect(codes.every((code) => code === 'SHARE_ACCEPTED' || code === 'SIGNATURE_COMPLETED')).toBe(true);
+  expect(cluster.scenarioMs - beganMs).toBeLessThan(200);
+  expect(Math.max(...counts.values())).toBeLessThan(4);
+});

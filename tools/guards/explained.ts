@@ -501,4 +501,60 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'equivalent',
     'sessions of keys that no wallet has are listed too, and no one closes such a key',
   ],
+  'coordinator/keystores/shared-key.ts: !derived': ['equivalent', 'an assertion: the task of a shared key has one'],
+  "coordinator/signing/advance.ts: !isBusy(work) || work.key.kind !== 'known'": [
+    'behind another',
+    'a session that leaves its round cancels the timer, and begins a round with its key alone',
+  ],
+  'coordinator/signing/calls.ts: expire(turn)': [
+    'equivalent',
+    'its test has ended the session: the call is told so in the same step',
+  ],
+  'coordinator/signing/calls.ts: !sharesNonce': [
+    'behind another',
+    'noncePointFault refuses every point where an attempt has none, with the same code',
+  ],
+  'coordinator/signing/calls.ts: ephemeralPublicKey.length !== 33 && ephemeralPublicKey.length !== 32': [
+    'behind another',
+    'noncePointFault refuses what is not the attempt’s point, with the same code',
+  ],
+  'coordinator/signing/partials.ts: bindsSigners(attempt) && !isSigner(attempt, nodeId)': [
+    'behind another',
+    'the partial of a node outside the attempt does not verify: the same code',
+  ],
+  'coordinator/signing/partials.ts: askedOf(work.round).size === 0 && cameSlowly(attempt, nowMs)': [
+    'equivalent',
+    'a suspicion only orders draws',
+  ],
+  'coordinator/signing/partials.ts: turn.persisted': [
+    'equivalent',
+    'nothing follows for a key at a token or a vendor: it binds no signers, and forgets no nonce',
+  ],
+  'coordinator/signing/session.ts: nodeId !== undefined': [
+    'equivalent',
+    'of an answer whose gateway is gone: an entry that no node has joins the silent ones',
+  ],
+  "coordinator/signing/session.ts: refusal.kind !== 'conflict'": [
+    'equivalent',
+    'no case below matches, and the last line does the same',
+  ],
+  "coordinator/signing/session.ts: said.kind === 'inspectCall'": [
+    'out of reach',
+    'the step that takes an inspection has no write',
+  ],
+  "coordinator/signing/session.ts: body.case !== 'partialReply' || nodeId === undefined || expire(turn)": [
+    'behind another',
+    'partialReply takes nothing without an attempt, and nothing of a node that is none',
+  ],
+  'coordinator/signing/session.ts: !isBusy(work)': ['equivalent', 'advanceRound leaves a round in which nothing waits'],
+  "coordinator/signing/session.ts: 'fault' in path": [
+    'equivalent',
+    'an assertion: the path of a session was validated',
+  ],
+  "coordinator/signing/session.ts: key.kind === 'known'": ['equivalent', 'the key is read again'],
+  "coordinator/signing/state.ts: key.kind !== 'known'": ['equivalent', 'an assertion: the key is loaded'],
+  'coordinator/signing/state.ts: record.state !== ReceiptState.BACKEND_COMPLETED': [
+    'equivalent',
+    'the signature of a session that is not complete is empty',
+  ],
 };
