@@ -25,8 +25,6 @@ import { requestsAsRecorded } from './requests.ts';
 import { sandboxAnswers } from './sandbox-answers.ts';
 import { sessionReads } from './session-reads.ts';
 import { transcriptsAsDealt } from './transcripts.ts';
-import { coordinatorTrials } from './trials/coordinator-trials.ts';
-import { nodeTrials } from './trials/node-trials.ts';
 import { WaitingCalls } from './waiting-calls.ts';
 
 export interface ModelOptions {
@@ -43,9 +41,6 @@ export interface ModelOptions {
   readonly lifetimesMs: LifetimesMs;
   /** Of the run's cluster. */
   readonly identities: () => Identities;
-  /** Of the trials of nodes. */
-  readonly seed: string;
-  readonly allowsDealers: boolean;
 }
 
 /** New checkers for one run. The first replays the writes for the others. */
@@ -82,5 +77,5 @@ export function modelCheckers(options: ModelOptions): Checker[] {
   // What a node does follows from its own store and the requests to it.
   const ofNodes = [honestNodes(), nodeRecords(), requestsFollowed(options.nodesTotal)];
   compared.push(...ofNodes.map((checker) => untilRolledBack(checker, 'node')));
-  return [...compared, nodeTrials(options), coordinatorTrials(options)];
+  return compared;
 }

@@ -8,7 +8,7 @@ import { modelCheckers } from '../../model/checkers.ts';
 import { type Landmark, watchLandmarks } from '../../model/landmarks.ts';
 import { type Identities, identitiesOf } from '../../sim/identities.ts';
 import { allCheckers } from '../../sim/invariants/checkers.ts';
-import { coordinatorTrials } from '../../trials/coordinator-trials.ts';
+import { allTrials } from '../../trials/all-trials.ts';
 import type { CheckedScenario } from '../scenario/format.ts';
 import { lifetimesOf, runSimulated } from '../scenario/simulated-world.ts';
 import type { Run, Verdict } from '../scenario/world.ts';
@@ -43,7 +43,7 @@ export function runChecked(scenario: CheckedScenario, { crypto, record, reached 
     known ??= identitiesOf({ seed, nodes });
     return known;
   };
-  const cluster = { seed, nodesTotal: nodes, allowsDealers: client_dealers, identities };
+  const cluster = { nodesTotal: nodes, identities };
   const model = { ...cluster, nodesWaitMs, partialTimeoutMs, lifetimesMs, linkNewsMs, ...waiting };
   return withCryptography(crypto, () => {
     return runSimulated(scenario, {
@@ -52,7 +52,7 @@ export function runChecked(scenario: CheckedScenario, { crypto, record, reached 
       checkers: [
         ...allCheckers({ delivers: true, consents: () => client_dealers }),
         ...modelCheckers(model),
-        coordinatorTrials(model),
+        ...allTrials({ ...cluster, seed, allowsDealers: client_dealers }),
         ...(reached ? [watchLandmarks(reached)] : []),
       ],
       passesOver: true,

@@ -39,7 +39,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   world: [...controlPlane, 'gateway', 'sim', 'runner', 'coordinator'],
   'wallet-search': [...withRedis, 'faults', 'networks', 'providers', 'api', 'sim', 'world'],
   model: ['proto', 'crypto', 'faults', 'sim'],
-  trials: ['proto', 'crypto', 'faults', 'sim', 'model'],
+  trials: ['proto', 'crypto', 'faults', 'sim'],
   runner: [...withRedis, 'faults', 'sim', 'model', 'trials'],
   report: [...withRedis, 'faults', 'runner'],
   'fault-injection': [...floor0, 'faults'],

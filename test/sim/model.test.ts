@@ -64,8 +64,6 @@ function checked(observations: readonly Observation[]): string[] {
     callsWaitingMax: 2,
     hasSmallMailboxes: false,
     linkNewsMs: 0,
-    seed: 'model',
-    allowsDealers: true,
     identities: () => identitiesOf({ seed: 'model', nodes: 3 }),
   });
   const said: string[] = [];

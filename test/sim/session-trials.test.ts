@@ -1,13 +1,13 @@
 /** Trials of the coordinator beside a run: they leave it as it is, and find a coordinator that breaks a rule of the contract. */
 import { afterEach, expect, test, vi } from 'vitest';
 import { withCryptography } from '../../crypto/model/switch.ts';
-import { coordinatorTrials } from '../../model/trials/coordinator-trials.ts';
 import { runSimulated } from '../../runner/scenario/simulated-world.ts';
 import { randomScenario } from '../../runner/search/generate.ts';
 import { CoordinatorCopy } from '../../sim/coordinator-copy.ts';
 import { identitiesOf } from '../../sim/identities.ts';
 import { emptyCoordinatorSnapshot } from '../../sim/memory-stores.ts';
 import type { Checker, Observation } from '../../sim/observation.ts';
+import { sessionTrials } from '../../trials/sessions/session-trials.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -16,7 +16,7 @@ afterEach(() => {
 /** With a trial at every answer of the coordinator. */
 function trialsOf(seed: string, nodes: number): Checker {
   const identities = identitiesOf({ seed, nodes });
-  return coordinatorTrials({ seed, nodesTotal: nodes, identities: () => identities, chanceAnAnswer: 1 });
+  return sessionTrials({ seed, nodesTotal: nodes, identities: () => identities, chanceAnAnswer: 1 });
 }
 
 const anAnswer = { kind: 'promised' } as Observation;

@@ -1,0 +1,349 @@
+/**
+ * Trials of the coordinator's part in a key generation: honest nodes make a key, and before and after their answers come false ones.
+ * What ends the attempt is tried in a fork; what must change nothing stays, and the key must be made nevertheless.
+ */
+import { participantsOf } from '../../crypto/participants.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { WriteFate } from '../../sim/memory-stores.ts';
+import type { KeyKind } from '../support/key-transcripts.ts';
+import { changed, must, type Trial, trialTenant } from '../support/trial.ts';
+import { blames, type Failure, type FalseAnswer, falseAnswers, lateAnswers } from './false-key-answers.ts';
+import { KeyMaking, type KeySession, type Side, type Told, waits } from './key-making.ts';
+import { alter, answered, completed, failed, isOpenSession, unavailable, unchanged } from './key-making-rules.ts';
+
+/** The frames of a round, and some repetitions. */
+const answersMax = 200;
+/** Answers of a round that say nothing new. */
+const silencesMax = 2;
+
+export function keyMakingTrial(trial: Trial, kind: KeyKind): void {
+  const { draw, nodesTotal } = trial;
+  const name = `${draw.chance(0.5) ? 'wal_' : ''}${trial.name}`;
+  const making = new KeyMaking(trial, kind, name, Math.min(nodesTotal, draw.pick([2, 2, 3])));
+  const round = new Round(making);
+  round.begin();
+  if (draw.chance(0.12) && making.isShared && making.totalNodes > 1) round.complain();
+  round.run();
+  completed(making, round.calls);
+}
+
+/** A whole round: the calls that wait for it, and what the present process of the coordinator knows. */
+class Round {
+  readonly making: KeyMaking;
+  calls: bigint[] = [];
+  #attempt = 1;
+  /** This process has made every request of the attempt. */
+  #sawAll = true;
+  /** No request of this process was repeated: no node counts as silent. */
+  #isPrompt = true;
+  #silences = 0;
+  /** Nodes whose result this process has. */
+  #results = new Set<number>();
+
+  constructor(making: KeyMaking) {
+    this.making = making;
+  }
+
+  get #draw() {
+    return this.making.trial.draw;
+  }
+
+  begin(): void {
+    const { making } = this;
+    const { side, isWallet } = making;
+    const first = making.begin();
+    must(side.record !== undefined, () => `a right ${isWallet ? 'MakeKey' : 'InitiateDkg'} begins no session`);
+    if (isWallet) this.calls = [first];
+    else {
+      answered(side, [first], 'SESSION_ACCEPTED', 'its beginning');
+      this.calls = [making.exchange()];
+    }
+    if (this.#draw.chance(0.2)) this.calls.push(isWallet ? making.begin() : making.exchange());
+    making.deliver();
+  }
+
+  run(): void {
+    const { making } = this;
+    for (let heard = 0; isOpenSession(making.record); heard += 1) {
+      must(heard < answersMax, () => 'the round of honest nodes has no end');
+      if (making.answers.length === 0) this.#wait();
+      if (making.attempt !== this.#attempt) this.#newAttempt();
+      if (making.answers.length > 0)
+        this.#hear(making.answers.splice(this.#draw.int(0, making.answers.length - 1), 1)[0]!);
+    }
+  }
+
+  /** Silent nodes were replaced, or the attempt failed. */
+  #newAttempt(): void {
+    const { making } = this;
+    this.#attempt = making.attempt;
+    this.#sawAll = true;
+    this.#isPrompt = true;
+    this.#results.clear();
+    making.answers.splice(
+      0,
+      making.answers.length,
+      ...making.answers.filter(({ attempt }) => attempt === this.#attempt),
+    );
+  }
+
+  /** Every request has its answer: what a lost frame needs, comes again. */
+  #wait(): void {
+    const { making } = this;
+    this.#isPrompt = false;
+    making.side.pass(waits.partialMs + 1);
+    making.deliver();
+    must(
+      making.answers.length > 0,
+      () => 'the coordinator asks no node for the next step, and does not repeat a request',
+    );
+  }
+
+  #hear(told: Told): void {
+    const { making } = this;
+    const { side } = making;
+    if (this.#draw.chance(0.04)) {
+      this.#restart();
+      return;
+    }
+    if (this.#isPrompt && this.#draw.chance(0.05)) this.#absence();
+    if (this.#draw.chance(0.05)) this.#fenced(told);
+    if (this.#draw.chance(0.3)) this.#falseResult(told);
+    for (let left = this.#draw.pick([0, 1, 1, 2]); left > 0; left -= 1) {
+      const one = this.#draw.pick(falseAnswers(making, told, this.#sawAll));
+      // Time passes until it is asked again, and calls wait for nodes for some time only.
+      if (one.effect === 'asked again' && this.#silences >= silencesMax) continue;
+      if (one.effect !== 'right' && one.effect !== 'asked again') {
+        this.#say(told, one);
+        continue;
+      }
+      if (one.effect === 'asked again') {
+        this.#silences += 1;
+        unchanged(side, one.what, () => side.hear({ ...told, body: one.body }));
+      } else this.#heard(told, one.body);
+      making.deliver();
+      return;
+    }
+    const before = side.record!;
+    if (this.#draw.chance(0.06)) {
+      this.#refused(told);
+      return;
+    }
+    if (this.#draw.chance(0.05)) this.#overtaken(told);
+    this.#heard(told, told.body);
+    making.deliver();
+    const isLater = isOpenSession(making.record) && making.attempt === told.attempt;
+    if (isLater && this.#draw.chance(0.5)) {
+      const late = this.#draw.pick(lateAnswers(making, told));
+      if (late.effect === 'ignored' || this.#sawAll) this.#say(told, late);
+    }
+    must(before.epoch <= making.record.epoch, () => 'the epoch of a session decreases');
+  }
+
+  #heard(told: Told, body: Told['body']): void {
+    this.making.side.hear({ ...told, body });
+    if (body.case === 'dkgVerified' && body.value.finished) this.#results.add(told.id);
+  }
+
+  /** A false answer: in a fork, if it ends the attempt. */
+  #say(told: Told, { what, body, attempt = told.attempt, effect }: FalseAnswer): void {
+    const { side } = this.making;
+    const text = `${what} of node ${told.id}`;
+    if (effect === 'ignored') {
+      unchanged(side, text, () => side.hear({ id: told.id, attempt, body }));
+      return;
+    }
+    if (typeof effect === 'string') return;
+    const fork = side.fork();
+    const before = side.record!;
+    fork.hear({ id: told.id, attempt, body });
+    this.#ends(fork, before, effect, text);
+    unchanged(fork, `an answer after ${text}`, () => fork.hear(told));
+  }
+
+  /** It fails, and a resume begins the next attempt, or asks again for the confirmations. */
+  #ends(fork: Side, before: KeySession, failure: Failure, text: string): void {
+    const { making } = this;
+    failed(making, fork, before, this.calls, failure, text);
+    if (!this.#draw.chance(0.3)) return;
+    fork.requests = [];
+    if (making.isWallet) making.begin(fork);
+    else making.again(fork);
+    const { record } = fork;
+    const { attempt } = record!.ceremony;
+    const participants = participantsOf(record!.ceremony);
+    must(record!.state === ReceiptState.RESUMED, () => `a failed session is ${record!.reasonCode} after its resume`);
+    const opens = before.ceremony.mayBeFinal
+      ? fork.requests
+      : fork.requests.filter(({ body }) => body.case === 'dkgOpen');
+    const asked = opens.filter((one) => one.attempt === attempt).map(({ id }) => id);
+    must(
+      asked.join() === participants.join(),
+      () => `after ${text} and a resume nodes ${asked} are asked, and attempt ${attempt} is of ${participants}`,
+    );
+  }
+
+  /** A result that its node has signed, and that no honest node has. */
+  #falseResult(told: Told): void {
+    const { making } = this;
+    const { value } = told.body;
+    if (told.body.case !== 'dkgVerified' || !value.finished || making.totalNodes < 2) return;
+    const pending = making.answers.filter(({ body }) => body.case === 'dkgVerified' && body.value.finished);
+    const known = new Set([...this.#results, ...pending.map(({ id }) => id), told.id]);
+    if (known.size < making.totalNodes || making.record.ceremony.mayBeFinal) return;
+    const finished = making.signedResult({ ...value.finished, chainCode: changed(value.finished.chainCode) });
+    const fork = making.side.fork();
+    const before = making.record;
+    fork.hear({ ...told, body: { case: 'dkgVerified', value: { ...value, finished } } });
+    for (const one of pending) fork.hear(one);
+    const effect = this.#sawAll ? blames(told.id) : { reason: 'TRANSCRIPT_MISMATCH', culprits: [], stalled: [] };
+    failed(making, fork, before, this.calls, effect, `a false result of node ${told.id}`);
+  }
+
+  /** The process dies, or its store refuses a write: the calls come again. */
+  #again(): void {
+    const { making } = this;
+    this.#sawAll = false;
+    this.#isPrompt = true;
+    this.#results.clear();
+    making.answers.length = 0;
+    this.calls = [making.isWallet ? making.begin() : making.exchange()];
+    making.deliver();
+  }
+
+  #restart(): void {
+    const { making } = this;
+    const late = making.answers.at(-1);
+    making.side.actor.restart();
+    if (late) unchanged(making.side, 'an answer to an earlier process', () => making.side.hear(late));
+    this.#again();
+  }
+
+  /** The write that an answer brings about is refused. */
+  #refused(told: Told): void {
+    const { making } = this;
+    const { side } = making;
+    const fate = this.#draw.pick<WriteFate>(['lost', 'unanswered']);
+    side.actor.fates.push(fate);
+    const before = making.record;
+    this.#heard(told, told.body);
+    const isRefused = side.actor.fates.length === 0;
+    side.actor.fates.length = 0;
+    if (isRefused) {
+      unavailable(side, this.calls, `a write that was ${fate}`);
+      const { epoch } = making.record;
+      must(
+        epoch === before.epoch + (fate === 'lost' ? 0 : 1),
+        () => `the store has epoch ${epoch} after a ${fate} write`,
+      );
+      this.#again();
+    } else making.deliver();
+  }
+
+  /** Another process of the coordinator hears an answer first: what it wrote stands, and the calls here continue. */
+  #overtaken(told: Told): void {
+    const { making } = this;
+    const { side } = making;
+    const twin = side.twin();
+    const { epoch } = making.record;
+    twin.hear(told);
+    if (making.record.epoch === epoch) return;
+    // If it began another attempt, this process knows nothing of that either.
+    this.#attempt = making.attempt;
+    this.#sawAll = false;
+    this.#results.clear();
+    if (!this.#draw.chance(0.3)) return;
+    // Meanwhile its record was altered at rest.
+    const fork = side.fork();
+    alter(this.making, fork);
+    fork.hear(told);
+    answered(fork, this.calls, 'STORE_TAMPERED', 'a conflict with an altered record');
+    must(fork.actor.writes.length === 0, () => 'an altered record is written over');
+  }
+
+  /** A later start of the coordinator has written for the tenant: this one writes nothing more. */
+  #fenced(told: Told): void {
+    const { making } = this;
+    const fork = making.side.fork();
+    fork.actor.store.write({ kind: 'closeKey', tenant: trialTenant, keyId: 'wal_other' }, 2);
+    fork.actor.writes.length = 0;
+    fork.hear(told);
+    must(fork.actor.writes.length === 0, () => 'a coordinator that was replaced writes');
+    if (fork.replies.size > 0) unavailable(fork, this.calls, 'a write behind the fence');
+  }
+
+  /** A node is gone, and no node answers any more. */
+  #absence(): void {
+    const { making } = this;
+    const fork = making.side.fork();
+    const before = making.record;
+    const { ceremony } = before;
+    const gone = this.#draw.pick(making.ids);
+    const out = [...making.ids, ...(ceremony.leftOut ?? [])];
+    const spare = making.rosterIds.filter((id) => !out.includes(id));
+    const linked = this.#draw.chance(0.6) ? spare : [];
+    fork.take(fork.actor.link([...making.others(gone), ...linked].sort((a, b) => a - b)));
+    fork.pass(waits.partialMs + 1);
+    const { attempt } = fork.record!.ceremony;
+    const participants = participantsOf(fork.record!.ceremony);
+    if (linked.length > 0 && !ceremony.mayBeFinal) {
+      const expected = [...making.others(gone), linked[0]!].sort((a, b) => a - b);
+      must(
+        attempt === ceremony.attempt + 1 && participants.join() === expected.join(),
+        () =>
+          `node ${gone} is gone, ${linked} are free: attempt ${attempt} of ${participants}, and must be of ${expected}`,
+      );
+      return;
+    }
+    must(attempt === ceremony.attempt, () => `node ${gone} is gone, and no other can replace it: attempt ${attempt}`);
+    fork.pass(waits.nodesMs);
+    const { record } = fork;
+    must(
+      record?.state === ReceiptState.BACKEND_FAILED && record.reasonCode === 'NODES_UNAVAILABLE',
+      () => `node ${gone} is gone, and the session is ${record?.reasonCode} after ${waits.nodesMs} ms`,
+    );
+    answered(fork, this.calls, 'NODES_UNAVAILABLE', `node ${gone} is gone`);
+    must(
+      record.ceremony.attempt === ceremony.attempt && (record.ceremony.stalledBy ?? []).includes(gone),
+      () => `node ${gone} is gone, and the session is stopped by ${record.ceremony.stalledBy}`,
+    );
+  }
+
+  /** A dealer's boxes that recipients complain about with evidence: the attempt ends, and the next one makes a key. */
+  complain(): void {
+    const { making } = this;
+    const { side } = making;
+    const dealer = this.#draw.pick(making.ids);
+    while (!making.answers.some(({ id, body }) => id === dealer && body.case === 'dkgSealed')) {
+      const told = making.answers.shift();
+      must(told !== undefined, () => `dealer ${dealer} is not asked for its boxes`);
+      this.#heard(told, told.body);
+      making.deliver();
+    }
+    const at = making.answers.findIndex(({ id, body }) => id === dealer && body.case === 'dkgSealed');
+    const [told] = making.answers.splice(at, 1);
+    const how = this.#draw.pick(['unsigned', 'broken', 'wrong'] as const);
+    const shares = told!.body.value.shares.map((box: { recipient: number; box: Uint8Array }) => {
+      const bytes =
+        how === 'wrong' ? making.sealed(dealer, box.recipient, new Uint8Array(32).fill(3)) : changed(box.box);
+      const given = { ...box, dealer, box: bytes, signature: new Uint8Array(64) };
+      return how === 'unsigned' ? given : making.signedBox(given);
+    });
+    const before = making.record;
+    side.hear({ ...told!, body: { case: 'dkgSealed', value: { ...told!.body.value, shares } } });
+    making.deliver();
+    while (isOpenSession(making.record) && making.answers.length > 0) {
+      const next = making.answers.shift()!;
+      this.#heard(next, next.body);
+      making.deliver();
+    }
+    const { ceremony } = making.record;
+    must(
+      making.record.reasonCode === 'DEALER_MISBEHAVED' && ceremony.culprits?.join() === `${dealer}`,
+      () => `dealer ${dealer} deals ${how} boxes: ${making.record.reasonCode}, blamed ${ceremony.culprits}`,
+    );
+    must(ceremony.attempt === before.ceremony.attempt + 1, () => 'a failed attempt continues');
+    this.calls = [making.again()];
+    making.deliver();
+  }
+}

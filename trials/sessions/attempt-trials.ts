@@ -1,0 +1,152 @@
+/**
+ * Trials of nonces and attempts: nonces that their node forgot, that are no points, and signers that change. Written from
+ * docs/signing-api.md (Submitting partial signatures) and docs/signing-round.md.
+ */
+import { PartialRefusalCode as Code } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { wireScheme } from '../../proto/key-schemes.ts';
+import { must } from '../support/trial.ts';
+import { PlayedSession } from './played-session.ts';
+import { bootOf, type CoordinatorInTrial, shown } from './session-trial.ts';
+
+/** A node that restarted does not know its nonce: FROST begins again, mock ECDSA asks it without; twice at most. */
+export function forgottenNonces(t: CoordinatorInTrial): void {
+  const { draw } = t.trial;
+  const session = new PlayedSession(t);
+  if (!session.isFrost && session.scheme !== 'mock_ecdsa') return;
+  session.opens();
+  const call = session.gather();
+  const [first] = session.asked;
+  const { node } = first!;
+  if (session.isFrost) t.asked = [];
+  t.unchanged('a refusal', () => t.replies(first!, { code: Code.NONCE_UNKNOWN }));
+  let again = session.askedOf(node);
+  if (session.isFrost) {
+    must(
+      session.asked.every(({ attempt }) => attempt > first!.attempt),
+      () => 'nodes are asked again in an attempt in which a signer has no nonce',
+    );
+  } else {
+    must(
+      again !== undefined && again.nonceNumber === 0n,
+      () => `node ${node} does not know its nonce, and is asked for it`,
+    );
+  }
+  if (draw.chance(0.4)) {
+    for (let times = 1; times <= 3 && again !== undefined; times += 1) {
+      t.replies(again, { code: Code.NONCE_UNKNOWN });
+      const next = session.askedOf(node);
+      must(
+        next === undefined || times < 3,
+        () => `node ${node} does not know its nonces, and is asked for a partial again`,
+      );
+      again = next;
+    }
+  }
+  t.serve();
+  t.answered(call, 'SIGNATURE_COMPLETED', 'after a nonce that its node did not know');
+  // The nonces that the node dealt before are void with it.
+  const other = new PlayedSession(t, { keystoreType: session.wish.keystoreType });
+  other.opens();
+  const later = other.gather();
+  const stale = other.askedOf(node);
+  const { key } = t;
+  must(
+    stale === undefined || key.batchOf(stale.nonceNumber) !== key.batchOf(first!.nonceNumber),
+    () => `node ${node} does not know its nonce ${first!.nonceNumber}, and is asked for one of before`,
+  );
+  t.serve();
+  t.answered(later, 'SIGNATURE_COMPLETED', 'after a nonce that its node did not know');
+}
+
+/** FROST: nonces that are no points are their dealer's fault, whether a node, the signature or a client's partial shows it; its answer is no evidence about others. */
+export function badNonces(t: CoordinatorInTrial): void {
+  const { draw } = t.trial;
+  const session = new PlayedSession(t);
+  if (!session.isFrost) return;
+  t.withholds = true;
+  // No nonces of before.
+  t.restart();
+  session.opens();
+  const call = session.gather();
+  t.waits(call, 'without nonces');
+  const scheme = wireScheme(session.scheme);
+  const ids = draw.some(t.ids, session.threshold);
+  const liar = draw.pick(ids);
+  const nonces = ids.map((nodeId) => {
+    const [nonce] = t.key.deal(nodeId, scheme, 1);
+    const isBad = nodeId === liar;
+    return {
+      ...nonce!,
+      nodeId,
+      nodeBoot: bootOf(nodeId),
+      ...(isBad && { hiding: new Uint8Array(nonce!.hiding.length).fill(255) }),
+    };
+  });
+  t.took(t.copy.tell('cluster', session.address, { kind: 'drawn', ticket: 1, nonces }));
+  const requests = session.asked;
+  must(requests.length === session.threshold, () => `${requests.length} nodes are asked with drawn nonces`);
+  const honest = requests.find(({ node }) => node !== liar)!;
+  t.release();
+  const isOffer = draw.chance(0.4);
+  if (isOffer) {
+    const given = session.step(honest.node, { partialSignature: new Uint8Array(32).fill(1) });
+    if (t.reply(given) === undefined) t.serve();
+    t.answered(given, 'INVALID_PARTIAL_SIGNATURE', 'with a partial that does not verify', true);
+  } else if (draw.chance(0.5)) t.replies(honest, { code: Code.REQUEST_INVALID });
+  else {
+    t.asked = [];
+    for (const each of requests) {
+      const partial = new Uint8Array(32);
+      partial[session.scheme === 'frost_ed25519' ? 0 : 31] = 7;
+      t.replies(each, { partial, noncePoint: new Uint8Array() });
+    }
+  }
+  must(
+    session.excluded.join() === `${liar}`,
+    () => `node ${liar} dealt no points, and ${session.excluded.join() || 'none'} is excluded`,
+  );
+  t.serve();
+  t.answered(call, 'SIGNATURE_COMPLETED', 'without the dealer of nonces that are no points');
+}
+
+/** A step for a node that FROST's signers do not include: a new attempt includes it, and a client's partial is void. */
+export function otherSigner(t: CoordinatorInTrial): void {
+  const session = new PlayedSession(t);
+  if (!session.isFrost) return;
+  session.opens();
+  const gather = session.gather();
+  const requests = session.asked;
+  const inside = requests.map(({ node }) => node);
+  const outside = t.ids.find((id) => !inside.includes(id))!;
+  const isGiven = t.trial.draw.chance(0.5);
+  const [first] = requests;
+  const { partial, noncePoint } = t.key.partial(first!.node, first!);
+  if (isGiven) {
+    t.answered(session.step(first!.node, { partialSignature: partial }), 'SHARE_ACCEPTED', 'with a right partial');
+  } else t.replies(first!, { partial, noncePoint });
+  t.asked = [];
+  const step = session.step(outside);
+  must(
+    session.askedOf(outside) !== undefined && session.askedOf(outside)!.attempt > first!.attempt,
+    () => `a step for node ${outside}, which does not sign, begins no new attempt`,
+  );
+  t.unchanged('an answer of an earlier attempt', () => {
+    const stale = requests[1]!;
+    t.replies(stale, t.key.partial(stale.node, stale));
+  });
+  if (isGiven) {
+    t.replies(session.askedOf(outside)!, t.key.partial(outside, session.askedOf(outside)!));
+  }
+  const early = t.reply(step);
+  must(
+    !isGiven || /void/.test(early?.value.receipt.message),
+    () => `a client's partial is void, and the answer to the next step does not say so: ${shown(early)}`,
+  );
+  t.serve();
+  t.answered(gather, 'SIGNATURE_COMPLETED', 'in another attempt');
+  const { reasonCode } = t.reply(step)?.value.receipt ?? {};
+  must(
+    reasonCode === 'SIGNATURE_COMPLETED' || reasonCode === 'SHARE_ACCEPTED',
+    () => `a step in another attempt is answered ${shown(t.reply(step))}`,
+  );
+}
