@@ -91,6 +91,14 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'behind another',
     'call-router.ts hides keys of wallets from clients, and no gateway gives a share for the wallet service',
   ],
+  'coordinator/dkg/calls.ts: encryptedShare.length === 0': [
+    'equivalent',
+    'the wording of a message: the next guard refuses it for its length',
+  ],
+  'coordinator/dkg/session.ts: holdsShares && expireDkg(turn)': [
+    'behind another',
+    'the scan of expiry.ts expires the session, and the next call does',
+  ],
   "coordinator/dkg/calls.ts: 'fault' in checked": [
     'behind another',
     'the wallet service makes one key by one set of terms: call-router.ts and the session’s beginning checked them',

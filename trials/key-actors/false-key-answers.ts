@@ -53,6 +53,7 @@ const tokenReasons = {
 export function falseAnswers(making: KeyMaking, told: Told, sawAll: boolean): FalseAnswer[] {
   const { body } = told;
   const found: FalseAnswer[] = [...misnumbered(making, told), ...refusals(making, told)];
+  if (body.case === 'dkgVerified') found.push(...finalClaims(making, told));
   if (body.case === 'dkgOpened') found.push(...falseOpenings(making, told));
   else if (body.case === 'dkgSealed') found.push(...falseBoxes(told));
   else if (body.case === 'dkgVerified') found.push(...falseVerdicts(making, told, sawAll), ...falseResults(told));
@@ -111,6 +112,36 @@ function refusals({ kind, isShared, trial }: KeyMaking, { id, body }: Told): Fal
   const code = trial.draw.pick(Object.keys(tokenReasons) as (keyof typeof tokenReasons)[]);
   if (isShared || isOutside) {
     found.push(refused(code, { ...stalls(id), reason: isShared ? 'NODE_REFUSED' : tokenReasons[code] }));
+  }
+  return found;
+}
+
+/** A node says that its key is final: that counts with the results that every node has signed, and only with them. */
+function finalClaims(making: KeyMaking, { id, body }: Told): FalseAnswer[] {
+  const { ids, results } = making;
+  if (ids.some((one) => !results.has(one))) return [];
+  const all = ids.map((one) => results.get(one)!);
+  const [first] = all;
+  const last = all.at(-1)!;
+  const other = { ...last, chainCode: changed(last.chainCode) };
+  const { request } = body.value;
+  const claim = (what: string, shown: readonly Result[], effect: Effect = stalls(id)): FalseAnswer => {
+    const value = { nodeId: id, code: 'ALREADY_FINAL', message: '', culprits: [], results: shown, request };
+    return { what: `ALREADY_FINAL ${what}`, body: { case: 'dkgRefused', value }, effect };
+  };
+  const found = [
+    claim('with every result', all, 'right'),
+    claim('with too few results', all.slice(1)),
+    claim('with a result without its signature', [
+      ...all.slice(0, -1),
+      { ...last, signature: changed(last.signature) },
+    ]),
+  ];
+  if (all.length > 1) {
+    found.push(
+      claim('with one result twice', [...all.slice(0, -1), first!]),
+      claim('with a result that differs', [...all.slice(0, -1), making.signedResult(other)]),
+    );
   }
   return found;
 }
@@ -192,6 +223,11 @@ function falseVerdicts(making: KeyMaking, { id, body }: Told, sawAll: boolean): 
     const outside = making.rosterIds.find((one) => !making.ids.includes(one)) ?? 99;
     // Who is no dealer cannot be blamed, and the rest of the answer is right.
     if (value.finished) found.push(said('a node that is none of the dealers', outside, 'SHARE_INVALID', 'right'));
+  }
+  if (asked.length > 0 && value.finished) {
+    // It is asked for the result alone.
+    const body = { case: 'dkgVerified', value: { ...value, finished: undefined } };
+    found.push({ what: 'verdicts without the result', body, effect: 'right' });
   }
   if (asked.length === 0) {
     const silent = { ...value, finished: undefined };

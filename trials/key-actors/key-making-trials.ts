@@ -143,6 +143,7 @@ class Round {
   #heard(told: Told, body: Told['body']): void {
     this.making.side.hear({ ...told, body });
     if (body.case === 'dkgVerified' && body.value.finished) this.#results.add(told.id);
+    if (body.case === 'dkgRefused') this.#results = new Set(this.making.ids);
   }
 
   /** A false answer: in a fork, if it ends the attempt. */

@@ -246,6 +246,9 @@ export class KeyMaking extends KeyTranscripts {
       if (!deaf.includes(id)) this.#ask(id, attempt, { case: 'dkgDiscard', value: {} });
     }
     for (const { id, attempt, body } of side.requests.splice(0)) {
+      // From then on no attempt replaces this one.
+      const isRecorded = body.case !== 'dkgConfirm' || this.record.ceremony.mayBeFinal === true;
+      must(isRecorded, () => 'a node is asked to make its key final, and the record does not say so');
       const answer = deaf.includes(id) ? undefined : this.#ask(id, attempt, body);
       if (answer === undefined) continue;
       this.#note(answer);
