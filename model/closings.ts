@@ -15,7 +15,7 @@ export function closingsAsked(history: History): Checker {
   /** A stored record may have looked strange, and its session gone. */
   let wasTampered = false;
 
-  function deleted(tenant: string, keyId: string): string | undefined {
+  function deleted(tenant: string, keyId: string, atMs: number): string | undefined {
     if (!asked.has(`${tenant}/${keyId}`)) return `nodes are told to delete the key ${keyId}, which no gateway closed`;
     if (!history.isClosed(tenant, keyId)) return `nodes are told to delete the key ${keyId}, and it is not closed`;
     if (wasTampered) return undefined;
@@ -23,7 +23,7 @@ export function closingsAsked(history: History): Checker {
       const { record } = versions.at(-1)!;
       if (!isSigning(record) || record.tenant !== tenant || record.ceremony.facts.keyId !== keyId) continue;
       // Without a hold on the intent it never signs, and is not listed.
-      if (!record.ceremony.guarded || record.ceremony.curve === '') continue;
+      if (!record.ceremony.guarded || record.ceremony.curve === '' || history.isOverdue(record, atMs)) continue;
       if (isOpen(record.state) || isPaused(record.state))
         return `nodes are told to delete the key ${keyId}, and session ${record.sessionId} is ${stateName(record.state)}`;
     }
@@ -54,7 +54,7 @@ export function closingsAsked(history: History): Checker {
           const { from, to, message } = observation.envelope;
           if (message.body.case !== 'deleteKey' || observation.touched || !to.startsWith('node/')) return undefined;
           if (from.startsWith('node/')) return undefined;
-          return deleted(message.tenant, (message.body.value as DeleteKey).keySession);
+          return deleted(message.tenant, (message.body.value as DeleteKey).keySession, observation.atMs);
         }
         default:
           return undefined;

@@ -5,6 +5,7 @@
 import type { KeyRecord, SessionRecord } from '../coordinator/contract/record.ts';
 import { DurableSessions, type SessionChange } from '../sim/invariants/sessions.ts';
 import type { Observation } from '../sim/observation.ts';
+import { worldBeganMs } from '../sim/virtual-time.ts';
 
 /** One version of a session, and the time for which it was the newest. */
 export interface Version {
@@ -20,11 +21,16 @@ export class History {
   readonly #keys = new Map<string, KeyRecord>();
   readonly #keysMade = new Map<string, number>();
   readonly #closed = new Set<string>();
+  /** The latest time that the coordinator's clock has shown, as an offset from virtual time. */
+  #aheadMs = 0;
   /** The changes of the latest observation. */
   changes: readonly SessionChange[] = [];
 
   /** Call it with every observation before any checker that reads it. */
   take(observation: Observation): void {
+    if (observation.kind === 'clock' && observation.process === 'coordinator') {
+      this.#aheadMs = Math.max(this.#aheadMs, observation.offsetMs);
+    }
     if (observation.kind !== 'written' || observation.process !== 'coordinator') {
       if (this.changes.length > 0) this.changes = [];
       return;
@@ -49,6 +55,11 @@ export class History {
     }
     const { binds } = write;
     if (binds && this.changes.length > 0) this.#keys.set(`${binds.tenant}/${binds.keyId}`, binds);
+  }
+
+  /** Whether the lifetime of a session's state may be over: then it never signs, and the store no longer lists it as open. */
+  isOverdue({ expiresMs }: SessionRecord, atMs: number): boolean {
+    return expiresMs <= worldBeganMs + atMs + this.#aheadMs;
   }
 
   session(tenant: string, sessionId: string): SessionRecord | undefined {

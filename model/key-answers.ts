@@ -139,7 +139,7 @@ function given(
 /** CloseKey. `sinceMs`: when the call left. */
 export function closed(
   { history, held }: AnswerFacts,
-  { tenant, request, response }: Promised,
+  { tenant, request, response, atMs }: Promised,
   sinceMs: number,
 ): string | undefined {
   const { keyId, revokeOnly } = request as CloseKeyRequest;
@@ -151,6 +151,7 @@ export function closed(
     if (revokeOnly && (record.ceremony.facts.walletService || versions[0]!.fromMs >= sinceMs)) continue;
     // Without a hold on the intent it never signs, and is not listed.
     if (!record.ceremony.guarded || record.ceremony.curve === '' || fromMs < 0) continue;
+    if (history.isOverdue(record, atMs)) continue;
     return `the key ${keyId} is closed, and session ${record.sessionId} is ${stateName(record.state)}`;
   }
   // Nodes may hold a share of an unfinished key that no one asks for.

@@ -29,7 +29,8 @@ let paused: { sessionId: string; resumeToken: string };
 let completed: string;
 
 beforeAll(() => {
-  cluster = new SimCluster({ seed: 'bad input', nodes: 3 });
+  // The sharing of a roster that names none.
+  cluster = new SimCluster({ seed: 'bad input', nodes: 3, sharing: { threshold: 3, totalNodes: 5 } });
   makeKey(cluster, 'k');
   makeKey(cluster, 'e', 'ed25519');
   open = begin(cluster, 'open').signingSessionId;
