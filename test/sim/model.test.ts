@@ -572,6 +572,12 @@ describe('of a run, the reference model', () => {
     expect(verdicts([...copy().slice(0, until + 1), dealt!])).toContainEqual(
       expect.stringContaining('serves a request for nonces twice'),
     );
+    // A request that it cannot serve gets the same answer each time (seed 700147, malformed).
+    const refused = copy()[until] as Changed;
+    refused.envelope.message.body.value.nonces = [];
+    expect(verdicts([...copy().slice(0, until), refused, refused])).not.toContainEqual(
+      expect.stringContaining('serves a request for nonces twice'),
+    );
   });
 
   test('finds a node that is asked the same over and over', () => {
