@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exitCodes, Failure } from '../common/failure.ts';
 import type { Environment, Settings } from '../settings/config.ts';
-import { freePort } from './ports.ts';
+import { freePorts } from './ports.ts';
 
 export const targetsFile = 'metrics-targets.json';
 
@@ -60,10 +60,4 @@ export class MetricsTargets {
     if (this.#ports === undefined) return;
     writeFileSync(join(dataDir, targetsFile), `${JSON.stringify(this.#targets, undefined, 2)}\n`);
   }
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const ports = new Set<number>();
-  while (ports.size < count) ports.add(await freePort());
-  return [...ports];
 }

@@ -54,6 +54,13 @@ export async function freePort(): Promise<number> {
   throw new Failure('There is no free port between 20000 and 32000 on 127.0.0.1.');
 }
 
+/** As many different ones. */
+export async function freePorts(count: number): Promise<number[]> {
+  const ports = new Set<number>();
+  while (ports.size < count) ports.add(await freePort());
+  return [...ports];
+}
+
 function tryListen(host: string, port: number): Promise<Error | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -22,7 +22,7 @@ import { askHealth, type Health, noHealth, reachable } from './gateway-health.ts
 import { endLeftovers } from './leftovers.ts';
 import { type Lock, takeLock } from './lock.ts';
 import { MetricsTargets } from './metrics-targets.ts';
-import { checkPortFree, checkPortsDiffer, freePort, type Listener } from './ports.ts';
+import { checkPortFree, checkPortsDiffer, freePort, freePorts, type Listener } from './ports.ts';
 import { privateRedis } from './private-redis.ts';
 import { lockFile, readyFile } from './running.ts';
 import { type SimulatedVendor, startSimulatedVendor } from './simulated-vendor.ts';
@@ -301,12 +301,10 @@ class Run {
   async #doors() {
     const { settings } = this.#options;
     const host = '127.0.0.1';
-    const http = { host, port: await freePort() };
-    let grpc = { host, port: await freePort() };
-    while (grpc.port === http.port) grpc = { host, port: await freePort() };
+    const [http, grpc] = (await freePorts(2)).map((port) => ({ host, port }));
     return {
-      http: { listen: { host: settings.SIGNMESH_HTTP_HOST, port: settings.SIGNMESH_HTTP_PORT }, upstream: http },
-      grpc: { listen: { host: settings.SIGNMESH_GRPC_HOST, port: settings.SIGNMESH_GRPC_PORT }, upstream: grpc },
+      http: { listen: { host: settings.SIGNMESH_HTTP_HOST, port: settings.SIGNMESH_HTTP_PORT }, upstream: http! },
+      grpc: { listen: { host: settings.SIGNMESH_GRPC_HOST, port: settings.SIGNMESH_GRPC_PORT }, upstream: grpc! },
     };
   }
 

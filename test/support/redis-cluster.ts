@@ -7,9 +7,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { freePorts } from '../../cli/up/ports.ts';
 import { slotOf, slotsTotal } from '../../redis/slots.ts';
 import { TestAuthority } from './certificates.ts';
-import { freePort } from './redis.ts';
 import { until } from './until.ts';
 
 const password = 'of-the-cluster';
@@ -26,6 +26,7 @@ export class ClusterServer {
   readonly client: Redis;
   readonly #args: readonly string[];
   #child: ChildProcess | undefined;
+  #gone = Promise.resolve();
 
   constructor(port: number, tlsPort: number, args: readonly string[]) {
     this.port = port;
@@ -41,17 +42,28 @@ export class ClusterServer {
   }
 
   start(): void {
-    this.#child = spawn('redis-server', this.#args, { stdio: 'ignore' });
+    const child = spawn('redis-server', this.#args, { stdio: 'ignore' });
+    this.#child = child;
+    this.#gone = new Promise((resolve) => {
+      child.once('exit', resolve);
+      child.once('error', resolve);
+    }).then(() => {
+      this.#child = undefined;
+    });
+  }
+
+  /** Resolves when it answers. Rejects when it has ended: another program may have taken a port of its. */
+  async answers(): Promise<void> {
+    const ended = this.#gone.then(() => {
+      throw new Error(`the redis-server on port ${this.port} has ended`);
+    });
+    await Promise.race([ended, until(() => this.client.ping(), 'a redis-server')]);
   }
 
   /** kill -9. */
   async kill(): Promise<void> {
-    const child = this.#child;
-    if (child === undefined) return;
-    const gone = new Promise((resolve) => child.once('exit', resolve));
-    child.kill('SIGKILL');
-    await gone;
-    this.#child = undefined;
+    this.#child?.kill('SIGKILL');
+    await this.#gone;
   }
 
   signal(name: 'SIGSTOP' | 'SIGCONT'): void {
@@ -177,34 +189,41 @@ export class TestRedisCluster {
 }
 
 export async function startRedisCluster({ tls: isTls = false } = {}): Promise<TestRedisCluster> {
+  // Another program may take a free port before a server does: then other ports are tried.
+  for (let attempt = 1; ; attempt += 1) {
+    const cluster = await prepare(isTls);
+    try {
+      for (const server of cluster.servers) server.start();
+      await Promise.all(cluster.servers.map((server) => server.answers()));
+      await meet(cluster.servers);
+      await cluster.whole();
+      return cluster;
+    } catch (error) {
+      await cluster.stop();
+      if (attempt === 3) throw error;
+    }
+  }
+}
+
+async function prepare(isTls: boolean): Promise<TestRedisCluster> {
   const directory = mkdtempSync(join(tmpdir(), 'signmesh-redis-cluster-'));
   const tls = isTls ? certificates(directory) : { caFile: '', args: [] };
-  const servers: ClusterServer[] = [];
-  for (let index = 0; index < 2 * mastersTotal; index += 1) {
-    const [port, tlsPort, busPort] = [await freePort(), isTls ? await freePort() : 0, await freePort()];
+  const total = 2 * mastersTotal;
+  const ports = await freePorts(3 * total);
+  const servers = Array.from({ length: total }, (_, index) => {
+    const [port = 0, busPort = 0, furtherPort = 0] = ports.slice(3 * index);
+    const tlsPort = isTls ? furtherPort : 0;
     const folder = join(directory, String(index));
     mkdirSync(folder);
-    servers.push(
-      new ClusterServer(port, tlsPort, [
-        ...['--bind', '127.0.0.1', '--port', String(port), '--tls-port', String(tlsPort), '--dir', folder],
-        ...['--requirepass', password, '--masterauth', password, '--save', '', '--appendonly', 'yes'],
-        ...['--appendfsync', 'no', '--repl-diskless-sync-delay', '0'],
-        ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-node-timeout', '2000'],
-        ...tls.args,
-      ]),
-    );
-  }
-  const cluster = new TestRedisCluster(servers, directory, tls.caFile);
-  try {
-    for (const server of servers) server.start();
-    await Promise.all(servers.map(({ client }) => until(() => client.ping(), 'a redis-server')));
-    await meet(servers);
-    await cluster.whole();
-    return cluster;
-  } catch (error) {
-    await cluster.stop();
-    throw error;
-  }
+    return new ClusterServer(port, tlsPort, [
+      ...['--bind', '127.0.0.1', '--port', String(port), '--tls-port', String(tlsPort), '--dir', folder],
+      ...['--requirepass', password, '--masterauth', password, '--save', '', '--appendonly', 'yes'],
+      ...['--appendfsync', 'no', '--repl-diskless-sync-delay', '0'],
+      ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-node-timeout', '2000'],
+      ...tls.args,
+    ]);
+  });
+  return new TestRedisCluster(servers, directory, tls.caFile);
 }
 
 async function meet(servers: readonly ClusterServer[]): Promise<void> {
@@ -222,12 +241,17 @@ async function meet(servers: readonly ClusterServer[]): Promise<void> {
     const busPort = (await client.config('GET', 'cluster-port')) as string[];
     await first!.client.call('CLUSTER', 'MEET', '127.0.0.1', String(innerPort), busPort[1]!);
   }
+  // A server forgets one that it has not met within the time of a node.
   await Promise.all(
     servers.map(({ client }) =>
-      until(async () => {
-        const info = String(await client.cluster('INFO'));
-        return info.includes(`cluster_known_nodes:${servers.length}`) && info.includes('cluster_state:ok');
-      }, 'nodes that know each other'),
+      until(
+        async () => {
+          const info = String(await client.cluster('INFO'));
+          return info.includes(`cluster_known_nodes:${servers.length}`) && info.includes('cluster_state:ok');
+        },
+        'nodes that know each other',
+        20_000,
+      ),
     ),
   );
   await Promise.all(

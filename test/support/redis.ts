@@ -1,11 +1,10 @@
 /** A private redis-server for tests: a free port on loopback, nothing on disk, gone with `stop`. Never a mock. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { freePort } from '../../cli/up/ports.ts';
 
 export interface TestRedis {
   readonly url: string;
@@ -76,12 +75,4 @@ async function startOn(port: number, settings: readonly string[], readyLine: str
     child.kill(name);
   };
   return { url: `redis://127.0.0.1:${port}`, port, directory, signal, stop };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -17,7 +17,8 @@ export async function until<T>(
   for (;;) {
     let failure = '';
     try {
-      const value = await condition();
+      const look = condition();
+      const value = look instanceof Promise ? await withinTime(look, beganMs + withinMs - performance.now()) : look;
       if (value !== false && value !== undefined && value !== null) return value as NonNullable<Exclude<T, false>>;
     } catch (error) {
       failure = `; the last look failed: ${error instanceof Error ? error.message : String(error)}`;
@@ -28,5 +29,18 @@ export async function until<T>(
     }
     const pauseMs = everyMs ?? Math.min(100, Math.max(10, waitedMs / 10));
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}
+
+/** A look that hangs must not hang the test. */
+async function withinTime<T>(look: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('it did not end')), Math.max(0, ms) + 1);
+  });
+  try {
+    return await Promise.race([look, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
