@@ -1,6 +1,6 @@
 /**
  * Commands of one turn of the event loop leave in one write: what is written to the socket is held back until the event loop has
- * handled its sockets. The client's own pipelines would do so too, but a command in one costs three times the CPU, since each
+ * handled its sockets. The client's own pipelines would do so too, but a command in one costs more CPU, since each
  * pipeline is a new object with every script of the connection as a method.
  */
 import type { Redis } from 'ioredis';
