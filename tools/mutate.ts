@@ -3,6 +3,7 @@
  * the named folders and runs the tests that reach each, the shortest first, until one fails (mutate/trials.ts).
  *
  * `--count 300` mutants at most of each folder, `--seed 1`; `--seconds 60`: how long the tests of one mutant may take in all;
+ * `--seconds-blocked 30`: how long an endless loop may block a process before it is killed;
  * `--tests GLOB` names the test files (all), `--not GLOB` excludes some. Tests that start processes do not see a mutant and do
  * not run. `--root DIR` is another checkout, such as an older commit; `--mutants FILE` a list of mutants as JSON in
  * place of a sample.
@@ -26,6 +27,7 @@ export async function run(args: readonly string[]): Promise<number> {
       count: { type: 'string', default: '300' },
       seed: { type: 'string', default: '1' },
       seconds: { type: 'string', default: '60' },
+      'seconds-blocked': { type: 'string', default: '30' },
       not: { type: 'string', multiple: true, default: [] },
       tests: { type: 'string', multiple: true, default: [] },
       root: { type: 'string', default: repositoryRoot() },
@@ -46,7 +48,12 @@ export async function run(args: readonly string[]): Promise<number> {
   const { system, alone } = filesByTier(root);
   const include = values.tests.length > 0 ? values.tests : ['test/**/*.test.ts'];
   const folder = mkdtempSync(join(tmpdir(), 'signmesh-mutants-'));
-  const tests = { include, exclude: [...values.not, ...system, ...alone], msMax: 1000 * Number(values.seconds) };
+  const tests = {
+    include,
+    exclude: [...values.not, ...system, ...alone],
+    msMax: 1000 * Number(values.seconds),
+    blockedMsMax: 1000 * Number(values['seconds-blocked']),
+  };
   const trials = await Trials.open(root, mutants, tests, folder);
   try {
     const results = await trials.run();

@@ -69,7 +69,8 @@ test('tells killed, surviving and unreached mutants apart, loops and promises th
   symlinkSync(join(repositoryRoot(), 'node_modules'), join(root, 'node_modules'));
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
-    ['cli/signmesh.mjs', '--development', 'mutate', 'room', '--root', root],
+    // An endless loop computes until its process is killed.
+    ['cli/signmesh.mjs', '--development', 'mutate', 'room', '--root', root, '--seconds-blocked', '2'],
     { cwd: repositoryRoot() },
   );
   expect(stderr).toContain('left out, since it fails without any mutant: test/broken.test.ts: always');

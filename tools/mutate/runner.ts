@@ -20,6 +20,8 @@ export type Mode = 'reach' | 'try' | 'whole';
 export interface Orders {
   readonly mode: Mode;
   readonly folder: string;
+  /** The process of a test that blocks it for longer is killed. */
+  readonly blockedMsMax: number;
 }
 
 export interface ReachedInTest {
@@ -57,8 +59,6 @@ export interface Verdict {
 /** A test that a mutant keeps from ending counts as failed after its time without a mutant, `timesMax` times, and this. */
 const tryMsMax = 3_000;
 const timesMax = 8;
-/** A test that blocks its process for longer: the process is killed. */
-const blockedMsMax = 30_000;
 
 const watchdog = `
   const { workerData, parentPort } = require('node:worker_threads');
@@ -75,6 +75,7 @@ const watchdog = `
 // biome-ignore lint/style/noDefaultExport: vitest takes a runner by its default export
 export default class MutantRunner extends VitestTestRunner {
   readonly #orders: Orders = inject('mutation');
+  readonly #blockedMsMax = this.#orders.blockedMsMax;
   readonly #verdicts = join(this.#orders.folder, 'verdicts');
   #outside = new Set<number>();
   #tests: Record<string, ReachedInTest> = {};
@@ -112,7 +113,7 @@ export default class MutantRunner extends VitestTestRunner {
     this.#watchdog.unref();
     if (this.#orders.mode !== 'whole') return;
     this.#whole = plan.whole[file.filepath]!;
-    this.#watch(file.filepath, '', this.#whole, blockedMsMax);
+    this.#watch(file.filepath, '', this.#whole, this.#blockedMsMax);
     this.#turn(this.#whole);
   }
 
@@ -147,17 +148,17 @@ export default class MutantRunner extends VitestTestRunner {
     super.onBeforeTryTask(test);
     this.#startedMs = performance.now();
     const { mode } = this.#orders;
-    if (mode === 'whole') this.#watch(test.file.filepath, '', this.#whole, blockedMsMax);
+    if (mode === 'whole') this.#watch(test.file.filepath, '', this.#whole, this.#blockedMsMax);
     if (mode !== 'try') return;
     this.#turn(this.#isControl ? 0 : this.#mutant);
-    if (!this.#isControl) this.#watch(test.file.filepath, test.id, this.#mutant, this.#msMax + blockedMsMax);
+    if (!this.#isControl) this.#watch(test.file.filepath, test.id, this.#mutant, this.#msMax + this.#blockedMsMax);
   }
 
   async runTask(test: Test): Promise<void> {
     if (this.#orders.mode === 'reach') return getFn(test)();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      const msMax = this.#orders.mode === 'whole' ? blockedMsMax : this.#msMax;
+      const msMax = this.#orders.mode === 'whole' ? this.#blockedMsMax : this.#msMax;
       timer = setTimeout(() => reject(new Error(`not within ${msMax} ms`)), msMax);
     });
     await Promise.race([getFn(test)(), late]).finally(() => clearTimeout(timer));

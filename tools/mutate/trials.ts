@@ -20,6 +20,8 @@ export interface Tests {
   readonly exclude: readonly string[];
   /** How long the tests of one mutant may take in all, by their durations without it; at least one runs. */
   readonly msMax: number;
+  /** How long a mutant may block the process of a test. */
+  readonly blockedMsMax: number;
 }
 
 export type Result = 'killed' | 'survived' | 'not reached';
@@ -217,7 +219,7 @@ export class Trials {
     const mutants = new Set([...pairs, ...Object.values(plan.whole)]);
     this.#note(`${mode}: ${specifications.length} files, ${pairs.length} tests of ${mutants.size} mutants`);
     writeFileSync(join(this.#folder, 'plan.json'), JSON.stringify(plan));
-    const orders: Orders = { mode, folder: this.#folder };
+    const orders: Orders = { mode, folder: this.#folder, blockedMsMax: this.#tests.blockedMsMax };
     for (const project of this.#vitest.projects) {
       project.provide('mutation', orders);
       // A file with a mutant from its start shares no modules with others.
