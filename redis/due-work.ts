@@ -55,8 +55,10 @@ export interface DueWork {
   /**
    * Claims up to `tenantsMax` tenants with something due by `nowMs`, handles each and settles it. A handler that throws is
    * called again after `recheckMs`; the first error is thrown when all others are done. Resolves to whether more may be due.
+   * `byMs`: claims also tenants with something due by this later time. Call it once, and not in a loop: it may claim the
+   * same tenants again.
    */
-  sweep(nowMs: number, handle: DueHandler, tenantsMax?: number): Promise<boolean>;
+  sweep(nowMs: number, handle: DueHandler, tenantsMax?: number, byMs?: number): Promise<boolean>;
   /** The store was restored to an earlier state, which may lack this process's registrations: clears their cache. */
   clear(): void;
 }

@@ -122,10 +122,10 @@ export class RedisDueWork implements DueWork {
     return registration;
   }
 
-  async sweep(nowMs: number, handle: DueHandler, tenantsMax = claimedMax): Promise<boolean> {
+  async sweep(nowMs: number, handle: DueHandler, tenantsMax = claimedMax, byMs = nowMs): Promise<boolean> {
     if (this.#mayBeLost) await this.#registerLost();
     const heldUntilMs = nowMs + holdMs;
-    const claim = { nowMs, heldUntilMs, limit: tenantsMax };
+    const claim = { nowMs: byMs, heldUntilMs, limit: tenantsMax };
     const [claimedAtMs, tenants] = await this.#asking(this.#claim(this.#keys, claim));
     const recheckAtMs = nowMs + recheckMs;
     const settle = async (tenant: string): Promise<void> => {

@@ -271,10 +271,22 @@ export interface TenantStore {
    */
   settleIdempotent(tenant: string, keyHash: string, owner: string, answer: string | undefined): Promise<boolean>;
 
-  /** Handles tenants that have due work; the number of other tenants does not matter. See DueWork.sweep. */
-  sweepDue(nowMs: number, handle: DueHandler): Promise<boolean>;
-  /** Entries due by now, earliest first; each is due again after `leaseMs`, unless its change says otherwise. */
-  takeDue(tenant: string, nowMs: number, leaseMs: number, limit: number): Promise<DueTaken>;
+  /**
+   * Handles tenants that have due work; the number of other tenants does not matter. See DueWork.sweep. `byMs`: also those that
+   * have some by this later time, as far as one claim goes.
+   */
+  sweepDue(nowMs: number, handle: DueHandler, byMs?: number): Promise<boolean>;
+  /**
+   * Entries due by now, earliest first, then those of `early`; each is due again after `leaseMs`, unless its change says
+   * otherwise.
+   */
+  takeDue(tenant: string, nowMs: number, leaseMs: number, limit: number, early?: EarlyDue): Promise<DueTaken>;
+}
+
+/** Entries that are taken before they are due: with this prefix, due by this time. */
+export interface EarlyDue {
+  readonly prefix: string;
+  readonly byMs: number;
 }
 
 export interface DueTaken {

@@ -16,6 +16,7 @@ import type {
   Change,
   CommitOutcome,
   DueTaken,
+  EarlyDue,
   EventPage,
   EventQuery,
   IdempotencyMark,
@@ -35,6 +36,8 @@ import { type TenantScripts, tenantScripts } from './scripts.ts';
 const leaseMs = 15_000;
 const readManyMax = 1_000;
 const takeDueMax = 1_000;
+/** Tenants of which work is taken before it is due, at once. */
+const earlyTenantsMax = 1_000;
 
 export class RedisTenantStore implements TenantStore {
   readonly #redis: Redis;
@@ -151,12 +154,18 @@ export class RedisTenantStore implements TenantStore {
     this.#webhooks.clear();
   }
 
-  sweepDue(nowMs: number, handle: DueHandler): Promise<boolean> {
-    return this.#work.sweep(nowMs, handle);
+  sweepDue(nowMs: number, handle: DueHandler, byMs = nowMs): Promise<boolean> {
+    return byMs > nowMs ? this.#work.sweep(nowMs, handle, earlyTenantsMax, byMs) : this.#work.sweep(nowMs, handle);
   }
 
-  async takeDue(tenant: string, nowMs: number, leaseMs: number, limit: number): Promise<DueTaken> {
-    const args = { nowMs, leaseMs, limit: Math.max(0, Math.min(limit, takeDueMax)) };
+  async takeDue(
+    tenant: string,
+    nowMs: number,
+    leaseMs: number,
+    limit: number,
+    { byMs, prefix }: EarlyDue = { byMs: nowMs, prefix: '' },
+  ): Promise<DueTaken> {
+    const args = { nowMs, byMs, earlyPrefix: prefix, leaseMs, limit: Math.max(0, Math.min(limit, takeDueMax)) };
     const [next, members] = await asking(this.#scripts.takeDue(of(tenant), args));
     return { members, nextAtMs: next === '' ? undefined : Number(next) };
   }

@@ -41,6 +41,8 @@ interface Settle {
 
 interface TakeDue {
   readonly nowMs: number;
+  readonly byMs: number;
+  readonly earlyPrefix: string;
   readonly leaseMs: number;
   readonly limit: number;
 }

@@ -1,6 +1,8 @@
 /**
  * The background driver of intents, in every gateway process. It continues at once the intents that this process commits
- * (`enqueue`). Abandoned intents, whose gateway died or stopped, become due in the store, and any gateway resumes them.
+ * (`enqueue`). Abandoned intents, whose gateway died or stopped, become due in the store, and any gateway resumes them. A
+ * gateway that starts takes over at once what is leased: mostly it was its own. If another gateway still works on such an
+ * intent, one of both wins the next commit, and the other drops the intent (steps.ts).
  *
  * Work is bounded per provider kind, so that a slow provider delays only its own transfers, and tenants take turns. Memory
  * holds no unique state: dropped work becomes due again.
@@ -9,7 +11,7 @@ import type { Cancel } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { withinLimit } from '../../actors/waiting.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
-import { StoreUnavailable } from '../../store/contract.ts';
+import { type EarlyDue, StoreUnavailable } from '../../store/contract.ts';
 import { TimeHeap } from '../../store/time-heap.ts';
 import type { WalletRecord } from '../wallets/public.ts';
 import { retryDelayMs } from './backoff.ts';
@@ -38,6 +40,7 @@ export interface DriverOptions {
 /** A wait that is longer is left to the store. */
 const localWaitMaxMs = 10_000;
 const sweptPerTenantMax = 64;
+const takenOverPerTenantMax = 1_000;
 /** So many transfers of a tenant may always be queued; more only while the last would wait no longer than this. */
 const backlogMin = 256;
 const backlogWaitMs = 3_000;
@@ -84,6 +87,8 @@ export class IntentDriver implements IntentQueue {
   #waitTimerAtMs = 0;
   #cancelSweep: Cancel | undefined;
   #sweeping: Promise<void> | undefined;
+  /** Intents that are due by then were leased before the start. Undefined: they have been taken over. */
+  #takeOverByMs: number | undefined;
   /** Why the last sweep failed: it is said once, not twice a second. */
   #sweepFailure = '';
   #running = 0;
@@ -126,6 +131,7 @@ export class IntentDriver implements IntentQueue {
   }
 
   start(): void {
+    this.#takeOverByMs = this.#leasedBeforeMs();
     this.#sweepLater(0);
   }
 
@@ -150,7 +156,7 @@ export class IntentDriver implements IntentQueue {
     this.#held.clear();
     this.#jobFailures.clear();
     try {
-      await this.#sweepAll(this.#leaseMs);
+      await this.#takeOver({ prefix: '', byMs: this.#leasedBeforeMs() });
     } catch (error) {
       this.#log.warn(
         { reason: reasonOf(error) },
@@ -169,6 +175,20 @@ export class IntentDriver implements IntentQueue {
     await this.#sweeping;
   }
 
+  /** What was leased before now is due by then, and nothing that is leased from now on. */
+  #leasedBeforeMs(): number {
+    return this.#deps.clock.nowMs() + this.#leaseMs - 1;
+  }
+
+  async #takeOver(leased: EarlyDue): Promise<void> {
+    const { store, clock } = this.#deps;
+    await store.sweepDue(
+      clock.nowMs(),
+      (tenant) => this.#sweepTenant(tenant, takenOverPerTenantMax, leased),
+      leased.byMs,
+    );
+  }
+
   #sweepLater(delayMs: number): void {
     if (this.#stopping) return;
     this.#cancelSweep = this.#deps.timers.start(delayMs, async () => {
@@ -185,22 +205,24 @@ export class IntentDriver implements IntentQueue {
     });
   }
 
-  /** `aheadMs`: what falls due within this time is taken up already. */
-  async #sweepAll(aheadMs = 0): Promise<void> {
+  async #sweepAll(): Promise<void> {
     const { store, clock } = this.#deps;
+    // Jobs have schedules of their own, and stay until they are due.
+    if (this.#takeOverByMs !== undefined) await this.#takeOver({ prefix: duePrefix, byMs: this.#takeOverByMs });
+    this.#takeOverByMs = undefined;
     for (let more = true; more && !this.#stopping && this.#held.size < this.#heldMax; ) {
-      more = await store.sweepDue(clock.nowMs() + aheadMs, (tenant) => this.#sweepTenant(tenant, aheadMs));
+      more = await store.sweepDue(clock.nowMs(), (tenant) => this.#sweepTenant(tenant));
     }
   }
 
-  /** Resolves to when more of this tenant is due; undefined: nothing is. */
-  async #sweepTenant(tenant: string, aheadMs = 0): Promise<number | undefined> {
+  /** Resolves to when more of this tenant is due; undefined: nothing is. `early`: what is taken before it is due. */
+  async #sweepTenant(tenant: string, takenMax = sweptPerTenantMax, early?: EarlyDue): Promise<number | undefined> {
     const { store, clock } = this.#deps;
     const nowMs = clock.nowMs();
-    const room = Math.min(sweptPerTenantMax, this.#heldMax - this.#held.size);
+    const room = Math.min(takenMax, this.#heldMax - this.#held.size);
     if (room <= 0) return nowMs;
     const dueAtMs = nowMs + this.#leaseMs;
-    const { members, nextAtMs } = await store.takeDue(tenant, nowMs + aheadMs, this.#leaseMs, room);
+    const { members, nextAtMs } = await store.takeDue(tenant, nowMs, this.#leaseMs, room, early);
     for (const member of members) this.#startJob(tenant, member);
     const ids = members
       .filter((member) => member.startsWith(duePrefix))

@@ -233,13 +233,39 @@ describeScript('store/settle-idempotent.lua', (script) => {
 
 describeScript('store/take-due.lua', (script) => {
   test('entries that are due are taken, earliest first, and are due again after their lease', async () => {
-    const take = (limit: number) => script.call({ prefixKey }, { nowMs: at, leaseMs: 50, limit });
+    const take = (limit: number) =>
+      script.call({ prefixKey }, { nowMs: at, byMs: at, earlyPrefix: '', leaseMs: 50, limit });
     expect(await take(9)).toEqual(['', []]);
     await script.redis.zadd(`${p}due`, at, 'b', at - 9, 'a', at + 1, 'later', at - 1, 'c');
     expect(await take(2)).toEqual([String(at), ['a', 'c']]);
     expect(await take(9)).toEqual([String(at + 1), ['b']]);
     expect(await take(9)).toEqual([String(at + 1), []]);
     expect(await script.redis.zscore(`${p}due`, 'a')).toBe(String(at + 50));
+  });
+
+  test('entries with a prefix are taken before they are due, behind what is due, and leased from now on', async () => {
+    const take = (limit: number) =>
+      script.call({ prefixKey }, { nowMs: at, byMs: at + 40, earlyPrefix: 'in/', leaseMs: 50, limit });
+    const members = [
+      at,
+      'job/due',
+      at + 1,
+      'job/later',
+      at + 9,
+      'in/b',
+      at + 5,
+      'in/a',
+      at + 41,
+      'in/late',
+      at + 2,
+      'in',
+    ];
+    await script.redis.zadd(`${p}due`, ...members);
+    expect(await take(2)).toEqual([String(at + 1), ['job/due', 'in/a']]);
+    expect(await take(9)).toEqual([String(at + 1), ['in/b']]);
+    expect(await take(9)).toEqual([String(at + 1), []]);
+    expect(await script.redis.zscore(`${p}due`, 'in/a')).toBe(String(at + 50));
+    expect(await script.redis.zscore(`${p}due`, 'job/later')).toBe(String(at + 1));
   });
 });
 

@@ -7,8 +7,13 @@ import type { IntentRecord } from '../../../custody/intents/record.ts';
 import type { WalletRecord } from '../../../custody/wallets/record.ts';
 import type { Progress, ProviderAdapter, Transfer } from '../../../providers/port/port.ts';
 import { ProviderUnavailable } from '../../../providers/port/port.ts';
-import type { Change, TenantStore, Versioned } from '../../../store/contract.ts';
-import { StoreUnavailable } from '../../../store/contract.ts';
+import {
+  type Change,
+  type EarlyDue,
+  StoreUnavailable,
+  type TenantStore,
+  type Versioned,
+} from '../../../store/contract.ts';
 import { collectLog } from '../../support/log.ts';
 import { VirtualTimers } from '../../support/virtual-timers.ts';
 import { draft } from './support/world.ts';
@@ -44,16 +49,18 @@ class PlainStore {
     return { committed: true, sequence: 1, allocated: undefined, balances: undefined } as const;
   };
 
-  sweepDue = async (nowMs: number, handle: (tenant: string) => Promise<unknown>) => {
+  sweepDue = async (nowMs: number, handle: (tenant: string) => Promise<unknown>, byMs = nowMs) => {
     this.sweeps += 1;
     if (this.isAway) throw new Error('away');
-    if ([...this.due.values()].some((atMs) => atMs <= nowMs)) await handle(tenant);
+    if ([...this.due.values()].some((atMs) => atMs <= byMs)) await handle(tenant);
     return false;
   };
 
-  takeDue = async (_tenant: string, nowMs: number, leaseMs: number, limit: number) => {
+  takeDue = async (_tenant: string, nowMs: number, leaseMs: number, limit: number, early?: EarlyDue) => {
     if (this.isAway) throw new Error('away');
-    const members = [...this.due].flatMap(([member, atMs]) => (atMs <= nowMs ? [member] : [])).slice(0, limit);
+    const isTaken = (member: string, atMs: number) =>
+      atMs <= nowMs || (early !== undefined && member.startsWith(early.prefix) && atMs <= early.byMs);
+    const members = [...this.due].flatMap(([member, atMs]) => (isTaken(member, atMs) ? [member] : [])).slice(0, limit);
     for (const member of members) this.due.set(member, nowMs + leaseMs);
     return { members, nextAtMs: undefined };
   };

@@ -410,6 +410,31 @@ describe('a receiver that is a wallet of ours', () => {
   });
 });
 
+describe('a gateway that starts', () => {
+  test('continues transfers that another left in the middle long before their leases end, and no job before its time', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 99n * oneEth });
+    const intents = await Promise.all(Array.from({ length: 70 }, () => world.intent(tenant, wallet)));
+    world.provider.plan = () => new Promise(() => {});
+    const dead = world.driver({}, { perProviderMax: 99 });
+    for (const intent of intents) dead.enqueue(tenant, intent, wallet);
+    for (const { id } of intents) await world.reach(tenant, id, 'signing');
+    let jobs = 0;
+    const job = async () => {
+      jobs += 1;
+    };
+    await world.store.commit(tenant, { due: [{ member: 'chore/1', atMs: world.clock.nowMs() + 25_000 }] });
+    world.provider.plan = () => 'goes';
+    const startedMs = Date.now();
+    world.driver({}, { jobs: new Map([['chore/', job]]) }).start();
+    for (const { id } of intents) await world.reach(tenant, id, 'completed');
+    expect(Date.now() - startedMs).toBeLessThan(20_000);
+    expect([...world.provider.usedBy(wallet.id).keys()].sort((a, b) => a - b)).toEqual([...Array(70).keys()]);
+    expect(jobs).toBe(0);
+    const left = (await world.store.takeDue(tenant, world.clock.nowMs() + 10 ** 9, 1, 100)).members;
+    expect(left).toEqual(['chore/1']);
+  });
+});
+
 describe('a driver that stops', () => {
   test('finishes the step in hand, starts none, and another continues', async () => {
     const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
