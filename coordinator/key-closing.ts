@@ -110,8 +110,8 @@ function message(state: FinalizingState, said: LocalMessage, context: Context, n
     case 'ended': {
       const waiting = new Set(state.waiting);
       if (!waiting.delete(said.sessionId)) return { state, effects: [] };
-      if (waiting.size > 0) return { state: { ...state, waiting }, effects: [] };
-      return sessionsEnded(state, context.self, nodesTotal);
+      const next = { ...state, waiting };
+      return waiting.size > 0 ? { state: next, effects: [] } : sessionsEnded(next, context.self, nodesTotal);
     }
     default:
       return { state, effects: [] };

@@ -125,7 +125,19 @@ class Closing {
     if (failure === 'reads') actor.readsFail = true;
     else if (failure !== undefined && !this.isRevoking) actor.fates.push(failure);
     const isRefused = actor.readsFail || actor.fates.length > 0;
+    // What an earlier call left comes before its sessions are known.
+    const isEarly = !isRefused && draw.chance(0.4);
+    actor.holdsReads = isEarly;
     this.#ask();
+    if (isEarly) {
+      this.#stray();
+      must(
+        this.#asked.length === 0 && !this.isDone,
+        () => 'the end of a key does not wait for the search for sessions',
+      );
+      actor.holdsReads = false;
+      this.#take(actor.answerReads());
+    }
     if (isRefused) {
       this.#unavailable(`its store fails (${failure})`);
       return;
@@ -155,8 +167,8 @@ class Closing {
     this.#told(left);
     const waits = draw.chance(0.15) ? 6 : draw.int(0, 2);
     for (let round = 0; round < waits && left.length > 0; round += 1) {
-      if (round < 4 && draw.chance(0.5)) this.#end('sig_other');
-      if (draw.chance(0.4)) this.#ask();
+      if (round < 4 && draw.chance(0.5)) this.#stray();
+      if (draw.chance(0.4)) this.#askAgain();
       must(this.#asked.length === 0 && !this.isDone, () => 'the end of a key does not wait for its sessions');
       this.#revoked = [];
       this.#take(this.#actor.pass(patienceMs));
@@ -167,12 +179,22 @@ class Closing {
       this.#told(left);
     }
     must(waits < 6 || left.length === 0, () => 'the end of a key waits for ever for sessions that do not end');
-    if (draw.chance(0.3) && left.length > 0) this.#ask();
+    if (draw.chance(0.3) && left.length > 0) this.#askAgain();
+    // Its last sessions end while it searches for them again.
+    const isSearching = left.length > 0 && draw.chance(0.4);
+    this.#actor.holdsReads = isSearching;
+    if (isSearching) this.#take(this.#actor.pass(patienceMs));
     while (left.length > 0) {
       must(this.#asked.length === 0 && !this.isDone, () => 'the end of a key does not wait for all its sessions');
       const one = left.splice(draw.int(0, left.length - 1), 1)[0]!;
       this.#end(one);
       if (left.length > 0 && draw.chance(0.3)) this.#end(one);
+    }
+    if (isSearching) {
+      this.#revoked = [];
+      this.#actor.holdsReads = false;
+      this.#take(this.#actor.answerReads());
+      must(this.#revoked.length === 0, () => 'the sessions of a key are told to end after all have ended');
     }
     if (this.isRevoking) this.#finished([]);
   }
@@ -183,6 +205,23 @@ class Closing {
     must(
       this.#revoked.every(({ clientsOnly }) => clientsOnly === this.isRevoking),
       () => 'the sessions of a closed key are told to end only if a client began them, or the reverse',
+    );
+  }
+
+  /** A session and a node say again what they said to an earlier call. */
+  #stray(): void {
+    this.#end('sig_other');
+    this.#confirm(1, []);
+  }
+
+  /** Calls that come together have one search, and one answer. */
+  #askAgain(): void {
+    const { writes } = this.#actor;
+    const [written, told] = [writes.length, this.#revoked.length];
+    this.#ask();
+    must(
+      writes.length === written && this.#revoked.length === told,
+      () => 'the end of a key begins again for a call that came meanwhile',
     );
   }
 
@@ -208,6 +247,8 @@ class Closing {
       }
       if (silent.includes(node)) continue;
       if (draw.chance(0.2)) this.#notConfirmed(node);
+      if (draw.chance(0.2)) this.#end('sig_0');
+      must(this.#asked.length === 0, () => `nodes ${this.#asked} are told again to delete a key`);
       owing = this.#confirm(node, owing);
       if (owing.length > 0 && draw.chance(0.2)) owing = this.#confirm(node, owing);
     }

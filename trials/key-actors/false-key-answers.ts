@@ -132,6 +132,7 @@ function finalClaims(making: KeyMaking, { id, body }: Told): FalseAnswer[] {
   const found = [
     claim('with every result', all, 'right'),
     claim('with too few results', all.slice(1)),
+    claim('with a result too many', [...all, first!]),
     claim('with a result without its signature', [
       ...all.slice(0, -1),
       { ...last, signature: changed(last.signature) },

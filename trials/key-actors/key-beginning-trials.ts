@@ -125,6 +125,14 @@ class Beginning {
     this.#begun(first!);
     must(!side.replies.has(second!), () => 'a call that came with the first one does not wait for its round');
     must(side.requests.length === making.totalNodes, () => 'the call that came with the first one runs no round');
+    const fork = side.fork();
+    fork.pass(waits.nodesMs);
+    answered(
+      fork,
+      isWallet ? held : [second!],
+      'NODES_UNAVAILABLE',
+      'no node has answered the calls that came together',
+    );
   }
 
   /** The session exists: a second beginning changes nothing; one of the wallet service joins the round. */

@@ -154,3 +154,23 @@ export function alter(making: KeyMaking, side: Side): void {
   fields[field] = draw.chance(0.2) ? '' : `${text.slice(0, -1)}${text.endsWith('1') ? '2' : '1'}`;
   side.actor.store.alter(name, fields);
 }
+
+/** The key's record in Redis is altered, or gone, and its session names another cluster: none is read as what it was. */
+export function alterKey(making: KeyMaking, side: Side): void {
+  const { draw } = making.trial;
+  const session = sessionKey(trialTenant, making.session);
+  const name = session.replace('session/', 'key/');
+  const store = side.actor.store.fork();
+  const text = store.storedKey(name)!;
+  const at = draw.int(0, text.length - 1);
+  store.alter(name, `${text.slice(0, at)}${text[at] === '1' ? '2' : '1'}${text.slice(at + 1)}`);
+  const altered = store.load(name)?.kind;
+  // Without proof, its end may name another cluster.
+  const isNamed = altered === 'elsewhere' && at > text.length - 5;
+  must(altered === 'tampered' || isNamed, () => `a key that was altered is read as ${altered}`);
+  const none = store.load(`${name}-none`);
+  must(none === undefined, () => `a key that was never made is read as ${none?.kind}`);
+  store.alter(session, { ...store.stored(session)!, cluster: '7' });
+  const elsewhere = store.load(session)?.kind;
+  must(elsewhere === 'elsewhere', () => `a session of another cluster is read as ${elsewhere}`);
+}

@@ -7,9 +7,19 @@ import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WriteFate } from '../../sim/memory-stores.ts';
 import type { KeyKind } from '../support/key-transcripts.ts';
 import { changed, must, type Trial, trialTenant } from '../support/trial.ts';
-import { blames, type Failure, type FalseAnswer, falseAnswers, lateAnswers } from './false-key-answers.ts';
+import { type Failure, type FalseAnswer, falseAnswers, lateAnswers } from './false-key-answers.ts';
 import { KeyMaking, type KeySession, type Side, type Told, waits } from './key-making.ts';
-import { alter, answered, completed, failed, isOpenSession, unavailable, unchanged } from './key-making-rules.ts';
+import { absence, answersTwice, falseResult, refusedResume } from './key-making-faults.ts';
+import {
+  alter,
+  alterKey,
+  answered,
+  completed,
+  failed,
+  isOpenSession,
+  unavailable,
+  unchanged,
+} from './key-making-rules.ts';
 
 /** The frames of a round, and some repetitions. */
 const answersMax = 200;
@@ -25,6 +35,7 @@ export function keyMakingTrial(trial: Trial, kind: KeyKind): void {
   if (draw.chance(0.12) && making.isShared && making.totalNodes > 1) round.complain();
   round.run();
   completed(making, round.calls);
+  alterKey(making, making.side);
 }
 
 /** A whole round: the calls that wait for it, and what the present process of the coordinator knows. */
@@ -102,13 +113,16 @@ class Round {
   #hear(told: Told): void {
     const { making } = this;
     const { side } = making;
-    if (this.#draw.chance(0.04)) {
-      this.#restart();
+    if (this.#draw.chance(told.body.case === 'dkgOpened' ? 0.08 : 0.04)) {
+      this.#restart(told);
       return;
     }
-    if (this.#isPrompt && this.#draw.chance(0.05)) this.#absence();
+    if (this.#isPrompt && this.#draw.chance(0.05)) absence(making, this.calls);
     if (this.#draw.chance(0.05)) this.#fenced(told);
-    if (this.#draw.chance(0.3)) this.#falseResult(told);
+    if (this.#isPrompt && this.#draw.chance(0.1)) answersTwice(making, told, this.calls);
+    if (this.#draw.chance(0.3)) {
+      falseResult(making, told, { results: this.#results, pending: making.answers, sawAll: this.#sawAll }, this.calls);
+    }
     for (let left = this.#draw.pick([0, 1, 1, 2]); left > 0; left -= 1) {
       const one = this.#draw.pick(falseAnswers(making, told, this.#sawAll));
       // Time passes until it is asked again, and calls wait for nodes for some time only.
@@ -167,9 +181,9 @@ class Round {
     const { making } = this;
     failed(making, fork, before, this.calls, failure, text);
     if (!this.#draw.chance(0.3)) return;
+    if (this.#draw.chance(0.5)) refusedResume(making, fork);
     fork.requests = [];
-    if (making.isWallet) making.begin(fork);
-    else making.again(fork);
+    making.again(fork);
     const { record } = fork;
     const { attempt } = record!.ceremony;
     const participants = participantsOf(record!.ceremony);
@@ -184,23 +198,6 @@ class Round {
     );
   }
 
-  /** A result that its node has signed, and that no honest node has. */
-  #falseResult(told: Told): void {
-    const { making } = this;
-    const { value } = told.body;
-    if (told.body.case !== 'dkgVerified' || !value.finished || making.totalNodes < 2) return;
-    const pending = making.answers.filter(({ body }) => body.case === 'dkgVerified' && body.value.finished);
-    const known = new Set([...this.#results, ...pending.map(({ id }) => id), told.id]);
-    if (known.size < making.totalNodes || making.record.ceremony.mayBeFinal) return;
-    const finished = making.signedResult({ ...value.finished, chainCode: changed(value.finished.chainCode) });
-    const fork = making.side.fork();
-    const before = making.record;
-    fork.hear({ ...told, body: { case: 'dkgVerified', value: { ...value, finished } } });
-    for (const one of pending) fork.hear(one);
-    const effect = this.#sawAll ? blames(told.id) : { reason: 'TRANSCRIPT_MISMATCH', culprits: [], stalled: [] };
-    failed(making, fork, before, this.calls, effect, `a false result of node ${told.id}`);
-  }
-
   /** The process dies, or its store refuses a write: the calls come again. */
   #again(): void {
     const { making } = this;
@@ -212,12 +209,21 @@ class Round {
     making.deliver();
   }
 
-  #restart(): void {
+  #restart(told: Told): void {
     const { making } = this;
-    const late = making.answers.at(-1);
+    const late = [told, ...making.answers];
     making.side.actor.restart();
-    if (late) unchanged(making.side, 'an answer to an earlier process', () => making.side.hear(late));
+    for (const one of late.slice(-1)) {
+      unchanged(making.side, 'an answer to an earlier process', () => making.side.hear(one));
+    }
     this.#again();
+    // Nor do they count as answers to this one, which has asked the same.
+    const fork = making.side.fork();
+    fork.requests = [];
+    unchanged(fork, 'answers to an earlier process', () => {
+      for (const one of late) fork.hear(one);
+    });
+    must(fork.requests.length === 0, () => 'answers to an earlier process advance the round');
   }
 
   /** The write that an answer brings about is refused. */
@@ -271,43 +277,6 @@ class Round {
     fork.hear(told);
     must(fork.actor.writes.length === 0, () => 'a coordinator that was replaced writes');
     if (fork.replies.size > 0) unavailable(fork, this.calls, 'a write behind the fence');
-  }
-
-  /** A node is gone, and no node answers any more. */
-  #absence(): void {
-    const { making } = this;
-    const fork = making.side.fork();
-    const before = making.record;
-    const { ceremony } = before;
-    const gone = this.#draw.pick(making.ids);
-    const out = [...making.ids, ...(ceremony.leftOut ?? [])];
-    const spare = making.rosterIds.filter((id) => !out.includes(id));
-    const linked = this.#draw.chance(0.6) ? spare : [];
-    fork.take(fork.actor.link([...making.others(gone), ...linked].sort((a, b) => a - b)));
-    fork.pass(waits.partialMs + 1);
-    const { attempt } = fork.record!.ceremony;
-    const participants = participantsOf(fork.record!.ceremony);
-    if (linked.length > 0 && !ceremony.mayBeFinal) {
-      const expected = [...making.others(gone), linked[0]!].sort((a, b) => a - b);
-      must(
-        attempt === ceremony.attempt + 1 && participants.join() === expected.join(),
-        () =>
-          `node ${gone} is gone, ${linked} are free: attempt ${attempt} of ${participants}, and must be of ${expected}`,
-      );
-      return;
-    }
-    must(attempt === ceremony.attempt, () => `node ${gone} is gone, and no other can replace it: attempt ${attempt}`);
-    fork.pass(waits.nodesMs);
-    const { record } = fork;
-    must(
-      record?.state === ReceiptState.BACKEND_FAILED && record.reasonCode === 'NODES_UNAVAILABLE',
-      () => `node ${gone} is gone, and the session is ${record?.reasonCode} after ${waits.nodesMs} ms`,
-    );
-    answered(fork, this.calls, 'NODES_UNAVAILABLE', `node ${gone} is gone`);
-    must(
-      record.ceremony.attempt === ceremony.attempt && (record.ceremony.stalledBy ?? []).includes(gone),
-      () => `node ${gone} is gone, and the session is stopped by ${record.ceremony.stalledBy}`,
-    );
   }
 
   /** A dealer's boxes that recipients complain about with evidence: the attempt ends, and the next one makes a key. */

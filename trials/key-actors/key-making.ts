@@ -195,15 +195,20 @@ export class KeyMaking extends KeyTranscripts {
   again(side = this.side): bigint {
     if (this.isWallet) return this.begin(side);
     const { record } = side;
-    const resumeToken = this.tokenOf(side);
-    const request = create(ResumeSessionRequestSchema, { sessionId: this.session, resumeToken });
-    const resumed = this.call(side, { method: 'resumeSession', request });
+    const resumed = this.resume(side);
     const { case: kind, value } = side.replies.get(resumed) ?? { case: 'silence', value: undefined };
     must(
       kind === 'resumeSession' && value.receipt.reasonCode === 'SESSION_RESUMED',
       () => `a resume of ${record?.reasonCode} gets ${value?.receipt?.reasonCode ?? kind}`,
     );
     return this.exchange({}, side);
+  }
+
+  /** The call that begins again in a failed session. */
+  resume(side: Side, resumeToken = this.isWallet ? '' : this.tokenOf(side)): bigint {
+    if (this.isWallet) return this.begin(side);
+    const terms = { sessionId: this.session, resumeToken };
+    return this.call(side, { method: 'resumeSession', request: create(ResumeSessionRequestSchema, terms) });
   }
 
   /** Calls that arrive together. */

@@ -5,11 +5,11 @@
 import { groupOf } from '../../crypto/group.ts';
 import { randomPolynomial } from '../../crypto/polynomial.ts';
 import { commitTo, shareFor } from '../../crypto/vss.ts';
-import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { keyKinds } from '../support/key-transcripts.ts';
 import { changed, must, type Trial } from '../support/trial.ts';
-import { stalls } from './false-key-answers.ts';
+import { blames, stalls } from './false-key-answers.ts';
 import { KeyMaking, type Told, waits } from './key-making.ts';
+import { absentAfterSteps, absentAtEnd, falseResult, type Knowledge } from './key-making-faults.ts';
 import { answered, completed, failed, isOpenSession, unchanged } from './key-making-rules.ts';
 
 type Pair = readonly [dealer: number, recipient: number];
@@ -33,6 +33,9 @@ class Supplying {
   readonly #held = new Set<number>();
   #isSupplied = false;
   #sawAll = true;
+  /** Nodes whose opening, and whose result, this process of the coordinator has. */
+  readonly #opened = new Set<number>();
+  readonly #results = new Set<number>();
 
   constructor(making: KeyMaking) {
     const { trial, kind, threshold } = making;
@@ -76,7 +79,9 @@ class Supplying {
       const own = this.#missing().includes(`${this.#dealer}>${this.#dealer}`);
       if (left.length === 0 && own) left.push([this.#dealer, this.#dealer]);
       must(left.length > 0, () => `every pair has verified, and the session is ${making.record.reasonCode}`);
-      if (this.#draw.chance(0.08)) this.#restart();
+      if (this.#draw.chance(0.12)) this.#restart();
+      if (this.#draw.chance(0.08) && this.#verified.size > 0 && !making.record.ceremony.mayBeFinal)
+        absentAfterSteps(making);
       const at = this.#draw.int(0, left.length - 1);
       const [dealer, recipient] = left.splice(at, 1)[0]!;
       if (dealer === this.#dealer) {
@@ -98,12 +103,17 @@ class Supplying {
   }
 
   /** The nodes answer, and the coordinator hears them. */
-  #flush(hear: (told: Told) => void = (told) => this.making.side.hear(told)): void {
+  #flush(hear: (told: Told, pending: readonly Told[]) => void = (told) => this.making.side.hear(told)): void {
     const { making } = this;
     for (let round = 0; round < 40; round += 1) {
       making.deliver();
       if (making.answers.length === 0) return;
-      for (const told of making.answers.splice(0)) hear(told);
+      const said = making.answers.splice(0);
+      for (const [index, told] of said.entries()) {
+        hear(told, said.slice(index + 1));
+        if (told.body.case === 'dkgOpened') this.#opened.add(told.id);
+        if (told.body.value.finished) this.#results.add(told.id);
+      }
     }
     must(false, () => 'a step has no end');
   }
@@ -149,7 +159,7 @@ class Supplying {
     must(!side.replies.has(call), () => 'a share is answered before its node has verified it');
     const isRepeated = this.#draw.chance(0.25);
     if (this.#draw.chance(0.25)) this.#besides(recipient);
-    if (this.#draw.chance(0.15)) this.#refuses(call, recipient);
+    if (this.#draw.chance(0.3)) this.#refuses(call, recipient);
     if (isRepeated) {
       making.deliver();
       side.pass(waits.partialMs + 1);
@@ -180,7 +190,8 @@ class Supplying {
   #finish(hear: (told: Told) => void): void {
     const { making } = this;
     const { side } = making;
-    this.#flush((told) => {
+    this.#flush((told, pending) => {
+      if (told.body.case === 'dkgConfirmed' && this.#draw.chance(0.1)) absentAtEnd(making);
       const own = told.body.value.verdicts?.find((one: { dealer: number }) => one.dealer === told.id);
       const isOwn = own !== undefined && told.id === this.#dealer && !this.#verified.has(`${told.id}>${told.id}`);
       const isCalled = this.#missing().includes(`${told.id}>${told.id}`);
@@ -201,8 +212,13 @@ class Supplying {
           () => `node ${told.id} does not sign its result, and the session is ${fork.record?.reasonCode}`,
         );
       }
+      if (finished && this.#draw.chance(0.3)) falseResult(making, told, this.#knowledge(pending), []);
       hear(this.#more(told));
     });
+  }
+
+  #knowledge(pending: readonly Told[]): Knowledge {
+    return { results: this.#results, pending, sawAll: this.#sawAll };
   }
 
   /** It also claims a pair that it was not asked about: that does not count. */
@@ -250,7 +266,7 @@ class Supplying {
     must(fork.actor.writes.length === 0, () => 'a refused share changes the session');
     // Another dealer's fault in the same answer ends the attempt, and the share is not taken.
     const [other] = making.others(recipient).filter((id) => id !== this.#dealer);
-    if (other === undefined || !this.#sawAll) return;
+    if (other === undefined) return;
     const false_ = {
       dealer: other,
       verified: false,
@@ -261,9 +277,15 @@ class Supplying {
     const both = making.side.fork();
     const verdicts = [false_, ...told.body.value.verdicts];
     both.hear({ ...told, body: { ...told.body, value: { ...told.body.value, verdicts, finished: undefined } } });
-    must(
-      both.record?.state === ReceiptState.BACKEND_FAILED && both.record.ceremony.culprits?.join() === `${recipient}`,
-      () => `node ${recipient} complains falsely, and the session is ${both.record?.reasonCode}`,
+    // A process that has not seen the opening proves nothing.
+    const isProven = this.#sawAll || this.#opened.has(other);
+    failed(
+      making,
+      both,
+      making.record,
+      [],
+      isProven ? blames(recipient) : stalls(recipient, other),
+      'a false complaint',
     );
   }
 
@@ -318,6 +340,8 @@ class Supplying {
   #restart(): void {
     this.making.side.actor.restart();
     this.#held.clear();
+    this.#opened.clear();
+    this.#results.clear();
     this.#sawAll = false;
   }
 }

@@ -6,7 +6,7 @@ import { PartialRefusalCode as Code } from '../../proto/gen/signmesh/wire/v1/sig
 import { wireScheme } from '../../proto/key-schemes.ts';
 import { must } from '../support/trial.ts';
 import { PlayedSession } from './played-session.ts';
-import { bootOf, type CoordinatorInTrial, shown } from './session-trial.ts';
+import { bootOf, type CoordinatorInTrial, nodesWaitMs, shown } from './session-trial.ts';
 
 /** A node that restarted does not know its nonce: FROST begins again, mock ECDSA asks it without; twice at most. */
 export function forgottenNonces(t: CoordinatorInTrial): void {
@@ -107,6 +107,49 @@ export function badNonces(t: CoordinatorInTrial): void {
   );
   t.serve();
   t.answered(call, 'SIGNATURE_COMPLETED', 'without the dealer of nonces that are no points');
+}
+
+/** A session ends before its nodes have dealt: the nonces that they deal then go to the next one. */
+export function withdrawnDraw(t: CoordinatorInTrial): void {
+  const session = new PlayedSession(t);
+  if (!session.isFrost && session.scheme !== 'mock_ecdsa') return;
+  t.withholds = true;
+  // No nonces of before.
+  t.restart();
+  session.opens();
+  const call = session.gather();
+  t.took(t.copy.pass(nodesWaitMs));
+  t.answered(call, 'QUORUM_UNAVAILABLE', 'when its nodes deal no nonces');
+  t.release();
+  const next = new PlayedSession(t, { keystoreType: session.wish.keystoreType });
+  next.opens();
+  const later = next.gather();
+  const { key } = t;
+  for (const { node, nonceNumber } of next.asked) {
+    must(
+      key.batchOf(nonceNumber) !== key.batchOf(nonceNumber - 1n),
+      () => `the first nonce of node ${node} went to a session that had ended`,
+    );
+  }
+  t.serve();
+  t.answered(later, 'SIGNATURE_COMPLETED', 'with the nonces that an ended session had waited for');
+}
+
+/** FROST: a step waits for its own node, and another signer's lost link does not void the attempt in which it was asked. */
+export function stepBesideLostLink(t: CoordinatorInTrial): void {
+  const session = new PlayedSession(t);
+  if (!session.isFrost) return;
+  session.opens();
+  const id = t.trial.draw.pick(t.ids);
+  const call = session.step(id);
+  const asked = session.askedOf(id)!;
+  const other = asked.signers.map(({ nodeId }) => nodeId).find((node) => node !== id)!;
+  t.asked = [];
+  t.linkDown(other);
+  must(session.askedOf(id) === undefined, () => `node ${id} is asked again for a step, because node ${other} is gone`);
+  t.replies(asked, t.key.partial(id, asked));
+  t.answered(call, 'SHARE_ACCEPTED', 'with its partial, when another signer is gone');
+  session.signs('when a signer is gone');
 }
 
 /** A step for a node that FROST's signers do not include: a new attempt includes it, and a client's partial is void. */

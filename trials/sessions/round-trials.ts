@@ -222,3 +222,20 @@ export function suspects(t: CoordinatorInTrial): void {
   t.serve();
   t.answered(next.call, 'SIGNATURE_COMPLETED', 'with nodes that were silent before');
 }
+
+/** As many nodes are linked as sign, and one of them was silent before: it is asked at once, since no other can take its place. */
+export function bareQuorum(t: CoordinatorInTrial): void {
+  const { session, call, requests } = gathering(t);
+  if (!isShared(session)) return;
+  const mute = requests[0]!.node;
+  for (const asked of requests.slice(1)) t.replies(asked, t.key.partial(asked.node, asked));
+  t.asked = [];
+  t.took(t.copy.pass(partialTimeoutMs));
+  t.serve();
+  t.answered(call, 'SIGNATURE_COMPLETED', 'after a silence');
+  const others = t.ids.filter((id) => id !== mute);
+  for (const id of others.slice(session.threshold - 1)) t.linkDown(id);
+  const next = gathering(t);
+  t.serve();
+  t.answered(next.call, 'SIGNATURE_COMPLETED', 'with a node that was silent before');
+}

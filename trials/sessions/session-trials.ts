@@ -10,12 +10,13 @@ import type { Checker } from '../../sim/observation.ts';
 import { randomStream } from '../../sim/random.ts';
 import { worldBeganMs } from '../../sim/virtual-time.ts';
 import { Contradiction } from '../support/trial.ts';
-import { badNonces, forgottenNonces, otherSigner } from './attempt-trials.ts';
+import { badNonces, forgottenNonces, otherSigner, stepBesideLostLink, withdrawnDraw } from './attempt-trials.ts';
+import { callOfNode, fullMailbox, noSandbox, unordered, walletCalls } from './caller-trials.ts';
 import { directives, refusedOpening, takenIntent, wrongInitiation, wrongName } from './initiation-trials.ts';
 import { noPreviews, previews, previewsOfAll } from './preview-trials.ts';
 import { refusedGathering, refusedStep, refusedSteps } from './refusal-trials.ts';
 import { pausedForLong, revoked, unknownSession, witnessOrders, wrongResume } from './resume-trials.ts';
-import { silence, silentStep, strayAnswers, suspects, unlinked, wrongPartial } from './round-trials.ts';
+import { bareQuorum, silence, silentStep, strayAnswers, suspects, unlinked, wrongPartial } from './round-trials.ts';
 import { CoordinatorInTrial, callsWaitingMax, lifetimesMs, nodesWaitMs, partialTimeoutMs } from './session-trial.ts';
 import {
   boundMeanwhile,
@@ -90,6 +91,10 @@ const ofAny: readonly SessionTrial[] = [
   tamperedSession,
   unreadable,
   vendorOrders,
+  callOfNode,
+  walletCalls,
+  unordered,
+  fullMailbox,
 ];
 /** For keys of which a client or a node gives partials that it can compute at once. */
 const ofPartials: readonly SessionTrial[] = [
@@ -106,10 +111,10 @@ const ofPartials: readonly SessionTrial[] = [
   noPreviews,
 ];
 /** For keys of several nodes. */
-const ofSeveral: readonly SessionTrial[] = [suspects, refusedSteps, previewsOfAll, offersTogether];
+const ofSeveral: readonly SessionTrial[] = [suspects, bareQuorum, refusedSteps, previewsOfAll, offersTogether];
 /** For keys whose nodes deal nonces. */
-const ofNonces: readonly SessionTrial[] = [otherNoncePoint, forgottenNonces];
-const ofFrost: readonly SessionTrial[] = [otherSigner, badNonces];
+const ofNonces: readonly SessionTrial[] = [otherNoncePoint, forgottenNonces, withdrawnDraw];
+const ofFrost: readonly SessionTrial[] = [otherSigner, badNonces, stepBesideLostLink];
 const atVendors: readonly SessionTrial[] = [vendorOrders, vendorOrders, cancelledOrder, refusedOrder];
 
 function fitting({ binding }: CoordinatorInTrial): SessionTrial[] {
@@ -135,10 +140,11 @@ export function sessionTrials(options: SessionTrialsOptions): Checker {
   function trial(): string | undefined {
     count += 1;
     const { roster } = identities();
+    const sandbox = draw.chance(0.95);
     const copy = new CoordinatorCopy({
       config: {
         ...{ resumeKey: random(32), roster, lifetimes: lifetimesMs, nodesWaitMs, partialTimeoutMs, callsWaitingMax },
-        ...{ sandbox: true, nonceBatchFirst: 2 },
+        ...{ sandbox, nonceBatchFirst: 2 },
       },
       nowMs: worldBeganMs,
       random,
@@ -156,7 +162,7 @@ export function sessionTrials(options: SessionTrialsOptions): Checker {
     try {
       const t = new CoordinatorInTrial(one, draw.pick(bindings), copy, random);
       for (let left = draw.int(1, 4); left > 0; left -= 1) {
-        const each = draw.pick(fitting(t));
+        const each = sandbox ? draw.pick(fitting(t)) : noSandbox;
         names.push(each.name);
         each(t);
         t.calm();
