@@ -2,6 +2,11 @@
  * One actor of a coordinator by itself, for trials of checkers: it handles every input at once, and its time passes by `pass` alone.
  * What it sends to others comes back to the trial. A fork begins from the same state, so that a trial can try one input after
  * another in one state.
+ *
+ * It runs the actor without the kernel of process-copy.ts, since a kernel cannot fork: its cells, and the timers, tasks, reads and
+ * writes that its host holds, refer to one another. Here an actor is its state, its inputs, and its timers by name. The laws of
+ * actors/contract.ts that trials rely on hold here too: a step with a write takes effect when the write does, and an actor that
+ * throws restarts from its record.
  */
 import type { Address } from '../actors/contract.ts';
 import { noTrace } from '../actors/contract.ts';
@@ -17,8 +22,10 @@ import {
   isLocal,
 } from '../coordinator/contract/messages.ts';
 import type { WireMessage } from '../proto/wire.ts';
+import { DueTimers } from './due-timers.ts';
 import { completed } from './frame-codec.ts';
 import type { WriteFate } from './memory-stores.ts';
+import { unavailable } from './process-copy.ts';
 import type { StoreAtRest } from './store-at-rest.ts';
 
 export interface ActorCopyOptions {
@@ -41,7 +48,6 @@ type OwnInput = Exclude<CoordinatorInput, { kind: 'persistRefused' }>;
 /** An actor that takes more steps than this for one message loops. */
 const stepsMax = 2_000;
 const quota = { kind: 'conflict', code: 'QUOTA', current: undefined } as const;
-const unavailable = { kind: 'unavailable', message: 'the trial refuses it' } as const;
 
 export class ActorCopy {
   nowMs: number;
@@ -54,7 +60,7 @@ export class ActorCopy {
   readonly writes: CoordinatorWrite[] = [];
   /** Texts of what it threw. */
   readonly bugs: string[] = [];
-  /** Reads are answered by `answerReads` alone. */
+  /** Reads are answered by `answerHeld` alone, each with the record as it is then. */
   holdsReads = false;
   readsFail = false;
   /** The store refuses a client's new sessions: its tenant has no space. */
@@ -64,7 +70,7 @@ export class ActorCopy {
   readonly #options: ActorCopyOptions;
   readonly #behaviour: CoordinatorBehaviour;
   readonly #inputs: CoordinatorInput[] = [];
-  readonly #timers = new Map<string, number>();
+  #timers = new DueTimers<string>();
   #reads: string[] = [];
   /** undefined: it is not in memory. */
   #state: { readonly of: unknown } | undefined;
@@ -92,7 +98,7 @@ export class ActorCopy {
     fork.ready = this.ready;
     fork.#state = this.#state;
     fork.#watches = this.#watches;
-    for (const [name, atMs] of this.#timers) fork.#timers.set(name, atMs);
+    fork.#timers = this.#timers.fork();
     return fork;
   }
 
@@ -122,21 +128,14 @@ export class ActorCopy {
 
   /** Time passes: timers that fall due fire, in their order. */
   pass(ms: number): readonly SentMessage[] {
-    const untilMs = this.nowMs + ms;
-    for (;;) {
-      const due = [...this.#timers].filter(([, atMs]) => atMs <= untilMs).sort(([, a], [, b]) => a - b)[0];
-      if (due === undefined) break;
-      const [name, atMs] = due;
-      this.#timers.delete(name);
-      this.nowMs = Math.max(this.nowMs, atMs);
+    this.#timers.pass(this, ms, (name) => {
       this.#inputs.push({ kind: 'timer', name });
       this.#drain();
-    }
-    this.nowMs = untilMs;
+    });
     return this.settle();
   }
 
-  answerReads(): readonly SentMessage[] {
+  answerHeld(): readonly SentMessage[] {
     for (const key of this.#reads.splice(0)) this.#read(key);
     return this.settle();
   }
@@ -204,10 +203,10 @@ export class ActorCopy {
         else this.#read(effect.key);
         break;
       case 'startTimer':
-        this.#timers.set(effect.name, this.nowMs + effect.afterMs);
+        this.#timers.start(effect.name, this.nowMs + effect.afterMs);
         break;
       case 'cancelTimer':
-        this.#timers.delete(effect.name);
+        this.#timers.cancel(effect.name);
         break;
       case 'stop':
         this.#evict();

@@ -1,13 +1,8 @@
 /**
- * A second process of a node, over a copy of its store as it is now: for trials of checkers. Nothing that it does reaches the run,
- * and it draws no randomness of the run. It handles every input at once; its time passes by `pass` alone.
+ * A second process of a node, over a copy of its store as it is now (process-copy.ts). A read shows the record as it was when the
+ * read was asked for.
  */
 import type { Address, Envelope, RandomBytes } from '../actors/contract.ts';
-import { noTrace } from '../actors/contract.ts';
-import { safeErrorText } from '../actors/error-text.ts';
-import type { Timer } from '../actors/kernel/cell.ts';
-import type { PendingLoad } from '../actors/kernel/host.ts';
-import { Kernel } from '../actors/kernel/kernel.ts';
 import { type NodeIdentity, nodeBehaviours } from '../nodes/behaviours.ts';
 import { type HsmOutcome, hsmAddress } from '../nodes/records/hsm-port.ts';
 import type { NodeMessage } from '../nodes/records/messages.ts';
@@ -15,9 +10,9 @@ import type { NodeRecord, NodeWrite } from '../nodes/records/records.ts';
 import { type VendorOutcome, vendorAddress } from '../nodes/records/vendor-port.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import { HeldKeys } from '../providers/vendor/public.ts';
-import type { SyncStore, WriteFate } from './memory-stores.ts';
+import type { SyncStore } from './memory-stores.ts';
+import { ProcessCopy, unavailable } from './process-copy.ts';
 
-type NodeKernel = Kernel<NodeMessage, NodeWrite, NodeRecord>;
 type Sent = Envelope<NodeMessage>;
 
 export type { HsmOutcome } from '../nodes/records/hsm-port.ts';
@@ -30,49 +25,36 @@ export interface NodeCopyOptions {
   readonly random: RandomBytes;
 }
 
-const unavailable = { kind: 'unavailable', message: 'the trial refuses it' } as const;
-
-export class NodeCopy {
+export class NodeCopy extends ProcessCopy<NodeMessage, NodeWrite, NodeRecord> {
   readonly nodeId: number;
-  /** Of its present start. */
-  boot = '';
-  nowMs: number;
-  /** The fate of its next writes; `answered` for those after them. */
-  readonly fates: WriteFate[] = [];
-  /** Writes that took effect, since the trial last cleared them. */
-  readonly writes: NodeWrite[] = [];
-  /** Texts of what its actors threw. */
-  readonly bugs: string[] = [];
   /** The keys of its token and vendor: only those made here. */
   readonly held: HeldKeys;
-  /** Reads are answered by `answerReads` alone, each with the record as it was when it was asked for. */
-  holdsReads = false;
-  readsFail = false;
   readonly #options: NodeCopyOptions;
   /** By record key; undefined: deleted. */
   readonly #records = new Map<string, NodeRecord | undefined>();
-  readonly #timers = new Map<Timer<NodeMessage, NodeWrite, NodeRecord>, number>();
-  #sent: Sent[] = [];
-  #heldReads: (() => void)[] = [];
-  #tasks: (() => void)[] = [];
-  #kernel: NodeKernel;
-  #starts = 0;
 
   constructor(options: NodeCopyOptions) {
+    const { identity, nowMs, random } = options;
+    super(`node/${identity.nodeId}`, nowMs, random);
     this.#options = options;
-    this.nodeId = options.identity.nodeId;
-    this.nowMs = options.nowMs;
-    this.held = new HeldKeys(options.random);
-    this.#kernel = this.#start();
+    this.nodeId = identity.nodeId;
+    this.held = new HeldKeys(random);
+    this.start();
   }
 
-  /** Its process dies and starts again. */
-  restart(): void {
-    this.#kernel.end();
-    this.#timers.clear();
-    this.#heldReads = [];
-    this.#tasks = [];
-    this.#kernel = this.#start();
+  protected behaviours() {
+    return Object.values(nodeBehaviours({ ...this.#options.identity, boot: this.boot }));
+  }
+
+  protected outcomeOf({ puts, deletes }: NodeWrite) {
+    for (const { key, record } of puts) this.#records.set(key, record);
+    for (const key of deletes) this.#records.set(key, undefined);
+    return { kind: 'written' } as const;
+  }
+
+  protected read(key: string) {
+    const found = this.readsFail ? unavailable : { record: this.record(key) };
+    return () => found;
   }
 
   /** The record as it stands in the copy. */
@@ -84,12 +66,6 @@ export class NodeCopy {
     this.#records.set(key, record);
   }
 
-  /** Delivers a message, and handles all that follows. Returns what left the process since the last such call. */
-  tell(to: Address, message: NodeMessage, from: Address = 'trial'): readonly Sent[] {
-    this.#kernel.deliver({ from, to, message, trace: noTrace });
-    return this.settle();
-  }
-
   /** The messages to other processes among what `tell` returns. */
   ask(to: Address, message: WireMessage, from: Address = 'trial'): WireMessage[] {
     return wireMessagesOf(this.tell(to, message, from));
@@ -99,7 +75,7 @@ export class NodeCopy {
   tokenAnswers({ from, to, message }: Sent, outcome?: HsmOutcome): readonly Sent[] {
     if (!('kind' in message) || message.kind !== 'hsmAsked') throw new Error('this is no request to the token');
     const { request, about } = message;
-    return this.tell(from, { kind: 'hsmAnswered', outcome: outcome ?? this.#outcomeOf(request), about }, to);
+    return this.tell(from, { kind: 'hsmAnswered', outcome: outcome ?? this.#tokenOutcome(request), about }, to);
   }
 
   vendorAnswers({ from, message }: Sent, outcome: VendorOutcome): readonly Sent[] {
@@ -107,86 +83,7 @@ export class NodeCopy {
     return this.tell(from, { kind: 'vendorAnswered', externalId: message.request.externalId, outcome }, vendorAddress);
   }
 
-  answerReads(): readonly Sent[] {
-    for (const answer of this.#heldReads.splice(0)) answer();
-    return this.settle();
-  }
-
-  /** Time passes: timers that fall due fire, in their order. */
-  pass(ms: number): readonly Sent[] {
-    const untilMs = this.nowMs + ms;
-    for (;;) {
-      const due = [...this.#timers].filter(([, atMs]) => atMs <= untilMs).sort(([, a], [, b]) => a - b)[0];
-      if (due === undefined) break;
-      const [timer, atMs] = due;
-      this.#timers.delete(timer);
-      this.nowMs = Math.max(this.nowMs, atMs);
-      this.#kernel.fired(timer);
-      this.#drain();
-    }
-    this.nowMs = untilMs;
-    return this.settle();
-  }
-
-  settle(): readonly Sent[] {
-    this.#drain();
-    const sent = this.#sent;
-    this.#sent = [];
-    return sent;
-  }
-
-  #drain(): void {
-    for (let task = this.#tasks.shift(); task !== undefined; task = this.#tasks.shift()) task();
-  }
-
-  #start(): NodeKernel {
-    this.#starts += 1;
-    const { identity, random } = this.#options;
-    this.boot = `node/${identity.nodeId}#copy-${this.#starts}`;
-    const kernel: NodeKernel = new Kernel(
-      {
-        nowMs: () => this.nowMs,
-        random,
-        ready: (cell) => void this.#tasks.push(() => kernel.turn(cell)),
-        write: (pending) => {
-          const fate = this.fates.shift() ?? 'answered';
-          this.#tasks.push(() => {
-            if (fate !== 'lost') this.#written(pending.write);
-            kernel.written(pending, fate === 'answered' ? { kind: 'written' } : unavailable);
-          });
-        },
-        load: (pending) => this.#load(kernel, pending),
-        startTimer: (timer, afterMs) => void this.#timers.set(timer, this.nowMs + afterMs),
-        cancelTimer: (timer) => void this.#timers.delete(timer),
-        send: (envelope) => {
-          this.#sent.push(envelope);
-          return undefined;
-        },
-        emit: () => undefined,
-        describe: () => '',
-        threw: (_, error) => void this.bugs.push(safeErrorText(error)),
-        deadLetter: () => undefined,
-        stepped: undefined,
-      },
-      Object.values(nodeBehaviours({ ...identity, boot: this.boot })),
-    );
-    return kernel;
-  }
-
-  #load(kernel: NodeKernel, pending: PendingLoad<NodeMessage, NodeWrite, NodeRecord>): void {
-    const found = this.readsFail ? unavailable : { record: this.record(pending.key) };
-    const answer = () => kernel.found(pending, found);
-    if (this.holdsReads) this.#heldReads.push(answer);
-    else this.#tasks.push(answer);
-  }
-
-  #written(write: NodeWrite): void {
-    this.writes.push(write);
-    for (const { key, record } of write.puts) this.#records.set(key, record);
-    for (const key of write.deletes) this.#records.set(key, undefined);
-  }
-
-  #outcomeOf(request: Extract<NodeMessage, { kind: 'hsmAsked' }>['request']): HsmOutcome {
+  #tokenOutcome(request: Extract<NodeMessage, { kind: 'hsmAsked' }>['request']): HsmOutcome {
     if (request.kind === 'destroy') {
       this.held.delete(request.label);
       return { kind: 'destroyed' };

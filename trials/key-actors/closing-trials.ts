@@ -136,7 +136,7 @@ class Closing {
         () => 'the end of a key does not wait for the search for sessions',
       );
       actor.holdsReads = false;
-      this.#take(actor.answerReads());
+      this.#take(actor.answerHeld());
     }
     if (isRefused) {
       this.#unavailable(`its store fails (${failure})`);
@@ -193,7 +193,7 @@ class Closing {
     if (isSearching) {
       this.#revoked = [];
       this.#actor.holdsReads = false;
-      this.#take(this.#actor.answerReads());
+      this.#take(this.#actor.answerHeld());
       must(this.#revoked.length === 0, () => 'the sessions of a key are told to end after all have ended');
     }
     if (this.isRevoking) this.#finished([]);

@@ -234,7 +234,7 @@ function together(signer: Signer): void {
   for (const wanted of both)
     must(signer.ask(wanted).sent.length === 0, () => `node ${id} signs before it has read the key`);
   copy.holdsReads = false;
-  const sent = copy.answerReads();
+  const sent = copy.answerHeld();
   const { holder } = signer.parties.kind;
   const answers =
     holder === 'hsm' ? tokenRequestsOf(sent) : holder === 'vendor' ? vendorRequestsOf(sent) : wireMessagesOf(sent);
@@ -268,7 +268,7 @@ function tooManyWaiting(signer: Signer): void {
   copy.holdsReads = false;
   let answers = 0;
   // First the key, then the intent.
-  for (let reads = 0; reads < 3; reads += 1) answers += wireMessagesOf(copy.answerReads()).length;
+  for (let reads = 0; reads < 3; reads += 1) answers += wireMessagesOf(copy.answerHeld()).length;
   must(answers === waitingMax, () => `node ${id} answers ${answers} requests that waited, and ${waitingMax} may wait`);
 }
 
@@ -331,7 +331,7 @@ function deletion(signer: Signer): void {
     () => `node ${id} deletes a key, and does not tell its token and its vendor`,
   );
   copy.holdsReads = false;
-  const late = copy.answerReads();
+  const late = copy.answerHeld();
   if (wanted) {
     const { code, kind } = signer.outcome(late);
     must(

@@ -5,8 +5,8 @@
 import { PartialRefusalCode as Code } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { wireScheme } from '../../proto/key-schemes.ts';
 import { must } from '../support/trial.ts';
+import { bootOf, type CoordinatorInTrial, nodesWaitMs, shown } from './coordinator-in-trial.ts';
 import { PlayedSession } from './played-session.ts';
-import { bootOf, type CoordinatorInTrial, nodesWaitMs, shown } from './session-trial.ts';
 
 /** A node that restarted does not know its nonce: FROST begins again, mock ECDSA asks it without; twice at most. */
 export function forgottenNonces(t: CoordinatorInTrial): void {
@@ -82,7 +82,7 @@ export function badNonces(t: CoordinatorInTrial): void {
       ...(isBad && { hiding: new Uint8Array(nonce!.hiding.length).fill(255) }),
     };
   });
-  t.took(t.copy.tell('cluster', session.address, { kind: 'drawn', ticket: 1, nonces }));
+  t.took(t.copy.tell(session.address, { kind: 'drawn', ticket: 1, nonces }, 'cluster'));
   const requests = session.asked;
   must(requests.length === session.threshold, () => `${requests.length} nodes are asked with drawn nonces`);
   const honest = requests.find(({ node }) => node !== liar)!;

@@ -8,8 +8,8 @@ import { PartialRefusalCode as Code } from '../../proto/gen/signmesh/wire/v1/sig
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import { must, trialTenant } from '../support/trial.ts';
+import { type CoordinatorInTrial, callsWaitingMax } from './coordinator-in-trial.ts';
 import { PlayedSession } from './played-session.ts';
-import { type CoordinatorInTrial, callsWaitingMax } from './session-trial.ts';
 
 const { MALFORMED, OVERLOADED } = CallErrorCode;
 
@@ -20,7 +20,7 @@ export function callOfNode(t: CoordinatorInTrial): void {
   const value = { callId: 1_000_000n, request, walletService: true, order: t.order(session.id) };
   t.unchanged('a call of a node', () => {
     const message = { tenant: trialTenant, session: '', attempt: 0, body: { case: 'call', value } as WireBodyInit };
-    const sent = t.copy.tell(`node/${t.ids[0]}`, 'coordinator', message);
+    const sent = t.copy.tell('coordinator', message, `node/${t.ids[0]}`);
     must(sent.length === 0, () => `a call of a node brings about ${sent.length} messages`);
   });
   session.opens();

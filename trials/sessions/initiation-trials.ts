@@ -8,8 +8,8 @@ import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { KeystoreType, MockDirective } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { schemeFacts } from '../../proto/key-schemes.ts';
 import { must, trialTenant } from '../support/trial.ts';
+import type { Caller, CoordinatorInTrial } from './coordinator-in-trial.ts';
 import { PlayedSession, type SigningWish } from './played-session.ts';
-import type { Caller, CoordinatorInTrial } from './session-trial.ts';
 
 type WrongWish = readonly [what: string, changes: Partial<SigningWish>, code: string, caller?: Caller];
 

@@ -2,7 +2,7 @@
 import { KeystoreType, type MockDirective } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type KeyBinding, type KeyScheme, schemeFacts } from '../../proto/key-schemes.ts';
 import { must, trialTenant } from '../support/trial.ts';
-import type { Asked, Call, Caller, CoordinatorInTrial, Reply } from './session-trial.ts';
+import type { Asked, Call, Caller, CoordinatorInTrial, Reply } from './coordinator-in-trial.ts';
 
 export interface SigningWish {
   readonly transactionIntentId: string;

@@ -5,8 +5,8 @@
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { PartialRefusalCode as Code } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { must } from '../support/trial.ts';
+import { type Call, type CoordinatorInTrial, callsWaitingMax, nodesWaitMs, shown } from './coordinator-in-trial.ts';
 import { PlayedSession } from './played-session.ts';
-import { type Call, type CoordinatorInTrial, callsWaitingMax, nodesWaitMs, shown } from './session-trial.ts';
 
 function shows(t: CoordinatorInTrial, call: Call, partial: Uint8Array, why: string): void {
   const reply = t.reply(call);

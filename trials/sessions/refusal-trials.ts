@@ -5,8 +5,8 @@
 import { PartialRefusalCode as Code } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { must } from '../support/trial.ts';
+import { type Asked, type CoordinatorInTrial, nodesWaitMs } from './coordinator-in-trial.ts';
 import { gathering, isShared, PlayedSession } from './played-session.ts';
-import { type Asked, type CoordinatorInTrial, nodesWaitMs } from './session-trial.ts';
 
 const lasting = [
   [Code.KEYSTORE_MISMATCH, 'KEYSTORE_MISMATCH'],

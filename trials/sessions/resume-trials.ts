@@ -6,8 +6,8 @@
 import { keyKey } from '../../coordinator/contract/messages.ts';
 import { MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { must, trialTenant } from '../support/trial.ts';
+import { type CoordinatorInTrial, lifetimesMs, shown } from './coordinator-in-trial.ts';
 import { PlayedSession, wish } from './played-session.ts';
-import { type CoordinatorInTrial, lifetimesMs, shown } from './session-trial.ts';
 
 const human = 2;
 const witness = { humanApprovalWitness: Uint8Array.of(1, 2) };
@@ -146,7 +146,7 @@ export function revoked(t: CoordinatorInTrial): void {
   const closing = 'trial/closing';
   const tells = () => {
     t.said = [];
-    t.took(t.copy.tell(closing, session.address, { kind: 'revoke', clientsOnly }));
+    t.took(t.copy.tell(session.address, { kind: 'revoke', clientsOnly }, closing));
     must(
       t.said.some(({ to, case: kind }) => to === closing && kind === 'ended'),
       () => `a session is told to end, and does not say that it has`,
@@ -180,7 +180,7 @@ export function unknownSession(t: CoordinatorInTrial): void {
   const [node] = t.ids;
   t.unchanged('messages to no session', () => {
     t.said = [];
-    t.took(t.copy.tell(closing, session.address, { kind: 'revoke', clientsOnly: draw.chance(0.5) }));
+    t.took(t.copy.tell(session.address, { kind: 'revoke', clientsOnly: draw.chance(0.5) }, closing));
     must(
       t.said.some(({ to, case: kind }) => to === closing && kind === 'ended'),
       () => 'no session, and it has not ended',
@@ -193,7 +193,7 @@ export function unknownSession(t: CoordinatorInTrial): void {
       t.said.some(({ to, case: kind }) => to === from && kind === 'vendorNoted'),
       () => 'a node repeats its vendor’s decision to no session for ever',
     );
-    t.took(t.copy.tell('expiry', session.address, { kind: 'expire' }));
+    t.took(t.copy.tell(session.address, { kind: 'expire' }, 'expiry'));
     t.answered(session.gather(), 'SESSION_NOT_FOUND', 'about no session');
     const preview = t.reply(session.preview(node!));
     must(

@@ -5,8 +5,8 @@
 import { PartialRefusalCode as Code } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { must } from '../support/trial.ts';
+import { type CoordinatorInTrial, nodesWaitMs, partialTimeoutMs, shown } from './coordinator-in-trial.ts';
 import { gathering, isShared, PlayedSession } from './played-session.ts';
-import { type CoordinatorInTrial, nodesWaitMs, partialTimeoutMs, shown } from './session-trial.ts';
 
 /** Answers that do not count: of another attempt, of a node that was not asked to sign, of no node, twice. */
 export function strayAnswers(t: CoordinatorInTrial): void {
@@ -28,7 +28,7 @@ export function strayAnswers(t: CoordinatorInTrial): void {
   t.asked = requests;
   // Nonces of a draw that the session no longer waits for.
   const late = { kind: 'drawn', ticket: 1, nonces: [] } as const;
-  t.unchanged('late nonces', () => t.took(t.copy.tell('cluster', session.address, late)));
+  t.unchanged('late nonces', () => t.took(t.copy.tell(session.address, late, 'cluster')));
   if (isShared(session)) {
     t.replies(asked!, right);
     const again = draw.chance(0.5) ? t.key.wrong(asked!.node, asked!) : right;

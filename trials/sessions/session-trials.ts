@@ -12,12 +12,18 @@ import { worldBeganMs } from '../../sim/virtual-time.ts';
 import { Contradiction } from '../support/trial.ts';
 import { badNonces, forgottenNonces, otherSigner, stepBesideLostLink, withdrawnDraw } from './attempt-trials.ts';
 import { callOfNode, fullMailbox, noSandbox, unordered, walletCalls } from './caller-trials.ts';
+import {
+  CoordinatorInTrial,
+  callsWaitingMax,
+  lifetimesMs,
+  nodesWaitMs,
+  partialTimeoutMs,
+} from './coordinator-in-trial.ts';
 import { directives, refusedOpening, takenIntent, wrongInitiation, wrongName } from './initiation-trials.ts';
 import { noPreviews, previews, previewsOfAll } from './preview-trials.ts';
 import { refusedGathering, refusedStep, refusedSteps } from './refusal-trials.ts';
 import { pausedForLong, revoked, unknownSession, witnessOrders, wrongResume } from './resume-trials.ts';
 import { bareQuorum, silence, silentStep, strayAnswers, suspects, unlinked, wrongPartial } from './round-trials.ts';
-import { CoordinatorInTrial, callsWaitingMax, lifetimesMs, nodesWaitMs, partialTimeoutMs } from './session-trial.ts';
 import {
   boundMeanwhile,
   changedElsewhere,

@@ -8,9 +8,9 @@ import type { SessionRecord } from '../../coordinator/contract/record.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { must, trialTenant } from '../support/trial.ts';
+import type { Call, CoordinatorInTrial } from './coordinator-in-trial.ts';
+import { lifetimesMs, shown } from './coordinator-in-trial.ts';
 import { PlayedSession } from './played-session.ts';
-import type { Call, CoordinatorInTrial } from './session-trial.ts';
-import { lifetimesMs, shown } from './session-trial.ts';
 
 const { UNAVAILABLE } = CallErrorCode;
 
@@ -226,7 +226,7 @@ export function unreadable(t: CoordinatorInTrial): void {
     copy.readsFail = true;
     const call = isRead ? t.call('readSessions', { sessionId: session.id }) : session.gather();
     // A message without a caller is lost.
-    if (draw.chance(0.5)) t.took(copy.tell('expiry', session.address, { kind: 'expire' }));
+    if (draw.chance(0.5)) t.took(copy.tell(session.address, { kind: 'expire' }, 'expiry'));
     t.took(copy.pass(1_000));
     copy.readsFail = false;
     t.failed(call, [UNAVAILABLE], 'when the store cannot be read');

@@ -6,8 +6,8 @@
 import { keyKey } from '../../coordinator/contract/messages.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { changed, must, trialTenant } from '../support/trial.ts';
+import { type CoordinatorInTrial, callsWaitingMax, lifetimesMs, nodesWaitMs, shown } from './coordinator-in-trial.ts';
 import { PlayedSession } from './played-session.ts';
-import { type CoordinatorInTrial, callsWaitingMax, lifetimesMs, nodesWaitMs, shown } from './session-trial.ts';
 
 type WrongShare = readonly [what: string, changes: object, code: string];
 
@@ -255,14 +255,14 @@ export function lateCalls(t: CoordinatorInTrial): void {
   clockPasses(late - 1);
   if (draw.chance(0.3) && !isWaiting) {
     t.unchanged('a scan in its last millisecond', () =>
-      t.took(t.copy.tell('expiry', session.address, { kind: 'expire' })),
+      t.took(t.copy.tell(session.address, { kind: 'expire' }, 'expiry')),
     );
   }
   clockPasses(1);
   t.asked = [];
   draw.pick([
-    () => t.took(t.copy.tell('expiry', session.address, { kind: 'expire' })),
-    () => t.took(t.copy.tell('runtime', 'expiry', { kind: 'sweep' })),
+    () => t.took(t.copy.tell(session.address, { kind: 'expire' }, 'expiry')),
+    () => t.took(t.copy.tell('expiry', { kind: 'sweep' }, 'runtime')),
     () => expired(session.gather(), 'past its lifetime'),
     () => expired(session.step(t.ids[0]!), 'past its lifetime'),
     () => t.took(t.copy.pass(nodesWaitMs)),
@@ -273,7 +273,7 @@ export function lateCalls(t: CoordinatorInTrial): void {
       else t.replies(asked, t.key.partial(asked.node, asked));
     },
     () => {
-      t.took(t.copy.tell(`closing/${trialTenant}/x`, session.address, { kind: 'revoke', clientsOnly: false }));
+      t.took(t.copy.tell(session.address, { kind: 'revoke', clientsOnly: false }, `closing/${trialTenant}/x`));
     },
     () => {
       // Alone it changes nothing, not even the state.
@@ -287,7 +287,7 @@ export function lateCalls(t: CoordinatorInTrial): void {
   ])();
   must(session.asked.length === 0, () => 'a session asks nodes past its lifetime');
   if (waiting !== undefined) {
-    if (t.reply(waiting) === undefined) t.took(t.copy.tell('expiry', session.address, { kind: 'expire' }));
+    if (t.reply(waiting) === undefined) t.took(t.copy.tell(session.address, { kind: 'expire' }, 'expiry'));
     expired(waiting, 'when its lifetime ended while it waited');
   }
   expired(session.gather(), 'past its lifetime');

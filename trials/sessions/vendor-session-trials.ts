@@ -6,8 +6,8 @@ import { PartialRefusalCode as Code } from '../../proto/gen/signmesh/wire/v1/sig
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import { must, trialTenant } from '../support/trial.ts';
+import { type Asked, type Call, type CoordinatorInTrial, lifetimesMs } from './coordinator-in-trial.ts';
 import { PlayedSession } from './played-session.ts';
-import { type Asked, type Call, type CoordinatorInTrial, lifetimesMs } from './session-trial.ts';
 
 const reference = '0123456789abcdef'.repeat(2);
 const outcomes = [
@@ -142,7 +142,7 @@ export function cancelledOrder(t: CoordinatorInTrial): void {
   t.said = [];
   const isRevoked = draw.chance(0.5);
   if (isRevoked)
-    t.took(t.copy.tell(`closing/${trialTenant}/x`, session.address, { kind: 'revoke', clientsOnly: false }));
+    t.took(t.copy.tell(session.address, { kind: 'revoke', clientsOnly: false }, `closing/${trialTenant}/x`));
   else {
     t.copy.nowMs = t.record(session.id)!.expiresMs;
     t.answered(session.gather(), 'SESSION_EXPIRED', 'past the lifetime of its order');

@@ -1,6 +1,7 @@
 /**
- * Trials: a checker starts further processes of nodes over copies of their stores (sim/node-copy.ts), gives them requests and
- * failures of its own, and compares every answer with the rules of docs/protocol.md. The run does not notice.
+ * Trials: at random moments of a run a checker starts processes or actors of its own beside it (sim/process-copy.ts,
+ * sim/actor-copy.ts), gives them requests and failures, and compares every answer with the rules of docs/protocol.md. The run does
+ * not notice. Copies of nodes begin with the store of their node; coordinators and their actors have stores of their own.
  *
  * A trial is a few random steps; each wrong request comes in a state in which the right one works, so that only its own fault can
  * be the reason of the refusal.
@@ -10,6 +11,7 @@ import type { Draw } from '../../sim/draw.ts';
 import type { Identities } from '../../sim/identities.ts';
 import type { NodeCopy } from '../../sim/node-copy.ts';
 
+/** What a trial draws from, and the run that it is beside. */
 export interface Trial {
   readonly draw: Draw;
   /** Of the roster. */
@@ -20,10 +22,11 @@ export interface Trial {
   readonly random: (length: number) => Uint8Array;
   /** Unique in the run. */
   readonly name: string;
+  /** A further process of the node, over a copy of its store. */
   copyOf(nodeId: number): NodeCopy;
 }
 
-/** What a node did in a trial contradicts the protocol. Only the checker catches it. */
+/** What a process or an actor did in a trial contradicts the protocol. Only the checker catches it. */
 export class Contradiction extends Error {
   override readonly name = 'Contradiction';
 }

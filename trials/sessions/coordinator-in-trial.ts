@@ -1,5 +1,5 @@
 /**
- * A trial of the coordinator: one process of its own (sim/coordinator-copy.ts), a key, and gateways and nodes that the trial plays.
+ * The coordinator in a trial: one process of its own (sim/coordinator-copy.ts), a key, and gateways and nodes that the trial plays.
  * Nodes deal nonces at once; what else they answer, and when, the trial decides.
  */
 import type { LocalMessage } from '../../coordinator/contract/messages.ts';
@@ -131,7 +131,7 @@ export class CoordinatorInTrial {
   }
 
   tellCluster(message: LocalMessage): void {
-    this.took(this.copy.tell('runtime', 'cluster', message));
+    this.took(this.copy.tell('cluster', message, 'runtime'));
   }
 
   /** Plays the nodes' part of what left the process. */
@@ -176,7 +176,7 @@ export class CoordinatorInTrial {
 
   /** A message of a node to an actor; to the cluster by default. */
   says(node: number, body: WireBodyInit, to = 'cluster', session = '', from = `node/${node}`): void {
-    this.took(this.copy.tell(from, to, { tenant: trialTenant, session, attempt: 0, body }));
+    this.took(this.copy.tell(to, { tenant: trialTenant, session, attempt: 0, body }, from));
   }
 
   // --- calls ---------------------------------------------------------------------------------------------------------
@@ -192,13 +192,9 @@ export class CoordinatorInTrial {
   post(method: CallCase, value: object, { order, ...caller }: Caller = {}): Call {
     this.#calls += 1n;
     const id = this.#calls;
-    const body = {
-      case: 'call',
-      value: { callId: id, request: { case: method, value }, ...caller, ...(order && { order }) },
-    };
-    this.copy.deliver(gateway, 'coordinator', {
-      ...{ tenant: trialTenant, session: '', attempt: 0, body: body as unknown as WireBodyInit },
-    });
+    const sent = { callId: id, request: { case: method, value }, ...caller, ...(order && { order }) };
+    const body = { case: 'call', value: sent } as unknown as WireBodyInit;
+    this.copy.deliver('coordinator', { tenant: trialTenant, session: '', attempt: 0, body }, gateway);
     return { id, method };
   }
 
