@@ -228,8 +228,11 @@ function clusterCommand(program: Command, name: string, description: string): Co
 /** Commands that need a checkout are separate from the product: a package has no tools/. */
 const repositoryCommands = new Set(['bench', 'check', 'docs', 'guards', 'mutate']);
 
+/** Of `sim` a checkout has a module of its own (tools/sim.ts). */
 function moduleOf(name: string): string {
-  return builtFile(`${repositoryCommands.has(name) ? 'tools' : 'cli'}/${name}.js`);
+  const ofCheckout = builtFile(`tools/${name}.js`);
+  const isOfCheckout = repositoryCommands.has(name) || (name === 'sim' && existsSync(ofCheckout));
+  return isOfCheckout ? ofCheckout : builtFile(`cli/${name}.js`);
 }
 
 /** Commands with their own module and arguments: the module exports `run(args)`, which gives an exit code. */

@@ -40,7 +40,7 @@ const entries = [
   ].map((name) => `cli/${name}`),
   'nodes/hsm/child',
   'testing/index',
-  ...['bench', 'check', 'docs', 'guards', 'mutate'].map((name) => `tools/${name}`),
+  ...['bench', 'check', 'docs', 'guards', 'mutate', 'sim', 'sim/worker'].map((name) => `tools/${name}`),
   ...[
     'main',
     'probe',

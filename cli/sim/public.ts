@@ -2,5 +2,15 @@
 export { explainFailure, verdictLine } from './failures.ts';
 export { KeptSeeds } from './kept-seeds.ts';
 export { SimProgress } from './progress.ts';
-export { type Finished, runAll, type SeedTask, type WorldName, walletProfile, walletProfiles, worlds } from './runs.ts';
+export {
+  type Finished,
+  runAll,
+  type Searcher,
+  type SeedTask,
+  type WorldName,
+  walletProfile,
+  walletProfiles,
+  worlds,
+} from './runs.ts';
+export { runTasks } from './thread.ts';
 export { explainWallets, readPlan, roundRuns, roundVariants, searchWallets } from './wallets.ts';

@@ -11,6 +11,7 @@ import { runSeed } from '../../runner/search/campaign.ts';
 import { SimCluster } from '../../sim/cluster.ts';
 import { identitiesOf } from '../../sim/identities.ts';
 import type { Observation } from '../../sim/observation.ts';
+import { allTrials as trials } from '../../trials/all-trials.ts';
 import { digest } from '../coordinator/support/world.ts';
 
 type Of<K extends Observation['kind']> = Extract<Observation, { kind: K }>;
@@ -80,7 +81,12 @@ test('landmarks are reached by few seeds, and each at most once a run', () => {
   const reached = new Set<string>();
   for (let seed = 1; seed <= 12; seed += 1) {
     const once: string[] = [];
-    runSeed(seed, 'stormy', { crypto: 'model', record: false, reached: (landmark) => void once.push(landmark) });
+    runSeed(seed, 'stormy', {
+      crypto: 'model',
+      trials,
+      record: false,
+      reached: (landmark) => void once.push(landmark),
+    });
     expect(new Set(once).size).toBe(once.length);
     for (const landmark of once) reached.add(landmark);
   }

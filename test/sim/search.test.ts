@@ -4,20 +4,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { type Finished, KeptSeeds } from '../../cli/sim/public.ts';
-import { run as runCommand } from '../../cli/sim.ts';
-
+import { run as runPackaged } from '../../cli/sim.ts';
 import { faultEngine } from '../../faults/engine.ts';
 import { byzantineKinds, coordinatorKinds } from '../../faults/vocabulary/fault.ts';
 import type { Landmark } from '../../model/landmarks.ts';
 import type { CheckedScenario } from '../../runner/scenario/format.ts';
 import { loadScenario } from '../../runner/scenario/load.ts';
 import { toYaml } from '../../runner/scenario/to-yaml.ts';
-import type { Verdict } from '../../runner/scenario/world.ts';
+import { type Verdict, verdictExitCodes } from '../../runner/scenario/world.ts';
 import { failsAlike, runChecked, runSeed, shrinkFailure } from '../../runner/search/campaign.ts';
 import { randomScenario } from '../../runner/search/generate.ts';
 import { profiles } from '../../runner/search/profiles.ts';
 import { shrink } from '../../runner/search/shrink.ts';
 import { simpler } from '../../runner/search/simpler.ts';
+import { NodeCopy } from '../../sim/node-copy.ts';
+import { run as runCommand } from '../../tools/sim.ts';
+import { allTrials as trials } from '../../trials/all-trials.ts';
 import { runs } from '../support/thorough.ts';
 
 const seeds = (count: number, first = 1) => Array.from({ length: count }, (_, index) => first + index);
@@ -78,16 +80,16 @@ describe('the same seed', () => {
   test('gives the same run twice, byte for byte', () => {
     for (const seed of seeds(runs(4, 60), 700)) {
       const profile = profiles[seed % profiles.length]!;
-      const [one, two] = [1, 2].map(() => runSeed(seed, profile, { crypto: 'model', record: true }));
+      const [one, two] = [1, 2].map(() => runSeed(seed, profile, { crypto: 'model', trials, record: true }));
       expect(one!.events.length).toBeGreaterThan(50);
       expect(JSON.stringify(two)).toBe(JSON.stringify(one));
     }
   });
 
   test('gives another run than the next one, and the same whether it is recorded or not', () => {
-    const [one, two] = [1, 2].map((seed) => runSeed(seed, 'stormy', { crypto: 'model', record: true }));
+    const [one, two] = [1, 2].map((seed) => runSeed(seed, 'stormy', { crypto: 'model', trials, record: true }));
     expect(JSON.stringify(one!.events)).not.toBe(JSON.stringify(two!.events));
-    const quiet = runSeed(1, 'stormy', { crypto: 'model', record: false });
+    const quiet = runSeed(1, 'stormy', { crypto: 'model', trials, record: false });
     expect([quiet.verdict, quiet.tookMs, quiet.events]).toEqual([one!.verdict, one!.tookMs, []]);
   });
 });
@@ -100,7 +102,7 @@ describe('the program as it is', () => {
       ['real', runs(1, 20)],
     ] as const) {
       for (const seed of seeds(count)) {
-        const { verdict } = runSeed(seed, profile, { crypto, record: false });
+        const { verdict } = runSeed(seed, profile, { crypto, trials, record: false });
         expect({ seed, verdict }).toEqual({ seed, verdict: { kind: 'passed' } });
       }
     }
@@ -122,10 +124,10 @@ function hopeless(seed: number): CheckedScenario {
 describe('a failure', () => {
   test('shrinks to the few steps that matter, the same every time, and runs again from its file', () => {
     const scenario = hopeless(3);
-    const { verdict } = runChecked(scenario, { crypto: 'model', record: false });
+    const { verdict } = runChecked(scenario, { crypto: 'model', trials, record: false });
     expect(verdict.kind).toBe('failed');
-    const one = shrinkFailure(scenario, verdict, { crypto: 'model', runsMax: 200 });
-    expect(one).toEqual(shrinkFailure(scenario, verdict, { crypto: 'model', runsMax: 200 }));
+    const one = shrinkFailure(scenario, verdict, { crypto: 'model', trials, runsMax: 200 });
+    expect(one).toEqual(shrinkFailure(scenario, verdict, { crypto: 'model', trials, runsMax: 200 }));
     expect(one.scenario.faults).toEqual([]);
     expect(
       Object.values(one.scenario.clients)
@@ -133,7 +135,7 @@ describe('a failure', () => {
         .map(({ step }) => step),
     ).toEqual(['fresh-key', 'fresh-signature']);
     const again = loadScenario(toYaml(one.scenario), { file: 'again.yaml' });
-    expect(failsAlike(verdict, runChecked(again, { crypto: 'model', record: false }).verdict)).toBe(true);
+    expect(failsAlike(verdict, runChecked(again, { crypto: 'model', trials, record: false }).verdict)).toBe(true);
   });
 
   test('keeps what it leans on, and makes numbers small: without running anything', () => {
@@ -181,7 +183,9 @@ describe('signmesh sim', () => {
   const folder = mkdtempSync(join(tmpdir(), 'signmesh-sim-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  async function command(...args: string[]): Promise<{ code: number; out: string }> {
+  const command = (...args: string[]) => outcome(runCommand, args);
+
+  async function outcome(run: typeof runCommand, args: readonly string[]): Promise<{ code: number; out: string }> {
     let out = '';
     const spy = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
       out += String(text);
@@ -189,7 +193,7 @@ describe('signmesh sim', () => {
     });
     const quiet = vi.spyOn(process.stderr, 'write').mockImplementation(() => true);
     try {
-      return { code: await runCommand(args), out };
+      return { code: await run(args), out };
     } finally {
       spy.mockRestore();
       quiet.mockRestore();
@@ -210,6 +214,19 @@ describe('signmesh sim', () => {
     for (const line of lines) expect(line).toMatch(/^[ *!] +\d+\.\d{3} {2}\w+ /);
     expect(await command('--seed', '4', '--profile', 'stormy', '--trace')).toEqual(trace);
     expect(await command('--seed', '4', '--trace')).toEqual(trace);
+  });
+
+  test('has trials in a checkout alone, and runs a seed alike without them', async () => {
+    const seed = ['--seed', '4', '--profile', 'calm', '--out', folder, '--shrink-runs', '0'];
+    expect(await outcome(runPackaged, [...seed, '--trace'])).toEqual(await command(...seed, '--trace'));
+    // No node answers in a trial.
+    const settle = vi.spyOn(NodeCopy.prototype, 'settle').mockImplementation(() => []);
+    expect((await outcome(runPackaged, seed)).code).toBe(0);
+    expect(settle).not.toHaveBeenCalled();
+    const { code, out } = await command(...seed);
+    settle.mockRestore();
+    expect(out).toContain('violated trial-as-modelled');
+    expect(code).toBe(verdictExitCodes.violated);
   });
 
   test('keeps seeds that reach a rare landmark, and varies each of them once', () => {
@@ -252,7 +269,7 @@ describe('signmesh sim', () => {
     const verdict: Verdict = { kind: 'violated', invariant: 'no-bugs', cause: 'it threw' };
     explainFailure(
       { world: 'signing' as const, seed: 9, profile: 'calm', verdict, tookMs: 1, landmarks: [] },
-      { crypto: 'model', shrinkRuns: 3, out: folder, note: () => undefined },
+      { crypto: 'model', trials, shrinkRuns: 3, out: folder, note: () => undefined },
     );
     spy.mockRestore();
     expect(out).toContain('seed 9, profile calm: violated no-bugs: it threw');

@@ -4,7 +4,7 @@
  */
 
 import { spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -38,16 +38,28 @@ describe('the package', () => {
       'dist/cli/main.js',
       'dist/client/index.js',
       'dist/testing/index.d.ts',
+      'CHANGELOG.md',
       'LICENSE',
       'README.md',
+      'docs/simulation.md',
       'docs/testing.md',
     ]) {
       expect(packed.files).toContain(path);
     }
     expect(packed.files).toContain('proto/svc/mesh/v1/mpc_wallet.proto');
+    expect(packed.files).toContain('proto/signmesh/wire/v1/frame.proto');
     const strays =
-      /^(test|tools|bench|\.ci)\/|^dist\/(test|bench)\/|^(?!dist\/|examples\/).*\.ts$|^package-lock|^Docker|^docker|\.stamp$|\.map$/;
+      /^(test|tools|bench|trials|\.ci)\/|^dist\/(test|tools|bench|trials)\/|^(?!dist\/|examples\/).*\.ts$|^package-lock|^Docker|^docker|\.stamp$|\.map$/;
     expect(packed.files.filter((path) => strays.test(path))).toEqual([]);
+  });
+
+  test('has no module of the trials of the random search in any bundle; a checkout has', () => {
+    const withTrials = (folder: string) =>
+      readdirSync(join(folder, 'dist'), { recursive: true, encoding: 'utf8' })
+        .filter((path) => path.endsWith('.js'))
+        .filter((path) => readFileSync(join(folder, 'dist', path), 'utf8').includes('trial-as-modelled'));
+    expect(withTrials(root)).toHaveLength(1);
+    expect(withTrials(installed)).toEqual([]);
   });
 });
 
@@ -142,6 +154,8 @@ describe('npx signmesh', { timeout: 150_000 }, () => {
     expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is for a checkout') });
     const ran = await signmesh('scenario', 'run', 'crash-before-partial');
     expect(ran).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('npx signmesh scenario run ') });
+    const searched = await signmesh('sim', '--seeds', '2', '--profile', 'calm', '--jobs', '2');
+    expect(searched).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^2 runs, .*: nothing found\n$/) });
   });
 
   test('of a package that was made without its build says so', async () => {

@@ -8,7 +8,7 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
-import type { runSeed } from '../../runner/search/campaign.ts';
+import type { runSeed, Trials } from '../../runner/search/campaign.ts';
 import { repositoryRoot } from '../check/repository.ts';
 import { mutantsOf } from '../mutate/mutants.ts';
 
@@ -41,8 +41,14 @@ export interface PlantedSearch {
   readonly guards: readonly Guard[];
   readonly board: Switchboard;
   readonly runSeed: typeof runSeed;
+  readonly allTrials: Trials;
   readonly close: () => void;
 }
+
+/** The entry of the bundle. */
+const entry = `
+  export { runSeed } from './runner/search/campaign.ts';
+  export { allTrials } from './trials/all-trials.ts';`;
 
 /** A run evaluates some 100,000 guards; a mutant that loops evaluates more. */
 const callsMax = 20_000_000;
@@ -76,8 +82,8 @@ export async function plantedSearch(rooms: readonly string[]): Promise<PlantedSe
       board.seen[id]! |= holds ? 2 : 1;
       return board.on === id ? board.shape === 'always' : holds;
     };
-    const program = (await import(pathToFileURL(out).href)) as Pick<PlantedSearch, 'runSeed'>;
-    return { guards, board, runSeed: program.runSeed, close };
+    const program = (await import(pathToFileURL(out).href)) as Pick<PlantedSearch, 'runSeed' | 'allTrials'>;
+    return { guards, board, runSeed: program.runSeed, allTrials: program.allTrials, close };
   } catch (error) {
     close();
     throw error;
@@ -102,7 +108,7 @@ export function plantGuards(file: string, source: string, guards: Guard[]): stri
 async function bundle(root: string, outfile: string, textOf: (file: string) => string | undefined): Promise<void> {
   await build({
     absWorkingDir: root,
-    entryPoints: ['runner/search/campaign.ts'],
+    stdin: { contents: entry, resolveDir: root },
     outfile,
     bundle: true,
     format: 'esm',

@@ -85,13 +85,13 @@ export class GuardSearch {
   }
 
   #run({ seed, profile }: Task, on: number) {
-    const { board, runSeed } = this.#planted;
+    const { board, runSeed, allTrials: trials } = this.#planted;
     board.on = on;
     board.shape = this.#options.shape;
     board.calls = 0;
     board.seen.fill(0);
     try {
-      return runSeed(seed, profile, { crypto: 'model', record: false }).verdict;
+      return runSeed(seed, profile, { crypto: 'model', trials, record: false }).verdict;
     } catch (error) {
       if (on === -1) throw error;
       return { kind: 'failed', what: 'the simulation threw', cause: '' } as const;
