@@ -5,7 +5,7 @@ import { transformSync } from '@swc/core';
 import { expect, test } from 'vitest';
 import { repositoryRoot } from '../../tools/check/repository.ts';
 import { explained } from '../../tools/guards/explained.ts';
-import { type Guard, plantGuards } from '../../tools/guards/plant.ts';
+import { type Guard, nameOf, plantGuards } from '../../tools/guards/plant.ts';
 
 const source = `
   const f = (limit: number, amount: number): string => {
@@ -39,13 +39,21 @@ test('every `if` has a number, and its test is kept', () => {
   expect(f(5, 6)).toBe('below');
 });
 
+test('guards of a file with the same test have different names', () => {
+  const guards: Guard[] = [];
+  const text = 'if (a) b(); if (a) c(); if (d) e();';
+  plantGuards('example.ts', text, guards);
+  plantGuards('other.ts', 'if (a) b();', guards);
+  expect(guards.map(nameOf)).toEqual(['example.ts: a', 'example.ts: a #2', 'example.ts: d', 'other.ts: a']);
+});
+
 test('every explanation is of a guard that stands in the sources', () => {
   const files = new Set(Object.keys(explained).map((name) => name.slice(0, name.indexOf(':'))));
   const standing = new Set<string>();
   for (const file of files) {
     const guards: Guard[] = [];
     plantGuards(file, readFileSync(join(repositoryRoot(), file), 'utf8'), guards);
-    for (const { text } of guards) standing.add(`${file}: ${text}`);
+    for (const guard of guards) standing.add(nameOf(guard));
   }
   expect(Object.keys(explained).filter((name) => !standing.has(name))).toEqual([]);
 });

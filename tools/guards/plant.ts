@@ -21,6 +21,13 @@ export interface Guard {
   readonly line: number;
   /** Its test, in one line. */
   readonly text: string;
+  /** Its place among the guards of the file with this test, from 1. */
+  readonly place: number;
+}
+
+/** Unique: "file: test", and "file: test #2" of the second guard of a file with this test. */
+export function nameOf({ file, text, place }: Omit<Guard, 'id' | 'line'>): string {
+  return `${file}: ${text}${place > 1 ? ` #${place}` : ''}`;
 }
 
 /** `never`: the test never holds. `always`: it always does. */
@@ -98,8 +105,10 @@ export function plantGuards(file: string, source: string, guards: Guard[]): stri
   let done = 0;
   for (const { line, start, end } of [...found].sort((a, b) => a.start - b.start)) {
     const test = bytes.subarray(start, end).toString();
+    const text = test.replace(/\s+/g, ' ');
+    const place = 1 + guards.filter((guard) => guard.file === file && guard.text === text).length;
     pieces.push(bytes.subarray(done, start), Buffer.from(`globalThis.guardHolds(${guards.length}, (${test}))`));
-    guards.push({ id: guards.length, file, line, text: test.replace(/\s+/g, ' ') });
+    guards.push({ id: guards.length, file, line, text, place });
     done = end;
   }
   return Buffer.concat([...pieces, bytes.subarray(done)]).toString();

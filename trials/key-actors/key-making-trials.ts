@@ -33,7 +33,8 @@ export function keyMakingTrial(trial: Trial, kind: KeyKind): void {
   const round = new Round(making);
   round.begin();
   if (draw.chance(0.12) && making.isShared && making.totalNodes > 1) round.complain();
-  round.run();
+  if (draw.chance(0.12) && making.totalNodes === 2) round.runSlowly();
+  else round.run();
   completed(making, round.calls);
   alterKey(making, making.side);
 }
@@ -82,6 +83,24 @@ class Round {
       if (making.answers.length > 0)
         this.#hear(making.answers.splice(this.#draw.int(0, making.answers.length - 1), 1)[0]!);
     }
+  }
+
+  /** Each answer comes within its time, and the whole round takes longer than the wait for one: no node is given up. */
+  runSlowly(): void {
+    const { making } = this;
+    const beganMs = making.side.actor.nowMs;
+    const { attempt } = making;
+    while (isOpenSession(making.record)) {
+      const told = making.answers.shift();
+      must(told !== undefined, () => 'the coordinator asks no node for the next step of a slow round');
+      making.side.pass(0.45 * waits.partialMs);
+      // What was asked again in the meantime is lost.
+      making.side.requests = [];
+      this.#heard(told, told.body);
+      making.deliver();
+    }
+    const tookMs = making.side.actor.nowMs - beganMs;
+    must(making.attempt === attempt, () => `a slow round of ${tookMs} ms begins attempt ${making.attempt}`);
   }
 
   /** Silent nodes were replaced, or the attempt failed. */

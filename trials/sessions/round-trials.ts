@@ -99,7 +99,13 @@ export function silence(t: CoordinatorInTrial): void {
   if (answersFirst) for (const asked of rest) t.replies(asked, t.key.partial(asked.node, asked));
   const preview = draw.chance(0.5) && isShared(session) ? session.preview(mute!.node) : undefined;
   t.asked = [];
-  t.unchanged('a timeout', () => t.took(t.copy.pass(partialTimeoutMs)));
+  // Another call for the same does not prolong the wait.
+  const isTwice = draw.chance(0.4);
+  t.unchanged('a timeout', () => {
+    t.took(t.copy.pass(partialTimeoutMs / 2));
+    if (isTwice) session.gather();
+    t.took(t.copy.pass(partialTimeoutMs / 2));
+  });
   if (preview) {
     const reply = t.reply(preview);
     must(

@@ -320,6 +320,15 @@ export function inspections(t: CoordinatorInTrial): void {
       () => `an inspection shows a key of ${value.threshold} of ${value.totalNodes}`,
     );
     must(value.state === session.state, () => `an inspection shows state ${value.state}`);
+    // No id of a session: only its beginning is one.
+    const longer = { sessionId: `${session.id}/${draw.pick(['', 'x'])}`, nodeId: t.ids[0]! };
+    const found = t.reply(t.call('inspectSession', longer));
+    must(found?.value.found === false, () => `an inspection of ${longer.sessionId} finds ${session.id}`);
+    const preview = t.reply(t.call('previewPartial', longer));
+    must(
+      preview?.value.reasonCode === 'SESSION_NOT_FOUND',
+      () => `a preview of ${longer.sessionId} is answered ${shown(preview)}`,
+    );
     if (early) t.waits(early, 'by an inspection');
   });
 }
