@@ -3,11 +3,12 @@
  * its reply leaves. It answers OVERLOADED to a call that would wait too long, before any actor gets it, so the call has no
  * effect. All other messages (of nodes, of links) pass at once.
  *
- * Calls that begin a session and calls that continue one have separate gates, and an overload refuses the former first:
- * refusing the next call of a begun session would waste its work.
+ * Calls that begin a session and calls that continue one have separate gates, and an overload refuses the former: refusing the
+ * next call of a begun session would waste its work, so it waits.
  *
- * A session begins only while all calls in progress would finish within `behindMs` at the rate of the last second. When nodes
- * or Redis are slow, this process would otherwise accept more than it finishes without being late itself.
+ * A session begins only while no call of its tenant that continues one waits, and while all calls in progress would finish
+ * within `behindMs` at the rate of the last second. When nodes or Redis are slow, this process would otherwise accept more than
+ * it finishes without being late itself.
  *
  * The gate drops a call whose deadline passed while it waited here: its gateway has answered it. Clocks differ, so the gate
  * counts the waiting time by this process's own timers, and ignores a deadline that seems past on arrival. A place without a
@@ -43,7 +44,7 @@ const behindMs = 250;
 const rateWindowMs = 500;
 const gates = {
   begin: { limitStart: 256, limitMin: 32, ...waits },
-  continue: { limitStart: 1_024, limitMin: 256, ...waits },
+  continue: { limitStart: 1_024, limitMin: 1_024, burstWaitMs: 5_000, standingAfterMs: 5_000, standingWaitMs: 5_000 },
 };
 
 export class CallGate {
@@ -60,7 +61,7 @@ export class CallGate {
     this.#options = options;
     this.#host = new GateHost({
       timers: options.timers,
-      gates: { ...gates, begin: { ...gates.begin, mayStart: () => !this.#isBehind() } },
+      gates: { ...gates, begin: { ...gates.begin, mayStart: (tenant: string) => this.#mayBegin(tenant) } },
     });
   }
 
@@ -114,8 +115,9 @@ export class CallGate {
     call.place.leave();
   }
 
-  #isBehind(): boolean {
-    return this.#inHand.size >= Math.max(inHandLeast, behindMs * this.#rate());
+  #mayBegin(tenant: string): boolean {
+    if (this.#host.gate('continue').hasWaiting(tenant)) return false;
+    return this.#inHand.size < Math.max(inHandLeast, behindMs * this.#rate());
   }
 
   /** Calls that end a millisecond: the higher of this window and the previous one. */

@@ -53,7 +53,7 @@ export class GateHost<K extends string> {
     return this.#delayMs;
   }
 
-  gate(name: K): Pick<WorkGate<Queued>, 'inHand' | 'waiting' | 'limit'> {
+  gate(name: K): Pick<WorkGate<Queued>, 'inHand' | 'waiting' | 'limit' | 'rate' | 'hasWaiting'> {
     return this.#gates[name];
   }
 
@@ -76,7 +76,10 @@ export class GateHost<K extends string> {
     const gate = this.#gates[name];
     const place: Place = {
       leave: () => {
+        const wasWaiting = gate.waiting > 0;
         for (const next of gate.leave(work)) next.onStart();
+        // Other classes may have stood back for what waited here.
+        if (wasWaiting && gate.waiting === 0) this.#fillAll();
       },
     };
     const work: Queued = { tenant, state: 'new', sinceMs: 0, onStart: () => onStart(place), onRefused };
@@ -89,6 +92,10 @@ export class GateHost<K extends string> {
     this.#startTicking(nowMs);
     if (verdict === 'started') work.onStart();
     return place;
+  }
+
+  #fillAll(): void {
+    for (const gate of this.#all) for (const work of gate.fill()) work.onStart();
   }
 
   #startTicking(nowMs: number): void {

@@ -29,8 +29,8 @@ export interface GateOptions {
   readonly waitingMax: number;
   /** How late the process may be before the limit falls. */
   readonly delayTargetMs: number;
-  /** Whether other work leaves room for this class now; asked at every start. */
-  readonly mayStart: () => boolean;
+  /** Whether other work leaves room for this class and tenant now; asked at every start. */
+  readonly mayStart: (tenant: string) => boolean;
 }
 
 export const gateDefaults: GateOptions = {
@@ -111,10 +111,20 @@ export class WorkGate<W extends Work> {
     return this.#limit;
   }
 
+  /** Pieces a millisecond that start while work waits; undefined: not measured yet. */
+  get rate(): number | undefined {
+    return this.#rate;
+  }
+
+  /** Whether work of this tenant waits. */
+  hasWaiting(tenant: string): boolean {
+    return (this.#tenants.get(tenant)?.waiting ?? 0) > 0;
+  }
+
   /** Whether work of this tenant would be refused now: the milliseconds after which to try again, or undefined. */
   refusal(tenant: string, nowMs: number): number | undefined {
     // The first waiting piece shows the present wait.
-    if (this.#waiting === 0 || this.#hasRoom(this.#tenants.get(tenant))) return undefined;
+    if (this.#waiting === 0 || this.#hasRoom(tenant, this.#tenants.get(tenant))) return undefined;
     const { waitingMax, burstWaitMs, standingWaitMs, standingAfterMs } = this.#options;
     const isStanding = nowMs - this.#waitingSinceMs >= standingAfterMs;
     const expectedMs = this.#expectedWaitMs(tenant);
@@ -126,7 +136,7 @@ export class WorkGate<W extends Work> {
   /** `started`: it runs now, and `leave` must be called once. */
   offer(work: W, nowMs: number): 'started' | 'waits' | 'refused' {
     const known = this.#tenants.get(work.tenant);
-    if (this.#waitsNoOneElse(known) && this.#hasRoom(known)) {
+    if (this.#waitsNoOneElse(known) && this.#hasRoom(work.tenant, known)) {
       this.#start(work, known ?? this.#tenant(work.tenant));
       return 'started';
     }
@@ -166,7 +176,7 @@ export class WorkGate<W extends Work> {
     this.#inHand -= 1;
     this.#left += 1;
     this.#settle(work.tenant, tenant);
-    return this.#fill();
+    return this.fill();
   }
 
   /** Periodically, while there is work. `delayMs`: how late the process is, as measured since the last time. */
@@ -175,7 +185,7 @@ export class WorkGate<W extends Work> {
     const old = this.#shedOld(nowMs);
     this.#sample(nowMs, old.length > 0);
     const refused = [...old, ...(rises ? nothing : this.#shedExcess())];
-    return { started: this.#fill(), refused };
+    return { started: this.fill(), refused };
   }
 
   /** Whether the limit has risen. */
@@ -250,8 +260,8 @@ export class WorkGate<W extends Work> {
     refused.push(work);
   }
 
-  /** Starts the work that may start: tenants take turns. */
-  #fill(): readonly W[] {
+  /** Starts the work that may start: tenants take turns. For a host whose `mayStart` has changed, too. */
+  fill(): readonly W[] {
     if (this.#waiting === 0 || this.#inHand >= this.#limit) return nothing;
     const started: W[] = [];
     for (let skipped = 0; skipped < this.#queued.size && this.#inHand < this.#limit; ) {
@@ -259,7 +269,7 @@ export class WorkGate<W extends Work> {
       // To the end of the line.
       this.#queued.delete(name);
       this.#queued.set(name, tenant);
-      if (!this.#hasRoom(tenant)) {
+      if (!this.#hasRoom(name, tenant)) {
         skipped += 1;
         continue;
       }
@@ -283,8 +293,8 @@ export class WorkGate<W extends Work> {
     this.#inHand += 1;
   }
 
-  #hasRoom(tenant: OfTenant<W> | undefined): boolean {
-    if (this.#inHand >= this.#limit || !this.#options.mayStart()) return false;
+  #hasRoom(name: string, tenant: OfTenant<W> | undefined): boolean {
+    if (this.#inHand >= this.#limit || !this.#options.mayStart(name)) return false;
     return (tenant?.inHand ?? 0) < Math.ceil(this.#limit * this.#options.tenantShare);
   }
 

@@ -12,6 +12,8 @@ export interface OpenResult {
   readonly goodPerSecond: number;
   /** 429. */
   readonly refused: number;
+  /** Of these, those that had begun something: its cost is lost. */
+  readonly wasted: number;
   /** Any other answer, or none, by its kind. */
   readonly other: Readonly<Record<string, number>>;
   /** Milliseconds to the answer. */
@@ -31,6 +33,8 @@ export interface Answered {
   readonly status: number;
   /** Seconds. */
   readonly retryAfter?: string | undefined;
+  /** It was refused after a part of its work was done. */
+  readonly isWaste?: boolean;
 }
 
 const tickMs = 10;
@@ -42,10 +46,12 @@ export async function openLoad(perSecond: number, forMs: number, call: () => Pro
   const beganMs = performance.now();
   let generatorLateMs = 0;
   let sent = 0;
+  let wasted = 0;
   const one = async (dueMs: number): Promise<void> => {
     let what: string;
     try {
-      const { status, retryAfter } = await call();
+      const { status, retryAfter, isWaste } = await call();
+      if (isWaste) wasted += 1;
       const tookMs = performance.now() - dueMs;
       if (status >= 200 && status < 300) {
         goodMs.push(tookMs);
@@ -74,7 +80,7 @@ export async function openLoad(perSecond: number, forMs: number, call: () => Pro
   const goodPerSecond = goodMs.length / seconds;
   await Promise.all(under);
   return {
-    ...{ perSecond, seconds, sent, good: goodMs.length, goodPerSecond, refused: refusedMs.length, other },
+    ...{ perSecond, seconds, sent, good: goodMs.length, goodPerSecond, refused: refusedMs.length, wasted, other },
     goodMs: percentiles(goodMs),
     refusedMs: percentiles(refusedMs),
     generatorLateMs,

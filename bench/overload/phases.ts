@@ -8,11 +8,11 @@ import { once } from 'node:events';
 import { builtFile } from '../../cli/common/built.ts';
 import { failureOf } from '../../load/calls/call-failed.ts';
 import { grpcDoor } from '../../load/calls/grpc.ts';
-import { httpClient } from '../../load/calls/http.ts';
 import { cpuSeconds, memory } from '../../load/measure/processes.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';
 import { runLoad } from '../load/load.ts';
 import { type Answered, type OpenResult, openLoad, type Percentiles, percentiles } from './open-load.ts';
+import { plainClient } from './plain-client.ts';
 
 export interface OverloadPhase {
   readonly name: string;
@@ -28,10 +28,14 @@ export interface OverloadPhase {
 
 export interface OverloadRun extends OpenResult {
   readonly times: number;
+  /** Of as many calls for three times the maximum: 1 is the first, whose calls open the connections. */
+  readonly turn: number;
   /** Milliseconds of `GET /v1/health` during the run. */
   readonly health: Percentiles;
   /** Milliseconds of CPU: of the service for a good answer, in this run and at the maximum; of the gateway for a refusal. */
   readonly cpu: { readonly msEachGood: number; readonly atMaximumMs: number; readonly msEachRefusal: number };
+  /** Cores that the service and the load generator had, on average until the last answer. */
+  readonly cores: { readonly service: number; readonly generator: number };
 }
 
 interface Target {
@@ -50,12 +54,9 @@ export async function overloadPhases(
   countMs: number,
   say: (line: string) => void,
 ): Promise<readonly OverloadPhase[]> {
-  const client = httpClient(cluster.httpUrl, cluster.token, connectionsMax);
+  const client = plainClient(cluster.httpUrl, cluster.token, connectionsMax);
   const grpc = grpcDoor(cluster.grpcAddress, cluster.token);
-  const post = async (path: string, body: object): Promise<Answered & { readonly text: string }> => {
-    const { status, headers, text } = await client.send('POST', path, JSON.stringify(body), randomUUID());
-    return { status, retryAfter: String(headers['retry-after']), text };
-  };
+  const post = (path: string, body: object) => client.post(path, JSON.stringify(body), randomUUID());
   const made = async (path: string, body: object): Promise<string> => {
     const { status, text } = await post(path, body);
     if (status !== 201) throw new Error(`POST ${path}: HTTP ${status} ${text.slice(0, 200)}`);
@@ -84,18 +85,21 @@ export async function overloadPhases(
     if (begun.status !== 200) return begun;
     const { signing_session_id } = JSON.parse(begun.text) as { signing_session_id: string };
     const signed = await post('/v1/signing/share', { signing_session_id });
-    if (signed.status === 200 && !signed.text.includes('SIGNATURE_COMPLETED')) throw new Error('it was not signed');
+    if (signed.status !== 200) return { ...signed, isWaste: true };
+    if (!signed.text.includes('SIGNATURE_COMPLETED')) throw new Error('it was not signed');
     return signed;
   };
   const signByGrpc = async (): Promise<Answered> => {
+    let isWaste = false;
     try {
       const { sessionId } = await grpc.initiateSigning(randomUUID(), walletId, randomBytes(32));
+      isWaste = true;
       const { reasonCode } = await grpc.submitShare(sessionId);
       if (reasonCode !== 'SIGNATURE_COMPLETED') throw new Error('it was not signed');
       return { status: 200 };
     } catch (error) {
       const { code, retryAfterS } = failureOf(error);
-      if (code === 'RESOURCE_EXHAUSTED OVERLOADED') return { status: 429, retryAfter: String(retryAfterS) };
+      if (code === 'RESOURCE_EXHAUSTED OVERLOADED') return { status: 429, retryAfter: String(retryAfterS), isWaste };
       throw error;
     }
   };
@@ -106,7 +110,8 @@ export async function overloadPhases(
   ];
   const phases: OverloadPhase[] = [];
   for (const target of targets) phases.push(await measure(cluster, target, countMs, say));
-  await Promise.all([client.close(), grpc.close()]);
+  client.close();
+  await grpc.close();
   return phases;
 }
 
@@ -145,22 +150,32 @@ async function measure(
   const beforeMs = await alone(call);
   const before = rss();
   const runs: OverloadRun[] = [];
-  for (const times of [1, 3]) {
+  for (const [times, turn] of [
+    [1, 1],
+    [3, 1],
+    [3, 2],
+  ] as const) {
     const probe = await startHealthProbe(`${cluster.httpUrl}/v1/health`);
     const cpuBefore = cpuOf(cluster.pids);
+    const ownBefore = process.cpuUsage();
+    const beganMs = performance.now();
     const run = await openLoad(maximum * times, countMs, call);
+    const tookMs = performance.now() - beganMs;
     const { all, gateway } = since(cpuBefore, cpuOf(cluster.pids), 1);
+    const { user, system } = process.cpuUsage(ownBefore);
+    const cores = { service: all / tookMs, generator: (user + system) / 1_000 / tookMs };
     const health = await probe.stop();
     const gatewayCpuMs = Math.max(0, gateway - run.good * cpuMs.gateway) / Math.max(1, run.refused);
     const cpu = { msEachGood: all / Math.max(1, run.good), atMaximumMs: cpuMs.all, msEachRefusal: gatewayCpuMs };
-    runs.push({ times, health, cpu, ...run });
+    runs.push({ times, turn, health, cpu, cores, ...run });
     if (times === 1) await recovery(call, beforeMs);
-    const { goodPerSecond, refused, sent, goodMs, refusedMs, other, generatorLateMs } = run;
+    const { goodPerSecond, refused, wasted, sent, goodMs, refusedMs, other, generatorLateMs } = run;
     say(
       `overload: ${name}, ${times} x: ${goodPerSecond.toFixed(1)} good/s (${((100 * goodPerSecond) / maximum).toFixed(0)} %), ` +
         `p50 ${goodMs.p50} ms, p99 ${goodMs.p99} ms, CPU ms each ${cpu.msEachGood.toFixed(2)}; ${refused} of ${sent} refused, ` +
-        `p50 ${refusedMs.p50} ms, p99 ${refusedMs.p99} ms, CPU ms each ${cpu.msEachRefusal.toFixed(3)}; ` +
-        `health at most ${health.max} ms; other ${JSON.stringify(other)}; generator late ${Math.round(generatorLateMs)} ms`,
+        `${wasted} of them half-way, p50 ${refusedMs.p50} ms, p99 ${refusedMs.p99} ms, CPU ms each ${cpu.msEachRefusal.toFixed(3)}; ` +
+        `health at most ${health.max} ms; other ${JSON.stringify(other)}; generator late ${Math.round(generatorLateMs)} ms; ` +
+        `cores: service ${cores.service.toFixed(2)}, generator ${cores.generator.toFixed(2)}`,
     );
   }
   const atEnd = rss();

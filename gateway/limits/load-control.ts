@@ -6,6 +6,7 @@
  * A call holds a place while it is processed, not while its body arrives or its answer leaves: a slow client holds none.
  */
 import { GateHost, type Place } from '../../actors/admission/gate-host.ts';
+import { ReturnTimes } from '../../actors/admission/return-times.ts';
 import type { Timers } from '../../actors/contract.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { LoadClass } from '../../api/route.ts';
@@ -13,17 +14,24 @@ import type { LoadClass } from '../../api/route.ts';
 export interface LoadLimits {
   /** Calls of a class that are worked on at once, at most. */
   readonly inHandMax: number;
-  /** How long a call may wait for its place in a burst; in a lasting overload a quarter of it. */
+  /** How long a call may wait for its place in a burst; in a lasting overload a quarter of it. `continuing`: ten times as long, always. */
   readonly waitMs: number;
 }
 
 export const loadLimitDefaults: LoadLimits = { inHandMax: 4_096, waitMs: 500 };
 
-/** A late process still accepts continuing calls and refuses beginning ones. */
-const continuingLeast = 256;
+/** A late process still accepts continuing calls and refuses beginning ones. So many that they seldom wait: then no session begins. */
+const continuingLeast = 1_024;
 /** Its work is done elsewhere: a gateway that is late for its refusals alone would be no faster with fewer places. */
 const signingLeast = 128;
 const lateMs = 100;
+/**
+ * Refusing a call that continues a session would waste what the session has cost so far. So it waits, and its tenant begins no
+ * session meanwhile.
+ */
+const continuingWaits = 10;
+/** No refused caller returns sooner. */
+const returnLeastMs = 1_000;
 /** How long a pressure on a class is taken to last after it has refused a call. */
 const pressedMs = 1_000;
 
@@ -41,6 +49,7 @@ export class LoadControl {
   readonly #host: GateHost<LoadClass>;
   readonly #pressures = new Map<LoadClass, Pressure>();
   readonly #timers: Timers;
+  readonly #returns = new Map<LoadClass, ReturnTimes>();
   #pressedUntilMs = 0;
 
   constructor({ timers, limits, probe }: LoadControlOptions) {
@@ -55,9 +64,14 @@ export class LoadControl {
       standingWaitMs: waitMs / 4,
     };
     const least = Math.min(continuingLeast, inHandMax);
-    const continuing = { ...gate, limitStart: least, limitMin: least };
+    const continuingMs = continuingWaits * waitMs;
+    const continuing = {
+      ...{ ...gate, limitStart: least, limitMin: least },
+      ...{ burstWaitMs: continuingMs, standingAfterMs: continuingMs, standingWaitMs: continuingMs },
+    };
     const signing = {
       ...gate,
+      mayStart: (tenant: string) => !this.#host.gate('continuing').hasWaiting(tenant),
       limitStart: Math.min(signingLeast, inHandMax),
       limitMin: Math.min(signingLeast, inHandMax),
     };
@@ -85,10 +99,11 @@ export class LoadControl {
     const pressure = this.#pressures.get(loadClass)?.(tenant);
     if (pressure !== undefined) {
       this.#pressedUntilMs = this.#timers.elapsedMs() + pressedMs;
-      return new ServiceError('overloaded', `${pressure}: nothing was started, repeat later`);
+      const retryAfterS = this.#returnS(loadClass, returnLeastMs);
+      return new ServiceError('overloaded', `${pressure}: nothing was started, repeat later`, { retryAfterS });
     }
     const retryAfterMs = this.#host.refusal(loadClass, tenant);
-    return retryAfterMs === undefined ? undefined : tooMuch(loadClass, retryAfterMs);
+    return retryAfterMs === undefined ? undefined : this.#tooMuch(loadClass, retryAfterMs);
   }
 
   /** Calls one of the two, once, possibly before it returns; neither after `leave`. */
@@ -98,23 +113,34 @@ export class LoadControl {
     onStart: (place: Place) => void,
     onRefused: (error: ServiceError) => void,
   ): Place {
-    return this.#host.enter(loadClass, tenant, onStart, (retryAfterMs) => onRefused(tooMuch(loadClass, retryAfterMs)));
+    return this.#host.enter(loadClass, tenant, onStart, (retryAfterMs) =>
+      onRefused(this.#tooMuch(loadClass, retryAfterMs)),
+    );
+  }
+
+  #tooMuch(loadClass: LoadClass, retryAfterMs: number): ServiceError {
+    const retryAfterS = this.#returnS(loadClass, Math.max(returnLeastMs, Math.ceil(retryAfterMs / 1000) * 1000));
+    const key = `${loadClass} ${retryAfterS}`;
+    let refusal = refusals.get(key);
+    if (refusal === undefined) {
+      refusal = refusalOf(loadClass, retryAfterS);
+      refusals.set(key, refusal);
+    }
+    return refusal;
+  }
+
+  #returnS(loadClass: LoadClass, earliestMs: number): number {
+    let returns = this.#returns.get(loadClass);
+    if (returns === undefined) {
+      returns = new ReturnTimes();
+      this.#returns.set(loadClass, returns);
+    }
+    return Math.round(returns.next(this.#timers.elapsedMs(), earliestMs, this.#host.gate(loadClass).rate) / 1000);
   }
 }
 
 /** By class and seconds: thousands of callers get the same one. */
 const refusals = new Map<string, ServiceError>();
-
-function tooMuch(loadClass: LoadClass, retryAfterMs: number): ServiceError {
-  const retryAfterS = Math.max(1, Math.ceil(retryAfterMs / 1000));
-  const key = `${loadClass} ${retryAfterS}`;
-  let refusal = refusals.get(key);
-  if (refusal === undefined) {
-    refusal = refusalOf(loadClass, retryAfterS);
-    refusals.set(key, refusal);
-  }
-  return refusal;
-}
 
 function refusalOf(loadClass: LoadClass, retryAfterS: number): ServiceError {
   const text = `the gateway has more calls (${loadClass}) than it can finish in time: nothing was started, repeat in ${retryAfterS} s`;

@@ -8,6 +8,7 @@
  * - The gateway never repeats a call by itself: the caller must find out whether a call took effect.
  */
 import { BeginLimit } from '../../actors/admission/begin-limit.ts';
+import { ReturnTimes } from '../../actors/admission/return-times.ts';
 import type { Cancel, Clock, Ports, Timers } from '../../actors/contract.ts';
 import { type Log, silentLog } from '../../actors/live/ports.ts';
 import { ShortLivedMap } from '../../actors/short-lived-map.ts';
@@ -93,6 +94,8 @@ export interface SigningCallsOptions extends Pick<Ports, 'clock' | 'timers'> {
 }
 
 const nothing = (): void => {};
+/** No caller that was refused for load returns sooner. */
+const returnLeastMs = 1_000;
 
 /** Where calls to coordinators begin. */
 export abstract class Calls {
@@ -132,6 +135,7 @@ export class SigningCalls extends Calls {
   readonly #tracer: Tracer;
   readonly #waiting = new ShortLivedMap<bigint, Waiting>();
   readonly #begins = new BeginLimit();
+  readonly #returns = new ReturnTimes();
   #lastCallId = 0n;
   #stopped = false;
   #onIdle: (() => void)[] = [];
@@ -163,10 +167,11 @@ export class SigningCalls extends Calls {
         done,
         'overloaded',
         'the cluster has more calls than it finishes in time: nothing was started, repeat later',
+        this.#returnS(),
       );
     }
     if (this.#waiting.size >= this.#inFlightMax) {
-      return refuse(done, 'overloaded', 'too many calls wait for the coordinator: repeat later');
+      return refuse(done, 'overloaded', 'too many calls wait for the coordinator: repeat later', this.#returnS());
     }
     this.#lastCallId += 1n;
     const callId = this.#lastCallId;
@@ -201,7 +206,8 @@ export class SigningCalls extends Calls {
     const { call, done } = waiting;
     const refused = outcome.case === 'error' && outcome.value.code === CallErrorCode.OVERLOADED;
     if (beginsSession(call.request.case)) this.#begins.answered(refused, this.#timers.elapsedMs());
-    if (!isAnswerTo(call, outcome)) this.#answer(done, { failure: failureOf(outcome) });
+    if (refused) refuse((said) => this.#answer(done, said), 'overloaded', overloadText(outcome), this.#returnS());
+    else if (!isAnswerTo(call, outcome)) this.#answer(done, { failure: failureOf(outcome) });
     else this.#answer(done, this.#unconfirmed(call, outcome) ?? { response: outcome });
   }
 
@@ -223,6 +229,11 @@ export class SigningCalls extends Calls {
     }
     this.#stopped = true;
     this.#failAll('the gateway is stopping');
+  }
+
+  /** Seconds after which a caller returns that is refused for load now. */
+  #returnS(): number {
+    return Math.round(this.#returns.next(this.#timers.elapsedMs(), returnLeastMs) / 1000);
   }
 
   #expire(callId: bigint): void {
@@ -305,19 +316,22 @@ function isAnswerTo({ request }: SigningCall, outcome: CallReply['outcome']): ou
   return outcome.case === request.case;
 }
 
-function refuse(done: Done, kind: ErrorKind, message: string): () => void {
-  done({ failure: new ServiceError(kind, message) });
+/** `retryAfterS`: undefined for the default of the kind. */
+function refuse(done: Done, kind: ErrorKind, message: string, retryAfterS?: number): () => void {
+  done({ failure: new ServiceError(kind, message, retryAfterS === undefined ? {} : { retryAfterS }) });
   return nothing;
 }
 
-/** A reply that is no answer to its call, in the gateway's kinds. */
+function overloadText(outcome: CallReply['outcome']): string {
+  return (outcome.case === 'error' && outcome.value.message) || 'a queue is full: repeat later';
+}
+
+/** Any other reply that is no answer to its call, in the gateway's kinds. */
 function failureOf(outcome: CallReply['outcome']): ServiceError {
   if (outcome.case !== 'error')
     return internalError(new Error(`the coordinator answered ${outcome.case ?? 'nothing'}`));
   const error = outcome.value;
   switch (error.code) {
-    case CallErrorCode.OVERLOADED:
-      return new ServiceError('overloaded', error.message || 'a queue is full: repeat later');
     case CallErrorCode.UNAVAILABLE:
       return new ServiceError('unavailable', error.message || 'the session store cannot be reached');
     case CallErrorCode.DEADLINE_EXCEEDED:

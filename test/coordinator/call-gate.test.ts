@@ -122,6 +122,37 @@ it('begins no session while more is in hand than ends in a quarter of a second, 
   expect(delivered.at(-1)).toBe(301n);
 });
 
+it('a tenant begins no session while a call waits that continues one of its sessions; other tenants do', async () => {
+  const { timers, gate, delivered, refused, reply } = setUp();
+  const share = (id: bigint) => gate.deliver(callOf(id, 'acme', 0, 'submitSignatureShare'));
+  // 4 calls end in a millisecond: sessions begin while up to 1,000 calls are in hand.
+  for (let id = 10_000n; id < 12_000n; id += 1n) {
+    share(id);
+    reply(id);
+  }
+  await timers.advance(500);
+  // Three quarters of the 1,024 places.
+  for (let id = 1n; id <= 769n; id += 1n) share(id);
+  expect(delivered.at(-1)).toBe(768n);
+  gate.deliver(callOf(2_000n));
+  gate.deliver(callOf(2_001n, 'other'));
+  expect(delivered.at(-1)).toBe(2_001n);
+  reply(1n);
+  expect(delivered.slice(-2)).toEqual([769n, 2_000n]);
+  expect(refused).toEqual([]);
+});
+
+it('a call that continues a session waits for up to five seconds', async () => {
+  const { timers, gate, delivered, refused } = setUp();
+  for (let id = 1n; id <= 3_200n; id += 1n) gate.deliver(callOf(id, 'acme', 0, 'submitSignatureShare'));
+  await timers.advance(4_900);
+  // Three quarters of as many places as there are at most.
+  expect(delivered).toHaveLength(3_072);
+  expect(refused).toEqual([]);
+  await timers.advance(300);
+  expect(refused).toHaveLength(128);
+});
+
 it('gives the places of a gateway free that is gone, and those whose reply never came', async () => {
   const { timers, gate, delivered } = setUp();
   for (let id = 1n; id <= 192n; id += 1n) gate.deliver(callOf(id));

@@ -21,6 +21,7 @@ import {
 } from '../support/gateway.ts';
 import { restApp, tokenOf } from '../support/rest-app.ts';
 import { until } from '../support/until.ts';
+import { VirtualTimers } from '../support/virtual-timers.ts';
 import { lineOf } from './access-log/support.ts';
 
 let gateway: TestGateway | undefined;
@@ -169,6 +170,49 @@ it('a client that goes while its call waits leaves no call behind', async () => 
   first.leave();
   expect(places).toEqual(['first', 'third']);
   third.leave();
+});
+
+/** Records for each named call whether it starts or is refused. */
+function entering(control: LoadControl) {
+  const outcome: string[] = [];
+  const enter = (loadClass: 'signing' | 'continuing', tenant: string, name: string) =>
+    control.enter(
+      loadClass,
+      tenant,
+      () => outcome.push(`${name} starts`),
+      () => outcome.push(`${name} is refused`),
+    );
+  return { outcome, enter };
+}
+
+it('a call that continues a session waits where one that begins a session is refused', async () => {
+  const timers = new VirtualTimers();
+  const { outcome, enter } = entering(new LoadControl({ timers, limits: { inHandMax: 1, waitMs: 100 } }));
+  const held = [enter('signing', 'acme', 'begin 1'), enter('continuing', 'acme', 'share 1')];
+  enter('signing', 'acme', 'begin 2');
+  enter('continuing', 'acme', 'share 2');
+  await timers.advance(900);
+  expect(outcome).toEqual(['begin 1 starts', 'share 1 starts', 'begin 2 is refused']);
+  for (const place of held) place.leave();
+  expect(outcome.at(-1)).toBe('share 2 starts');
+});
+
+it('a tenant begins no session while a call waits that continues one of its sessions; other tenants do', async () => {
+  const timers = new VirtualTimers();
+  const { outcome, enter } = entering(new LoadControl({ timers, limits: { inHandMax: 4, waitMs: 10_000 } }));
+  const shares = [1, 2, 3, 4].map((count) => enter('continuing', 'acme', `share ${count}`));
+  enter('signing', 'acme', 'begin');
+  enter('signing', 'other', 'the other’s begin');
+  expect(outcome).toEqual(['share 1 starts', 'share 2 starts', 'share 3 starts', 'the other’s begin starts']);
+  shares[0]!.leave();
+  expect(outcome.slice(-2)).toEqual(['share 4 starts', 'begin starts']);
+});
+
+it('callers that are refused together are asked to come back at different times', () => {
+  const control = new LoadControl({ timers: new VirtualTimers() });
+  control.heed('transfers', () => '300 transfers wait');
+  const asked = Array.from({ length: 800 }, () => control.refusal('transfers', 'busy')?.retryAfterS);
+  expect(new Set(asked)).toEqual(new Set([1, 2, 3, 4, 5, 6, 7, 8, 9]));
 });
 
 it('what presses on a class refuses its calls, and those of no other class or tenant', () => {

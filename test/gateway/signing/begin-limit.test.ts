@@ -79,14 +79,18 @@ describe('of two clusters', () => {
     two.answer = ({ call: { request } }) =>
       request.case === 'initiateSigning' ? { error: CallErrorCode.OVERLOADED } : { response: {} };
     let [sent, kinds] = [0, new Set<string | undefined>()];
+    const returnsS = new Set<number | undefined>();
     for (let round = 0; round < 40; round += 1) {
       const before = two.sent.length;
       const answers = await Promise.all(Array.from({ length: 200 }, () => call(initiate('two'))));
       kinds = new Set(answers.map(({ failure }) => failure?.kind));
+      for (const { failure } of answers) returnsS.add(failure?.retryAfterS);
       sent = two.sent.length - before;
       await timers.advance(100);
     }
     expect([...kinds]).toEqual(['overloaded']);
+    // Whether the cluster has refused them or the gateway: they do not return together.
+    expect([...returnsS].sort((one, other) => one! - other!)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(sent).toBe(64);
     const others = await Promise.all(Array.from({ length: 200 }, () => call(initiate('one'))));
     expect(others.every(({ failure }) => failure === undefined)).toBe(true);
