@@ -74,7 +74,7 @@ function ceremonial(record: SessionRecord): Readonly<Record<string, unknown>> {
   }
   const { ceremony, state, reasonCode } = record;
   if (ceremony.kind !== 'dkg') return {};
-  const { curve, threshold, totalNodes, networkId, publicKey, played, stalledBy, culprits } = ceremony;
+  const { curve, threshold, totalNodes, networkId, publicKey, chainCode, played, stalledBy, culprits } = ceremony;
   const isFailed = state === ReceiptState.BACKEND_FAILED;
   return {
     curve,
@@ -83,6 +83,8 @@ function ceremonial(record: SessionRecord): Readonly<Record<string, unknown>> {
     participants: holdersOf(ceremony),
     network_id: networkId,
     public_key: publicKey || null,
+    // A key of one device or vendor does not derive.
+    chain_code: publicKey && !/^(hsm|vendor)/.test(ceremony.scheme ?? '') ? chainCode : null,
     client_supplied_dealers: Object.keys(played).map(Number),
     stalled_by: isFailed ? (stalledBy ?? []) : [],
     culprits: isFailed && reasonCode === 'DEALER_MISBEHAVED' ? culprits : [],

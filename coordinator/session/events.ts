@@ -5,6 +5,7 @@
  * - An event of every change of state, for the tenant's event log, where clients read it. It is written in the same step
  *   as the change; its object is the session as it then was.
  */
+import { encodeXpub } from '../../crypto/derivation.ts';
 import { participantsOf } from '../../crypto/participants.ts';
 import {
   ApprovalModeSchema,
@@ -13,11 +14,12 @@ import {
   ReceiptStateSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../../proto/ids.ts';
+import { schemeFacts } from '../../proto/key-schemes.ts';
 import { identifierCharsMax } from '../../proto/limits.ts';
 import { timestamp } from '../../proto/timestamps.ts';
 import type { LoggedEvent } from '../../redis/event-log.ts';
 import type { CallFacts, CoordinatorEffect } from '../contract/messages.ts';
-import { clientSuppliedDealers, type Moment, type SessionRecord } from '../contract/record.ts';
+import { clientSuppliedDealers, type DkgRecord, type Moment, type SessionRecord } from '../contract/record.ts';
 import type { SessionState } from '../contract/transitions.ts';
 
 const names: Readonly<Record<SessionState, string>> = {
@@ -112,6 +114,7 @@ function view(record: SessionRecord, cause: Cause | undefined, culprits: readonl
           participants: participantsOf(ceremony),
           network_id: ceremony.networkId,
           public_key: ceremony.publicKey === '' ? null : ceremony.publicKey,
+          ...exported(ceremony),
           client_supplied_dealers: clientSuppliedDealers(ceremony),
           stalled_by: record.state === ReceiptState.BACKEND_FAILED ? (ceremony.stalledBy ?? []) : [],
         }
@@ -131,6 +134,14 @@ function view(record: SessionRecord, cause: Cause | undefined, culprits: readonl
     created_at: timestamp(record.createdMs),
     expires_at: timestamp(record.expiresMs),
   };
+}
+
+/** What gives all derived keys, beside the public key, of a key that is made and derives: for secp256k1 also as BIP-32 has it. */
+function exported({ publicKey, chainCode, curve, scheme = '' }: DkgRecord): object {
+  const derives = scheme === '' || schemeFacts(scheme).derives;
+  if (publicKey === '' || chainCode === undefined || !derives) return { chain_code: null, xpub: null };
+  const key = { publicKey: Buffer.from(publicKey, 'hex'), chainCode: Buffer.from(chainCode, 'hex') };
+  return { chain_code: chainCode, xpub: curve === 'secp256k1' ? encodeXpub(key) : null };
 }
 
 function culpritsOf({ ceremony }: SessionRecord, culprits: readonly number[]): readonly number[] {

@@ -1,5 +1,6 @@
 /** The events of sessions in the tenant's log: what they show, also of the end of a session that receives no calls. */
 import { createHash } from 'node:crypto';
+import { HDKey } from '@scure/bip32';
 import { describe, expect, test } from 'vitest';
 import {
   type InitiateSigningResponse,
@@ -8,6 +9,12 @@ import {
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
 import { begin, codeOf, digest, makeKey, tenant, tokenOf, witness } from './support/world.ts';
+
+interface KeyEvent {
+  readonly public_key: string | null;
+  readonly chain_code: string | null;
+  readonly xpub: string | null;
+}
 
 const lifetimes = { signingMs: 1_000, pendingMs: 60_000, dkgMs: 10_000 };
 
@@ -80,6 +87,26 @@ describe('the event of a session', () => {
       expect(JSON.stringify(cluster.eventLog(tenant))).not.toContain(text);
     }
     expect(JSON.stringify(event).length).toBeLessThan(1_400);
+  });
+
+  test('of a new key shows what gives its derived keys, and of one that is not made nothing of it', () => {
+    const cluster = world();
+    const derivation = { curve: 'ed25519' };
+    cluster.initiateDkg({ sessionId: 'e', threshold: 2, totalNodes: 3, derivation }).result();
+    cluster.exchangeDkgShares({ sessionId: 'e' }).result();
+    const objectsOf = (id: string) =>
+      cluster.eventLog(tenant).flatMap(({ resource, object }) => (resource.id === id ? [object as KeyEvent] : []));
+    const [begun, made] = objectsOf('k');
+    expect(begun).toMatchObject({ public_key: null, chain_code: null, xpub: null });
+    const exported = HDKey.fromExtendedKey(made!.xpub!);
+    expect([exported.depth, exported.parentFingerprint, exported.index]).toEqual([0, 0, 0]);
+    expect(Buffer.from(exported.publicKey!).toString('hex')).toBe(made!.public_key);
+    expect(Buffer.from(exported.chainCode!).toString('hex')).toBe(made!.chain_code);
+    const { signingSessionId } = begin(cluster, 'derived', { derivation: { derivationPath: 'm/0/7' } });
+    const { fullSignature } = cluster.submitSignatureShare({ signingSessionId }).result();
+    expect(exported.derive('m/0/7').verify(digest, fullSignature)).toBe(true);
+    expect(exported.derive('m/0/8').verify(digest, fullSignature)).toBe(false);
+    expect(objectsOf('e').at(-1)).toMatchObject({ chain_code: expect.stringMatching(/^[0-9a-f]{64}$/), xpub: null });
   });
 
   describe('names the call behind its change', () => {
