@@ -1,6 +1,6 @@
 /** Translates errors of routes and of the ports behind them into the ServiceError for the caller. */
 import { ProviderRejected, ProviderUnavailable } from '../providers/port/port.ts';
-import { StoreUnavailable } from '../store/contract.ts';
+import { StoreTampered, StoreUnavailable } from '../store/contract.ts';
 import { internalError, ServiceError } from './errors/service-error.ts';
 
 /** Translates any thrown value into the error for the caller. */
@@ -22,8 +22,23 @@ function fromPorts(error: unknown): ServiceError | undefined {
     const message = 'the store does not answer or accepts no writes: nothing was changed, repeat the request';
     return new ServiceError('unavailable', message, { cause: error });
   }
-  return undefined;
+  return error instanceof StoreTampered ? tampered(error) : undefined;
 }
+
+function tampered(error: StoreTampered): ServiceError {
+  const record = error.recordId ?? 'a record';
+  return new ServiceError(
+    'internalError',
+    `${record} cannot be read: something else than this service changed it in Redis`,
+    {
+      details: [{ field: '', issue: 'store_tampered', message: tamperedRemedy }],
+      cause: error,
+    },
+  );
+}
+
+const tamperedRemedy =
+  'A repeat does not help. The operator finds the cause in the log of the gateway, under this request id, and restores the record from a copy of Redis.';
 
 /** `provider`: its name, where the caller knows it. */
 export function providerUnavailable({ message, retryAfterMs, outcomeUnknown }: ProviderUnavailable, provider?: string) {

@@ -307,6 +307,19 @@ export class StoreUnavailable extends Error {
   }
 }
 
+/** What is stored is not what a store of this service writes: something else changed it in Redis. */
+export class StoreTampered extends Error {
+  override readonly name = 'StoreTampered';
+  /** The record; undefined: Redis does not say which key. */
+  readonly recordId: string | undefined;
+
+  constructor(recordId: string | undefined, cause: unknown) {
+    const name = recordId ?? 'a key of Redis';
+    super(`${name} was changed by something else than this service (${String(cause)})`, { cause });
+    this.recordId = recordId;
+  }
+}
+
 /** Maps addresses to wallets, over all tenants: a transfer between two wallets of ours finds its receiver here. */
 export interface AddressBook {
   /** Call it before the wallet is committed; the first owner keeps the address. */

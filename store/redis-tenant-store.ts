@@ -29,7 +29,7 @@ import type {
 } from './contract.ts';
 import { storeKeys, tenantPrefix } from './layout.ts';
 import { eventQueryArguments, listArguments, timeToken } from './query-arguments.ts';
-import { balancesOf, commitOutcome, documentOf, eventPage, idempotencyStart } from './replies.ts';
+import { balancesOf, commitOutcome, eventPage, idempotencyStart, recordOf } from './replies.ts';
 import { type TenantScripts, tenantScripts } from './scripts.ts';
 
 /** The owner of an idempotent request has this long before another may take it over. */
@@ -71,7 +71,7 @@ export class RedisTenantStore implements TenantStore {
   /** Ignores a record of another kind: a caller's id may name anything. */
   async read<T extends Versioned>(tenant: string, { name }: RecordType<T>, id: string): Promise<T | undefined> {
     const [kind, json] = await asking(this.#redis.hmget(storeKeys.record(tenant, id), 'k', 'd'));
-    return kind !== name || typeof json !== 'string' ? undefined : documentOf<T>(json);
+    return kind !== name || typeof json !== 'string' ? undefined : recordOf<T>(json, id);
   }
 
   async readMany<T extends Versioned>(
@@ -95,14 +95,14 @@ export class RedisTenantStore implements TenantStore {
   ): Promise<{ readonly record: T; readonly balances: Balances } | undefined> {
     const [kind, json, fields] = await asking(this.#scripts.withBalances(of(tenant), { id }));
     if (kind !== type.name) return undefined;
-    return { record: documentOf<T>(json), balances: balancesOf(fields) };
+    return { record: recordOf<T>(json, id), balances: balancesOf(fields, id) };
   }
 
   async list<T extends Versioned>(tenant: string, _type: RecordType<T>, query: ListQuery): Promise<Page<T>> {
     const [more, nextId, , items] = await asking(this.#scripts.list(of(tenant), listArguments(query)));
     return {
-      items: items.map(([, document]) => documentOf<T>(document)),
-      balances: new Map(query.withBalances === true ? items.map(([id, , fields]) => [id, balancesOf(fields)]) : []),
+      items: items.map(([id, document]) => recordOf<T>(document, id)),
+      balances: new Map(query.withBalances === true ? items.map(([id, , fields]) => [id, balancesOf(fields, id)]) : []),
       hasMore: more === 1,
       nextId: nextId === '' ? undefined : nextId,
     };

@@ -1,6 +1,15 @@
 /** Redis's replies as the contract's values. Pure. */
 
-import type { Balance, Balances, CommitOutcome, EventPage, IdempotencyStart, StoredEvent } from './contract.ts';
+import {
+  type Balance,
+  type Balances,
+  type CommitOutcome,
+  type EventPage,
+  type IdempotencyStart,
+  type StoredEvent,
+  StoreTampered,
+  type Versioned,
+} from './contract.ts';
 import { unpackObject } from './event-text.ts';
 import { reservedSuffix } from './layout.ts';
 import { type AssetView, withBalances } from './shown-balances.ts';
@@ -22,13 +31,34 @@ export type EventsReply = readonly [
 ];
 export type BeginReply = readonly [kind: string, first: string, seed: string, startedMs: string];
 
-/** A record as it was written. A caller's key named __proto__ is a plain own property, as JSON.parse makes it. */
-export function documentOf<T>(text: string): T {
+/** A record as it was written. Throws StoreTampered for a text that is not the one of a record with this id. */
+export function recordOf<T extends Versioned>(text: string, id: string): T {
+  return asWritten(id, () => {
+    const record = documentOf<T | null>(text);
+    if (record?.id !== id) throw new TypeError('it is not a record with this id');
+    return record;
+  });
+}
+
+/** A caller's key named __proto__ is a plain own property, as JSON.parse makes it. */
+function documentOf<T>(text: string): T {
   return JSON.parse(unpackObject(text)) as T;
 }
 
-/** From the fields and values of the balances' hash, one after the other. */
-export function balancesOf(fields: readonly string[]): Balances {
+function asWritten<T>(id: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new StoreTampered(id, error);
+  }
+}
+
+/** From the fields and values of the balances' hash, one after the other. Throws StoreTampered for other values than numbers. */
+export function balancesOf(fields: readonly string[], id: string): Balances {
+  return asWritten(id, () => balancesIn(fields));
+}
+
+function balancesIn(fields: readonly string[]): Balances {
   const balances = new Map<string, Balance>();
   for (let i = 0; i < fields.length; i += 2) {
     const field = fields[i]!;
@@ -43,7 +73,7 @@ export function balancesOf(fields: readonly string[]): Balances {
 
 /** From the balances that a script stored with an event or an answer; undefined for none. */
 function shownBalances(json: string | undefined): Balances | undefined {
-  return json === undefined || json === '' ? undefined : balancesOf(JSON.parse(json) as string[]);
+  return json === undefined || json === '' ? undefined : balancesIn(JSON.parse(json) as string[]);
 }
 
 export function commitOutcome([kind, first, second, shown]: CommitReply): CommitOutcome {
@@ -88,7 +118,7 @@ export function eventPage([more, done, floorSequence, lastSequence, entries]: Ev
 /** The fields have the order in which `append_event` writes them. */
 export function eventOf([entryId, fields]: StreamEntry): StoredEvent {
   const value = (place: number): string => fields[2 * place + 1]!;
-  const object = documentOf<object>(value(10));
+  const object = asWritten(value(0), () => documentOf<object>(value(10)));
   const balances = shownBalances(fields[2 * 11 + 1]);
   return {
     sequence: Number.parseInt(entryId, 10),

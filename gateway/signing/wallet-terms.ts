@@ -4,7 +4,8 @@
  * them, in the order of its refusals). HTTP and gRPC both use it. Other calls pass without a read of the store.
  */
 import type { Log } from '../../actors/live/ports.ts';
-import { internalError, ServiceError } from '../../api/errors/service-error.ts';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { toServiceError } from '../../api/failures.ts';
 import { connectionType } from '../../custody/connections/public.ts';
 import { type WalletApprovalMode, type WalletRecord, walletType } from '../../custody/wallets/public.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
@@ -109,6 +110,6 @@ function termsOf({ signingApi, approvalMode, status, provider }: WalletRecord, i
 }
 
 function unreadable(error: unknown): ServiceError {
-  if (!(error instanceof StoreUnavailable)) return internalError(error);
+  if (!(error instanceof StoreUnavailable)) return toServiceError(error);
   return new ServiceError('unavailable', 'the store of the wallets does not answer: repeat the call', { cause: error });
 }

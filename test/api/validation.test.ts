@@ -152,14 +152,25 @@ describe('a line of text', () => {
   const fitsLines = (text: string) => new RegExp((Lines(500) as { pattern?: string }).pattern!, 'u').test(text);
 
   it('takes names of every script', () => {
-    for (const name of ['treasury', ' a ', 'Kasse №1', '金庫', 'خزانة', 'क्षेत्र', 'x\u200dy', '🏦']) {
+    for (const name of ['treasury', ' a ', 'Kasse №1', '金庫', 'خزانة', 'क्षेत्र', 'x\u200dy', '🏦', '✔️', '👩‍💻']) {
       expect([name, fits(name), fitsLines(name)]).toEqual([name, true, true]);
     }
     expect(fitsLines('one\n\ttwo\r\n')).toBe(true);
   });
 
   it('is not blank', () => {
-    for (const text of ['', ' ', '\u00a0\u3000', '\u200b', '\u2800\ufeff', '\u3164', '\u2060\u00ad']) {
+    for (const text of [
+      '',
+      ' ',
+      '\u00a0\u3000',
+      '\u200b',
+      '\u2800\ufeff',
+      '\u3164',
+      '\u2060\u00ad',
+      '\ufe0f',
+      '\u180b \u206a',
+      '\ufff9',
+    ]) {
       expect([text, fits(text), fitsLines(text)]).toEqual([text, false, false]);
     }
     expect(fitsLines('\n \t')).toBe(false);

@@ -28,7 +28,8 @@ export const issueTexts: Readonly<Record<string, string>> = {
   malformed: 'The body is not JSON, or the text cannot be decoded.',
   version_conflict: 'The resource has a newer version: read it and decide again.',
   state_conflict: 'The resource is not in a state that allows this.',
-  store_tampered: 'The stored session was changed outside its coordinator: an operator must investigate.',
+  store_tampered:
+    'A stored session or record was changed by something else than this service: an operator must investigate.',
   tenant_quota_exceeded: 'The tenant has reached `SIGNMESH_TENANT_BYTES`; `message` gives the remedy.',
   outcome_unknown:
     'The store or the provider did not answer: the request may have taken effect. Repeat it with the same idempotency key; `message` has details.',

@@ -1,0 +1,72 @@
+/** Something else than the service changes records in Redis: a caller that reads them gets their names and the remedy. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { storeKeys } from '../../store/layout.ts';
+import { type RestApp, restApp, tokenOf } from '../support/rest-app.ts';
+import { type StoreUnderTest, startStore } from '../support/store.ts';
+import { notes } from './support/notes.ts';
+
+describe('a record that was changed', () => {
+  let under: StoreUnderTest;
+  let rest: RestApp;
+  const token = tokenOf('tampered');
+
+  beforeAll(async () => {
+    under = await startStore();
+    rest = await restApp({ routes: notes().routes, store: await under.open() });
+  });
+  afterAll(async () => {
+    await rest.app.close();
+    await under.stop();
+  });
+
+  async function made(): Promise<{ id: string; key: string }> {
+    const answer = await rest.app.inject({ method: 'POST', url: '/v1/notes', headers: token, payload: { text: 'a' } });
+    const { id } = answer.json() as { id: string };
+    const [key] = (await under.redis.keys('*')).filter((one) => one.endsWith(`:r:${id}`));
+    expect(key).toBe(storeKeys.record(/\{t:(.*)\}/.exec(key!)![1]!, id));
+    return { id, key: key! };
+  }
+
+  const changes: Readonly<Record<string, (key: string, other: string) => Promise<unknown>>> = {
+    'to a text that is no JSON': (key) => under.redis.hset(key, 'd', 'garbage'),
+    'to a number': (key) => under.redis.hset(key, 'd', '9'.repeat(400)),
+    'to null': (key) => under.redis.hset(key, 'd', 'null'),
+    'to another object': (key) => under.redis.hset(key, 'd', '{"a":{"b":[1]}}'),
+    'to what looks packed': (key) => under.redis.hset(key, 'd', '2AAAA'),
+    'to a copy of another record': async (key, other) =>
+      under.redis.hset(key, 'd', (await under.redis.hget(other, 'd'))!),
+  };
+
+  test.each(Object.entries(changes))(
+    '%s is named to the caller with the remedy, alone and in its list',
+    async (_, change) => {
+      const [changed, other] = [await made(), await made()];
+      await change(changed.key, other.key);
+      for (const url of [`/v1/notes/${changed.id}`, '/v1/notes']) {
+        const { statusCode, body } = await rest.app.inject({ method: 'GET', url, headers: token });
+        expect([url, statusCode]).toEqual([url, 500]);
+        const { error } = JSON.parse(body);
+        expect(error).toMatchObject({
+          code: 'internal_error',
+          message: `${changed.id} cannot be read: something else than this service changed it in Redis`,
+          details: [{ field: '', issue: 'store_tampered' }],
+        });
+        expect(error.details[0].message).toContain('The operator');
+      }
+      expect((await rest.app.inject({ method: 'GET', url: `/v1/notes/${other.id}`, headers: token })).statusCode).toBe(
+        200,
+      );
+      await under.redis.del(changed.key);
+      expect((await rest.app.inject({ method: 'GET', url: '/v1/notes', headers: token })).statusCode).toBe(200);
+    },
+  );
+
+  test('to a value of another type is named as such', async () => {
+    const { id, key } = await made();
+    await under.redis.del(key);
+    await under.redis.set(key, 'x');
+    const { statusCode, body } = await rest.app.inject({ method: 'GET', url: `/v1/notes/${id}`, headers: token });
+    expect(statusCode).toBe(500);
+    expect(JSON.parse(body).error.details).toMatchObject([{ issue: 'store_tampered' }]);
+  });
+});
