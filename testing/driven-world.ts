@@ -101,6 +101,16 @@ export class DrivenWorld implements ScenarioWorld {
     );
   }
 
+  /** Lets time pass after the start until the gateway says that it serves. */
+  untilServing(): Promise<void> {
+    const { api, driver } = this.#parts;
+    return driver.run(
+      (async () => {
+        while ((await api.health()).status !== 'ok') await this.#pause(lookMs);
+      })(),
+    );
+  }
+
   #pause(ms: number): Promise<void> {
     const { world } = this.#parts;
     return new Promise((resolve) => {

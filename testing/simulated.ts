@@ -114,6 +114,7 @@ export async function simulatedCluster(options: SimulatedClusterOptions): Promis
       own.stop();
     },
   });
+  await driven.untilServing();
   if (receiver) await driven.deliverTo(test);
   const fresh = world.snapshot();
   return test;

@@ -69,6 +69,13 @@ describe('a transfer', () => {
   });
 });
 
+test('a new cluster serves: its health is good at the first question', async () => {
+  const custody = await made('healthy');
+  const health = await custody.fetch('/v1/health');
+  expect(health.status).toBe(200);
+  expect(await health.json()).toMatchObject({ status: 'ok', nodes_ready: 3, nodes_total: 3, reasons: [] });
+});
+
 describe('custody.fetch', () => {
   const authorized = (custody: TestCluster) => ({ authorization: `Bearer ${custody.token}` });
 
