@@ -62,7 +62,8 @@ export function bannerLines(ready: ReadyLine, stop: string, { dim, bold, yellow 
     lines.push('', '  A signature, in three lines to copy:', '', ...signingLines(ready.http, ready.token));
     lines.push('', '  A wallet of the cluster and a transfer, in three more:', '', ...walletLines(ready.http));
   }
-  const seed = ready.secret_seed ? '' : ' The keys above come from a public seed: anyone can compute them.';
+  const isPublic = ready.keys.length > 0 && !ready.secret_seed;
+  const seed = isPublic ? ' The keys above come from a public seed: anyone can compute them.' : '';
   lines.push('', yellow(`  M0 is a mock. Never guard real funds with it.${seed}`));
   lines.push(dataRow(ready, row), '');
   return lines;
