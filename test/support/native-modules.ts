@@ -83,8 +83,8 @@ function moduleFile(root: string, source: string): string {
   return join(root, folder, relative(root, source).replace(/ts$/, 'js'));
 }
 
-/** Below the root. */
-function sourcesOf(root: string): string[] {
+/** The TypeScript files of the repository, below the root. */
+export function sourcesOf(root: string): string[] {
   return readdirSync(root, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !foreign.test(entry.name))
     .flatMap(({ name }) =>
@@ -102,7 +102,7 @@ function readStamp(path: string): Readonly<Record<string, string>> {
   }
 }
 
-function digest(text: string): string {
+export function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 

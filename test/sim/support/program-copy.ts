@@ -3,12 +3,16 @@
  * in dist/ is bundled; here the compiler writes one file a module, so that an edit names its place.
  */
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
+import { digest, sourcesOf } from '../../support/native-modules.ts';
 
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** What the compiler's output depends on, beside the sources. */
+const settings = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
 
 /** One replacement in a compiled file, or in a Redis script: `from` stands there exactly once. */
 export interface Edit {
@@ -42,28 +46,57 @@ export function copiesFolder(name: string): string {
   return join(root, '.setup', `${name}-${process.pid}`);
 }
 
-/** Compiles the simulation, once for all copies in `folder`. */
+/** Makes `folder/program`, the compiled simulation, for the copies in `folder`. */
 export function buildProgram(folder: string): void {
+  linkAll(compiled(), join(folder, 'program'));
+}
+
+/** The folder of the compiled simulation: compiled once for these sources, whichever test file is the first to need it. */
+function compiled(): string {
+  const setup = join(root, '.setup');
+  const inputs = [...sourcesOf(root).filter((path) => !path.startsWith('test/')), ...settings];
+  const texts = inputs.map((path) => `${path}\0${readFileSync(join(root, path), 'utf8')}\0`);
+  const name = `program-${digest(texts.join(''))}`;
+  const made = join(setup, name);
+  if (existsSync(made)) return made;
+  const own = join(setup, `making-${name}-${process.pid}`);
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const args = [compiler, '-p', 'tsconfig.build.json', '--sourceMap', 'false', '--outDir', join(folder, 'program')];
+  const args = [compiler, '-p', 'tsconfig.build.json', '--sourceMap', 'false', '--outDir', own];
   // As the checks run it (tools/check/tool.ts): less CPU for more memory.
   const env = { GOGC: '400', ...process.env };
-  execFileSync(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'] });
+  try {
+    execFileSync(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'] });
+    for (const old of readdirSync(setup).filter((entry) => entry.startsWith('program-') && entry !== name)) {
+      rmSync(join(setup, old), { recursive: true, force: true });
+    }
+    renameSync(own, made);
+  } catch (error) {
+    // Another worker was quicker.
+    if (!existsSync(made)) throw error;
+  } finally {
+    rmSync(own, { recursive: true, force: true });
+  }
+  return made;
+}
+
+/** A folder with links to all files of another. */
+function linkAll(from: string, to: string): void {
+  mkdirSync(to, { recursive: true });
+  for (const entry of readdirSync(from, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    const linked = join(to, relative(from, path));
+    if (entry.isDirectory()) mkdirSync(linked, { recursive: true });
+    else {
+      mkdirSync(dirname(linked), { recursive: true });
+      linkSync(path, linked);
+    }
+  }
 }
 
 /** The program in `folder/name`, by links to its files, with the edits. Returns the copy's folder. */
 export function plantedCopy(folder: string, name: string, edits: readonly Edit[]): string {
-  const [program, copy] = [join(folder, 'program'), join(folder, name)];
-  mkdirSync(copy);
-  for (const entry of readdirSync(program, { recursive: true, withFileTypes: true })) {
-    const path = join(entry.parentPath, entry.name);
-    const copied = join(copy, relative(program, path));
-    if (entry.isDirectory()) mkdirSync(copied, { recursive: true });
-    else {
-      mkdirSync(dirname(copied), { recursive: true });
-      linkSync(path, copied);
-    }
-  }
+  const copy = join(folder, name);
+  linkAll(join(folder, 'program'), copy);
   for (const { file, from, to } of edits) {
     const path = join(copy, file);
     // The compiler leaves Redis scripts alone: the copy finds its own first, and otherwise that of the sources.
