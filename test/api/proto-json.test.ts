@@ -20,6 +20,7 @@ import {
   InitiateSigningRequestSchema,
   SignatureShareRequestSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { codePoint } from '../support/code-point.ts';
 
 type Json = Parameters<typeof decodeProtoJson>[1];
 
@@ -231,7 +232,7 @@ describe('the plans for what is usual', () => {
       case 'list':
         return fc.array<unknown>(isJson ? bytes.map(base64) : bytes, { maxLength: 3 });
       default:
-        if (field.scalar === ScalarType.STRING) return fc.string({ unit: 'binary' });
+        if (field.scalar === ScalarType.STRING) return fc.string({ unit: codePoint });
         if (field.scalar === ScalarType.BYTES) return isJson ? bytes.map(base64) : bytes;
         if (field.scalar === ScalarType.BOOL) return fc.boolean();
         return field.scalar === ScalarType.INT32 ? fc.integer() : fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });

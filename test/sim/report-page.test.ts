@@ -9,12 +9,13 @@ import { type Filter, makeLayout } from '../../report/html/browser/layout.ts';
 import { type Model, readModel } from '../../report/html/browser/model.ts';
 import { findSpans } from '../../report/html/browser/spans.ts';
 import { htmlPage } from '../../report/html/page.ts';
+import { codePoint } from '../support/code-point.ts';
 import { hostileRun, hostileTexts, manySessions, oneOfEach, runOf } from './report-sample.ts';
 
 const modelOf = (events: readonly RunEvent[]): Model => readModel(JSON.stringify(encodeRun(runOf(events))));
 const everything: Filter = { words: '', without: new Set(), actor: '', session: '', fault: '' };
 const byOrder = { ordinal: true, zoom: 1, apart: false };
-const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(...hostileTexts));
+const texts = fc.oneof(fc.string({ unit: codePoint }), fc.constantFrom(...hostileTexts));
 
 describe('the document', () => {
   test('holds what a run says as text alone, whatever that is', () => {

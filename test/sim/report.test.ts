@@ -6,9 +6,10 @@ import { jsonLines } from '../../report/json-lines.ts';
 import { junit } from '../../report/junit.ts';
 import { eventLine, textReport, verdictText } from '../../report/text.ts';
 import type { Verdict } from '../../runner/scenario/world.ts';
+import { codePoint } from '../support/code-point.ts';
 import { hostileRun, hostileTexts, oneOfEach, runOf } from './report-sample.ts';
 
-const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(...hostileTexts));
+const texts = fc.oneof(fc.string({ unit: codePoint }), fc.constantFrom(...hostileTexts));
 const verdicts: readonly Verdict[] = [
   { kind: 'passed' },
   { kind: 'failed', what: 'the signature verifies', cause: 'no signature came' },

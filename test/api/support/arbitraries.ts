@@ -1,6 +1,7 @@
 /** Values as a schema has them, and values that no schema wants, for fast-check. */
 import fc from 'fast-check';
 import type { JsonSchema } from '../../../api/schema-text.ts';
+import { codePoint } from '../../support/code-point.ts';
 
 /** Amounts that a careless parser takes for others. */
 const amounts = [
@@ -120,7 +121,7 @@ function text(schema: JsonSchema, name: string): fc.Arbitrary<string> {
       maxLength: Math.min(maxLength, Math.max(minLength, 40)),
       unit: 'grapheme-ascii',
     });
-    const unicode = fc.string({ minLength, maxLength: Math.max(minLength, Math.min(maxLength, 5)), unit: 'binary' });
+    const unicode = fc.string({ minLength, maxLength: Math.max(minLength, Math.min(maxLength, 5)), unit: codePoint });
     return fc.oneof(any, any, unicode.filter(fits));
   });
 }

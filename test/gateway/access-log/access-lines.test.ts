@@ -5,9 +5,10 @@ import { expect, test } from 'vitest';
 import { ServiceError } from '../../../api/errors/service-error.ts';
 import { writeAccessLines } from '../../../gateway/access-log/access-lines.ts';
 import { AccessEntry, type Ending, logRequests } from '../../../gateway/access-log/access-log.ts';
+import { codePoint } from '../../support/code-point.ts';
 import { runs } from '../../support/thorough.ts';
 
-const text = fc.string({ unit: 'binary', maxLength: 20 });
+const text = fc.string({ unit: codePoint, maxLength: 20 });
 const maybe = <T>(some: fc.Arbitrary<T>) => fc.option(some, { nil: undefined });
 const entries = fc
   .record({

@@ -1,11 +1,12 @@
 /** Messages of any of this repository's schemas, for properties of the codec. */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import fc from 'fast-check';
+import { codePoint } from '../../support/code-point.ts';
 
 export const text = fc.oneof(
   fc.constant(''),
   fc.string({ maxLength: 300 }),
-  fc.string({ unit: 'binary', maxLength: 300 }),
+  fc.string({ unit: codePoint, maxLength: 300 }),
   // Names are as long as their varints' edges.
   fc.constantFrom(126, 127, 128, 129).map((length) => 'x'.repeat(length)),
 );
