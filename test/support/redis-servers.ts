@@ -6,24 +6,27 @@ import { databases } from './redis-database.ts';
 /** No FLUSHALL: it would take the keys of the test that runs beside. */
 const settings = ['--databases', String(databases), '--rename-command', 'FLUSHALL', ''];
 
-/** Those of this process, which both projects of a run share. */
-let running: Promise<readonly TestRedis[]> | undefined;
-let users = 0;
+/** Of this process, which both projects of a run share. Each project loads this module by itself. */
+const shared = globalThis as { redisOfTests?: { readonly servers: Promise<readonly TestRedis[]>; users: number } };
 
 /** Resolves with what ends the servers after their last user. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  users += 1;
   const workers = Number(project.vitest.config.maxWorkers);
-  running ??= Promise.all(Array.from({ length: workers }, () => startRedis(undefined, settings)));
-  const servers = await running;
+  shared.redisOfTests ??= {
+    servers: Promise.all(Array.from({ length: workers }, () => startRedis(undefined, settings))),
+    users: 0,
+  };
+  const { redisOfTests } = shared;
+  redisOfTests.users += 1;
+  const servers = await redisOfTests.servers;
   project.provide(
     'redisUrls',
     servers.map(({ url }) => url),
   );
   return async () => {
-    users -= 1;
-    if (users > 0) return;
-    running = undefined;
+    redisOfTests.users -= 1;
+    if (redisOfTests.users > 0) return;
+    delete shared.redisOfTests;
     await Promise.all(servers.map((server) => server.stop()));
   };
 }
