@@ -277,6 +277,8 @@ class Round {
     // If it began another attempt, this process knows nothing of that either.
     this.#attempt = making.attempt;
     this.#sawAll = false;
+    // Until its next write, this process does not know what the other one wrote.
+    this.#isPrompt = false;
     this.#results.clear();
     if (!this.#draw.chance(0.3)) return;
     // Meanwhile its record was altered at rest.

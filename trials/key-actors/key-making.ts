@@ -25,7 +25,7 @@ import { must, type Trial, trialTenant } from '../support/trial.ts';
 export type KeySession = SessionOf<DkgRecord>;
 
 /** Milliseconds: those of the trial's coordinator. */
-export const waits = { nodesMs: 6_000, partialMs: 2_000, lifetimeMs: 600_000 } as const;
+export const waits = { nodesMs: 7_000, partialMs: 2_000, lifetimeMs: 600_000 } as const;
 const beganMs = 1_700_000_000_000;
 const gateway = 'gateway/trial';
 
