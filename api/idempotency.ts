@@ -200,7 +200,8 @@ export class Idempotency {
     const { outcome, settled } = executed;
     if (settled) return { outcome, replayed: false };
     if (!isStored(outcome)) {
-      // Best effort: a key that stays claimed is free again when its lease ends. The outcome of a change may be unknown here:
+      // Best effort: a key that stays claimed takes the same body again when its lease ends, and no other: the store cannot tell a lost
+      // release from a crash, after which only the same body is safe. The outcome of a change may be unknown here:
       // if it was committed, its answer is stored and is not dropped; if not, a late commit is refused, since the claim no
       // longer exists.
       await settle(undefined).catch(() => false);

@@ -5,6 +5,7 @@
  */
 import type { Answer } from '../world/client.ts';
 import { found } from './finding.ts';
+import { checkEnvelope } from './headers.ts';
 
 export interface Asked {
   readonly tenant: string;
@@ -42,6 +43,8 @@ const volatile = new Set([
   'deposit',
   'keys',
   'previous_secret_expires_at',
+  // Of a policy, also while an earlier version is read.
+  'enforced_version',
 ]);
 /** The product writes them while it reads the record, by its own id only. */
 const versioned = /^(?:txi|wal|pol|lst|pcn|tkn|ord|vlt|rul)_/;
@@ -67,8 +70,10 @@ export class Answers {
   }
 
   /** Every answer on arrival, also one that the client repeats after. */
-  heard(tenant: string, target: string, { status, body }: Pick<Answer, 'status' | 'body'>): void {
+  heard(tenant: string, target: string, answer: Omit<Answer, 'tries'>): void {
+    const { status, body } = answer;
     if (status === 500) found('no-internal-error', `${target} answers 500 ${JSON.stringify(body)}`);
+    checkEnvelope(target, answer);
     for (const id of JSON.stringify(body ?? null).match(idPattern) ?? []) {
       if (target.includes(id)) continue;
       const owner = this.#owner.get(id);

@@ -20,6 +20,7 @@ export interface Decided {
   /** `id version` of each policy that decides. */
   readonly by: readonly string[];
   readonly riskScore: number;
+  readonly listing: Listing;
 }
 
 type Facts = Omit<DecisionFacts, 'listing' | 'riskScore'> & Omit<RiskFacts, 'listing'>;
@@ -64,11 +65,19 @@ export class Controls {
   /** `named`: the policies that the wallet and the intent name, if any. */
   decide(named: readonly string[], address: string, facts: Facts): Decided {
     const names = [...new Set([...named, 'default'])];
-    const enforced = names.flatMap((name) => this.#policies.get(name)?.enforced ?? []);
+    return this.decideBy(
+      names.flatMap((name) => this.#policies.get(name)?.enforced ?? []),
+      address,
+      facts,
+    );
+  }
+
+  /** By these versions alone. */
+  decideBy(enforced: readonly Versioned<PolicyTerms>[], address: string, facts: Facts): Decided {
     const listing = this.listing(address);
     const riskScore = this.#risks.score({ ...facts, listing });
     return {
-      riskScore,
+      ...{ riskScore, listing },
       expected: decisionOf(
         enforced.map(({ content }) => content),
         { ...facts, listing, riskScore },

@@ -32,7 +32,8 @@ export async function checkReconciled(
   intents: readonly unknown[],
   events: readonly ToldEvent[],
 ): Promise<void> {
-  checkExceptions(await tenancy.owner.list<ToldException>('/v1/recon/exceptions', 'exceptions', 7));
+  const updated = events.flatMap(({ type, resource }) => (type === 'recon.exception.updated' ? [resource.id] : []));
+  checkExceptions(await tenancy.owner.list<ToldException>('/v1/recon/exceptions', 'exceptions', 7), new Set(updated));
   const rows = intents.length + bookedBy(events);
   for (const kind of ['transactions', 'balances'] as const) {
     const job = await jobOf(tenancy, kind);
@@ -76,15 +77,19 @@ function bookedBy(events: readonly ToldEvent[]): number {
   return deposits + 2 * exchanged.size;
 }
 
-/** "A subject has at most one open exception; a job reopens a resolved one only when the values differ." Newest first. */
-function checkExceptions(exceptions: readonly ToldException[]): void {
+/**
+ * "A subject has at most one open exception; a job reopens a resolved one only when the values differ." Newest first. `updated`: their
+ * values were others when they were opened.
+ */
+function checkExceptions(exceptions: readonly ToldException[], updated: ReadonlySet<string>): void {
   const open = new Map<string, string>();
   const before = new Map<string, { readonly id: string; readonly facts: string }>();
   for (const one of exceptions.toReversed()) {
     const subject = subjectOf(one);
     const facts = JSON.stringify([one.type, one.expected, one.actual, one.delta, one.sources.external?.ids]);
     const last = before.get(subject);
-    if (last?.facts === facts) found('providers-agree', `${one.id} says again what ${last.id} says of ${subject}`);
+    if (last?.facts === facts && !updated.has(one.id))
+      found('providers-agree', `${one.id} says again what ${last.id} says of ${subject}`);
     before.set(subject, { id: one.id, facts });
     if (one.status !== 'open') continue;
     const other = open.get(subject);

@@ -13,10 +13,13 @@ import { checkDeliveries } from './deliveries.ts';
 import { Draw } from './draw.ts';
 import { checkDryRuns } from './dry-runs.ts';
 import { checkEvaluations, type ReadIntent } from './evaluations.ts';
+import { checkEffects as checkEventEffects } from './event-effects.ts';
+import { exercise } from './exercises.ts';
 import { found } from './finding.ts';
 import { checkHook, firstMissing } from './hooks.ts';
 import { Model } from './model.ts';
 import { calmModules, checkModules, nextVoter, openModules } from './modules.ts';
+import { checkOutcomes } from './outcomes.ts';
 import { chainBlockMs } from './profiles.ts';
 import { type BookedWallet, disagreement, type MovedIntent } from './providers.ts';
 import { readBack } from './read-back.ts';
@@ -40,6 +43,9 @@ const expiryLateMs = 60_000;
 const lateVoteMs = 300;
 
 export async function settle(world: CustodyWorld, tenancies: readonly Tenancy[], withinMs: number): Promise<void> {
+  for (const tenancy of tenancies) await world.run(ready(tenancy), withinMs);
+  for (const tenancy of tenancies) await world.run(rest(tenancy), withinMs);
+  for (const tenancy of tenancies) await world.run(exercise(tenancy, 1 / tenancies.length), withinMs);
   for (const tenancy of tenancies) await world.run(rest(tenancy), withinMs);
   for (const tenancy of tenancies) await world.run(agreed(tenancy), withinMs);
   for (const tenancy of tenancies) await world.run(delivered(tenancy), withinMs);
@@ -49,12 +55,17 @@ export async function settle(world: CustodyWorld, tenancies: readonly Tenancy[],
   checkSecrets(secrets, world.redis, logged, world.receivers.received);
 }
 
-async function rest(tenancy: Tenancy): Promise<void> {
-  const { owner, world } = tenancy;
-  const sinceMs = world.nowMs;
+/** Nothing keeps work from its end. */
+async function ready(tenancy: Tenancy): Promise<void> {
+  const { owner } = tenancy;
   for (const { id } of tenancy.wallets) await owner.call('POST', `/v1/wallets/${id}/unfreeze`, {}, tenancy.key('rest'));
   for (const id of tenancy.credentials.keys()) await reconnect(tenancy, owner, id);
   await calmModules(tenancy);
+}
+
+async function rest(tenancy: Tenancy): Promise<void> {
+  const { owner, world } = tenancy;
+  const sinceMs = world.nowMs;
   for (;;) {
     const intents = await owner.list<Intent>('/v1/transaction-intents', 'transaction_intents');
     const open = intents.filter(({ status }) => !ends.has(status));
@@ -151,6 +162,8 @@ async function check(tenancy: Tenancy): Promise<void> {
   checkReceipts(tenancy, model, intents);
   checkOrdered(intents, events);
   await checkModules(tenancy, model, intents, events);
+  checkEventEffects(events);
+  if (tenancy.isCalm) checkOutcomes(events);
   checkStreams(tenancy.streams, events);
   if (tenancy.isCalm) checkTimes(hooks, events, world.receivers.received);
   for (const hook of hooks) checkHook(hook, events, world.receivers.received, tenancy.isCalm);

@@ -10,6 +10,7 @@ import { namedPolicies, networks, type OwnWallet, type Submitted, type Tenancy }
 
 /** Besides plain ones: refused, refused after the approval, mined and failed, unreachable three times, slow, risky. */
 const testAmounts = ['0.004221', '0.004222', '0.004421', '0.00441', '0.004403', '0.004408', '0.00477', '0.004799'];
+const refusedAmounts = new Set(testAmounts.slice(0, 2));
 export const watched = '0x000000000000000000000000000000000000bEEF';
 const sanctioned = '0x000000000000000000000000000000000000dEaD';
 
@@ -61,7 +62,9 @@ export class TransferClient {
   /** A request that is not valid leaves its key free: the same key takes a valid one. */
   async malformed(wallet: OwnWallet): Promise<void> {
     const label = this.#tenancy.key('pay');
-    const body = this.#body(wallet, label);
+    const drawn = this.#body(wallet, label);
+    // The provider's refusal of an amount could come first.
+    const body = refusedAmounts.has(drawn.amount) ? { ...drawn, amount: '0.01' } : drawn;
     const target = targetOf(wallet);
     const { change, status: wanted } = this.#draw.pick(faultsOf(wallet));
     const given = { ...body, ...change };

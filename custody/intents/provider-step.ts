@@ -13,6 +13,9 @@ import { advanceIntent } from './machine.ts';
 import { creditReceiver } from './receiver-credit.ts';
 import { type Loaded, type Next, type StepContext, versionGuard } from './step-context.ts';
 
+/** The shortest pause after an answer without news. */
+const idleAgainMs = 50;
+
 export class ProviderStep {
   readonly #context: StepContext;
 
@@ -40,7 +43,8 @@ export class ProviderStep {
       await creditReceiver(this.#context.deps, task, progress.providerTxId);
       return this.#context.move(task, move!);
     }
-    const { againAtMs } = progress;
+    // A provider that has nothing new, and wants to be asked in the past, would be asked without a pause.
+    const againAtMs = move === undefined ? Math.max(progress.againAtMs, nowMs + idleAgainMs) : progress.againAtMs;
     const dueAtMs = Math.max(againAtMs, nowMs) + handoverMs;
     if (move !== undefined) return this.#context.move(task, move, { atMs: againAtMs, dueAtMs });
     // Nothing new, and others keep away for long enough: not worth a write.

@@ -171,6 +171,15 @@ test('waits in memory for ten seconds at most, and leaves a longer wait to the s
   }
 });
 
+test('pauses when a provider without news wants to be asked in the past', async () => {
+  const { answers, asked, driver, pass, timers } = open();
+  answers.to = () => (asked.length < 100 ? confirming(timers.nowMs() - 1) : completed);
+  driver.enqueue(tenant, approved('txi_1'), wallet);
+  await pass(1_000);
+  expect(asked.length).toBeGreaterThan(10);
+  expect(asked.length).toBeLessThan(30);
+});
+
 test('wakes each waiting transfer at its own time, whatever order they began to wait in', async () => {
   const { answers, asked, driver, pass, timers } = open();
   const waits = new Map([
