@@ -4,6 +4,7 @@
  */
 import type { PlantedFlaw } from '../../sim/support/program-copy.ts';
 import { auditedFlaws } from './planted-audit.ts';
+import { exercisedFlaws } from './planted-exercises.ts';
 
 export const plantedFlaws: readonly PlantedFlaw[] = [
   {
@@ -616,4 +617,5 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     seeds: 80,
   },
   ...auditedFlaws,
+  ...exercisedFlaws,
 ];

@@ -1,0 +1,90 @@
+/**
+ * Known flaws of the control plane, drawn at random, that the exercises at the end of a run find, and two that need favoured steps.
+ * As in planted.ts, each names the invariants of which one must be found violated, within so many seeds.
+ */
+import type { PlantedFlaw } from '../../sim/support/program-copy.ts';
+
+export const exercisedFlaws: readonly PlantedFlaw[] = [
+  {
+    name: 'order-stranger-votes',
+    flaw: 'an actor whom the policy does not name votes on an order',
+    edits: [
+      {
+        file: 'modules/tokens/decide.js',
+        from: 'order.approvers.length > 0 && !order.approvers.includes(by)',
+        to: 'false',
+      },
+    ],
+    invariants: ['votes-as-required'],
+    profile: 'calm',
+    favoured: ['issue', 'mint', 'order_vote', 'policy'],
+    seeds: 20,
+  },
+  {
+    name: 'voters-off-by-one',
+    flaw: 'a quorum that lacks one voter is not denied',
+    edits: [
+      {
+        file: 'controls/policies/combine.js',
+        from: 'voters >= approvals.quorum',
+        to: 'voters + 1 >= approvals.quorum',
+      },
+    ],
+    invariants: ['decided-as-written'],
+    profile: 'calm',
+    favoured: ['policy', 'transfer'],
+    seeds: 30,
+  },
+  {
+    name: 'policy-unknown',
+    flaw: 'a new wallet names a policy that does not exist',
+    edits: [{ file: 'custody/wallets/create.js', from: 'await assertPolicy(deps, context, body.policy);', to: '' }],
+    invariants: ['answers-as-modelled'],
+    profile: 'calm',
+    seeds: 10,
+  },
+  {
+    name: 'rotated-token-sees-all',
+    flaw: 'a rotated token is not limited to its connections any more',
+    edits: [
+      {
+        file: 'gateway/auth/token-store.js',
+        from: 'old.providerConnectionIds === undefined ? {}',
+        to: 'true ? {}',
+      },
+    ],
+    invariants: ['pages-complete'],
+    profile: 'calm',
+    seeds: 15,
+  },
+  {
+    name: 'archive-reason-lost',
+    flaw: 'an archived wallet does not show the reason',
+    edits: [{ file: 'custody/wallets/lifecycle.js', from: 'archiveReason: reason ?? null', to: 'archiveReason: null' }],
+    invariants: ['answers-as-modelled'],
+    profile: 'calm',
+    seeds: 10,
+  },
+  {
+    name: 'reports-of-scores-lost',
+    flaw: 'the screening of a risk evaluation has no report',
+    edits: [{ file: 'controls/compliance/routes.js', from: ", sibling(id, 'rsk')]", to: ']' }],
+    invariants: ['answers-as-modelled'],
+    profile: 'calm',
+    seeds: 10,
+  },
+  {
+    name: 'shadow-rule-acts',
+    flaw: 'the action of a risk rule in shadow counts',
+    edits: [
+      {
+        file: 'controls/risk/score.js',
+        from: "record.mode === 'enforce' && record.action !== null",
+        to: 'record.action !== null',
+      },
+    ],
+    invariants: ['answers-as-modelled'],
+    profile: 'calm',
+    seeds: 20,
+  },
+];
