@@ -2,9 +2,10 @@
  * A client of a random run with other rights: a token that was rotated is the same caller, and a token with a part of the scopes
  * gets 403 for everything else. docs/wallet-api.md.
  */
+
+import { found } from '../world/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { Draw } from './draw.ts';
-import { found } from './finding.ts';
 import type { Operator } from './operator.ts';
 import type { StepOf } from './steps.ts';
 import type { Tenancy } from './tenancy.ts';

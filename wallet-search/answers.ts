@@ -4,8 +4,8 @@
  * the versions as witnesses, "never back in time" is the linearizability of each resource's history.
  */
 import type { Answer } from '../world/client.ts';
-import { found } from './finding.ts';
-import { checkEnvelope } from './headers.ts';
+import { found } from '../world/invariants/finding.ts';
+import { checkEnvelope } from '../world/invariants/headers.ts';
 
 export interface Asked {
   readonly tenant: string;

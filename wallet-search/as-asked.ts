@@ -4,7 +4,7 @@
  */
 import type { Answer } from '../world/client.ts';
 import { decimal } from '../world/invariants/documented-ledger.ts';
-import { found } from './finding.ts';
+import { found } from '../world/invariants/finding.ts';
 
 interface Change {
   readonly method: string;

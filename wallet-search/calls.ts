@@ -3,8 +3,9 @@
  * order of all changes, that is the linearizability of wallets, intents and votes. It does not check a repeated answer for a key
  * again.
  */
+
+import { found } from '../world/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
-import { found } from './finding.ts';
 import type { IntentState, Model, WalletState } from './model.ts';
 import type { Call } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';

@@ -6,13 +6,13 @@
 import { holdCryptography } from '../crypto/model/switch.ts';
 import { randomStream } from '../sim/random.ts';
 import { CustodyWorld } from '../world/custody-world.ts';
+import { Finding } from '../world/invariants/finding.ts';
 import type { PortCall, PortFate } from '../world/process-life.ts';
 import { randomPlan } from '../world/random-plan.ts';
 import { AccessClient } from './access-client.ts';
 import { Answers } from './answers.ts';
 import { ConnectionClient } from './connection-client.ts';
 import { Draw } from './draw.ts';
-import { Finding } from './finding.ts';
 import { plain, planOf, type Variant } from './guide.ts';
 import { HookClient } from './hook-client.ts';
 import { Landmarks } from './landmarks.ts';

@@ -3,7 +3,7 @@
  * on no session of them begins or completes". Sessions write into the same log.
  */
 import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
-import { found } from './finding.ts';
+import { found } from '../world/invariants/finding.ts';
 
 const working = new Set([
   'signing.session.accepted',

@@ -1,7 +1,8 @@
 /** A client of a random run that tests, renames, disconnects and reconnects provider connections. docs/wallet-api.md. */
+
+import { found } from '../world/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { Draw } from './draw.ts';
-import { found } from './finding.ts';
 import type { Operator } from './operator.ts';
 import type { StepOf } from './steps.ts';
 import type { Tenancy } from './tenancy.ts';

@@ -3,7 +3,7 @@
  * archived, only while none is open. docs/wallet-api.md.
  */
 import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
-import { found } from './finding.ts';
+import { found } from '../world/invariants/finding.ts';
 import { Timeline } from './timeline.ts';
 
 export interface ConnectionState {

@@ -4,9 +4,9 @@
  */
 
 import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
+import { found } from '../world/invariants/finding.ts';
 import { Controls, type Decided } from './controls-in-force.ts';
 import { done, type Exercise, idsOf, refused, sameIds, shows } from './exercise.ts';
-import { found } from './finding.ts';
 import { type PolicyTerms, policyBody } from './policies.ts';
 import { networks, type Versioned } from './tenancy.ts';
 

@@ -3,7 +3,7 @@
  * modules create some by themselves: transfers of orders and plans, the venue's account, automatic plans, findings of jobs.
  */
 import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
-import { found } from './finding.ts';
+import { found } from '../world/invariants/finding.ts';
 
 /** Resources that only calls create. */
 const ofCalls = new Set([

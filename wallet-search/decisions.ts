@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { BookedIntent } from '../world/invariants/books.ts';
 import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
-import { found } from './finding.ts';
+import { found } from '../world/invariants/finding.ts';
 import type { Model } from './model.ts';
 import type { Tenancy } from './tenancy.ts';
 

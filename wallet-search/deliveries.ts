@@ -3,9 +3,9 @@
  * come to rest nothing waits. docs/webhooks.md.
  */
 import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
+import { found } from '../world/invariants/finding.ts';
 import type { Received } from '../world/receivers.ts';
 import type { Draw } from './draw.ts';
-import { found } from './finding.ts';
 import { dueTo, type HookFacts } from './hooks.ts';
 import type { Operator } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';

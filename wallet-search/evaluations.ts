@@ -2,9 +2,10 @@
  * The records of decisions, read back at rest: the report and the score of an intent are of that intent, each policy lists the
  * decisions in which it took part, and a screening says what the lists in force say. docs/wallet-api.md.
  */
+
+import { found } from '../world/invariants/finding.ts';
 import type { DecidedIntent } from './decisions.ts';
 import type { Draw } from './draw.ts';
-import { found } from './finding.ts';
 import type { Model } from './model.ts';
 import { networks, type Tenancy } from './tenancy.ts';
 

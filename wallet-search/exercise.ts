@@ -3,9 +3,9 @@
  * each. exercises.ts draws which of them a run does.
  */
 import type { Answer } from '../world/client.ts';
+import { found } from '../world/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { Draw } from './draw.ts';
-import { found } from './finding.ts';
 import type { Operator } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { DocumentedLedger, ToldEvent } from '../world/invariants/documented-ledger.ts';
 import { decimal } from '../world/invariants/documented-ledger.ts';
-import { found } from './finding.ts';
+import { found } from '../world/invariants/finding.ts';
 import type { ModuleFacts } from './tenancy.ts';
 import { Timeline } from './timeline.ts';
 

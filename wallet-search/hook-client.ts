@@ -1,7 +1,8 @@
 /** A client of a random run that registers webhooks, changes, rotates, pings and deletes them. */
+
+import { found } from '../world/invariants/finding.ts';
 import { redeliver } from './deliveries.ts';
 import type { Draw } from './draw.ts';
-import { found } from './finding.ts';
 import type { Operator } from './operator.ts';
 import type { StepOf } from './steps.ts';
 import { followEvents } from './streams.ts';

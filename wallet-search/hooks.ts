@@ -4,8 +4,8 @@
  */
 import { createHmac } from 'node:crypto';
 import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
+import { found } from '../world/invariants/finding.ts';
 import type { Received } from '../world/receivers.ts';
-import { found } from './finding.ts';
 
 export interface HookFacts {
   readonly id: string;

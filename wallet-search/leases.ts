@@ -4,7 +4,7 @@
  */
 import { tenantPrefix } from '../redis/event-log.ts';
 import type { CustodyWorld } from '../world/custody-world.ts';
-import { Finding } from './finding.ts';
+import { Finding } from '../world/invariants/finding.ts';
 
 const leaseMs = 30_000;
 /** The way of a call to Redis. */

@@ -4,16 +4,17 @@
  * required decision about each transfer and order, the votes that count, the transitions allowed in each state. calls.ts compares
  * the state of each resource at each place of the log with the answers of the calls.
  */
+
+import { Ballots, type CountedVote } from '../world/invariants/ballots.ts';
 import { DocumentedLedger, type ToldEvent } from '../world/invariants/documented-ledger.ts';
 import { DocumentedModules } from '../world/invariants/documented-modules.ts';
-import { Ballots, type CountedVote } from './ballots.ts';
+import { Finding, found } from '../world/invariants/finding.ts';
+import { Supplies } from '../world/invariants/supplies.ts';
 import { Connections } from './connections.ts';
 import { Controls, type Decided } from './controls-in-force.ts';
-import { Finding, found } from './finding.ts';
 import { Holdings } from './holdings.ts';
 import type { Listing } from './policies.ts';
 import { Scores } from './scores.ts';
-import { Supplies } from './supplies.ts';
 import type { Tenancy } from './tenancy.ts';
 import { Timeline } from './timeline.ts';
 

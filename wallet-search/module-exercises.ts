@@ -1,8 +1,8 @@
 /** Vaults, strategies and tokens at rest, each from its creation to its end. docs/vaults.md, docs/treasury.md, docs/tokens.md. */
 import { createHash } from 'node:crypto';
 import { decimal } from '../world/invariants/documented-ledger.ts';
+import { found } from '../world/invariants/finding.ts';
 import { done, type Exercise, idsOf, refused, sameIds, shows } from './exercise.ts';
-import { found } from './finding.ts';
 
 /** The digits of prices and values, in US dollars. */
 const bpsAll = 10_000n;

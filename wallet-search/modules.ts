@@ -3,8 +3,8 @@
  * vaults and sessions have their required states.
  */
 import { decimal, type ToldEvent } from '../world/invariants/documented-ledger.ts';
+import { Finding, found } from '../world/invariants/finding.ts';
 import { Draw } from './draw.ts';
-import { Finding, found } from './finding.ts';
 import type { Model } from './model.ts';
 import type { Operator } from './operator.ts';
 import type { StrategyFacts, Tenancy } from './tenancy.ts';

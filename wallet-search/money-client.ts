@@ -2,9 +2,10 @@
  * A client of a random run that moves money: transfers, votes, cancellations, wallets that freeze and change, policies and lists
  * that change, idempotent retries, reads, and reads of another tenant's resources.
  */
+
+import { found } from '../world/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { Draw } from './draw.ts';
-import { found } from './finding.ts';
 import { respelled } from './forms.ts';
 import type { Operator, Posted } from './operator.ts';
 import { drawTerms } from './policies.ts';

@@ -1,9 +1,9 @@
 /** One caller of a random run: it calls the gateways in turn, repeats each call until it has an answer, and checks the answer. */
 
 import type { Answer, Client } from '../world/client.ts';
+import { found } from '../world/invariants/finding.ts';
 import { type Answers, type Asked, isStored } from './answers.ts';
 import { checkDated, checkShown } from './as-asked.ts';
-import { found } from './finding.ts';
 import { type Landmarks, pathOf } from './landmarks.ts';
 import type { Span } from './timeline.ts';
 

@@ -15,7 +15,7 @@ import { providerStatements } from '../providers/statements.ts';
 import type { MemoryRedis } from '../redis/memory/memory-redis.ts';
 import type { BookedIntent } from '../world/invariants/books.ts';
 import { decimal, type ToldWallet } from '../world/invariants/documented-ledger.ts';
-import { Finding, found } from './finding.ts';
+import { Finding, found } from '../world/invariants/finding.ts';
 
 export interface BookedWallet extends ToldWallet {
   readonly name: string;

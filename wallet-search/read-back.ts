@@ -4,9 +4,9 @@
  * belongs to its filters. It also tries used keys with other bodies and from other callers.
  */
 import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
+import { found } from '../world/invariants/finding.ts';
 import { type Collection, collectionsOf, type Filter, newestOf, type Told } from './collections.ts';
 import type { Draw } from './draw.ts';
-import { found } from './finding.ts';
 import { reuse } from './money-client.ts';
 import type { Operator } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';

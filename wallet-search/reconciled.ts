@@ -3,7 +3,7 @@
  * of ours and finds nothing; what jobs found before has one exception a subject.
  */
 import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
-import { found } from './finding.ts';
+import { found } from '../world/invariants/finding.ts';
 import type { Tenancy } from './tenancy.ts';
 
 export interface ToldException {

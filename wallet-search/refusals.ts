@@ -3,10 +3,10 @@
  * 400 that names the field. Unknown resources are 404, and lists take limits of 1 to 100 and known filters only.
  */
 import { uuidV7 } from '../proto/ids.ts';
+import { found } from '../world/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { Exercise } from './exercise.ts';
 import { refused } from './exercise.ts';
-import { found } from './finding.ts';
 
 /** The rules about a field; texts have at least one character. */
 interface Rule {

@@ -4,7 +4,7 @@
  * the call began.
  */
 import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
-import { found } from './finding.ts';
+import { found } from '../world/invariants/finding.ts';
 import type { Call } from './operator.ts';
 
 const createPath = /^\/v1\/wallets\/wal_[^/]+\/transaction-intents$/;

@@ -3,8 +3,8 @@
  * wait for a human, and the list of sessions. docs/signing-api.md.
  */
 import { createHash } from 'node:crypto';
+import { found } from '../world/invariants/finding.ts';
 import type { Draw } from './draw.ts';
-import { found } from './finding.ts';
 import type { Operator } from './operator.ts';
 import type { StepOf } from './steps.ts';
 import { networks, type Tenancy } from './tenancy.ts';

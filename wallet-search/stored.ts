@@ -4,7 +4,7 @@
  */
 import { tenantPrefix } from '../redis/event-log.ts';
 import type { CustodyWorld } from '../world/custody-world.ts';
-import { found } from './finding.ts';
+import { found } from '../world/invariants/finding.ts';
 
 /** Gateways' clocks may differ, and a sweep takes its time. */
 const overdueMs = 600_000;

@@ -3,8 +3,8 @@
  * order, once each, as the log has them, also of a gateway that dies in the middle.
  */
 import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
+import { found } from '../world/invariants/finding.ts';
 import type { Draw } from './draw.ts';
-import { found } from './finding.ts';
 import type { Operator } from './operator.ts';
 import type { FollowedStream, Tenancy } from './tenancy.ts';
 

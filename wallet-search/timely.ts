@@ -3,8 +3,8 @@
  * or a lost entry of due work would leave them to a lease, to a later event, or to nothing.
  */
 import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
+import { found } from '../world/invariants/finding.ts';
 import type { Received } from '../world/receivers.ts';
-import { found } from './finding.ts';
 import type { HookFacts } from './hooks.ts';
 import { dueTo } from './hooks.ts';
 

@@ -1,6 +1,7 @@
 /** A client of a random run that issues tokens, and mints, redeems, freezes, approves and cancels. docs/tokens.md. */
+
+import { found } from '../world/invariants/finding.ts';
 import type { Draw } from './draw.ts';
-import { found } from './finding.ts';
 import type { Operator } from './operator.ts';
 import type { StepOf } from './steps.ts';
 import { type ModuleFacts, networks, type Tenancy } from './tenancy.ts';

@@ -1,9 +1,9 @@
 /** The transfers of a random run: once, twice at a time, and two under one idempotency key. */
 import type { Answer } from '../world/client.ts';
 import { decimal } from '../world/invariants/documented-ledger.ts';
+import { found } from '../world/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { Draw } from './draw.ts';
-import { found } from './finding.ts';
 import { faultsOf, respelled } from './forms.ts';
 import type { Operator } from './operator.ts';
 import { namedPolicies, networks, type OwnWallet, type Submitted, type Tenancy } from './tenancy.ts';

@@ -1,7 +1,7 @@
 /** A client of a random run that makes vaults and keys, signs messages with them, and archives them. docs/vaults.md. */
 import { createHash } from 'node:crypto';
+import { found } from '../world/invariants/finding.ts';
 import type { Draw } from './draw.ts';
-import { found } from './finding.ts';
 import type { Operator } from './operator.ts';
 import type { StepOf } from './steps.ts';
 import type { Tenancy } from './tenancy.ts';

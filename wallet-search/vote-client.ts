@@ -2,8 +2,9 @@
  * Votes of a random run: those that count, and those that must not: of initiators, of actors that the policy does not name, on
  * another version, and after the time is over.
  */
+
+import { found } from '../world/invariants/finding.ts';
 import type { Draw } from './draw.ts';
-import { found } from './finding.ts';
 import type { Operator } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';
 

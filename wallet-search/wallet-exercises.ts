@@ -1,7 +1,7 @@
 /** Wallets and transfers at rest: the whole life of one wallet, and what each call about it and its intents answers. */
 import { decimal } from '../world/invariants/documented-ledger.ts';
+import { found } from '../world/invariants/finding.ts';
 import { done, type Exercise, idsOf, refused, sameIds, shows } from './exercise.ts';
-import { found } from './finding.ts';
 import { networks, type OwnWallet } from './tenancy.ts';
 
 /** The longest texts. */

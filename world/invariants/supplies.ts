@@ -2,7 +2,7 @@
  * Tokens and their orders, event by event, by docs/tokens.md: the states of an order, the limits of mints under cap and reserve,
  * and the circulating supply. Amounts are in units of 10^-18 of the token.
  */
-import { decimal, type ToldEvent } from '../world/invariants/documented-ledger.ts';
+import { decimal, type ToldEvent } from './documented-ledger.ts';
 import { Finding, found } from './finding.ts';
 
 export interface Supply {

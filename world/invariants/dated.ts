@@ -2,7 +2,7 @@
  * Times: a resource is dated by the change that its event tells, in a run whose clocks agree. Sessions are listed as their newest
  * events tell them. docs/wallet-api.md, docs/signing-api.md.
  */
-import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
+import type { ToldEvent } from './documented-ledger.ts';
 import { found } from './finding.ts';
 
 /** Between the beginning of a change and its commit: a transfer is screened, a cluster makes a key. */

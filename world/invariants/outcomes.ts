@@ -2,7 +2,7 @@
  * The ends of transfers in a run without faults: each test amount has the outcome of its row in docs/wallet-api.md, and a plain
  * transfer that the policies allow is completed.
  */
-import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
+import type { ToldEvent } from './documented-ledger.ts';
 import { found } from './finding.ts';
 
 /** The status and sub-status of an approved transfer at its end, by its amount. */

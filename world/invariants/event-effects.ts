@@ -3,7 +3,7 @@
  * the version, how history and votes grow, and which fields are known in each state. So a change that touches a field of another
  * change, or forgets its own, contradicts its event, whatever route or worker made it.
  */
-import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
+import type { ToldEvent } from './documented-ledger.ts';
 import { found } from './finding.ts';
 
 /** Fields that any change may touch. Balances move without a version; an exception meets jobs, a plan its trades. */

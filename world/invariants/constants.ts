@@ -1,5 +1,5 @@
 /** What a resource is made of never changes, and what becomes known of it stays known: by the events of each resource. */
-import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
+import type { ToldEvent } from './documented-ledger.ts';
 import { found } from './finding.ts';
 
 /** Of every resource that has them: null until they are known. */

@@ -1,5 +1,5 @@
 /** The envelope of every answer, by docs/http-and-grpc.md and docs/wallet-api.md: its request id, and the form of an error. */
-import type { Answer } from '../world/client.ts';
+import type { Answer } from '../client.ts';
 import { found } from './finding.ts';
 
 const codes: Readonly<Record<number, string>> = {

@@ -2,7 +2,7 @@
  * Votes on intents and on token orders, event by event: who may vote, until when, and the effect of a vote. The last vote of a
  * quorum, and a rejection, end the wait in the same commit, so the next event of the record shows it.
  */
-import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
+import type { ToldEvent } from './documented-ledger.ts';
 import { Finding, found } from './finding.ts';
 
 /** A record that waits for votes. */
