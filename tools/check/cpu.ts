@@ -1,6 +1,9 @@
 /** CPU time of a run of the checks and tests: it shows the cost of a change even on a noisy machine, where the clock does not. */
 import { readIfThere } from '../../cli/common/files.ts';
 
+/** CPU milliseconds of `fixedWork` where the limits were set. */
+const fixedWorkMs = 220;
+
 /**
  * CPU seconds that `npm test` and the tiers may take, of every process together. Where other programs keep two cores busy, the
  * same work takes more CPU: everything took 889 on a quiet machine, and the tests alone 982 at a load of 30, of which the tier
@@ -23,4 +26,26 @@ export function cpuOfChildrenS(): number | undefined {
   // proc(5): the name may hold spaces; behind it cutime and cstime are fields 16 and 17, and the state is field 3.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[13]) + Number(fields[14])) / ticksPerSecond;
+}
+
+/** At least 1: so many times slower is this machine now than the one where the limits were set. */
+export function slowness(): number {
+  const tookMs = Array.from({ length: 5 }, () => {
+    const began = process.cpuUsage();
+    fixedWork();
+    const { user, system } = process.cpuUsage(began);
+    return (user + system) / 1000;
+  });
+  return Math.max(1, Math.min(...tookMs) / fixedWorkMs);
+}
+
+/** Arithmetic, objects, strings and a map. */
+function fixedWork(): number {
+  const prime = (1n << 255n) - 19n;
+  let square = 1n;
+  for (let k = 0; k < 60_000; k += 1) square = (square * square + 7n) % prime;
+  const byName = new Map(Array.from({ length: 200_000 }, (_, k) => [String(k), { k }]));
+  let sum = Number(square % 2n);
+  for (const name of byName.keys()) sum += byName.get(name)!.k;
+  return sum;
 }
