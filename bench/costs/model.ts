@@ -73,7 +73,8 @@ export function dkgPoints({ n, t }: Sharing): PointOperations {
     base: n ** 2 + n * t + 3 * n,
     point: n,
     evaluated: n * t * (2 * n - 1),
-    checked: n * t * (3 * n - 1) + n * (t + 1),
+    // The last is the key's own, for the xpub of its event.
+    checked: n * t * (3 * n - 1) + n * (t + 1) + 1,
   };
 }
 
