@@ -280,6 +280,8 @@ async function acting(exercise: Exercise): Promise<void> {
   sameIds('the points of three rules', points.map(String), ['-1', '0', '3']);
   await done(exercise, 'PATCH', `/v1/risk/rules/${ids[0]}`, { mode: 'enforce' });
   const next = await done(exercise, 'POST', '/v1/risk/evaluate', { transaction });
-  shows('a score without a rule in shadow', next, { action: 'deny', score: Math.min(100, first.score + 7) });
+  shows('a score without a rule in shadow', next, { action: 'deny' });
+  // Other rules may take more points away than there are.
+  if (first.score > 0) shows('a score without a rule in shadow', next, { score: Math.min(100, first.score + 7) });
   for (const id of ids) await done(exercise, 'DELETE', `/v1/risk/rules/${id}`);
 }

@@ -53,6 +53,15 @@ export function shows(about: string, shown: any, wanted: Readonly<Record<string,
   }
 }
 
+/** The time of a change, in a field of it; where clocks differ, that of its record may be later. */
+export function dated(
+  { tenancy }: Exercise,
+  field: string,
+  { updated_at: updatedAt }: { readonly updated_at: string },
+): object {
+  return tenancy.isCalm ? { [field]: updatedAt } : {};
+}
+
 /** Ids of a whole list, read in small pages. */
 export async function idsOf({ operator, draw }: Exercise, target: string, name: string): Promise<string[]> {
   const items = await operator.list<{ readonly id: string }>(target, name, draw.integer(2, 20));

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { decimal } from '../world/invariants/documented-ledger.ts';
 import { found } from '../world/invariants/finding.ts';
-import { done, type Exercise, idsOf, refused, sameIds, shows } from './exercise.ts';
+import { dated, done, type Exercise, idsOf, refused, sameIds, shows } from './exercise.ts';
 
 /** The digits of prices and values, in US dollars. */
 const bpsAll = 10_000n;
@@ -49,7 +49,8 @@ export async function wholeVault(exercise: Exercise): Promise<void> {
   await refused(exercise, ['POST', `${target}/sign`, unknown], 404);
   const reason = 'no longer used';
   const after = await done(exercise, 'POST', `${target}/archive`, { reason });
-  shows(`${target}/archive`, after, { status: 'archived', archive_reason: reason, archived_at: after.updated_at });
+  const wanted = { status: 'archived', archive_reason: reason, ...dated(exercise, 'archived_at', after) };
+  shows(`${target}/archive`, after, wanted);
   const again = await done(exercise, 'POST', `${target}/archive`, { reason: 'another one' });
   shows(`${target}/archive again`, again, { version: after.version, archive_reason: reason });
   await refused(exercise, ['POST', `${target}/sign`, sign], 409, 'vault_archived');

@@ -136,7 +136,8 @@ export async function checkModules(
       found('supply-adds-up', `${symbol}: wallets hold ${sum}, of a supply of ${token.supply}`);
   }
   const plans = await owner.list<Plan>('/v1/treasury/plans', 'plans', 4);
-  for (const plan of plans) checkPlan(plan, modules.strategies, intents);
+  const silent = silentPlans(events);
+  for (const plan of plans) checkPlan(plan, modules.strategies, intents, silent.has(plan.id));
   checkOneAtATime(events, tenancy);
   checkRunning(events);
 }
@@ -178,7 +179,20 @@ function checkSupply(
   }
 }
 
-function checkPlan(plan: Plan, strategies: readonly StrategyFacts[], intents: readonly PaidIntent[]): void {
+/** Plans with a trade for which the venue was silent too long: they stay failed when it answers later. */
+function silentPlans(events: readonly ToldEvent[]): ReadonlySet<string> {
+  const plans = events.filter(({ type }) => type.startsWith('treasury.plan.'));
+  const isSilent = ({ data }: ToldEvent) =>
+    (data.object as Plan).trades.some(({ reason }) => reason === 'venue_silent');
+  return new Set(plans.filter(isSilent).map(({ resource }) => resource.id));
+}
+
+function checkPlan(
+  plan: Plan,
+  strategies: readonly StrategyFacts[],
+  intents: readonly PaidIntent[],
+  wasSilent: boolean,
+): void {
   const { id, strategy_id: strategyId, status, asked_by: asker, executed_by: executor, trades } = plan;
   const strategy = strategies.find((one) => one.id === strategyId);
   if (strategy === undefined)
@@ -198,7 +212,8 @@ function checkPlan(plan: Plan, strategies: readonly StrategyFacts[], intents: re
   }
   if (!wasExecuted) return;
   const failed = trades.some((trade) => trade.status !== 'completed');
-  if (status !== (failed ? 'failed' : 'completed'))
+  const isLate = wasSilent && status === 'failed';
+  if (status !== (failed ? 'failed' : 'completed') && !isLate)
     found('plans-keep-rules', `plan ${id} is ${status}, its trades ${trades.map((one) => one.status)}`);
   for (const { status: standing, sell, buy, sold, bought, transaction_intent_ids: ids } of trades) {
     const legs = ids.map((one) => intents.find((intent) => intent.id === one));

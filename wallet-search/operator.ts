@@ -2,7 +2,7 @@
 
 import type { Answer, Client } from '../world/client.ts';
 import { found } from '../world/invariants/finding.ts';
-import { type Answers, type Asked, isStored } from './answers.ts';
+import { type Answers, type Asked, isStored, issuesOf } from './answers.ts';
 import { checkDated, checkShown } from './as-asked.ts';
 import { type Landmarks, pathOf } from './landmarks.ts';
 import type { Span } from './timeline.ts';
@@ -135,7 +135,9 @@ export class Operator {
   async post(target: string, body: unknown, key: string): Promise<Answer> {
     const answer = await this.call('POST', target, body, key);
     const { status } = answer;
-    if (isStored(answer)) this.#deps.tenancy.posts.push({ operator: this, target, body, key, status });
+    // A key that belongs to another request may be free later: then a repeat is a new request too.
+    const isOther = issuesOf(answer).includes('idempotency_key_reused');
+    if (isStored(answer) && !isOther) this.#deps.tenancy.posts.push({ operator: this, target, body, key, status });
     return answer;
   }
 

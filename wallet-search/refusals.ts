@@ -70,7 +70,12 @@ const bodies: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
 };
 const moduleBodies: typeof bodies = {
   'POST /v1/vaults': {
-    ...{ name: must(text(100)), keystore_type: must(choice), curve: must(choice), threshold: { ...number(1, 64) } },
+    ...{
+      name: must(text(100)),
+      keystore_type: must(choice),
+      curve: must(choice),
+      threshold: number(1, Number.MAX_SAFE_INTEGER),
+    },
     ...{ policy: orNull(text(100)), approval_mode: choice, metadata: object },
   },
   'POST /v1/vaults/vlt_/sign': { key_id: must(text(64)), message: must(text()), message_type: must(choice) },

@@ -1,7 +1,7 @@
 /** Wallets and transfers at rest: the whole life of one wallet, and what each call about it and its intents answers. */
 import { decimal } from '../world/invariants/documented-ledger.ts';
 import { found } from '../world/invariants/finding.ts';
-import { done, type Exercise, idsOf, refused, sameIds, shows } from './exercise.ts';
+import { dated, done, type Exercise, idsOf, refused, sameIds, shows } from './exercise.ts';
 import { networks, type OwnWallet } from './tenancy.ts';
 
 /** The longest texts. */
@@ -76,7 +76,8 @@ async function frozen(exercise: Exercise, target: string): Promise<void> {
 async function archived(exercise: Exercise, target: string, id: string): Promise<void> {
   const reason = exercise.draw.chance(0.5) ? longReason : 'no longer used';
   const wallet = await done(exercise, 'POST', `${target}/archive`, { reason });
-  shows(`${target}/archive`, wallet, { status: 'archived', archive_reason: reason, archived_at: wallet.updated_at });
+  const ended = { status: 'archived', archive_reason: reason, ...dated(exercise, 'archived_at', wallet) };
+  shows(`${target}/archive`, wallet, ended);
   const again = await done(exercise, 'POST', `${target}/archive`, { reason: 'another one' });
   shows(`${target}/archive again`, again, { version: wallet.version, archive_reason: reason });
   for (const what of ['freeze', 'unfreeze']) await refused(exercise, ['POST', `${target}/${what}`, {}], 409);
@@ -150,14 +151,14 @@ async function cancelled(exercise: Exercise, target: string): Promise<void> {
   const reason = exercise.draw.chance(0.5) ? longReason : 'paid by other means';
   const after = await done(exercise, 'POST', `${target}/cancel`, { reason });
   shows(`${target}/cancel`, after, { status: 'cancelled', sub_status: null });
-  shows(`${target}/cancel`, after.cancellation, { by: operator.actor, reason, at: after.updated_at });
+  shows(`${target}/cancel`, after.cancellation, { by: operator.actor, reason, ...dated(exercise, 'at', after) });
   await refused(exercise, ['POST', `${target}/cancel`, {}], 409, 'cancelled');
 }
 
 async function rejected(by: Exercise, target: string, actor: string): Promise<void> {
   const after = await done(by, 'POST', `${target}/approve`, { decision: 'reject', reason: 'not ours' });
   shows(`${target} after a rejection`, after, { status: 'rejected' });
-  const vote = { by: actor, decision: 'reject', reason: 'not ours', comment: null, at: after.updated_at };
+  const vote = { by: actor, decision: 'reject', reason: 'not ours', comment: null, ...dated(by, 'at', after) };
   shows(`${target} after a rejection`, after.approvals.at(-1), vote);
   await refused(by, ['POST', `${target}/cancel`, {}], 409, 'rejected');
 }
