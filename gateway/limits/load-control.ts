@@ -20,7 +20,10 @@ export interface LoadLimits {
 
 export const loadLimitDefaults: LoadLimits = { inHandMax: 4_096, waitMs: 500 };
 
-/** A late process still accepts continuing calls and refuses beginning ones. So many that they seldom wait: then no session begins. */
+/**
+ * A late process still accepts continuing calls and refuses beginning ones. The places are many, because a tenant begins no
+ * session while such a call of it waits.
+ */
 const continuingLeast = 1_024;
 /** Its work is done elsewhere: a gateway that is late for its refusals alone would be no faster with fewer places. */
 const signingLeast = 128;

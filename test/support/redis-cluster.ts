@@ -241,7 +241,7 @@ async function meet(servers: readonly ClusterServer[]): Promise<void> {
     const busPort = (await client.config('GET', 'cluster-port')) as string[];
     await first!.client.call('CLUSTER', 'MEET', '127.0.0.1', String(innerPort), busPort[1]!);
   }
-  // A server forgets one that it has not met within the time of a node.
+  // A server gives up a handshake after its node timeout, and does not repeat it: a longer wait would not help.
   await Promise.all(
     servers.map(({ client }) =>
       until(
