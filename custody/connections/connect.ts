@@ -67,7 +67,9 @@ export async function connect(
   await assertRoom(context);
   const id = context.newId('pcn');
   const meta = metaOf(context);
-  const { testWallets } = await askingProvider(provider, () => adapter.connect(meta, id, credentials, environment));
+  const { testWallets } = await askingProvider(provider, () =>
+    adapter.connect(meta, id, credentials, environment, false),
+  );
   const connection: ConnectionRecord = {
     id,
     version: 1,

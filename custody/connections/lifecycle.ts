@@ -64,7 +64,7 @@ async function renewed(
 ): Promise<Partial<ConnectionRecord>> {
   const adapter = adapterOf(deps, provider);
   const credentials = checkCredentials(adapter.info, given);
-  await askingProvider(provider, () => adapter.connect(metaOf(context), id, credentials, environment));
+  await askingProvider(provider, () => adapter.connect(metaOf(context), id, credentials, environment, false));
   return {
     status: 'connected',
     capabilities: adapter.info.capabilities,
@@ -109,7 +109,7 @@ async function checkWithProvider(
 ): Promise<Check> {
   try {
     const credentials = openCredentials(deps.ring, context.tenant, id, sealed);
-    await adapterOf(deps, provider).connect(metaOf(context), id, credentials, environment);
+    await adapterOf(deps, provider).connect(metaOf(context), id, credentials, environment, true);
     return { outcome: 'ok', provider_code: null, message: `${provider} takes the credentials` };
   } catch (error) {
     if (error instanceof ProviderRejected) {

@@ -73,7 +73,8 @@ export function bitgoAdapter(custodian: SimulatedBitgo, book: CustodianBook): Pr
     info,
     book,
     refusedStatus: 'rejected',
-    signIn: ({ nowMs }, connectionId, credentials) => custodian.getSession(connectionId, credentials, nowMs),
+    signIn: ({ nowMs }, connectionId, credentials, isTest) =>
+      custodian.getSession(connectionId, credentials, nowMs, isTest),
     async openWallet({ tenant }, { walletId, network }) {
       const coin = coinOf(networkOf(network).nativeAsset);
       const { id, receiveAddress, publicKey } = await custodian.generateWallet(tenant, coin, walletId, network);

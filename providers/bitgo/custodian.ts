@@ -87,9 +87,14 @@ export class SimulatedBitgo {
     this.#sleep = sleep;
   }
 
-  async getSession(connectionId: string, credentials: Readonly<Record<string, string>>, nowMs: number): Promise<void> {
+  async getSession(
+    connectionId: string,
+    credentials: Readonly<Record<string, string>>,
+    nowMs: number,
+    isTest: boolean,
+  ): Promise<void> {
     await this.#sleep(latencyMs('getSession', connectionId));
-    const trigger = testCredential(credentials, connectionId, nowMs);
+    const trigger = testCredential(credentials, connectionId, nowMs, isTest);
     if (trigger === 'unavailable') throw tryLater();
     if (trigger === 'rejected') throw new BitgoError(401, 'Unauthenticated', 'the access token is not valid');
   }

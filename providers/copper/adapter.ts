@@ -76,7 +76,8 @@ export function copperAdapter(custodian: SimulatedCopper, book: CustodianBook): 
     info,
     book,
     refusedStatus: 'rejected',
-    signIn: ({ nowMs }, connectionId, credentials) => custodian.getAccount(connectionId, credentials, nowMs),
+    signIn: ({ nowMs }, connectionId, credentials, isTest) =>
+      custodian.getAccount(connectionId, credentials, nowMs, isTest),
     async openWallet({ tenant }, { walletId, name, network }) {
       const { portfolioId, address, publicKey } = await custodian.createPortfolio(tenant, walletId, name, network);
       return { id: portfolioId, address, publicKey };

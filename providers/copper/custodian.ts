@@ -99,9 +99,14 @@ export class SimulatedCopper {
     this.#sleep = sleep;
   }
 
-  async getAccount(connectionId: string, credentials: Readonly<Record<string, string>>, nowMs: number): Promise<void> {
+  async getAccount(
+    connectionId: string,
+    credentials: Readonly<Record<string, string>>,
+    nowMs: number,
+    isTest: boolean,
+  ): Promise<void> {
     await this.#sleep(latencyMs('getAccount', connectionId));
-    const trigger = testCredential(credentials, connectionId, nowMs);
+    const trigger = testCredential(credentials, connectionId, nowMs, isTest);
     if (trigger === 'unavailable') throw maintenance();
     if (trigger === 'rejected') throw new CopperError(401, 'unauthorized', 'the signature of the request is not valid');
   }

@@ -82,7 +82,8 @@ export function fireblocksAdapter(custodian: SimulatedFireblocks, book: Custodia
     info,
     book,
     refusedStatus: 'REJECTED',
-    signIn: ({ nowMs }, connectionId, credentials) => custodian.signIn(connectionId, credentials, nowMs),
+    signIn: ({ nowMs }, connectionId, credentials, isTest) =>
+      custodian.signIn(connectionId, credentials, nowMs, isTest),
     openWallet: ({ tenant }, { walletId, name, network }) => {
       const assetId = assetIdOf(networkOf(network).nativeAsset);
       return custodian.createVaultAccount(tenant, { customerRefId: walletId, name, assetId, network });

@@ -104,9 +104,14 @@ export class SimulatedFireblocks {
     this.#sleep = sleep;
   }
 
-  async signIn(connectionId: string, credentials: Readonly<Record<string, string>>, nowMs: number): Promise<void> {
+  async signIn(
+    connectionId: string,
+    credentials: Readonly<Record<string, string>>,
+    nowMs: number,
+    isTest: boolean,
+  ): Promise<void> {
     await this.#sleep(latencyMs('signIn', connectionId));
-    const trigger = testCredential(credentials, connectionId, nowMs);
+    const trigger = testCredential(credentials, connectionId, nowMs, isTest);
     if (trigger === 'unavailable') throw serviceUnavailable();
     if (trigger === 'rejected') throw new FireblocksError(401, '-7', 'unauthorized: the API key is not known');
   }

@@ -180,12 +180,16 @@ export interface FilledGap {
 
 export interface ProviderAdapter {
   readonly info: ProviderInfo;
-  /** Checks credentials. Throws ProviderRejected or ProviderUnavailable. A sandbox also provides test wallets. */
+  /**
+   * Checks credentials: new ones, or with `isTest` those of a connection that exists. Throws ProviderRejected or
+   * ProviderUnavailable. A sandbox also provides test wallets.
+   */
   connect(
     meta: CallMeta,
     connectionId: string,
     credentials: Readonly<Record<string, string>>,
     environment: ClusterEnvironment,
+    isTest: boolean,
   ): Promise<{ readonly testWallets: readonly Omit<WalletOrder, 'walletId'>[] }>;
   createWallet(meta: CallMeta, connection: ProviderConnection, order: WalletOrder): Promise<ProviderWallet>;
   /** Checks whether the provider would accept it now. Throws ProviderRejected or ProviderUnavailable; changes nothing. */

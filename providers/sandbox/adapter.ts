@@ -66,8 +66,8 @@ export function sandboxAdapter(book: CustodianBook): ProviderAdapter {
   return {
     info,
 
-    async connect({ nowMs }, connectionId, credentials) {
-      const trigger = testCredential(credentials, connectionId, nowMs);
+    async connect({ nowMs }, connectionId, credentials, _environment, isTest) {
+      const trigger = testCredential(credentials, connectionId, nowMs, isTest);
       if (trigger === 'rejected') {
         throw new ProviderRejected('the API key is not valid', {
           field: 'credentials.api_key',

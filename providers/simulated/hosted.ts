@@ -21,7 +21,12 @@ export interface HostedBridge {
   readonly book: CustodianBook;
   /** The custodian's status of a refused order. */
   readonly refusedStatus: string;
-  signIn(meta: CallMeta, connectionId: string, credentials: Readonly<Record<string, string>>): Promise<void>;
+  signIn(
+    meta: CallMeta,
+    connectionId: string,
+    credentials: Readonly<Record<string, string>>,
+    isTest: boolean,
+  ): Promise<void>;
   openWallet(
     meta: CallMeta,
     order: WalletOrder,
@@ -50,8 +55,8 @@ export function hostedAdapter(bridge: HostedBridge): ProviderAdapter {
   return {
     info: bridge.info,
 
-    async connect(meta, connectionId, credentials) {
-      await calling(() => bridge.signIn(meta, connectionId, credentials));
+    async connect(meta, connectionId, credentials, _environment, isTest) {
+      await calling(() => bridge.signIn(meta, connectionId, credentials, isTest));
       return { testWallets: [] };
     },
 

@@ -10,6 +10,7 @@ import { addressOfKey, addressProblem } from '../../networks/addresses.ts';
 import { formatAmount, parseAmount } from '../../networks/amounts.ts';
 import { assetOf, assetsOn } from '../../networks/assets.ts';
 import { networkOf } from '../../networks/networks.ts';
+import { newId } from '../../proto/ids.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import {
   type Progress,
@@ -74,12 +75,12 @@ function wallets(subject: () => Subject): void {
 }
 
 function credentials(subject: () => Subject): void {
-  const connectWith = async (apiKey: string) => {
+  const connectWith = async (apiKey: string, id = 'pcn_1', isTest = false) => {
     const { adapter } = subject();
     const given = Object.fromEntries(adapter.info.credentialFields.map(({ name }) => [name, wellKnownSecret]));
     const takesKey = adapter.info.credentialFields.some(({ name }) => name === 'api_key');
     const outcome = await adapter
-      .connect(metaAt(startMs), 'pcn_1', takesKey ? { ...given, api_key: apiKey } : given, 'sandbox')
+      .connect(metaAt(startMs), id, takesKey ? { ...given, api_key: apiKey } : given, 'sandbox', isTest)
       .catch((error: unknown) => error);
     return { takesKey, outcome };
   };
@@ -102,6 +103,16 @@ function credentials(subject: () => Subject): void {
     const { takesKey, outcome } = await connectWith(`unavailable-${wellKnownSecret}`);
     if (takesKey) expect(outcome).toBeInstanceOf(ProviderUnavailable);
     expect(await subject().dump()).not.toContain(wellKnownSecret);
+  });
+
+  it.each([
+    ['lapsing', ProviderRejected],
+    ['flaky', ProviderUnavailable],
+  ])('takes %s credentials however old the connection is, and finds them wanting in a test', async (word, error) => {
+    const id = newId('pcn', startMs - 60_000, (length) => new Uint8Array(length));
+    expect((await connectWith(`${word}-key`, id)).outcome).toMatchObject({ testWallets: expect.any(Array) });
+    const { takesKey, outcome } = await connectWith(`${word}-key`, id, true);
+    if (takesKey) expect(outcome).toBeInstanceOf(error);
   });
 }
 

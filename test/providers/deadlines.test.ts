@@ -37,7 +37,7 @@ it('end the requests of a silent provider; the outcome of one that may have chan
   const books = receivingInTime({ fireblocks: { receive: never } }, inTime);
   const asked = {} as never;
   const requests: readonly (readonly [boolean, () => Promise<unknown>])[] = [
-    [false, () => adapter.connect(asked, '', asked, 'sandbox')],
+    [false, () => adapter.connect(asked, '', asked, 'sandbox', false)],
     [false, () => adapter.quote(asked, asked)],
     [true, () => adapter.createWallet(asked, asked, asked)],
     [true, () => venue.trade(asked, asked)],

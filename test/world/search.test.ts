@@ -19,6 +19,13 @@ describe('random runs', { timeout: 3_600_000 }, () => {
     expect(verdict).toEqual({ kind: 'passed' });
   });
 
+  test('a repeated request to connect, with credentials that lapse later, which answered 503 for ever', async () => {
+    for (const seed of [9484, 9142].slice(0, runs(1, 2))) {
+      const { verdict } = await runWorldSeed(seed, 'hostile', fast);
+      expect([seed, verdict]).toEqual([seed, { kind: 'passed' }]);
+    }
+  });
+
   test('a seed gives the same trace, byte for byte', async () => {
     for (let seed = 200; seed < 200 + runs(1, 100); seed += 1) {
       const [one, again] = [
