@@ -28,6 +28,7 @@ import { nonceBytes } from './handshake-crypto.ts';
 import { closeSocket, defaultLinkLimits, Link, type LinkLimits, type LinkStats } from './link.ts';
 import { channelOf, type LinkTls, refusalOf, serverTls } from './link-tls.ts';
 import { type Log, silentLog, systemRandom } from './ports.ts';
+import { UnprovenConnections } from './unproven-connections.ts';
 import type { WireCodec } from './wire-port.ts';
 
 export interface LinkServerOptions<M> {
@@ -53,7 +54,7 @@ export interface LinkServerOptions<M> {
   readonly handshakeTimeoutMs?: number;
   /** How long the holder of an id has to answer when another peer claims it. 1,000. */
   readonly probeTimeoutMs?: number;
-  /** The most connections in their handshake; further ones get HTTP 503. 256. */
+  /** The most connections without a proof; at the bound a new one replaces another (unproven-connections.ts). 256. */
   readonly handshakesMax?: number;
 }
 
@@ -74,9 +75,7 @@ export class LinkServer<M> implements Transport<M> {
   readonly #http: Server;
   readonly #sockets: WebSocketServer;
   readonly #links = new Map<Address, Admitted<M>>();
-  readonly #shaking = new Set<WebSocket>();
-  /** Connections whose TLS is not settled, by their remote end. */
-  readonly #opening = new Map<string, Socket>();
+  readonly #unproven: UnprovenConnections;
   /** Ids whose holder is being probed. */
   readonly #contested = new Set<Address>();
   #stopping = false;
@@ -89,6 +88,8 @@ export class LinkServer<M> implements Transport<M> {
     this.#http =
       tls === undefined ? createServer(onRequest) : createTlsServer(serverTls(tls, handshakeTimeoutMs), onRequest);
     if (tls !== undefined) this.#watchTls();
+    this.#unproven = new UnprovenConnections(options.handshakesMax ?? handshakesDefaultMax);
+    this.#http.on('connection', (socket: Socket) => this.#unproven.add(socket));
     this.#sockets = new WebSocketServer({
       noServer: true,
       clientTracking: true,
@@ -116,8 +117,7 @@ export class LinkServer<M> implements Transport<M> {
   /** Closes every link and the port; resolves when all sockets are gone. Repeatable. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    for (const socket of this.#opening.values()) socket.destroy();
-    for (const ws of this.#shaking) ws.terminate();
+    this.#unproven.destroy();
     for (const { link } of [...this.#links.values()]) link.close('GOING_AWAY');
     if (!this.#http.listening) return;
     const closed = new Promise<void>((resolve) => this.#http.close(() => resolve()));
@@ -147,30 +147,17 @@ export class LinkServer<M> implements Transport<M> {
     return this.#options.tls === undefined ? 'ws' : 'wss';
   }
 
-  /** Bounds the connections in a TLS handshake, and logs the reason of a refusal. */
+  /** Logs why TLS was refused. */
   #watchTls(): void {
-    this.#http.on('connection', (socket: Socket) => {
-      const remote = remoteOf(socket);
-      if (this.#opening.size >= (this.#options.handshakesMax ?? handshakesDefaultMax)) {
-        socket.destroy();
-        return;
-      }
-      this.#opening.set(remote, socket);
-      socket.once('close', () => this.#opening.delete(remote));
-    });
-    this.#http.on('secureConnection', (socket: TLSSocket) => this.#opening.delete(remoteOf(socket)));
     this.#http.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
-      const code = refusalOf(error, socket);
-      // A port probe connects and sends nothing.
-      if (code === undefined && error.code === 'ECONNRESET') return;
-      const fields = { code: code ?? 'TLS_FAILED', remote: remoteOf(socket), reason: error.code ?? error.name };
-      this.#log.warn(fields, 'a link was refused');
+      const refusal = refusalOf(error, socket);
+      if (refusal !== undefined) this.#log.warn({ ...refusal, remote: remoteOf(socket) }, 'a link was refused');
     });
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', ignore);
-    if (this.#stopping || this.#shaking.size >= (this.#options.handshakesMax ?? handshakesDefaultMax)) {
+    if (this.#stopping) {
       socket.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
       return;
     }
@@ -179,7 +166,6 @@ export class LinkServer<M> implements Transport<M> {
 
   #shake(ws: WebSocket, socket: Duplex, request: IncomingMessage): void {
     const remote = remoteOf(request.socket);
-    this.#shaking.add(ws);
     const nonce = (this.#options.random ?? systemRandom)(nonceBytes);
     const handshake = serverHandshake(this.#options.handshake, this.#options.codec, nonce, channelOf(request));
     let unprovenBytes = 0;
@@ -191,7 +177,7 @@ export class LinkServer<M> implements Transport<M> {
       socket.off('data', count);
       ws.off('message', take);
       ws.off('close', settle);
-      this.#shaking.delete(ws);
+      this.#unproven.proven(request.socket);
     };
     const refuse = (code: RefusalCode, peer?: Address) => {
       settle();

@@ -5,6 +5,7 @@
  * host names do not matter. The handshake above it (handshake.ts) signs the channel binding of RFC 9266, and the identities are
  * pinned, so even an authority that issues certificates to an attacker does not make a man in the middle possible.
  */
+import { constants } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { ServerOptions } from 'node:https';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
@@ -49,7 +50,7 @@ const wordings: readonly (readonly [RegExp, TlsRefusalCode])[] = [
   [/^CERTIFICATE_MISMATCH$/, 'CERTIFICATE_MISMATCH'],
   [/DID_NOT_RETURN_A_CERTIFICATE|CERTIFICATE_REQUIRED/, 'NO_CERTIFICATE'],
   [
-    /^(UNABLE_TO_(GET_ISSUER_CERT(_LOCALLY)?|VERIFY_LEAF_SIGNATURE)|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|CERT_(SIGNATURE_FAILURE|UNTRUSTED|REJECTED)|INVALID_CA)$|ALERT_UNKNOWN_CA/,
+    /^(UNABLE_TO_(GET_ISSUER_CERT(_LOCALLY)?|VERIFY_LEAF_SIGNATURE)|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|CERT_(SIGNATURE_FAILURE|UNTRUSTED|REJECTED)|INVALID_CA|PATH_LENGTH_EXCEEDED)$|ALERT_UNKNOWN_CA/,
     'UNKNOWN_AUTHORITY',
   ],
   [/HTTP_REQUEST|WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|RECORD_LAYER_FAILURE|HTTPS_PROXY_REQUEST/, 'NOT_TLS'],
@@ -71,12 +72,26 @@ export function clientRefusal({ code, message }: NodeJS.ErrnoException): TlsRefu
   return tlsRefusal(message.replaceAll(' ', '_').toUpperCase()) ?? 'TLS_FAILED';
 }
 
-/** What a refusal on the server's side says: of the certificate if it was looked at, else of the handshake. */
-export function refusalOf(error: NodeJS.ErrnoException, socket: TLSSocket): TlsRefusalCode | undefined {
+/**
+ * What a refusal on the server's side says: of the certificate if it was looked at, else of the handshake. undefined: the peer
+ * ended the connection without a word, as port probes do.
+ */
+export function refusalOf(
+  error: NodeJS.ErrnoException,
+  socket: TLSSocket,
+): { readonly code: TlsRefusalCode; readonly reason: string } | undefined {
   const { authorizationError } = socket as { authorizationError?: Error | string | null };
   const found = typeof authorizationError === 'string' ? authorizationError : authorizationError?.message;
-  return tlsRefusal(found ?? undefined) ?? tlsRefusal(error.code);
+  if (!found && error.code === 'ECONNRESET') return undefined;
+  const reason = found || (error.code ?? error.name);
+  return { code: tlsRefusal(reason) ?? 'TLS_FAILED', reason };
 }
+
+/**
+ * For servers that ask for certificates. OpenSSL does not verify the certificate of a resumed session again, and gives it a new
+ * ticket: a peer could keep resuming after its certificate has expired.
+ */
+export const withoutResumption = Object.freeze({ secureOptions: constants.SSL_OP_NO_TICKET });
 
 export function serverTls({ ca, cert, key }: LinkTls, handshakeTimeoutMs: number): ServerOptions {
   return {
@@ -84,6 +99,7 @@ export function serverTls({ ca, cert, key }: LinkTls, handshakeTimeoutMs: number
     minVersion: version,
     requestCert: true,
     rejectUnauthorized: true,
+    ...withoutResumption,
   };
 }
 

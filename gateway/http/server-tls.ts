@@ -2,7 +2,7 @@
 import type { ServerOptions } from 'node:https';
 import type { Server } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { refusalOf } from '../../actors/live/link-tls.ts';
+import { refusalOf, withoutResumption } from '../../actors/live/link-tls.ts';
 import type { Log } from '../../actors/live/ports.ts';
 
 /** Certificate, key and optionally the authority of clients, for REST and gRPC. PEM texts; `key` is secret. */
@@ -19,7 +19,7 @@ export function doorOptions({ cert, key, clientCa }: DoorTls): ServerOptions {
   return {
     ...{ cert, key, handshakeTimeout: handshakeTimeoutMs },
     minVersion: 'TLSv1.2',
-    ...(clientCa !== undefined && { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
+    ...(clientCa !== undefined && { ca: clientCa, requestCert: true, rejectUnauthorized: true, ...withoutResumption }),
   };
 }
 
@@ -33,8 +33,7 @@ export function logTlsRefusals(
   server.removeAllListeners('tlsClientError');
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
     socket.destroy();
-    const code = refusalOf(error, socket);
-    if (code === undefined && error.code === 'ECONNRESET') return;
-    log.warn({ code: code ?? 'TLS_FAILED', door, reason: error.code ?? error.name }, 'a client was refused');
+    const refusal = refusalOf(error, socket);
+    if (refusal !== undefined) log.warn({ ...refusal, door }, 'a client was refused');
   });
 }

@@ -12,6 +12,7 @@ import {
   serverTls,
   tlsRefusal,
 } from '../../actors/live/link-tls.ts';
+import { issue } from '../../cli/cluster-files/x509.ts';
 import { TestAuthority, validity } from '../support/certificates.ts';
 import { until } from '../support/until.ts';
 import { mesh, serverConfig, wireEnvelope } from './support/harness.ts';
@@ -197,15 +198,36 @@ describe('the coordinator refuses by name', () => {
     expect(gateway.client.isUp).toBe(false);
   });
 
-  it('more handshakes of TLS at once than its bound, and serves again when they have ended', async () => {
+  it('a certificate that a node’s certificate has signed', async () => {
+    const hub = await hubOverTls();
+    const between = authority.issue({ uris: [nameOf('node', 2)] });
+    const leaf = issue(between, { title: 'test', uris: [nameOf('node', 1)], usage: ['client'] }, validity());
+    node(hub.url, 1, { ...leaf, cert: `${leaf.cert}${between.cert}`, ca: authority.ca });
+    await expectRefused(hub, 'TLS_FAILED');
+  });
+
+  it('a resumed session of TLS: its certificate would not be verified again', async () => {
+    const hub = await hubOverTls();
+    const { ca, cert, key } = certificateOf('node', 1);
+    const options = { port: hub.port, host: '127.0.0.1', ca, cert, key, checkServerIdentity: () => undefined };
+    const first = connectTls(options).resume();
+    const session = await new Promise<Buffer>((resolve) => first.once('session', resolve));
+    const second = connectTls({ ...options, session });
+    await new Promise((resolve) => second.once('secureConnect', resolve));
+    expect(second.isSessionReused()).toBe(false);
+    for (const socket of [first, second]) socket.destroy();
+  });
+
+  it('handshakes of TLS that do not end: they give way to those of honest nodes', async () => {
     const handshake = serverConfig({ certificateName: (role, id) => nameOf(role, id) });
     const hub = await world.server({ tls: coordinator, handshake, handshakesMax: 4 });
     const silent = Array.from({ length: 12 }, () => connectPlain(hub.port, '127.0.0.1').on('error', () => undefined));
     let closed = 0;
     for (const socket of silent) socket.resume().once('close', () => (closed += 1));
-    await until(() => closed >= 8, 'those beyond the bound were closed');
-    for (const socket of silent) socket.destroy();
+    await until(() => closed >= 8, 'the bound replaced the oldest');
     await expectServes(hub);
+    expect(closed).toBe(9);
+    for (const socket of silent) socket.destroy();
   });
 });
 
