@@ -18,7 +18,7 @@ import { GateHost, type Place } from '../actors/admission/gate-host.ts';
 import type { Address, Clock, Envelope, Timers, UndeliveredReason } from '../actors/contract.ts';
 import { ShortLivedMap } from '../actors/short-lived-map.ts';
 import { beginsSession, type WireMessage } from '../proto/wire.ts';
-import { type CoordinatorMessage, receivedBody } from './contract/messages.ts';
+import { type CoordinatorMessage, frontAddress, isGateway, receivedBody } from './contract/messages.ts';
 
 export interface CallGateOptions {
   readonly timers: Timers;
@@ -68,9 +68,10 @@ export class CallGate {
   /** Where the links deliver. */
   deliver(envelope: Envelope<WireMessage>): UndeliveredReason | undefined {
     const { deliver, refuse, timers, clock } = this.#options;
-    const { from, message, trace } = envelope;
+    const { from, to, message, trace } = envelope;
     const body = receivedBody(message);
-    if (body.case !== 'call') return deliver(envelope);
+    // Without a place: no actor answers such a call.
+    if (body.case !== 'call' || to !== frontAddress || !isGateway(from)) return deliver(envelope);
     const key = keyOf(from, body.value.callId);
     const sinceMs = timers.elapsedMs();
     this.#dropOld(sinceMs);
@@ -85,6 +86,8 @@ export class CallGate {
           place.leave();
           return;
         }
+        // A repeated number: one place for both, since the first reply frees it.
+        this.#leave(key);
         this.#inHand.set(key, { place, gateway: from, sinceMs });
         if (deliver(envelope) === undefined) return;
         this.#leave(key);

@@ -29,6 +29,7 @@ import {
   dkgAddress,
   finalizingAddress,
   frontAddress,
+  isGateway,
   isLocal,
   receivedBody,
   sessionAddress,
@@ -71,7 +72,7 @@ function receive(input: CoordinatorInput, context: Context, config: FrontConfig)
   if (input.kind !== 'message' || isLocal(input.message)) return [];
   const body = receivedBody(input.message);
   // Only gateways may make calls: a node's call would bypass tokens, and could act as the wallet service.
-  if (body.case !== 'call' || !input.from.startsWith('gateway/')) return [];
+  if (body.case !== 'call' || !isGateway(input.from)) return [];
   return [route(input.message.tenant, input.from, body.value, input.trace, context, config)];
 }
 

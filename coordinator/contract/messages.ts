@@ -256,6 +256,11 @@ export const clusterAddress: Address = 'cluster';
 export const frontAddress: Address = 'coordinator';
 export const expiryAddress: Address = 'expiry';
 
+/** Whether a frame's sender is a gateway: the links admit no frame of another sender than their peer. */
+export function isGateway(sender: Address): boolean {
+  return sender.startsWith('gateway/');
+}
+
 export function signingAddress(tenant: string, sessionId: string): Address {
   return `signing/${tenant}/${sessionId}`;
 }

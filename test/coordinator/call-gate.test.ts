@@ -224,3 +224,15 @@ it('a call that a full mailbox refused keeps no place', () => {
   gate.deliver(callOf(193n));
   expect(delivered).toEqual([193n]);
 });
+
+it('holds no place for a call that gets no reply: of a node, for another actor, or with a number in use', async () => {
+  const { gate, delivered, reply } = setUp();
+  for (let id = 1n; id <= 300n; id += 1n) {
+    gate.deliver({ ...callOf(id), from: 'node/2' });
+    gate.deliver({ ...callOf(id), to: 'cluster' });
+    gate.deliver(callOf(1_000n));
+  }
+  for (let id = 2_000n; id < 2_192n; id += 1n) gate.deliver(callOf(id));
+  reply(1_000n);
+  expect(delivered.slice(-192)).toEqual(Array.from({ length: 192 }, (_, index) => BigInt(2_000 + index)));
+});
