@@ -46,7 +46,14 @@ describe('an owner’s signature', () => {
   });
 
   test.each([0, 64, 66])('of %d bytes is none', (length) => {
-    expect(isOwnerSignature(new Uint8Array(length), digest, ownerOf(7n))).toBe(false);
+    const given = Uint8Array.of(...signature, 0).subarray(0, length);
+    expect(isOwnerSignature(given, digest, ownerOf(7n))).toBe(false);
+  });
+
+  test.each([0, 31, 33])('of a digest of %d bytes is neither made nor accepted', (length) => {
+    const wrong = new Uint8Array(length);
+    expect(() => signAsOwner(7n, wrong)).toThrow(expect.objectContaining({ code: 'INVALID_MESSAGE' }));
+    expect(isOwnerSignature(signature, wrong, ownerOf(7n))).toBe(false);
   });
 });
 

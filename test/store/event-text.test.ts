@@ -21,6 +21,9 @@ test('every object comes back byte for byte, short or long', () => {
 test('small objects stand as they are, large ones take less', () => {
   const small = JSON.stringify({ id: 'sig_1' });
   expect(packObject(small)).toBe(small);
+  const sized = (chars: number) => JSON.stringify({ text: 'x'.repeat(chars - JSON.stringify({ text: '' }).length) });
+  expect(packObject(sized(1_199))).toBe(sized(1_199));
+  expect(packObject(sized(1_200))).not.toBe(sized(1_200));
   const large = transfer({});
   expect(packObject(large).length).toBeLessThan(large.length / 4);
 });

@@ -2,10 +2,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ruleInputOf } from '../../../controls/risk/assess.ts';
+import { decisiveHabits } from '../../../controls/risk/decisive-factors.ts';
 import { builtInFactors } from '../../../controls/risk/factors.ts';
 import type { RiskRuleRecord } from '../../../controls/risk/rule-record.ts';
 import { riskLevels, scoreOf } from '../../../controls/risk/score.ts';
 import { compileRule } from '../../../controls/rules/rule.ts';
+import { readsOf, type StateReads } from '../../../controls/rules/state-reads.ts';
 import type { TransactionFacts } from '../../../custody/intents/facts.ts';
 import { testAmounts, testOutcome } from '../../../providers/port/test-triggers.ts';
 import { facts, screening } from '../policies/support/facts.ts';
@@ -154,5 +156,59 @@ describe('risk rules', () => {
         rule({ when, points: 0, action: 'deny', priority: 9 }),
       ]).action,
     ).toBe('deny');
+  });
+});
+
+describe('the state that the factors read', () => {
+  const calm = { units: 1n, availableUnits: 1_000n };
+  const worst = {
+    units: 10n,
+    availableUnits: 10n,
+    history: { intentsLastHour: 1e6, intentsLastDay: 1e6, intentsToDestination: 0 },
+  };
+  const fields = (read: StateReads, risk: ReturnType<typeof score>) => [...decisiveHabits(facts(), risk, read).keys()];
+  const readOf = (when: string) => readsOf(compileRule(when, 'policy', 'when').root);
+  const all = [
+    'tx.available',
+    'history.intents_to_destination',
+    'history.intents_last_hour',
+    'history.intents_last_day',
+  ];
+
+  it('decides exactly where a threshold lies between the lowest and the highest score, whatever the score is now', () => {
+    for (const points of [-100, -20, 0, 30, 60, 100]) {
+      const [low, high] = [score(calm, [rule({ points })]), score(worst, [rule({ points })])];
+      for (let threshold = 0; threshold <= 101; threshold += 1) {
+        const read: StateReads = new Map([['risk.score', [BigInt(threshold)]]]);
+        const expected = low.score >= threshold === high.score >= threshold ? [] : all;
+        for (const now of [low, high]) expect(fields(read, now), `${points} ${threshold}`).toEqual(expected);
+      }
+      expect(fields(readOf('risk.score % 2 == 0'), low)).toEqual(low.score === high.score ? [] : all);
+    }
+  });
+
+  it('decides a level where one begins within reach, and never a rule that reads no score', () => {
+    for (const [points, expected] of [
+      [0, all],
+      [40, all],
+      [91, []],
+      [-56, []],
+    ] as const) {
+      const now = score(calm, [rule({ points })]);
+      for (const when of ['risk.level == "high"', 'risk.action == "deny"']) {
+        expect(fields(readOf(when), now), `${points} ${when}`).toEqual(expected);
+      }
+    }
+    expect(fields(readOf('tx.asset == "ETH"'), score(calm))).toEqual([]);
+    expect(fields(readOf('risk.score >= 0'), score(calm))).toEqual([]);
+  });
+
+  it('names where each factor begins or ends to count', () => {
+    expect(Object.fromEntries(decisiveHabits(facts({ units: 45n }), score(), readOf('risk.score >= 40')))).toEqual({
+      'tx.available': [1n, 91n, 51n],
+      'history.intents_to_destination': [1n],
+      'history.intents_last_hour': [31n],
+      'history.intents_last_day': [201n],
+    });
   });
 });

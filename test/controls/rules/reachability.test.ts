@@ -25,6 +25,8 @@ describe('a condition that follows from another', () => {
     ['risk.score == 3', 'risk.score < 5'],
     ['tx.amount > 1000000000000000000000000000001', 'tx.amount > 1000000000000000000000000000000'],
     ['tx.asset == "ETH"', 'true'],
+    ['tx.asset == "ETH"', '1 < 2'],
+    ['tx.asset == "ETH"', 'true || tx.asset == "BTC"'],
     ['1 > 2', 'tx.asset == "ETH"'],
     ['(tx.asset == "A" || tx.asset == "B") && risk.score > 9', 'tx.asset == "B" || tx.asset == "A"'],
   ])('finds that %j is followed by %j', (stronger, weaker) => {

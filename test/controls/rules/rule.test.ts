@@ -316,6 +316,41 @@ describe('patterns', () => {
     expect(patternSteps(pattern)).toEqual(expect.any(String));
   });
 
+  /** Steps of all ways, a step an alternative and a way; a pattern that may begin anywhere costs them a thousand times. */
+  it.each([
+    ['^a', 4],
+    ['a', 3_000],
+    ['a^', 4_000],
+    ['^\\[', 4],
+    ['^[ab]', 4],
+    ['^[a\\]b]', 4],
+    ['^[ab]c', 5],
+    ['^a?', 5],
+    ['^a??', 5],
+    ['^a?b', 7],
+    ['^a*', 2_003],
+    ['^a+', 2_003],
+    ['^a{3}', 6],
+    ['^a{2,5}', 11],
+    ['^a{2,}', 2_001],
+    ['^a{2000}', 1_003],
+    ['^a{2000,3000}', 1_003],
+    ['^a{500,3000}', 1_503],
+    ['^(ab)', 6],
+    ['(^a)', 5],
+    ['(^a|b)', 8_000],
+    ['^a|^b', 2_008],
+    ['^(?:a|b)c', 2_010],
+    ['a{', 4_000],
+  ])('counts the steps of %j', (pattern, steps) => {
+    expect(patternSteps(pattern)).toBe(steps);
+  });
+
+  it('accepts exactly 100,000 steps', () => {
+    expect(patternSteps('a{98}')).toBe(100_000);
+    expect(patternSteps('a{99}')).toEqual(expect.any(String));
+  });
+
   it('runs no accepted pattern for long on the longest field', () => {
     const pieces = fc.constantFrom('a', '.', '[ab]', 'a*', '.+', 'a?', 'a{1,9}', '(?:a|b)', '$', '^', 'b');
     const subject = 'a'.repeat(1_000);

@@ -247,9 +247,13 @@ describe.each(CURVES)('FROST on %s', (curve) => {
   });
 });
 
-it('verifies a BIP-340 signature under the x-only key as well', () => {
+it('verifies a BIP-340 signature under the x-only key as well, and under no point with another prefix', () => {
   const suite = 'FROST-secp256k1-SHA256-TR-v1';
   const { round, partials } = startRound(suite, generateKey('secp256k1', 2, 3, random), [1, 3]);
   const signature = frostAggregate({ ...round, partials });
-  expect(verifySchnorr(suite, signature, round.message, round.groupPublicKey.subarray(1))).toBe(true);
+  const xOnly = round.groupPublicKey.subarray(1);
+  expect(verifySchnorr(suite, signature, round.message, xOnly)).toBe(true);
+  const isValidUnder = (prefix: number) =>
+    verifySchnorr(suite, signature, round.message, Uint8Array.of(prefix, ...xOnly));
+  expect([0, 1, 2, 3, 4, 5, 255].filter(isValidUnder)).toEqual([2, 3]);
 });

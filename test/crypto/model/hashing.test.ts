@@ -1,7 +1,7 @@
 /** The model's hashes: the same input gives the same output, another gives another, and the bits are spread evenly. */
 import { describe, expect, test } from 'vitest';
 import { toHex, transcriptHash, u32be } from '../../../crypto/bytes.ts';
-import { hkdfSha256, hmacSha512, sha256, sha512 } from '../../../crypto/hashing.ts';
+import { hashes as hashFunctions, hkdfSha256, hmacSha512, sha256, sha512 } from '../../../crypto/hashing.ts';
 import { withCryptography } from '../../../crypto/model/switch.ts';
 import { expectRefusal, flipBit, seededRandom } from '../support.ts';
 import { withTheModel } from './support.ts';
@@ -56,6 +56,21 @@ test('inputs longer than any before are hashed whole', () => {
   const long = seededRandom('long')(20_000);
   expect(sha256(long)).not.toEqual(sha256(flipBit(long, 159_999)));
   expect(sha256(long)).toEqual(sha256(long.slice()));
+});
+
+test('of a buffer only the given length counts, and nothing of earlier inputs', () => {
+  const buffer = seededRandom('buffer')(40);
+  for (const hash of [hashFunctions.current.sha256, hashFunctions.current.sha512]) {
+    for (let length = 0; length <= 40; length += 1) {
+      expect(hash(buffer, length)).toEqual(hash(buffer.slice(0, length), length));
+    }
+  }
+});
+
+test('keys are cut at their whole length, beyond 255 bytes too', () => {
+  const bytes = seededRandom('long key')(300);
+  const cut = (at: number) => toHex(hmacSha512(bytes.subarray(0, at), bytes.subarray(at)));
+  expect(new Set([1, 257, 44, 300].map(cut)).size).toBe(4);
 });
 
 test('HKDF refuses the lengths that the real one refuses', () => {

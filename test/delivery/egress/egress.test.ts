@@ -131,6 +131,19 @@ describe('URLs', () => {
     ['ftp://127.0.0.1/', 'scheme_not_allowed'],
   ])('a sandbox refuses %s (%s)', (url, issue) => expect(issueOf(url, 'sandbox')).toBe(issue));
 
+  test('the ports of production are 443, 8443, and 1024 and above; a sandbox takes each from 1', () => {
+    const ports = [1, 80, 442, 443, 444, 1_023, 1_024, 8_443, 65_535];
+    const allowed = (environment: 'sandbox' | 'production') =>
+      ports.filter((port) => issueOf(`https://example.com:${port}/`, environment) === 'allowed');
+    expect(allowed('production')).toEqual([443, 1_024, 8_443, 65_535]);
+    expect(allowed('sandbox')).toEqual(ports);
+  });
+
+  test('a URL has 2,048 characters at most', () => {
+    const sized = (length: number) => 'https://example.com/'.padEnd(length, 'a');
+    expect([2_048, 2_049].map((length) => issueOf(sized(length), 'production'))).toEqual(['allowed', 'too_long']);
+  });
+
   test.each([
     ['sandbox', 'its port must be from 1 to 65535'],
     ['production', 'its port must be 443, 8443, or 1024 and above'],

@@ -107,6 +107,26 @@ describe('a payment', () => {
     expect(Transaction.fromBuffer(Buffer.from(raw)).outs).toHaveLength(1);
   });
 
+  it('pays a satoshi a virtual byte at least', async () => {
+    const coins = await coinsFor('p', 0, address(1), 90_000n);
+    const paying = (sats: bigint) => {
+      const { transaction } = unsignedBitcoin(publicKey(0), [coins[0]!], { to: address(1), sats: 99_600n });
+      transaction.updateOutput(0, { amount: sats });
+      const digest = transaction.preimageWitnessV0(
+        0,
+        payments.p2pkh({ hash: crypto.hash160(publicKey(0)), network: networks.testnet }).output!,
+        1,
+        coins[0]!.sats,
+      );
+      const signature = secp256k1.sign(digest, secret(0), { prehash: false });
+      return signedBitcoin({ transaction, publicKey: publicKey(0), digests: [digest] }, [signature]);
+    };
+    const vbytes = BigInt(Transaction.fromBuffer(Buffer.from(paying(99_600n))).virtualSize());
+    await expect(chain.submit(paying(100_001n), startMs)).rejects.toMatchObject({ code: 'insufficient_funds' });
+    await expect(chain.submit(paying(100_000n - vbytes + 1n), startMs)).rejects.toMatchObject({ code: 'fee_too_low' });
+    expect(await chain.submit(paying(100_000n - vbytes), startMs)).toMatchObject({ feeUnits: vbytes });
+  });
+
   it('that is told to fail pays its fee alone', async () => {
     const raw = pay(0, await coinsFor('p', 0, address(1), 50_000n), address(1), 50_000n);
     const { feeUnits, succeeded } = await chain.submit(raw, startMs, { fails: true });
@@ -238,6 +258,12 @@ describe('holding coins', () => {
   });
 
   it('takes at most 16 inputs', async () => {
+    expect(await chain.spendable(address(0))).toEqual({ sats: 1_000_000n, hasMore: false });
+    await chain.fund('six', address(0), 'BTC', 99_999n);
+    for (const more of [1, 2, 3, 4, 5]) await chain.fund(`six ${more}`, address(0), 'BTC', BigInt(more));
+    expect(await chain.spendable(address(0))).toEqual({ sats: 1_100_014n, hasMore: false });
+    await chain.fund('seventeenth', address(0), 'BTC', 7n);
+    expect(await chain.spendable(address(0))).toEqual({ sats: 1_100_020n, hasMore: true });
     await chain.fund('b', address(0), 'BTC', 1_000_000n);
     const ask = (sats: bigint) => chain.hold(`p${sats}`, address(0), { to: address(1), sats }, startMs);
     expect(await ask(1_700_000n)).toEqual({ kind: 'tooManyInputs' });

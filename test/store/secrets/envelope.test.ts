@@ -150,7 +150,9 @@ describe('the key ring', () => {
     const ring = openRing();
     put(2);
     const sealed = seal(openRing(), about, 'text');
-    nowMs += 250;
+    nowMs += 249;
+    expect(() => open(ring, about, sealed)).toThrow('key 2 is not there');
+    nowMs += 1;
     expect(open(ring, about, sealed)).toBe('text');
   });
 

@@ -1,0 +1,36 @@
+/** Test credentials and test amounts: which effect each has, and from when on. */
+import { expect, test } from 'vitest';
+import { ProviderUnavailable } from '../../../providers/port/port.ts';
+import { testAmounts, testCredential, testOutcome } from '../../../providers/port/test-triggers.ts';
+import { timeToken } from '../../../store/query-arguments.ts';
+
+const madeAtMs = 1_790_000_000_000;
+const connectionId = `pcn_${timeToken(madeAtMs)}-7000-8000-000000000000`;
+
+test('credentials have their effect at once, or from exactly a second after the connection was made', () => {
+  const effects = (apiKey: string) =>
+    [0, 999, 1_000, 86_400_000].map((afterMs) =>
+      testCredential({ api_key: apiKey, secret: 'flaky' }, connectionId, madeAtMs + afterMs),
+    );
+  const none = undefined;
+  expect(effects('key-invalid-1')).toEqual(['rejected', 'rejected', 'rejected', 'rejected']);
+  expect(effects('unavailable')).toEqual(['unavailable', 'unavailable', 'unavailable', 'unavailable']);
+  expect(effects('a-lapsing-key')).toEqual([none, none, 'rejected', 'rejected']);
+  expect(effects('flaky')).toEqual([none, none, 'unavailable', 'unavailable']);
+  expect(effects('good')).toEqual([none, none, none, none]);
+  expect(testCredential({}, connectionId, madeAtMs)).toBeUndefined();
+});
+
+test('amounts have their outcome in a sandbox alone, written without trailing zeros', () => {
+  for (const { amount, outcome } of testAmounts) {
+    const written = amount.replace(/0+$/, '');
+    expect(testOutcome('sandbox', written)).toBe(outcome);
+    expect(testOutcome('production', written)).toBeUndefined();
+    expect(testOutcome('sandbox', `1${written}`)).toBeUndefined();
+  }
+});
+
+test('a provider that is unavailable asks for a second, and its request had no effect unless it says so', () => {
+  expect(new ProviderUnavailable('away')).toMatchObject({ retryAfterMs: 1_000, outcomeUnknown: false });
+  expect(new ProviderUnavailable('late', 5_000, true)).toMatchObject({ retryAfterMs: 5_000, outcomeUnknown: true });
+});
