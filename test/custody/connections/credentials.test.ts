@@ -101,6 +101,12 @@ it('takes anything where any credentials are taken', () => {
   );
 });
 
+it('has a schema without an empty list of conditions', () => {
+  const without: ProviderInfo = { ...info, credentialFields: [field('api_key', true)] };
+  expect(credentialSchema(info)).toMatchObject({ allOf: [{ oneOf: expect.any(Array) }, { oneOf: expect.any(Array) }] });
+  expect(credentialSchema(without)).not.toHaveProperty('allOf');
+});
+
 it('gives a fingerprint that depends on every word and on the key, and on no order', () => {
   const key = new Uint8Array(32).fill(1);
   const credentials = { api_key: 'ab', api_secret: 'c' };

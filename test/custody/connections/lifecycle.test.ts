@@ -238,6 +238,13 @@ describe('POST …/test', () => {
     await world.store.commit(caller.tenant, { puts: [update(connectionType, before!, moved)] });
     const tested = await caller.call('POST', `/v1/provider-connections/${id}/test`);
     expect(tested.body).toMatchObject({ status: 'error', check: { outcome: 'rejected', provider_code: null } });
+    expect(tested.body.check.message).toMatch(/cannot be decrypted: give them again/);
+    expect(world.lines).toContainEqual(
+      expect.objectContaining({
+        message: 'stored credentials cannot be decrypted',
+        fields: expect.objectContaining({ connection_id: id }),
+      }),
+    );
   });
 
   it('refuses a connection that is disconnected', async () => {
@@ -262,6 +269,17 @@ describe('POST …/disconnect', () => {
     expect(await eventTypes(caller)).toEqual(['provider_connection.created', 'provider_connection.disconnected']);
     const revived = await caller.call('PATCH', `/v1/provider-connections/${id}`, { credentials: { api_key: 'k' } });
     expect(revived.body.status).toBe('connected');
+  });
+
+  it('leaves a job behind that revokes open sessions, where this cluster signs', async () => {
+    const caller = world.caller();
+    const own = { provider: 'self_hosted', name: 'Ours', credentials: {} };
+    const { body } = await caller.call('POST', '/v1/provider-connections', own);
+    for (const id of [await connect(caller), body.id]) {
+      expect((await caller.call('POST', `/v1/provider-connections/${id}/disconnect`)).status).toBe(200);
+    }
+    const { members } = await world.store.takeDue(caller.tenant, Date.now() + 1_000, 0, 10);
+    expect(members).toEqual([expect.stringContaining(body.id)]);
   });
 
   it('is refused while an intent of one of its wallets is open', async () => {

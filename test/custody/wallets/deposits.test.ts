@@ -86,6 +86,23 @@ test('many deposits of an asset that was not listed add up, and it is listed onc
   expect((await tenant.call('GET', '/v1/wallets?asset=USDC')).body.wallets).toEqual([after]);
 });
 
+test('a deposit of a tenant’s token brings the token’s terms into the wallet, once', async () => {
+  const tenant = world.tenant();
+  const wallet = await tenant.wallet(await tenant.connection());
+  const token = {
+    ...{ symbol: 'GOLD', name: 'Gold', network: evm, decimals: 2, supplyCap: '1000' },
+    contract: '0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238',
+  } as const;
+  await creditDeposit(world.store, deposit(tenant, wallet.id, { asset: 'USDC', units: 1n, txId: '0x0' }));
+  for (const txId of ['0x1', '0x2']) {
+    await creditDeposit(world.store, deposit(tenant, wallet.id, { asset: 'GOLD', token, units: 150n, txId }));
+  }
+  const record = await world.store.read(tenant.id, walletType, wallet.id);
+  expect(record).toMatchObject({ assets: ['ETH', 'USDC', 'GOLD'], tokens: [token], version: 3 });
+  const { assets } = (await tenant.call('GET', `/v1/wallets/${wallet.id}`)).body;
+  expect(assets.at(-1)).toMatchObject({ symbol: 'GOLD', balance: '3', decimals: 2, contract: token.contract });
+});
+
 test('one transaction may credit two wallets', async () => {
   const tenant = world.tenant();
   const connection = await tenant.connection();
