@@ -7,18 +7,21 @@ import { timeToken } from '../../../store/query-arguments.ts';
 const madeAtMs = 1_790_000_000_000;
 const connectionId = `pcn_${timeToken(madeAtMs)}-7000-8000-000000000000`;
 
-test('credentials have their effect at once, or from exactly a second after the connection was made', () => {
-  const effects = (apiKey: string) =>
+test('credentials have their effect at once, or in tests from exactly a second after the connection was made', () => {
+  const effects = (apiKey: string, isTest = true) =>
     [0, 999, 1_000, 86_400_000].map((afterMs) =>
-      testCredential({ api_key: apiKey, secret: 'flaky' }, connectionId, madeAtMs + afterMs),
+      testCredential({ api_key: apiKey, secret: 'flaky' }, connectionId, madeAtMs + afterMs, isTest),
     );
-  const none = undefined;
-  expect(effects('key-invalid-1')).toEqual(['rejected', 'rejected', 'rejected', 'rejected']);
-  expect(effects('unavailable')).toEqual(['unavailable', 'unavailable', 'unavailable', 'unavailable']);
-  expect(effects('a-lapsing-key')).toEqual([none, none, 'rejected', 'rejected']);
-  expect(effects('flaky')).toEqual([none, none, 'unavailable', 'unavailable']);
-  expect(effects('good')).toEqual([none, none, none, none]);
-  expect(testCredential({}, connectionId, madeAtMs)).toBeUndefined();
+  const always = <T>(outcome: T) => [outcome, outcome, outcome, outcome];
+  for (const isTest of [true, false]) {
+    expect(effects('key-invalid-1', isTest)).toEqual(always('rejected'));
+    expect(effects('unavailable', isTest)).toEqual(always('unavailable'));
+    expect(effects('good', isTest)).toEqual(always(undefined));
+  }
+  expect(effects('a-lapsing-key')).toEqual([undefined, undefined, 'rejected', 'rejected']);
+  expect(effects('flaky')).toEqual([undefined, undefined, 'unavailable', 'unavailable']);
+  for (const word of ['lapsing', 'flaky']) expect(effects(word, false)).toEqual(always(undefined));
+  expect(testCredential({}, connectionId, madeAtMs, true)).toBeUndefined();
 });
 
 test('amounts have their outcome in a sandbox alone, written without trailing zeros', () => {
