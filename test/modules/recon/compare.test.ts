@@ -1,7 +1,7 @@
 /** What counts as a difference: one movement of ours and what the provider shows of it, in every pair of states. */
 import { describe, expect, it } from 'vitest';
 import { compareBalances, compareMovements, isWithin, type Terms } from '../../../modules/recon/compare.ts';
-import type { OwnMovement, OwnState } from '../../../modules/recon/own-side.ts';
+import { type OwnMovement, type OwnState, ownEffect } from '../../../modules/recon/own-side.ts';
 import type { Movement, MovementState } from '../../../providers/port/statement.ts';
 
 const nowMs = 1_800_000_000_000;
@@ -109,6 +109,40 @@ describe('amounts', () => {
     const dear = theirs('completed', { fee: { asset: 'ETH', units: 50n } });
     const found = compareMovements(wallet, own('completed'), [dear], terms);
     expect(found).toMatchObject({ type: 'amount_mismatch', corrections: [{ asset: 'ETH', units: '-8' }] });
+  });
+
+  it('are within the tolerance up to exactly its amount or its share, on either side, of either sign', () => {
+    for (const sign of [1n, -1n]) {
+      const within = (off: bigint, absolute: string, bps: number) =>
+        [off, -off].map((each) => isWithin('USDC', sign * 10_000n, sign * 10_000n + each, { absolute, bps }));
+      expect(within(50n, '0', 50)).toEqual([true, true]);
+      expect(within(51n, '0', 50)).toEqual([false, false]);
+      expect(within(70n, '0.00007', 50)).toEqual([true, true]);
+      expect(within(71n, '0.00007', 50)).toEqual([false, false]);
+      expect(within(0n, '0', 0)).toEqual([true, true]);
+      expect(within(1n, '0', 0)).toEqual([false, false]);
+      expect(within(2_000_000n, '2', 0)).toEqual([true, true]);
+    }
+    expect(isWithin('USDC', 0n, 0n, { absolute: '0', bps: 0 })).toBe(true);
+    expect(isWithin('USDC', 0n, 1n, { absolute: '0', bps: 10_000 })).toBe(false);
+  });
+
+  it('that differ by a hundredth at most are less severe', () => {
+    const severity = (units: bigint) =>
+      compareMovements(wallet, own('completed'), [theirs('completed', { units })], terms)!.severity;
+    expect([990n, 1_010n, 989n, 1_011n].map(severity)).toEqual(['medium', 'medium', 'high', 'high']);
+  });
+
+  it('are booked with their fee, and the fee alone where nothing was sent', () => {
+    const paid = { asset: 'ETH', units: -fee };
+    for (const state of ['completed', 'pending'] as const) {
+      const movement = own(state, { fee: { asset: 'ETH', units: fee } });
+      expect(ownEffect(movement)).toEqual([{ asset: 'ETH', units: -1_000n }, paid]);
+      expect(ownEffect({ ...movement, direction: 'in' })).toEqual([{ asset: 'ETH', units: 1_000n }, paid]);
+    }
+    for (const state of ['open', 'failed', 'none'] as const) {
+      expect(ownEffect(own(state, { fee: { asset: 'ETH', units: fee } }))).toEqual([paid]);
+    }
   });
 
   it('a tolerance finer than the asset is none', () => {
