@@ -7,6 +7,7 @@
  * Work is bounded per provider kind, so that a slow provider delays only its own transfers, and tenants take turns. Memory
  * holds no unique state: dropped work becomes due again.
  */
+import { ClockJumps } from '../../actors/clock-jumps.ts';
 import type { Cancel } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { withinLimit } from '../../actors/waiting.ts';
@@ -82,13 +83,14 @@ export class IntentDriver implements IntentQueue {
   readonly #jobFailures = new Map<string, number>();
   readonly #held = new Map<string, Held>();
   readonly #lanes = new Map<ProviderKind, Lane>();
-  readonly #waits = new TimeHeap<Held>();
+  #waits = new TimeHeap<Held>();
   #cancelWait: Cancel | undefined;
   #waitTimerAtMs = 0;
   #cancelSweep: Cancel | undefined;
   #sweeping: Promise<void> | undefined;
-  /** Intents that are due by then were leased before the start. Undefined: they have been taken over. */
+  /** Intents that are due by then were leased before the start, or by a clock that was ahead. Undefined: they have been taken over. */
   #takeOverByMs: number | undefined;
+  readonly #clockJumps: ClockJumps;
   /** Why the last sweep failed: it is said once, not twice a second. */
   #sweepFailure = '';
   #running = 0;
@@ -99,6 +101,7 @@ export class IntentDriver implements IntentQueue {
     const times = options.times ?? stepTimes;
     this.#deps = deps;
     this.#log = deps.log;
+    this.#clockJumps = new ClockJumps(deps);
     this.#steps = new IntentSteps(deps, times);
     this.#leaseMs = times.leaseMs;
     this.#perProviderMax = options.perProviderMax ?? 64;
@@ -205,11 +208,29 @@ export class IntentDriver implements IntentQueue {
     });
   }
 
+  /** What waits in memory waits no longer. */
+  #resumeWaits(): void {
+    this.#cancelWait?.();
+    this.#cancelWait = undefined;
+    this.#waits = new TimeHeap();
+    for (const held of this.#held.values()) if (held.state === 'waiting') this.#queue(held);
+  }
+
   async #sweepAll(): Promise<void> {
     const { store, clock } = this.#deps;
-    // Jobs have schedules of their own, and stay until they are due.
-    if (this.#takeOverByMs !== undefined) await this.#takeOver({ prefix: duePrefix, byMs: this.#takeOverByMs });
-    this.#takeOverByMs = undefined;
+    const setBackMs = this.#clockJumps.setBackMs();
+    if (setBackMs > 0) {
+      this.#log.warn({ setBackMs }, 'the clock was set back: waiting transfers are resumed');
+      // What this process leased or rescheduled meanwhile is due by then.
+      this.#takeOverByMs = Math.max(this.#takeOverByMs ?? 0, this.#leasedBeforeMs() + setBackMs);
+    }
+    try {
+      // Jobs have schedules of their own, and stay until they are due.
+      if (this.#takeOverByMs !== undefined) await this.#takeOver({ prefix: duePrefix, byMs: this.#takeOverByMs });
+      this.#takeOverByMs = undefined;
+    } finally {
+      if (setBackMs > 0) this.#resumeWaits();
+    }
     for (let more = true; more && !this.#stopping && this.#held.size < this.#heldMax; ) {
       more = await store.sweepDue(clock.nowMs(), (tenant) => this.#sweepTenant(tenant));
     }

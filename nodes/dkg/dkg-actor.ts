@@ -133,9 +133,9 @@ function handle(
   }
 }
 
-/** The answer with the number of its request, by which the coordinator recognises answers. */
+/** The answer with the number of its request, by which the coordinator recognises answers. 0: the body is no request of a DKG. */
 function answerTo(asked: WireBody, answer: WireBodyInit): WireBodyInit {
-  const request = 'request' in asked.value ? asked.value.request : 0;
+  const request = 'request' in asked.value && typeof asked.value.request === 'number' ? asked.value.request : 0;
   return { ...answer, value: { ...answer.value, request } } as WireBodyInit;
 }
 

@@ -402,6 +402,12 @@ describe('a request out of order', () => {
     expect(node.records.size).toBe(0);
   });
 
+  it('is refused when it is none of a key generation, whatever its fields', () => {
+    const dealNonces = { case: 'dealNonces', value: { request: 7n } } as const;
+    const refused = only(fresh().dkg(names, dealNonces), 'dkgRefused');
+    expect(refused).toMatchObject({ code: 'REQUEST_INVALID', request: 0 });
+  });
+
   it('is refused when it contradicts itself', () => {
     const ceremony = new Ceremony({ curve: 'secp256k1', threshold: 2, totalNodes: 3 });
     const { openings, sealedFor } = ceremony.dealAll();

@@ -77,6 +77,7 @@ function open(options: DriverOptions = {}) {
   const { log, lines } = collectLog();
   /** Which intents the provider was asked about, in order. */
   const asked: string[] = [];
+  const clock = { offsetMs: 0, nowMs: () => timers.nowMs() + clock.offsetMs };
   const answers = { to: (_transfer: Transfer): Progress | Promise<Progress> => completed };
   const adapter = {
     info: { hosting: 'hosted' },
@@ -90,7 +91,7 @@ function open(options: DriverOptions = {}) {
     store: store as unknown as TenantStore,
     adapters: new Map([['self_hosted', adapter]]),
     addressBook: { ownerOf: async () => undefined },
-    clock: timers,
+    clock,
     timers,
     random: (length: number) => new Uint8Array(length).fill(255),
     log,
@@ -102,7 +103,7 @@ function open(options: DriverOptions = {}) {
     await timers.advance(ms);
     await goOn();
   };
-  return { timers, pass, store, lines, asked, answers, driver };
+  return { timers, clock, pass, store, lines, asked, answers, driver };
 }
 
 const completed: Progress = {
@@ -332,6 +333,27 @@ test('a restored store: what was held is dropped, and what another gateway has l
   store.isAway = true;
   await driver.restored();
   expect(lines.at(-1)).toMatchObject({ level: 'warn', fields: { reason: 'away' } });
+});
+
+test('a clock that was ahead and is set back delays nothing: what waits here, and what was left to the store', async () => {
+  const { answers, asked, clock, driver, lines, pass, store } = open();
+  clock.offsetMs = 3_600_000;
+  answers.to = ({ intent }) => confirming(clock.nowMs() + (intent.id === 'txi_1' ? 5_000 : 20_000));
+  driver.start();
+  await pass(1);
+  for (const id of ['txi_1', 'txi_2']) driver.enqueue(tenant, approved(id), wallet);
+  await pass(1_000);
+  expect(asked).toEqual(['txi_1', 'txi_2']);
+  store.due.set('recon/later', clock.nowMs() + 5_000);
+  clock.offsetMs = 0;
+  await pass(1_000);
+  expect(asked.slice(2).sort()).toEqual(['txi_1', 'txi_2']);
+  // Once, and what has a schedule of its own stays.
+  expect(lines.filter(({ message }) => message.startsWith('the clock was set back'))).toHaveLength(1);
+  expect(store.due.get('recon/later')).toBe(3_606_001);
+  await pass(4_500);
+  expect(asked.slice(4)).toEqual(['txi_1']);
+  await driver.stop();
 });
 
 test('what was in progress when the store was restored is not continued', async () => {
