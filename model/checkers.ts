@@ -24,6 +24,7 @@ import { Refusals } from './refusals.ts';
 import { requestsAsRecorded } from './requests.ts';
 import { sandboxAnswers } from './sandbox-answers.ts';
 import { sessionReads } from './session-reads.ts';
+import { suspicionsAsModelled } from './suspicions.ts';
 import { transcriptsAsDealt } from './transcripts.ts';
 import { WaitingCalls } from './waiting-calls.ts';
 
@@ -69,6 +70,7 @@ export function modelCheckers(options: ModelOptions): Checker[] {
     sessionReads(history),
     answeredInTime(options),
     statusTold(options.linkNewsMs),
+    suspicionsAsModelled(),
     promptAnswers(options.nodesTotal),
     eventsAsModelled(history),
     dkgFailures(history, options.nodesTotal),

@@ -140,6 +140,16 @@ describe('a trigger', () => {
     expect(deeds(engine.wake(110))).toEqual([{ kind: 'redis', up: true }]);
   });
 
+  test('of a stale replay repeats the latest frame of another session, however many came before', () => {
+    const engine = engineOf();
+    engine.arm({ fault: 'stale_replay', target: 'node/1' }, 0);
+    const replayed = Array.from({ length: 40 }, (_, index) => {
+      const { arrivals } = engine.frame(frameAt('partial_reply', 'node/1', `s${index}`), index);
+      return arrivals.map(({ envelope }) => envelope.message.session);
+    });
+    expect(replayed).toEqual([['s0'], ...replayed.slice(1).map((_, index) => [`s${index}`, `s${index + 1}`])]);
+  });
+
   test('with probability 0 never strikes, and by time is over', () => {
     const engine = engineOf();
     expect(kindsOf(engine.arm({ fault: 'crash', target: 'node/1', probability: 0 }, 0).orders)).toEqual(['ended']);

@@ -542,6 +542,26 @@ describe('of a run, the reference model', () => {
     expect(verdicts(silent)[0]).toContain('was told nothing of the cluster');
   });
 
+  test('finds a node that is suspected twice at once, or not twice as long as before', () => {
+    const suspected = (...events: readonly (readonly [atMs: number, forMs: number])[]) =>
+      verdicts(
+        events.map(([atMs, for_ms]): Observation => {
+          const event = {
+            type: 'node.suspected',
+            level: 'warn',
+            fields: { node: 2, reason: 'silent', for_ms },
+          } as const;
+          return { kind: 'emitted', atMs, process: 'coordinator', address: 'cluster', event };
+        }),
+      );
+    expect(suspected([1_000, 10_000], [11_000, 20_000], [640_000, 10_000])).toEqual([]);
+    expect(suspected([1_000, 10_000], [10_999, 20_000])[0]).toContain(
+      'suspected-as-modelled: node 2 is suspected again',
+    );
+    expect(suspected([1_000, 10_000], [11_000, 10_000])[0]).toContain('for 10000 ms, and is again for 10000 ms');
+    expect(suspected([1_000, 20_000])[0]).toContain('a first suspicion of node 2 lasts 20000 ms');
+  });
+
   test('finds a node that works for no call, shares in an attempt that it has not opened, or signs with a refused nonce', () => {
     const uncalled = (method: string) =>
       verdicts(copy().filter((one) => one.kind !== 'called' || one.method !== method));

@@ -316,5 +316,8 @@ class VendorTrial extends VendorOrder {
     const old = { kind: 'vendorAnswered' as const, externalId: before, outcome: order('rejected', this.copy.nowMs) };
     this.silent(this.copy.tell(this.address, old, 'vendor'), 'at a late answer about its earlier order');
     if (!isNoted) this.silent(this.copy.pass(tellMs), 'of an outcome that a new order has replaced');
+    // Requests that the earlier order has answered are not answered again.
+    this.session = this.wanted.session;
+    this.decided(this.answers(order('rejected', this.copy.nowMs)), 'VENDOR_REJECTED', 2);
   }
 }

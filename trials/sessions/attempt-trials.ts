@@ -12,7 +12,6 @@ import { PlayedSession } from './played-session.ts';
 export function forgottenNonces(t: CoordinatorInTrial): void {
   const { draw } = t.trial;
   const session = new PlayedSession(t);
-  if (!session.isFrost && session.scheme !== 'mock_ecdsa') return;
   session.opens();
   const call = session.gather();
   const [first] = session.asked;
@@ -58,11 +57,20 @@ export function forgottenNonces(t: CoordinatorInTrial): void {
   t.answered(later, 'SIGNATURE_COMPLETED', 'after a nonce that its node did not know');
 }
 
-/** FROST: nonces that are no points are their dealer's fault, whether a node, the signature or a client's partial shows it; its answer is no evidence about others. */
+/** How the coordinator learns that an attempt's nonces form no round. */
+const badNonceSigns = ['a client gives a partial', 'a node refuses the request', 'all nodes give partials'] as const;
+
+/** FROST: nonces that are no points are their dealer's fault, however that shows; who shows it, proves nothing about others. */
 export function badNonces(t: CoordinatorInTrial): void {
+  for (const sign of badNonceSigns) {
+    showBadNonces(t, sign);
+    t.calm();
+  }
+}
+
+function showBadNonces(t: CoordinatorInTrial, sign: (typeof badNonceSigns)[number]): void {
   const { draw } = t.trial;
   const session = new PlayedSession(t);
-  if (!session.isFrost) return;
   t.withholds = true;
   // No nonces of before.
   t.restart();
@@ -87,12 +95,11 @@ export function badNonces(t: CoordinatorInTrial): void {
   must(requests.length === session.threshold, () => `${requests.length} nodes are asked with drawn nonces`);
   const honest = requests.find(({ node }) => node !== liar)!;
   t.release();
-  const isOffer = draw.chance(0.4);
-  if (isOffer) {
+  if (sign === 'a client gives a partial') {
     const given = session.step(honest.node, { partialSignature: new Uint8Array(32).fill(1) });
     if (t.reply(given) === undefined) t.serve();
     t.answered(given, 'INVALID_PARTIAL_SIGNATURE', 'with a partial that does not verify', true);
-  } else if (draw.chance(0.5)) t.replies(honest, { code: Code.REQUEST_INVALID });
+  } else if (sign === 'a node refuses the request') t.replies(honest, { code: Code.REQUEST_INVALID });
   else {
     t.asked = [];
     for (const each of requests) {
@@ -103,7 +110,7 @@ export function badNonces(t: CoordinatorInTrial): void {
   }
   must(
     session.excluded.join() === `${liar}`,
-    () => `node ${liar} dealt no points, and ${session.excluded.join() || 'none'} is excluded`,
+    () => `node ${liar} dealt no points, ${sign}, and ${session.excluded.join() || 'none'} is excluded`,
   );
   t.serve();
   t.answered(call, 'SIGNATURE_COMPLETED', 'without the dealer of nonces that are no points');
@@ -112,7 +119,6 @@ export function badNonces(t: CoordinatorInTrial): void {
 /** A session ends before its nodes have dealt: the nonces that they deal then go to the next one. */
 export function withdrawnDraw(t: CoordinatorInTrial): void {
   const session = new PlayedSession(t);
-  if (!session.isFrost && session.scheme !== 'mock_ecdsa') return;
   t.withholds = true;
   // No nonces of before.
   t.restart();
@@ -138,7 +144,6 @@ export function withdrawnDraw(t: CoordinatorInTrial): void {
 /** FROST: a step waits for its own node, and another signer's lost link does not void the attempt in which it was asked. */
 export function stepBesideLostLink(t: CoordinatorInTrial): void {
   const session = new PlayedSession(t);
-  if (!session.isFrost) return;
   session.opens();
   const id = t.trial.draw.pick(t.ids);
   const call = session.step(id);
@@ -155,7 +160,6 @@ export function stepBesideLostLink(t: CoordinatorInTrial): void {
 /** A step for a node that FROST's signers do not include: a new attempt includes it, and a client's partial is void. */
 export function otherSigner(t: CoordinatorInTrial): void {
   const session = new PlayedSession(t);
-  if (!session.isFrost) return;
   session.opens();
   const gather = session.gather();
   const requests = session.asked;

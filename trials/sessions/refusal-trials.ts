@@ -73,6 +73,26 @@ export function refusedStep(t: CoordinatorInTrial): void {
   session.signs(`without a node that refuses with ${Code[code]}`);
 }
 
+/** A partial that was in is lost with the process, and its node refuses to make it again: it is no longer in. */
+export function refusedAgain(t: CoordinatorInTrial): void {
+  const session = new PlayedSession(t);
+  session.opens();
+  const [first, second] = t.trial.draw.some(t.ids, 2) as [number, number];
+  const given = session.step(first);
+  t.serve();
+  t.answered(given, 'SHARE_ACCEPTED', 'with its partial');
+  t.restart();
+  const next = session.step(second);
+  const asked = session.askedOf(first);
+  must(asked !== undefined, () => `the partial of node ${first} is lost, and the node is not asked again`);
+  const [code] = refusalOf(session);
+  t.replies(asked, { code });
+  t.waits(session.step(first), `at once when its node refused to sign again (${Code[code]})`);
+  t.serve();
+  t.answered(next, 'SHARE_ACCEPTED', 'when another node refuses to sign again');
+  session.signs(`without a node that refuses to sign again (${Code[code]})`);
+}
+
 /** Steps fail alone: also when too many nodes refuse the order for a quorum, the session continues for the others. */
 export function refusedSteps(t: CoordinatorInTrial): void {
   const session = new PlayedSession(t);

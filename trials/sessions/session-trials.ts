@@ -21,7 +21,7 @@ import {
 } from './coordinator-in-trial.ts';
 import { directives, refusedOpening, takenIntent, wrongInitiation, wrongName } from './initiation-trials.ts';
 import { noPreviews, previews, previewsOfAll } from './preview-trials.ts';
-import { refusedGathering, refusedStep, refusedSteps } from './refusal-trials.ts';
+import { refusedAgain, refusedGathering, refusedStep, refusedSteps } from './refusal-trials.ts';
 import { pausedForLong, revoked, unknownSession, witnessOrders, wrongResume } from './resume-trials.ts';
 import { bareQuorum, silence, silentStep, strayAnswers, suspects, unlinked, wrongPartial } from './round-trials.ts';
 import {
@@ -117,7 +117,9 @@ const ofPartials: readonly SessionTrial[] = [
   noPreviews,
 ];
 /** For keys of several nodes. */
-const ofSeveral: readonly SessionTrial[] = [suspects, bareQuorum, refusedSteps, previewsOfAll, offersTogether];
+const ofSeveral: readonly SessionTrial[] = [suspects, bareQuorum, refusedSteps, refusedAgain, previewsOfAll];
+/** For keys of several nodes that each sign alone. */
+const ofOwners: readonly SessionTrial[] = [offersTogether, offersTogether];
 /** For keys whose nodes deal nonces. */
 const ofNonces: readonly SessionTrial[] = [otherNoncePoint, forgottenNonces, withdrawnDraw];
 const ofFrost: readonly SessionTrial[] = [otherSigner, badNonces, stepBesideLostLink];
@@ -132,7 +134,9 @@ function fitting({ binding }: CoordinatorInTrial): SessionTrial[] {
     ...(isVendor ? atVendors : ofPartials),
     ...(isSeveral ? ofSeveral : []),
     ...(isFrost || binding === 'mock_ecdsa' ? ofNonces : []),
-    ...(isFrost ? ofFrost : []),
+    // Two keys in nine sign FROST, whose attempts bind their signers: more can go wrong.
+    ...(isFrost ? [...ofFrost, ...ofFrost, ...ofFrost] : []),
+    ...(binding === 'owner_ecdsa' ? ofOwners : []),
     ...(binding === '' ? [boundMeanwhile, boundMeanwhile, boundMeanwhile] : []),
   ];
 }

@@ -61,7 +61,6 @@ export function wrongShare(t: CoordinatorInTrial): void {
 export function otherNoncePoint(t: CoordinatorInTrial): void {
   const { draw } = t.trial;
   const session = new PlayedSession(t);
-  if (!session.isFrost && session.scheme !== 'mock_ecdsa') return;
   const isEarly = draw.chance(0.5);
   t.withholds = isEarly;
   session.opens();
@@ -169,7 +168,6 @@ export function offers(t: CoordinatorInTrial): void {
 export function offersTogether(t: CoordinatorInTrial): void {
   const { draw } = t.trial;
   const session = new PlayedSession(t);
-  if (session.scheme !== 'owner_ecdsa') return;
   session.opens();
   const [id] = draw.some(t.ids, 1);
   const signed = new PlayedSession(t, {
