@@ -23,8 +23,11 @@ const ended: ReadonlySet<ReceiptState> = new Set([S.BACKEND_COMPLETED, S.EXPIRED
 /** Calls whose answer shows that the coordinator looked at the session's lifetime. */
 const steps: ReadonlySet<string> = new Set(['submitSignatureShare', 'resumeSession', 'exchangeDkgShares']);
 const requests: ReadonlySet<string> = new Set(['partialRequest', 'dkgOpen', 'dkgSeal', 'dkgVerify', 'dkgConfirm']);
-/** A scan (every second) finds an overdue session; a session with an unanswered write is busy for 5 s. */
-const scanMs = 8_000;
+/**
+ * A scan (every second) finds an overdue session; a session with a lost write is busy for 5 s, and for up to 3.1 s more if that write
+ * began while two faults made the store slow.
+ */
+const scanMs = 9_500;
 /** In calm, the scan of the next second finds it. */
 const endedByMs = 2_500;
 

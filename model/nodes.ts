@@ -31,6 +31,8 @@ interface Node {
   highest: bigint;
   /** "scheme number" of its unused nonces for the present start of the coordinator. */
   readonly nonces: Set<string>;
+  /** Those of requests of which it is unknown whether they were answered. */
+  readonly doubtful: Set<string>;
   /** By scheme: requests for nonces that reached it since it started, by their numbers, and its answers to them. */
   readonly deals: Map<number, { readonly requests: Set<string>; answers: number }>;
   /** The number of requests with a nonce since it started. */
@@ -70,7 +72,7 @@ export function honestNodes(): Checker {
     let node = nodes.get(name);
     if (node === undefined) {
       const none = { boot: '', pool: 0, highest: 0n, coordinatorBoot: '' };
-      const sets = { nonces: new Set<string>(), intents: new Set<string>() };
+      const sets = { nonces: new Set<string>(), doubtful: new Set<string>(), intents: new Set<string>() };
       node = {
         ...none,
         ...sets,
@@ -99,6 +101,7 @@ export function honestNodes(): Checker {
     if (coordinatorBoot !== node.coordinatorBoot && nonces.length > 0) {
       node.coordinatorBoot = coordinatorBoot;
       node.nonces.clear();
+      node.doubtful.clear();
     }
     const deals = node.deals.get(scheme);
     // An unknown scheme, which only a lie names, gets an answer without nonces each time.
@@ -128,7 +131,8 @@ export function honestNodes(): Checker {
     const hadNonce = request.nonceNumber === 0n || node.nonces.has(nonce);
     if (asked.length > 1) {
       for (const { request: one } of asked) {
-        if (one.nodeBoot === node.boot) node.nonces.delete(`${one.scheme} ${one.nonceNumber}`);
+        const named = `${one.scheme} ${one.nonceNumber}`;
+        if (one.nodeBoot === node.boot && node.nonces.delete(named)) node.doubtful.add(named);
       }
       if (outcome.case === 'partial') {
         for (const one of asked) node.intents.add(`${one.tenant} ${one.request.order?.transactionIntentId ?? ''}`);
@@ -143,6 +147,7 @@ export function honestNodes(): Checker {
     if (outcome.case === 'partial') {
       node.intents.add(intent);
       if (!isKnown(request)) return undefined;
+      if (node.doubtful.delete(nonce)) return undefined;
       if (!hadNonce || !isCurrent) return `${name} signs with a nonce that it used, or that is void`;
       const key = `${tenant}/${request.keySession}`;
       // It may have signed before it deleted the key; then both become durable in one write.
@@ -225,6 +230,7 @@ export function honestNodes(): Checker {
           node.pool = 0;
           node.deals.clear();
           node.nonces.clear();
+          node.doubtful.clear();
           node.coordinatorBoot = '';
           return undefined;
         }

@@ -43,6 +43,8 @@ export function requestsAsRecorded({ history, waiting, partialTimeoutMs, nodesWa
   const pending = new Map<string, number[]>();
   /** "node/1 tenant/session attempt" of nodes that have opened an attempt. */
   const opened = new Set<string>();
+  /** How often each node's link came up: an actor whose write waits learns of all of it at once, and repeats as often. */
+  const links = new Map<string, number>();
   /** A call may reach the coordinator again after its answer. */
   let mayRepeat = false;
 
@@ -128,7 +130,7 @@ export function requestsAsRecorded({ history, waiting, partialTimeoutMs, nodesWa
     const recent = (pending.get(name) ?? []).filter((ms) => atMs - ms < partialTimeoutMs);
     recent.push(atMs);
     pending.set(name, recent);
-    return recent.length > repeatsMax
+    return recent.length > repeatsMax + (links.get(nodeOf(to)) ?? 0)
       ? `${to} is asked ${recent.length} times (${body.case}) for session ${session} in ${partialTimeoutMs} ms`
       : undefined;
   }
@@ -145,6 +147,7 @@ export function requestsAsRecorded({ history, waiting, partialTimeoutMs, nodesWa
           unanswered.clear();
           pending.clear();
           linked.clear();
+          links.clear();
           return undefined;
         case 'fault':
           if (observation.fault === 'duplicate') mayRepeat = true;
@@ -152,6 +155,7 @@ export function requestsAsRecorded({ history, waiting, partialTimeoutMs, nodesWa
         case 'link':
           if (observation.what === 'linkUp' && observation.peer.startsWith('node/')) {
             for (const name of unanswered.keys()) if (name.startsWith(`${observation.peer} `)) unanswered.delete(name);
+            links.set(observation.peer, (links.get(observation.peer) ?? 0) + 1);
             linked.set(Number(observation.peer.split('/')[1]), { boot: observation.boot, sinceMs: observation.atMs });
           }
           return undefined;
