@@ -35,6 +35,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const isCheckout = existsSync(join(root, 'tools', 'build.mjs'));
 const nodeNeeded = [20, 19];
 const redisMajorNeeded = 7;
+/** Longer than the unit of time of any file system. */
+const settledMs = 3000;
 /** Commands that start a private Redis unless REDIS_URL names one. Checks always start their own. */
 const commandsWithRedis = ['up', 'demo', 'bench'];
 
@@ -163,21 +165,39 @@ async function ensureBuild() {
   });
 }
 
-/** Whether every file that the build read is what it was. By content, not by time: a fresh clone compares right. */
+/**
+ * Whether every file that the build read is what it was. By content, not by time: a fresh clone compares right. A file whose
+ * size and times are those of an earlier comparison is not read again.
+ */
 function isCurrent(dist) {
   const inputs = readJson(join(dist, '.stamp'));
   if (inputs === undefined) return false;
-  return Object.entries(inputs).every(([path, digest]) => {
+  const comparedFile = join(root, '.setup', 'compared.json');
+  const before = readJson(comparedFile) ?? {};
+  const compared = {};
+  const nowMs = Date.now();
+  for (const [path, digest] of Object.entries(inputs)) {
     try {
-      return (
-        createHash('sha256')
-          .update(readFileSync(join(root, path)))
-          .digest('hex') === digest
-      );
+      const file = join(root, path);
+      const { size, mtimeMs, ctimeMs } = statSync(file);
+      const state = `${size} ${mtimeMs} ${ctimeMs} ${digest}`;
+      if (before[path] !== state && sha256Hex(readFileSync(file)) !== digest) return false;
+      // A file that has just changed might change again at what the file system calls the same time.
+      if (nowMs - Math.max(mtimeMs, ctimeMs) > settledMs) compared[path] = state;
     } catch {
       return false;
     }
-  });
+  }
+  if (Object.entries(compared).some(([path, state]) => before[path] !== state)) retain(comparedFile, compared);
+  return true;
+}
+
+/** Saves work of the next start; a checkout that cannot be written to does without. */
+function retain(path, value) {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    replaceFile(path, JSON.stringify(value));
+  } catch {}
 }
 
 // --- redis-server --------------------------------------------------------------------------------------------------
@@ -369,6 +389,10 @@ function replaceFile(path, text) {
   const temporary = `${path}.${randomUUID()}`;
   writeFileSync(temporary, text);
   renameSync(temporary, path);
+}
+
+function sha256Hex(bytes) {
+  return createHash('sha256').update(bytes).digest('hex');
 }
 
 function sha256(...texts) {

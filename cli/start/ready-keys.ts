@@ -9,6 +9,7 @@ import type { KeyScheme } from '../../proto/key-schemes.ts';
 import { defaultThreshold, defaultTotalNodes } from '../../proto/limits.ts';
 import { sandboxSchemes, sandboxSessions } from '../cluster-files/sandbox.ts';
 import { errorText, Failure } from '../common/failure.ts';
+import { callHttp } from '../common/http.ts';
 import { Progress } from './progress.ts';
 
 const callTimeoutMs = 30_000;
@@ -157,15 +158,14 @@ const repeatable: ReadonlySet<number> = new Set([0, 429, 503, 504]);
 export function askAt(baseUrl: string, token: string): Ask {
   return async (path, request) => {
     try {
-      const response = await fetch(`${baseUrl}${path}`, {
+      return await callHttp(`${baseUrl}${path}`, {
         ...request,
         headers: {
           authorization: `Bearer ${token}`,
           ...(request.body !== undefined && { 'content-type': 'application/json' }),
         },
-        signal: AbortSignal.timeout(callTimeoutMs),
+        timeoutMs: callTimeoutMs,
       });
-      return { status: response.status, text: await response.text() };
     } catch (error) {
       return { status: 0, text: `of ${baseUrl} does not answer: ${errorText(error)}` };
     }

@@ -1,4 +1,5 @@
 /** The health of the gateway and of the cluster behind it, as any probe reads it. */
+import { callHttp } from '../common/http.ts';
 
 /** "Every address" is for listening; loopback is enough for calls. IPv6 gets brackets. */
 export function reachable(host: string): string {
@@ -18,8 +19,8 @@ export const noHealth: Health = { status: 'unreachable', nodes_ready: 0, nodes_t
 
 export async function askHealth(url: string): Promise<Health> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(2000) });
-    return { ...noHealth, ...((await response.json()) as Partial<Health>) };
+    const { text } = await callHttp(url, { timeoutMs: 2000 });
+    return { ...noHealth, ...(JSON.parse(text) as Partial<Health>) };
   } catch {
     return noHealth;
   }

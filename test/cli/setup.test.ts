@@ -3,7 +3,18 @@
  * that write down how often they were called.
  */
 import { spawn } from 'node:child_process';
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from './support/temporary.ts';
@@ -73,7 +84,7 @@ cp package-lock.json node_modules/.package-lock.json`;
 /** As tools/build.mjs: a file, and the digests of what it read. */
 const buildStandIn = `
 import { createHash } from 'node:crypto';
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 const root = join(import.meta.dirname, '..');
 appendFileSync(join(root, 'build.calls'), 'call\\n');
@@ -82,8 +93,9 @@ if (source === 'broken') { console.log('cli/main.ts:1:1: error: broken'); proces
 const out = process.argv[2];
 mkdirSync(join(out, 'cli'), { recursive: true });
 writeFileSync(join(out, 'cli/main.js'), 'console.log(' + JSON.stringify(source) + ', process.argv.slice(2).join(" "))');
-const digest = createHash('sha256').update(source).digest('hex');
-writeFileSync(join(out, '.stamp'), JSON.stringify({ 'cli/main.ts': digest }));`;
+const inputs = ['cli/main.ts', 'long-unchanged.ts'].filter((path) => existsSync(join(root, path)));
+const digest = (path) => createHash('sha256').update(readFileSync(join(root, path))).digest('hex');
+writeFileSync(join(out, '.stamp'), JSON.stringify(Object.fromEntries(inputs.map((path) => [path, digest(path)]))));`;
 
 test('installs and builds once, hands the words over, then says and does nothing more', async () => {
   const fixture = new Fixture();
@@ -101,6 +113,25 @@ test('a changed source is built again, and only that', async () => {
   fixture.write('cli/main.ts', 'two');
   expect((await fixture.run(['x'])).stdout).toBe('two x\n');
   expect([fixture.calls('npm'), fixture.calls('build')]).toEqual([1, 2]);
+});
+
+test('a source whose size and times are those of an earlier comparison is not read again', async () => {
+  const fixture = new Fixture();
+  symlinkSync(join(repository, 'package.json'), fixture.path('long-unchanged.ts'));
+  await fixture.run(['x']);
+  await fixture.run(['x']);
+  const compared = () => JSON.parse(fixture.read('.setup/compared.json')) as Record<string, string>;
+  // The other one has just been written, and might be written again at the same time of the file system.
+  expect(Object.keys(compared())).toEqual(['long-unchanged.ts']);
+  const digests = JSON.parse(fixture.read('dist/.stamp')) as Record<string, string>;
+  fixture.write('cli/main.ts', 'two');
+  const { size, mtimeMs, ctimeMs } = statSync(fixture.path('cli/main.ts'));
+  const claimed = `${size} ${mtimeMs} ${ctimeMs} ${digests['cli/main.ts']}`;
+  fixture.write('.setup/compared.json', JSON.stringify({ ...compared(), 'cli/main.ts': claimed }));
+  expect((await fixture.run(['x'])).stdout).toBe('one x\n');
+  utimesSync(fixture.path('cli/main.ts'), 1, 1);
+  expect((await fixture.run(['x'])).stdout).toBe('two x\n');
+  expect(fixture.calls('build')).toBe(2);
 });
 
 test('other dependencies are installed', async () => {

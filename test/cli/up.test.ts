@@ -11,7 +11,7 @@ import { signingLines, walletLines } from '../../cli/start/banner.ts';
 import { freePort } from '../../cli/up/ports.ts';
 import { lockFile } from '../../cli/up/running.ts';
 import type { ReadyLine } from '../../testing/ready-line.ts';
-import { environmentOf, type Place, UpProcess, upCommand } from '../../testing/up-process.ts';
+import { environmentOf, type Place, UpProcess } from '../../testing/up-process.ts';
 import { allGone, isAlive } from '../support/alive.ts';
 import { until } from '../support/until.ts';
 import { keptFolder, temporaryFolder } from './support/temporary.ts';
@@ -137,8 +137,9 @@ describe.sequential('signmesh up', () => {
     server.close();
   });
 
-  // Redis and the gateway: test/survival/redis-and-gateway-killed.test.ts.
-  test.each(['node-2', 'worker', 'coordinator'])('%s, killed, is back and nothing is lost', async (name) => {
+  // The other processes: test/survival/*-killed.test.ts.
+  test('a worker that is killed is back, and nothing is lost', async () => {
+    const name = 'worker';
     const runFile = join(place.dataDir, 'run', `${name}.pid`);
     const pidNow = () => (JSON.parse(readFileSync(runFile, 'utf8')) as { pid: number }).pid;
     const before = pidNow();
@@ -166,11 +167,25 @@ describe.sequential('signmesh up', () => {
 
   test('the next start has the same keys, and the signature from before', async () => {
     const before = ready;
-    const shell = ['sh', '-c', `"${process.execPath}" cli/signmesh.mjs up --json & wait`];
+    const shell = ['sh', '-c', `"${process.execPath}" cli/signmesh.mjs up --json --verbose & wait`];
     up = new UpProcess(place, { command: shell, environment: together });
     ready = await up.ready();
     expect(ready.keys).toEqual(before.keys);
     expect((await share(ready, signature.signing_session_id)).full_signature).toBe(signature.full_signature);
+  });
+
+  test('--verbose shows every request, and the log has it', async () => {
+    expect(pasteBannerLines(ready).is_complete).toBe(true);
+    await says(up, /^gateway: POST \/v1\/signing\/share {2}200 SIGNATURE_COMPLETED {2}[\d.]+ ms {2}request_id=req_/m);
+    const refused = await fetch(`${ready.http}/v1/wallets/wal_none`, {
+      headers: { 'x-request-id': 'asked-by-a-test' },
+    });
+    expect(refused.status).toBe(401);
+    await says(up, /^gateway: GET \/v1\/wallets\/:id {2}401 AUTHENTICATION_FAILED {2}.*request_id=asked-by-a-test/m);
+    const log = readFileSync(join(place.dataDir, 'logs', 'gateway.log'), 'utf8').split('\n');
+    const lines = log.filter((line) => line.includes('asked-by-a-test')).map((line) => JSON.parse(line) as object);
+    expect(lines).toMatchObject([{ msg: 'request', role: 'gateway', status: 401, path: '/v1/wallets/wal_none' }]);
+    expect(up.output).not.toMatch(/^gateway: .*\/v1\/health/m);
   });
 
   test('it stops by itself when the process that started it has ended', async () => {
@@ -234,50 +249,5 @@ describe.sequential('signmesh up', () => {
     const result = spawnSync(process.execPath, args, { cwd: root, env: environmentOf(place), encoding: 'utf8' });
     expect(result.status).toBe(1);
     expect(result.stderr.trim().split('\n')).toEqual([expect.stringContaining('was made with the public seed')]);
-  });
-});
-
-describe.sequential('a cluster of fewer nodes', () => {
-  let place: Place;
-  let up: UpProcess;
-  let ready: ReadyLine;
-
-  beforeAll(async () => {
-    place = await newPlace(keptFolder());
-    up = new UpProcess(place, {
-      environment: { SIGNMESH_NODES: '3', SIGNMESH_NODES_PER_PROCESS: '3' },
-      command: upCommand('--verbose'),
-    });
-    ready = await up.ready();
-  }, 120_000);
-
-  afterAll(async () => {
-    up.child.kill('SIGTERM');
-    await up.exited;
-    rmSync(place.dataDir, { recursive: true, force: true });
-  });
-
-  test('shares its ready-made keys among those; --verbose shows every request, the log has it', async () => {
-    expect(ready.keys.map(({ wallet_id }) => wallet_id)).toEqual([
-      'sandbox-secp256k1',
-      'sandbox-ed25519',
-      'sandbox-bip340',
-    ]);
-    expect(pasteBannerLines(ready).is_complete).toBe(true);
-    await says(up, /^gateway: POST \/v1\/signing\/share {2}200 SIGNATURE_COMPLETED {2}[\d.]+ ms {2}request_id=req_/m);
-    const refused = await fetch(`${ready.http}/v1/wallets/wal_none`, {
-      headers: { 'x-request-id': 'asked-by-a-test' },
-    });
-    expect(refused.status).toBe(401);
-    await says(up, /^gateway: GET \/v1\/wallets\/:id {2}401 AUTHENTICATION_FAILED {2}.*request_id=asked-by-a-test/m);
-    const log = readFileSync(join(place.dataDir, 'logs', 'gateway.log'), 'utf8').split('\n');
-    const lines = log.filter((line) => line.includes('asked-by-a-test')).map((line) => JSON.parse(line) as object);
-    expect(lines).toMatchObject([{ msg: 'request', role: 'gateway', status: 401, path: '/v1/wallets/wal_none' }]);
-    expect(up.output).not.toMatch(/^gateway: .*\/v1\/health/m);
-  });
-
-  test('leaves no process behind when up dies suddenly', async () => {
-    up.child.kill('SIGKILL');
-    await allGone(ready.pids);
   });
 });

@@ -14,6 +14,7 @@ beforeAll(async () => {
   cluster = await startCluster({
     nodesApart: true,
     environment: {
+      SIGNMESH_FAULTS: 'on',
       SIGNMESH_NODES_WAIT_MS: '6000',
       SIGNMESH_PARTIAL_TIMEOUT_MS: '1500',
       SIGNMESH_METRICS_PORT: '0',

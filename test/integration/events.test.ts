@@ -1,5 +1,9 @@
-/** A running cluster's event log: gateway and coordinator write it, clients read it in one order, without holes. */
+/**
+ * A running cluster's event log: gateway and coordinator write it, clients read it in one order, without holes. At last `up` is
+ * killed.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { allGone } from '../support/alive.ts';
 import { startCluster, type TestCluster } from '../support/cluster.ts';
 import { type Made, RestClient } from '../support/rest.ts';
 import { until } from '../support/until.ts';
@@ -124,5 +128,24 @@ describe('the event log of a tenant', () => {
     expect((await api.post(`/v1/wallets/${wallet.id}/archive`, {})).status).toBe(200);
     await until(async () => (await typesOf(open)).length === 2, 'the end of the session');
     expect(await typesOf(open)).toEqual(['signing.session.pending', 'signing.session.revoked']);
+  });
+});
+
+describe.sequential('a cluster of three nodes', () => {
+  test('shares its ready-made keys among those, and they sign', async () => {
+    expect(cluster.ready.keys.map(({ wallet_id }) => wallet_id)).toEqual([
+      'sandbox-secp256k1',
+      'sandbox-ed25519',
+      'sandbox-bip340',
+    ]);
+    const session = await sign('sandbox-secp256k1', 'of three');
+    expect((await api.post('/v1/signing/share', { signing_session_id: session })).body.is_complete).toBe(true);
+  });
+
+  test('leaves no process behind when up dies suddenly', async () => {
+    const { up } = cluster.ready.pids;
+    const pids = cluster.roles.map((role) => [role, cluster.pid(role)!] as const);
+    process.kill(up!, 'SIGKILL');
+    await allGone(Object.fromEntries(pids));
   });
 });

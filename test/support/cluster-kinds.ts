@@ -7,6 +7,8 @@ export const clusterKinds = {
   /** For tests that leave it alone, all at once (`sharedCluster`). */
   shared: {
     environment: {
+      // As `signmesh up` starts it for a person.
+      SIGNMESH_FAULTS: 'on',
       SIGNMESH_NODES_WAIT_MS: '2000',
       SIGNMESH_CHAIN_BLOCK_MS: '100',
       SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS: '100,200,400,800',
