@@ -5,13 +5,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type RoleName, startCluster, type TestCluster } from '../support/cluster.ts';
+import { runs } from '../support/thorough.ts';
 import { askAgain, curveOf, type Key, makeKey, type Scheme, sign } from './support/ceremonies.ts';
 import { Ledger } from './support/ledger.ts';
 import { nonceUse } from './support/nonces.ts';
 import { announcedSeed, Seeded } from './support/seeded.ts';
 
 const clients = 4;
-const kills = 14;
+const kills = runs(9, 14);
 /** Of every client, at least: they go on until the killing is over. */
 const roundsMin = 2;
 const signaturesInRound = 4;

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type IntentStatus, intentTransitions } from '../../custody/intents/states.ts';
 import { startCluster, type TestCluster } from '../support/cluster.ts';
 import { RestClient } from '../support/rest.ts';
+import { runs } from '../support/thorough.ts';
 import {
   type BookedEvent,
   type BookedIntent,
@@ -40,7 +41,7 @@ import {
 } from './support/payment-fixtures.ts';
 import { announcedSeed, Seeded } from './support/seeded.ts';
 
-const clients = 20;
+const clients = runs(12, 20);
 /**
  * Of every client, at least: they go on until the killing is over. A call that was cut is answered when the lease of its
  * key ends, so there are many clients: the others pay meanwhile.

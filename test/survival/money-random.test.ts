@@ -3,7 +3,7 @@
  * coordinator and nodes are killed (kill -9). A ledger written from the docs (support/documented-ledger.ts) then follows the
  * event log and must find every balance, every event and every read in it.
  *
- * SURVIVAL_SEED repeats the choices, SURVIVAL_MONEY_SECONDS sets how long the clients go on (8 by default).
+ * SURVIVAL_SEED repeats the choices, SURVIVAL_MONEY_SECONDS sets how long the clients go on (6 by default).
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
@@ -20,7 +20,7 @@ import { until } from '../support/until.ts';
 import { readAll } from './support/books.ts';
 import { announcedSeed, Seeded } from './support/seeded.ts';
 
-const seconds = Number(process.env.SURVIVAL_MONEY_SECONDS ?? runs(8, 60));
+const seconds = Number(process.env.SURVIVAL_MONEY_SECONDS ?? runs(6, 60));
 const clientsPerTenant = 6;
 const seed = announcedSeed('random money');
 /** Intents an hour of a wallet named `limited`. */

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { parseRecords } from '../support/cluster.ts';
 import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
+import { isThorough, runs } from '../support/thorough.ts';
 import {
   finishDkg,
   finishSigning,
@@ -47,6 +48,14 @@ function killAt(nodeId: number, frame: string, session: string): Promise<number>
   return tail.next(isOurs, `${frame} of ${actor}`).then(() => cluster.kill(`node-${nodeId}`));
 }
 
+/**
+ * Of the frames of each round, which go and come back, one; both in a thorough run. Simulated nodes die at every frame
+ * (test/sim/crashes.test.ts).
+ */
+function isTried(_: unknown, index: number): boolean {
+  return isThorough || (index + Math.floor(index / 2)) % 2 === 0;
+}
+
 describe.sequential('a node killed in the middle of a key generation', () => {
   const rounds = [
     'dkgOpen',
@@ -58,8 +67,9 @@ describe.sequential('a node killed in the middle of a key generation', () => {
     'dkgConfirm',
     'dkgConfirmed',
   ];
+  const tried = rounds.map((frame, index) => [frame, (index % 5) + 1] as const);
 
-  test.each(rounds.map((frame, index) => [frame, (index % 5) + 1] as const))(
+  test.each(tried.filter(isTried))(
     'at %s of node %i: the key is made all the same, once, and signs',
     async (frame, nodeId) => {
       const sessionId = `at-${frame}`;
@@ -90,7 +100,7 @@ describe.sequential('a node killed in the middle of a key generation', () => {
   test('the deaths fell into many rounds', () => {
     const hit = lastFramesBeforeDeath();
     process.stdout.write(`last frame before each death: ${hit.join(', ')}\n`);
-    expect(new Set(hit).size).toBeGreaterThanOrEqual(3);
+    expect(new Set(hit).size).toBeGreaterThanOrEqual(runs(2, 3));
   });
 
   test('between single exchanges: what was verified stays verified', async () => {
@@ -140,20 +150,23 @@ describe.sequential('a node killed in the middle of a signature', () => {
       (frame, column) => [scheme, frame, ((row * 2 + column + 3) % 5) + 1] as const,
     ),
   );
-  test.each(moments)('%s, at %s of node %i: another one signs in its place', async (scheme, frame, nodeId) => {
-    await cluster.untilHealth('ok');
-    const wish = { key: keys.get(scheme)!, scheme, intentId: `${scheme}-${frame}`, message: digest };
-    const session = await openSigning(client(), wish);
-    const killed = killAt(nodeId, frame, session);
-    // The step makes the node one of the signers, in addition to those drawn.
-    const step = client()
-      .api.submitSignatureShare({ signingSessionId: session, nodeId })
-      .catch(() => undefined);
-    const dead = await killed;
-    await finishSigning(client(), session);
-    await step;
-    await cluster.back(`node-${nodeId}`, dead);
-  });
+  test.each(moments.filter(isTried))(
+    '%s, at %s of node %i: another one signs in its place',
+    async (scheme, frame, nodeId) => {
+      await cluster.untilHealth('ok');
+      const wish = { key: keys.get(scheme)!, scheme, intentId: `${scheme}-${frame}`, message: digest };
+      const session = await openSigning(client(), wish);
+      const killed = killAt(nodeId, frame, session);
+      // The step makes the node one of the signers, in addition to those drawn.
+      const step = client()
+        .api.submitSignatureShare({ signingSessionId: session, nodeId })
+        .catch(() => undefined);
+      const dead = await killed;
+      await finishSigning(client(), session);
+      await step;
+      await cluster.back(`node-${nodeId}`, dead);
+    },
+  );
 
   test('between steps: the partials that are in stay in, or are asked for again', async () => {
     for (const scheme of ['mockEcdsa', 'ed25519'] as const) {
@@ -173,7 +186,7 @@ describe.sequential('a node killed in the middle of a signature', () => {
 
   test('and no nonce has signed twice', () => {
     const { partials, spentTwice } = nonceUse(cluster);
-    expect(partials).toBeGreaterThan(30);
+    expect(partials).toBeGreaterThan(runs(20, 30));
     expect(spentTwice).toEqual([]);
   });
 });

@@ -15,14 +15,14 @@ import { type Received, type Receiver, startReceiver } from '../delivery/deliver
 import type { RoleName } from '../support/cluster.ts';
 import { type Made, RestClient } from '../support/rest.ts';
 import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
-import { runs } from '../support/thorough.ts';
+import { isThorough, runs } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 import { type BookedEvent, readAll, readWhenOver, tenantOf } from './support/books.ts';
 import { announcedSeed, Seeded } from './support/seeded.ts';
 
 const clients = runs(8, 12);
 /** Over all clients, at least: they go on until the killing is over. */
-const changesMin = Number(process.env.SURVIVAL_CHANGES || runs(150, 300));
+const changesMin = Number(process.env.SURVIVAL_CHANGES || runs(100, 300));
 /** What dies at one moment. */
 const moments: readonly (readonly RoleName[])[] = [
   ['worker'],
@@ -30,9 +30,8 @@ const moments: readonly (readonly RoleName[])[] = [
   ['gateway'],
   ['worker', 'gateway'],
   ['coordinator'],
-  ['worker', 'redis'],
-  ['worker'],
   ['gateway', 'redis'],
+  ...(isThorough ? ([['worker', 'redis'], ['worker']] as const) : []),
 ];
 /** How often all of these moments come. */
 const rounds = Math.max(1, Math.round(changesMin / 1_500));
