@@ -6,9 +6,10 @@
  * revocation takes up to that long to apply. While the store is unreachable, the cached record is used for up to `staleMs`;
  * tokens that this gateway has not seen get 503.
  */
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
 import type { Clock } from '../../actors/contract.ts';
 import { type Log, silentLog } from '../../actors/live/ports.ts';
+import { recentlyUsed } from '../../actors/recently-used.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { Principal } from '../../api/principal.ts';
 import { type Scope, sandboxScopes, withinProviders } from '../../api/scopes.ts';
@@ -69,7 +70,7 @@ export class Authenticator {
     this.#clock = options.clock;
     this.#log = options.log ?? silentLog;
     this.#cachedTokensMax = options.cachedTokensMax ?? 10_000;
-    this.#hashes = new LRUCache({ max: this.#cachedTokensMax });
+    this.#hashes = recentlyUsed(this.#cachedTokensMax);
     this.#nameKey = hkdfSha256(options.tokenKey, utf8('signmesh/token-name/v1'), new Uint8Array(0), 32);
   }
 

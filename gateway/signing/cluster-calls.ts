@@ -9,9 +9,9 @@
  * - A call about a session or key of a cluster that is unreachable is answered here: `BACKEND_FAILED` / `QUORUM_UNAVAILABLE`.
  *   Others are not affected.
  */
-import { LRUCache } from 'lru-cache';
 import type { Cancel, Clock, RandomBytes, Timers } from '../../actors/contract.ts';
 import { type Log, silentLog } from '../../actors/live/ports.ts';
+import { recentlyUsed } from '../../actors/recently-used.ts';
 import { internalError, ServiceError } from '../../api/errors/service-error.ts';
 import { namedBy, sessionOf, unreachableAnswer, unreachableText } from '../../proto/cluster-named.ts';
 import { chooseCluster } from '../../redis/choose-cluster.ts';
@@ -39,7 +39,7 @@ const listEveryMs = 1_000;
 export class ClusterCalls extends Calls {
   readonly #options: ClusterCallsOptions;
   readonly #log: Log;
-  readonly #known = new LRUCache<string, number>({ max: cachedMax });
+  readonly #known = recentlyUsed<number>(cachedMax);
   #entries = new Map<number, ClusterEntry>();
   /** Keys placed so far, by cluster: as the registry says, and what this gateway has placed since. */
   readonly #placed = new Map<number, number>();

@@ -10,11 +10,12 @@
  *
  * Mutable, and owned by one actor state.
  */
+
+import { recentlyUsed } from '../../actors/recently-used.ts';
 import { fromHex, toHex, transcriptHash, u32be, utf8 } from '../../crypto/bytes.ts';
 import type { NodeOrder } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { parseRecord } from '../records/key-record.ts';
 import { intentBucketKey, type NodeRecord } from '../records/records.ts';
-import { recentlyUsed } from './lru-cache.ts';
 
 /** The most intents of one bucket. */
 export const bucketEntriesMax = 32;

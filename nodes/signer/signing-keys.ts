@@ -4,6 +4,8 @@
  * A child costs one HMAC and one point addition per index, so the cache holds
  * frequently used children: the derived share and public key. Secret, only in memory.
  */
+
+import { recentlyUsed } from '../../actors/recently-used.ts';
 import { deriveTweak, parsePath, tweakShare } from '../../crypto/derivation.ts';
 import { CryptoError } from '../../crypto/errors.ts';
 import type { Curve } from '../../crypto/group.ts';
@@ -11,7 +13,6 @@ import type { KeyPackage } from '../../crypto/key-package.ts';
 import { placeOf } from '../../crypto/participants.ts';
 import { isSharedKey, type KeyBinding, type KeyScheme } from '../../proto/key-schemes.ts';
 import type { StoredKey } from '../records/key-record.ts';
-import { recentlyUsed } from './lru-cache.ts';
 
 export const keysMax = 1_024;
 export const childrenMax = 4_096;
