@@ -10,6 +10,7 @@ import {
 } from '../../actors/live/handshake.ts';
 import { identityFromSeed, transcriptDigest } from '../../actors/live/handshake-crypto.ts';
 import type { Hello } from '../../actors/live/wire-port.ts';
+import { runs } from '../support/thorough.ts';
 import { clientConfig, codec, gatewayIdentity, nodeIdentity, serverConfig } from './support/harness.ts';
 
 const nonce = (value: number) => new Uint8Array(32).fill(value);
@@ -203,7 +204,7 @@ describe('the handshake', () => {
         later.receive(serverHandshake(serverConfig(), codec, nonce(1)).challenge);
         expect(later.receive(bytes).kind).toBe('refused');
       }),
-      { numRuns: 100 },
+      { numRuns: runs(30, 100) },
     );
   });
 

@@ -10,6 +10,7 @@ import {
   handshakeBytesMax,
   serverHandshake,
 } from '../../actors/live/handshake.ts';
+import { runs } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 import { clientConfig, codec, mesh, serverConfig, wireEnvelope } from './support/harness.ts';
 
@@ -320,7 +321,7 @@ describe('an unauthenticated peer', () => {
           expect(hub.received.at(-1)?.message.session).toBe(String(run));
         },
       ),
-      { numRuns: 40 },
+      { numRuns: runs(15, 40) },
     );
     expect(witness.events).toEqual(['up coordinator-boot-1']);
     expect(hub.lines.filter(({ level }) => level === 'error')).toEqual([]);

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GateHost } from '../../actors/admission/gate-host.ts';
 import { type GateOptions, gateDefaults, type Work, WorkGate } from '../../actors/admission/work-gate.ts';
+import { runs } from '../support/thorough.ts';
 import { VirtualTimers } from '../support/virtual-timers.ts';
 
 interface Call extends Work {
@@ -112,7 +113,7 @@ describe('a gate in front of a server that completes so many calls a second', ()
         expect(percentile(calm, 0.99)).toBeLessThan(2_500 / capacity + 20);
         expect(sum(after!.refused)).toBeLessThan(capacity);
       }),
-      { numRuns: 8 },
+      { numRuns: runs(4, 8) },
     );
   });
 
@@ -175,7 +176,7 @@ describe('a gate in front of a server that completes so many calls a second', ()
         expect(run!.done.small).toBeGreaterThan(0.95 * run!.offered.small! - 2);
         expect(sum(run!.done)).toBeGreaterThan(0.95 * capacity * 15);
       }),
-      { numRuns: 6 },
+      { numRuns: runs(3, 6) },
     );
   });
 

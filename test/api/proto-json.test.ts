@@ -21,6 +21,7 @@ import {
   SignatureShareRequestSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { codePoint } from '../support/code-point.ts';
+import { runs } from '../support/thorough.ts';
 
 type Json = Parameters<typeof decodeProtoJson>[1];
 
@@ -194,7 +195,7 @@ describe('ProtoJSON in', () => {
             if (message) toBinary(schema, message);
           },
         ),
-        { numRuns: 300 },
+        { numRuns: runs(100, 300) },
       );
     }
   });
@@ -258,7 +259,7 @@ describe('the plans for what is usual', () => {
         if (schema !== DkgShareExchangeRequestSchema) expect(read).toBeDefined();
         if (read !== undefined) expect(read).toEqual(fromJson(schema, body as Json, { ignoreUnknownFields: true }));
       }),
-      { numRuns: 50 },
+      { numRuns: runs(20, 50) },
     );
   });
 
@@ -269,7 +270,7 @@ describe('the plans for what is usual', () => {
         const json = toJson(schema, given, { useProtoFieldName: true, alwaysEmitImplicit: true });
         expect(writePlanned(schema, given, false)).toBe(JSON.stringify(json));
       }),
-      { numRuns: 50 },
+      { numRuns: runs(20, 50) },
     );
   });
 

@@ -337,7 +337,7 @@ describe('the whole wallet API', () => {
     for (const operation of operations) {
       const named: Record<string, string> = idsOf(operation) ?? sharedIds(operation) ?? {};
       const known = (_: Operation, name: string) => (named[name] === undefined ? [] : [named[name]]);
-      const options = { app: service.http, headers: owner, runs: runs(40, 1_000), hints, idsOf: known };
+      const options = { app: service.http, headers: owner, runs: runs(20, 1_000), hints, idsOf: known };
       const walk = fuzzOperation(operation, options);
       const statuses = await walk.catch((error: Error) => {
         faults.push(error.message.slice(0, 1_500));

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { EventParser } from '../../client/server-sent-events.ts';
+import { runs } from '../support/thorough.ts';
 import { broken, cut, json, refusal, virtualClient } from './support.ts';
 
 describe('a list', () => {
@@ -33,7 +34,7 @@ describe('a list', () => {
         const { client, settle } = virtualClient(fetch as typeof globalThis.fetch, { attemptsMax: 20 });
         expect(await settle(client.wallets.list({ status: 'active' }).toArray())).toEqual(items);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(30, 100) },
     );
   });
 
@@ -116,7 +117,7 @@ describe('the event stream', () => {
         await settle(read());
         expect(got).toEqual(wanted);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(30, 100) },
     );
   });
 

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Client, NoAnswerError, RateLimitedError, UnavailableError } from '../../client/index.ts';
 import { pauseMs, readRetryAfter } from '../../client/retry.ts';
+import { runs } from '../support/thorough.ts';
 import { broken, cut, json, refusal, virtualClient } from './support.ts';
 
 /** How one attempt ends. */
@@ -69,7 +70,7 @@ describe('a call with an idempotency key', () => {
         expect(new Set(sent.map((each) => JSON.stringify(each))).size).toBe(1);
         expect(sent[0]!.key).toBe('uuid-1');
       }),
-      { numRuns: 150 },
+      { numRuns: runs(50, 150) },
     );
   });
 
@@ -95,7 +96,7 @@ describe('a call with an idempotency key', () => {
           expect(time.pending).toBe(0);
         },
       ),
-      { numRuns: 80 },
+      { numRuns: runs(30, 80) },
     );
   });
 

@@ -8,6 +8,7 @@ import {
   ReceiptState,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type SimCall, SimCluster } from '../../sim/cluster.ts';
+import { runs } from '../support/thorough.ts';
 import { Invariants } from './support/invariants.ts';
 import { type Answered, digest, makeKey, witness } from './support/world.ts';
 
@@ -262,7 +263,7 @@ describe('random calls', () => {
         }
         world.settle();
       }),
-      { numRuns: 100, seed: 20_260_101 },
+      { numRuns: runs(60, 100), seed: 20_260_101 },
     );
   });
 
@@ -300,7 +301,7 @@ describe('random calls', () => {
         for (const one of happenings) world.happen(one);
         world.settle();
       }),
-      { numRuns: 120, seed: 20_260_102 },
+      { numRuns: runs(70, 120), seed: 20_260_102 },
     );
   });
 

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concatBytes, fromHex, toHex } from '../../crypto/bytes.ts';
 import { assertValidPoint, type Curve, cryptoBackend, groupOf, toXOnly, uncompress } from '../../crypto/group.ts';
+import { runs } from '../support/thorough.ts';
 import { CURVES, expectRefusal, flipBit, seededRandom, toleratesOnlyCryptoErrors } from './support.ts';
 
 /** The oracle: @noble/curves, reduced to what is compared, with points as hex and the identity as undefined. */
@@ -22,7 +23,7 @@ const oracle = {
 
 const scalars = (curve: Curve) => fc.bigInt({ min: 0n, max: groupOf(curve).order - 1n });
 const nonZero = (curve: Curve) => fc.bigInt({ min: 1n, max: groupOf(curve).order - 1n });
-const runs = { numRuns: 25 };
+const usual = { numRuns: runs(12, 25) };
 
 describe.each(CURVES)('the %s group', (curve) => {
   const group = groupOf(curve);
@@ -48,7 +49,7 @@ describe.each(CURVES)('the %s group', (curve) => {
         expect(toHex(P)).toBe(theirs.base(a).toHex());
         expect(toHex(group.multiply(P, b))).toBe(theirs.times(P, b).toHex());
       }),
-      runs,
+      usual,
     );
   });
 
@@ -61,7 +62,7 @@ describe.each(CURVES)('the %s group', (curve) => {
         expect(group.negate(P)).toEqual(group.baseMultiply(group.order - a));
         expect(group.sum([P])).toEqual(P);
       }),
-      runs,
+      usual,
     );
   });
 
@@ -73,7 +74,7 @@ describe.each(CURVES)('the %s group', (curve) => {
         const points = terms.map(([scalar, log]) => [scalar, group.baseMultiply(log)] as const);
         expectMultiple(total, () => group.linearCombination(base, points));
       }),
-      runs,
+      usual,
     );
     const P = group.baseMultiply(7n);
     expect(group.linearCombination(3n, [[1n, P]])).toEqual(group.baseMultiply(10n));
@@ -98,7 +99,7 @@ describe.each(CURVES)('the %s group', (curve) => {
           else expect(group.evaluateAt(points, x)).toEqual(group.baseMultiply(value));
         },
       ),
-      { numRuns: 40 },
+      { numRuns: runs(15, 40) },
     );
     const polynomial = [5n, group.order - 6n, 2n].map(group.baseMultiply);
     expect(group.evaluateAt(polynomial, 3)).toEqual(group.baseMultiply(5n));
@@ -168,7 +169,7 @@ describe.each(CURVES)('the %s group', (curve) => {
           toleratesOnlyCryptoErrors(() => group.decodeScalar(bytes));
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(20, 60) },
     );
   });
 
@@ -180,7 +181,7 @@ describe.each(CURVES)('the %s group', (curve) => {
           toHex((curve === 'secp256k1' ? secp256k1 : ed25519).Point.Fn.toBytes(scalar)),
         );
       }),
-      { numRuns: 100 },
+      { numRuns: runs(35, 100) },
     );
     const littleOrder = group.encodeScalar(group.order - 1n);
     littleOrder[curve === 'secp256k1' ? 31 : 0]! += 1;

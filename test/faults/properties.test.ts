@@ -7,6 +7,7 @@ import { type Fault, type FaultKind, faultKinds, faultSchemas } from '../../faul
 import { gatewayPoints, liePoints } from '../../faults/vocabulary/kinds.ts';
 import { type Point, points } from '../../faults/vocabulary/trigger-points.ts';
 import type { WireEnvelope } from '../../proto/wire.ts';
+import { runs } from '../support/thorough.ts';
 import { frameAt, optionsFor, samples } from './support/frames.ts';
 
 const process = fc.constantFrom(
@@ -216,7 +217,7 @@ describe('any faults on any frames', () => {
         armed += first.accepted;
         expect(asText(play(script, seed).said)).toBe(asText(first.said));
       }),
-      { numRuns: 70 },
+      { numRuns: runs(35, 70) },
     );
     // The generator says much that makes sense.
     expect(armed).toBeGreaterThan(50);
@@ -236,7 +237,7 @@ describe('any faults on any frames', () => {
         expect(new Set(all).size).toBe(all.length);
       }),
       {
-        numRuns: 100,
+        numRuns: runs(35, 100),
         // A held frame is repeated, and both are released.
         examples: [
           [
@@ -294,7 +295,7 @@ describe('any faults on any frames', () => {
         expect(ended).toHaveLength(engine.list(0).length === 0 ? 0 : ended.length);
         for (const { state } of engine.list(0)) expect(state).toBe('over');
       }),
-      { numRuns: 100 },
+      { numRuns: runs(35, 100) },
     );
   });
 
@@ -328,7 +329,7 @@ describe('any faults on any frames', () => {
           expect(got.map((one) => sent.indexOf(one))).toEqual(sent.map((_, index) => index));
         },
       ),
-      { numRuns: 70 },
+      { numRuns: runs(25, 70) },
     );
   });
 });

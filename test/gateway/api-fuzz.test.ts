@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { signingMethods } from '../../api/signing-methods.ts';
 import { codePoint } from '../support/code-point.ts';
 import { auth, grpcCall, openGateway, type TestGateway } from '../support/gateway.ts';
+import { runs } from '../support/thorough.ts';
 
 let gateway: TestGateway;
 let client: Client;
@@ -53,7 +54,7 @@ describe('the HTTP door', () => {
       fc.asyncProperty(anyMethod, fc.dictionary(anyKey, anyJson, { maxKeys: 8 }), async ({ httpPath }, body) => {
         await answersAlways(httpPath, JSON.stringify(body));
       }),
-      { numRuns: 200 },
+      { numRuns: runs(60, 200) },
     );
   });
 
@@ -62,7 +63,7 @@ describe('the HTTP door', () => {
       fc.asyncProperty(anyMethod, fc.uint8Array({ minLength: 1, maxLength: 200 }), async ({ httpPath }, bytes) => {
         await answersAlways(httpPath, Buffer.from(bytes));
       }),
-      { numRuns: 150 },
+      { numRuns: runs(50, 150) },
     );
   });
 
@@ -93,7 +94,7 @@ describe('the HTTP door', () => {
           expect(answer.json().error.request_id).toBe(answer.headers['x-request-id']);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: runs(50, 150) },
     );
   });
 });
@@ -110,7 +111,7 @@ describe('the gRPC door', () => {
       fc.asyncProperty(anyMethod, fc.uint8Array({ maxLength: 200 }), ({ grpcPath }, bytes) =>
         answersAlways(grpcPath, bytes),
       ),
-      { numRuns: 150 },
+      { numRuns: runs(50, 150) },
     );
   });
 
@@ -122,7 +123,7 @@ describe('the gRPC door', () => {
       fc.asyncProperty(anyMethod, fc.array(field, { maxLength: 6 }), ({ grpcPath }, fields) =>
         answersAlways(grpcPath, new Uint8Array(fields.flat())),
       ),
-      { numRuns: 150 },
+      { numRuns: runs(50, 150) },
     );
   });
 });

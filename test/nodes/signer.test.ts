@@ -19,6 +19,7 @@ import {
   Scheme,
 } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { OrderWish } from '../support/orders.ts';
+import { runs } from '../support/thorough.ts';
 import { Ceremony, type Plain } from './ceremony.ts';
 import { only, rosterOf, type Sent, TestNode } from './harness.ts';
 
@@ -547,7 +548,7 @@ describe('nonces', () => {
         const ids = dealt.map(({ nonce, nodeBoot }) => `${nodeBoot}/${nonce.number}`);
         expect(new Set(ids).size).toBe(ids.length);
       }),
-      { numRuns: 150 },
+      { numRuns: runs(50, 150) },
     );
   });
 });

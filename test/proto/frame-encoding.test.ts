@@ -7,6 +7,7 @@ import { FrameSchema } from '../../proto/gen/signmesh/wire/v1/frame_pb.ts';
 import { NodeOrderSchema, PartialRequestSchema } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { encodeMessage } from '../../proto/message-encoding.ts';
 import { decodeFrames, encodeFrame, type WireBodyInit, type WireEnvelope } from '../../proto/wire.ts';
+import { runs } from '../support/thorough.ts';
 import { arbitraryOf, bytes, text } from './support/arbitrary-message.ts';
 
 /** As the codec was before: everything through the generic encoder. */
@@ -68,7 +69,7 @@ describe.each(bodies)('a body %s', (_, schema) => {
         expect(Buffer.from(encodeMessage(schema, message))).toEqual(expected);
         expect(Buffer.from(encodeMessage(schema, fromBinary(schema, expected)))).toEqual(expected);
       }),
-      { numRuns: 50 },
+      { numRuns: runs(20, 50) },
     );
   });
 });
@@ -101,7 +102,7 @@ describe('a frame', () => {
       fc.property(envelope, (each) => {
         expect(Buffer.compare(encodeFrame(each), reference(each))).toBe(0);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(80, 200) },
     );
   });
 
@@ -114,7 +115,7 @@ describe('a frame', () => {
         );
         expect(read.map(({ trace }) => trace.deadlineMs)).toEqual(envelopes.map(({ trace }) => trace.deadlineMs));
       }),
-      { numRuns: 100 },
+      { numRuns: runs(40, 100) },
     );
   });
 

@@ -10,6 +10,7 @@ import { CallErrorCode, CallSchema } from '../../proto/gen/signmesh/wire/v1/clus
 import { FrameSchema } from '../../proto/gen/signmesh/wire/v1/frame_pb.ts';
 import { frameFieldsMax } from '../../proto/limits.ts';
 import { decodeFrames, encodeFrame, type WireBody, WireError } from '../../proto/wire.ts';
+import { runs } from '../support/thorough.ts';
 
 const callField = FrameSchema.field.call.number;
 const { initiateSigning } = CallSchema.field;
@@ -80,7 +81,7 @@ describe('a request that does not decode', () => {
         const [envelope] = decodeFrames(hostile(request));
         expect(envelope!.message.body).toMatchObject({ case: 'call', value: { callId: 7n } });
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(600, 2_000) },
     );
   });
 });

@@ -13,6 +13,7 @@ import { identitiesOf } from '../../sim/identities.ts';
 import type { Observation } from '../../sim/observation.ts';
 import { allTrials as trials } from '../../trials/all-trials.ts';
 import { digest } from '../coordinator/support/world.ts';
+import { runs } from '../support/thorough.ts';
 
 type Of<K extends Observation['kind']> = Extract<Observation, { kind: K }>;
 // biome-ignore lint/suspicious/noExplicitAny: plants change fields that the types call read-only
@@ -79,7 +80,7 @@ function checked(observations: readonly Observation[]): string[] {
 
 test('landmarks are reached by few seeds, and each at most once a run', () => {
   const reached = new Set<string>();
-  for (let seed = 1; seed <= 12; seed += 1) {
+  for (let seed = 1; seed <= runs(6, 12); seed += 1) {
     const once: string[] = [];
     runSeed(seed, 'stormy', {
       crypto: 'model',

@@ -10,6 +10,7 @@ import { type Model, readModel } from '../../report/html/browser/model.ts';
 import { findSpans } from '../../report/html/browser/spans.ts';
 import { htmlPage } from '../../report/html/page.ts';
 import { codePoint } from '../support/code-point.ts';
+import { runs } from '../support/thorough.ts';
 import { hostileRun, hostileTexts, manySessions, oneOfEach, runOf } from './report-sample.ts';
 
 const modelOf = (events: readonly RunEvent[]): Model => readModel(JSON.stringify(encodeRun(runOf(events))));
@@ -199,7 +200,7 @@ describe('what is in sight', () => {
         layout.forEachBetween(top, top + size, (event) => found.push(event));
         expect(found).toEqual(expected);
       }),
-      { numRuns: 50 },
+      { numRuns: runs(20, 50) },
     );
   });
 

@@ -11,6 +11,7 @@ import { loadScenario } from '../../runner/scenario/load.ts';
 import { toYaml } from '../../runner/scenario/to-yaml.ts';
 import { YamlError, yamlBytesMax } from '../../runner/scenario/yaml-file.ts';
 import { root } from '../cli/support/up-process.ts';
+import { runs } from '../support/thorough.ts';
 
 const folder = join(root, 'scenarios');
 const files = readdirSync(folder).filter((file) => file.endsWith('.yaml'));
@@ -201,7 +202,7 @@ extra: 1
       fc.property(fc.array(words, { maxLength: 40 }), (parts) => {
         problems(parts.join(' '));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(100, 300) },
     );
   });
 });
@@ -233,6 +234,7 @@ describe('what is said of a shape', () => {
       (name) => name !== 'inject',
     );
     const object = fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 6 });
+    const numRuns = runs(400, 2000);
     let refused = 0;
     fc.assert(
       fc.property(fc.constantFrom(...schemas), object, (schema, random) => {
@@ -245,9 +247,9 @@ describe('what is said of a shape', () => {
         expect(found.length === 0).toBe(Check(schema, candidate));
         if (found.length > 0) refused += 1;
       }),
-      { numRuns: 2000 },
+      { numRuns },
     );
-    expect(refused).toBeLessThan(2000);
+    expect(refused).toBeLessThan(numRuns);
   });
 
   test('knows every fault', () => {

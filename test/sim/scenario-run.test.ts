@@ -36,9 +36,12 @@ test.each(simulated)('%s passes', (file) => {
 });
 
 // What a scenario does hardly depends on the cryptography, and live ones run with it (test/cli/scenarios-live.test.ts).
-test.each(simulated.filter((_, index) => isThorough || index % 6 === 1))('%s passes with real cryptography', (file) => {
-  expect(runSimulated(read(file), { crypto: 'real', record: false }).verdict).toEqual({ kind: 'passed' });
-});
+test.each(simulated.filter((_, index) => isThorough || index % 12 === 1))(
+  '%s passes with real cryptography',
+  (file) => {
+    expect(runSimulated(read(file), { crypto: 'real', record: false }).verdict).toEqual({ kind: 'passed' });
+  },
+);
 
 // Random scenarios run twice in search.test.ts.
 test('only API faults, which the signing world lacks, keep a scenario to the live one', () => {
@@ -46,7 +49,7 @@ test('only API faults, which the signing world lacks, keep a scenario to the liv
   expect(others.every((file) => file.startsWith('door-'))).toBe(true);
 });
 
-test.each(simulated.filter((_, index) => isThorough || index % 4 === 0))('%s gives the same run twice', (file) => {
+test.each(simulated.filter((_, index) => isThorough || index % 12 === 0))('%s gives the same run twice', (file) => {
   const [one, two] = [1, 2].map(() => JSON.stringify(runSimulated(read(file), { crypto: 'model' })));
   expect(two).toBe(one);
 });

@@ -8,6 +8,7 @@ import { identitiesOf } from '../../sim/identities.ts';
 import { emptyCoordinatorSnapshot } from '../../sim/memory-stores.ts';
 import type { Checker, Observation } from '../../sim/observation.ts';
 import { sessionTrials } from '../../trials/sessions/session-trials.ts';
+import { runs } from '../support/thorough.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -43,8 +44,8 @@ test('leave the run byte for byte as it is', () => {
 });
 
 test('find nothing, with the model and with curves', () => {
-  expect(found(300)).toEqual([]);
-  expect(found(30, 'real')).toEqual([]);
+  expect(found(runs(150, 300))).toEqual([]);
+  expect(found(runs(15, 30), 'real')).toEqual([]);
 });
 
 test('find a coordinator that loses what it has stored', () => {

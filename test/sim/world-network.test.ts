@@ -6,6 +6,7 @@ import type { WireEnvelope } from '../../proto/wire.ts';
 import { type Direction, Network } from '../../sim/network.ts';
 import { randomStream } from '../../sim/random.ts';
 import { VirtualTime } from '../../sim/virtual-time.ts';
+import { runs } from '../support/thorough.ts';
 
 const linkTimeoutMs = 6_000;
 
@@ -308,7 +309,7 @@ describe('a link', () => {
         time.advance(5);
         expect(seen.slice(before)).toHaveLength(2);
       }),
-      { numRuns: 400 },
+      { numRuns: runs(130, 400) },
     );
   });
 });

@@ -15,6 +15,7 @@ import {
   thingId,
   thingType,
 } from '../support/store.ts';
+import { runs } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 
 describe.each(storeWorlds)('on %s', (world) => {
@@ -188,7 +189,7 @@ describe.each(storeWorlds)('on %s', (world) => {
           }
         },
       ),
-      { numRuns: 80 },
+      { numRuns: runs(30, 80) },
     );
   });
 

@@ -13,6 +13,7 @@ import {
   thing,
   thingType,
 } from '../support/store.ts';
+import { runs } from '../support/thorough.ts';
 
 describe.each(storeWorlds)('on %s', (world) => {
   let under: StoreUnderTest;
@@ -65,7 +66,7 @@ describe.each(storeWorlds)('on %s', (world) => {
           });
         }
       }),
-      { numRuns: 150 },
+      { numRuns: runs(60, 150) },
     );
   });
 
@@ -82,7 +83,7 @@ describe.each(storeWorlds)('on %s', (world) => {
         await done(store, tenant, { ledger: [entry('ETH', -all, all)] });
         expect((await balances(tenant))?.get('ETH')).toEqual({ available: 0n, reserved: all });
       }),
-      { numRuns: 60 },
+      { numRuns: runs(25, 60) },
     );
   });
 

@@ -15,6 +15,7 @@ import {
   thingId,
   thingType,
 } from '../support/store.ts';
+import { runs } from '../support/thorough.ts';
 
 let under: StoreUnderTest;
 let store: RedisTenantStore;
@@ -108,7 +109,7 @@ it('finds in every page together what a look at every record finds', async () =>
         }
       },
     ),
-    { numRuns: 80 },
+    { numRuns: runs(30, 80) },
   );
 });
 

@@ -17,6 +17,7 @@ import {
   thingId,
   thingType,
 } from '../support/store.ts';
+import { runs } from '../support/thorough.ts';
 
 describe.each(storeWorlds)('on %s', (world) => {
   let under: StoreUnderTest;
@@ -199,7 +200,7 @@ describe.each(storeWorlds)('on %s', (world) => {
         }
         await sameAs(model, tenant);
       }),
-      { numRuns: 120 },
+      { numRuns: runs(70, 120) },
     );
     // The plans have reached every way to end.
     expect([...kinds].sort()).toEqual(['claimed', 'committed', 'conflict', 'insufficient', 'notEmpty', 'status']);

@@ -101,11 +101,13 @@ test('random fates with two gateways and two workers break nothing, and a seed g
   for (let seed = 1; seed <= runs(2, 100); seed += 1) {
     const one = await randomRun(`world-${seed}`);
     expect([seed, one.faults]).toEqual([seed, []]);
+    for (const kind of one.done.keys()) done.add(kind);
+    // One seed shows what another shows of it.
+    if (seed > runs(1, 100)) continue;
     const again = await randomRun(`world-${seed}`);
     const at = one.trace.findIndex((line, index) => line !== again.trace[index]);
     expect([seed, at, one.trace[at], again.trace[at]]).toEqual([seed, -1, undefined, undefined]);
     expect(again.trace.length).toBe(one.trace.length);
-    for (const kind of one.done.keys()) done.add(kind);
   }
   expect([...done].sort()).toEqual(['after', 'before', 'delayed', 'lost', 'refused', 'unanswered']);
 });

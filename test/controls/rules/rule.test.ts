@@ -6,6 +6,7 @@ import { ruleLimits, variables } from '../../../controls/rules/cel.ts';
 import { patternSteps } from '../../../controls/rules/pattern.ts';
 import { compileRule, compileStored } from '../../../controls/rules/rule.ts';
 import { formatAmount } from '../../../networks/amounts.ts';
+import { runs } from '../../support/thorough.ts';
 import { type facts, input } from '../policies/support/facts.ts';
 
 const value = (text: string, over: Parameters<typeof facts>[0] = {}) =>
@@ -90,7 +91,7 @@ describe('amounts', () => {
         expect(value(`tx.amount == units("${text}")`, over)).toBe(true);
         expect(value(`tx.amount > units("${text}") || tx.amount < units("${text}")`, over)).toBe(false);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(40, 100) },
     );
     expect(value('tx.amount >= units("1.5") && !(tx.amount > units("1.5"))')).toBe(true);
     expect(value('units("0") < tx.amount')).toBe(true);
@@ -264,7 +265,7 @@ describe('what is refused when a rule is written', () => {
           expect(error).toBeInstanceOf(ServiceError);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(150, 500) },
     );
   });
 });
@@ -369,7 +370,7 @@ describe('patterns', () => {
         compiled.test(subject);
         expect(process.cpuUsage(before).user).toBeLessThan(100_000);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(70, 200) },
     );
   });
 });

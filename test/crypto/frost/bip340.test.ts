@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fromHex } from '../../../crypto/bytes.ts';
 import { verifyBip340 } from '../../../crypto/frost/bip340.ts';
+import { runs } from '../../support/thorough.ts';
 import { flipBit, seededRandom } from '../support.ts';
 
 const VECTORS: readonly [
@@ -184,7 +185,7 @@ describe('BIP-340 verification', () => {
         expect(verifyBip340(flipBit(signature, bit), message, publicKey)).toBe(false);
         expect(verifyBip340(signature, message, flipBit(publicKey, bit))).toBe(false);
       }),
-      { numRuns: 8 },
+      { numRuns: runs(4, 8) },
     );
   });
 
@@ -193,7 +194,7 @@ describe('BIP-340 verification', () => {
       fc.property(fc.uint8Array({ maxLength: 70 }), fc.uint8Array({ maxLength: 40 }), (signature, key) => {
         expect(verifyBip340(signature, new Uint8Array(32), key)).toBe(false);
       }),
-      { numRuns: 40 },
+      { numRuns: runs(15, 40) },
     );
   });
 });

@@ -15,6 +15,7 @@ import {
   verifySchnorr,
 } from '../../../crypto/frost/frost.ts';
 import type { KeyPackage } from '../../../crypto/key-package.ts';
+import { runs } from '../../support/thorough.ts';
 import { CURVES, chooseNodes, expectRefusal, flipBit, generateKey, refusalOf, seededRandom } from '../support.ts';
 
 const random = seededRandom('frost');
@@ -66,7 +67,7 @@ describe.each(CURVES)('FROST on %s', (curve) => {
         expect(verifySchnorr(suite, signature, round.message, round.groupPublicKey)).toBe(true);
         expect(standardVerify(signature, round.message, round.groupPublicKey)).toBe(true);
       }),
-      { numRuns: 12 },
+      { numRuns: runs(6, 12) },
     );
   });
 
@@ -95,7 +96,7 @@ describe.each(CURVES)('FROST on %s', (curve) => {
         );
         expect(blamed.map(({ nodeId }) => nodeId)).toEqual([sent[cheater]!.nodeId]);
       }),
-      { numRuns: 12 },
+      { numRuns: runs(6, 12) },
     );
   });
 
@@ -224,7 +225,7 @@ describe.each(CURVES)('FROST on %s', (curve) => {
         expect(verifySchnorr(suite, bytes, message, groupPublicKey)).toBe(false);
         expect(verifySchnorr(suite, signature, message, bytes)).toBe(false);
       }),
-      { numRuns: 25 },
+      { numRuns: runs(10, 25) },
     );
   });
 

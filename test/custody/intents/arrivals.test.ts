@@ -25,6 +25,7 @@ import { RedisCustodianRecords } from '../../../providers/simulated/redis-custod
 import { create } from '../../../store/changes.ts';
 import { StoreUnavailable } from '../../../store/contract.ts';
 import { devnet, fakeSigner, makeWallet, sepolia, testnet } from '../../providers/self-hosted/support.ts';
+import { runs } from '../../support/thorough.ts';
 import { until } from '../../support/until.ts';
 import { startWorld, type World } from './support/world.ts';
 
@@ -117,7 +118,7 @@ test('over random transfers between all kinds of providers, on every network, le
       }
       await checkBooks(owned);
     }),
-    { numRuns: 6 },
+    { numRuns: runs(3, 6) },
   );
 });
 

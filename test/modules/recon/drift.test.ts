@@ -7,6 +7,7 @@ import { parseAmount } from '../../../networks/amounts.ts';
 import { type IdPrefix, newId } from '../../../proto/ids.ts';
 import { custodianBooks } from '../../../providers/books.ts';
 import { RedisCustodianBooks } from '../../../providers/simulated/redis-custodian-books.ts';
+import { runs } from '../../support/thorough.ts';
 import { outside, type ReconService, startReconService, type View } from './support/service.ts';
 
 const transfers = 12;
@@ -96,7 +97,7 @@ it('reports exactly the drift, whatever it is', async () => {
       const deltas = balances.map(({ delta }) => (delta.startsWith('-') ? -units(delta.slice(1)) : units(delta)));
       expect(deltas).toEqual(effect === 0n ? [] : [effect]);
     }),
-    { numRuns: 12, interruptAfterTimeLimit: 60_000 },
+    { numRuns: runs(6, 12), interruptAfterTimeLimit: 60_000 },
   );
   await recon.call('DELETE', driftPath());
 }, 180_000);

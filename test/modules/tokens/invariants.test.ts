@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EvmChain } from '../../../providers/chains/evm.ts';
 import { RedisEvmLedger } from '../../../providers/chains/redis-evm-ledger.ts';
+import { runs } from '../../support/thorough.ts';
 import { until } from '../../support/until.ts';
 import { startWalletService, type WalletService } from '../../support/wallet-service.ts';
 import { Issuer, type Json, sepolia } from './support/issuer.ts';
@@ -186,7 +187,7 @@ describe('any orders', () => {
           }
         },
       ),
-      { numRuns: 4 },
+      { numRuns: runs(2, 4) },
     );
   }, 180_000);
 });

@@ -40,6 +40,7 @@ import type { TenantStore } from '../../../store/contract.ts';
 import { RedisAddressBook } from '../../../store/redis-address-book.ts';
 import { devnet, fakeSigner, sepolia } from '../../providers/self-hosted/support.ts';
 import { type StoreUnderTest, startStore } from '../../support/store.ts';
+import { isThorough } from '../../support/thorough.ts';
 
 const clock = { atMs: Date.UTC(2026, 0, 1), nowMs: () => clock.atMs };
 let redis: StoreUnderTest;
@@ -279,8 +280,9 @@ it('a plan ends the same wherever its executor dies, and no job of reconciliatio
   await run(whole, death);
   const expected = await holdings(whole);
   expect(expected['Venue Solana Devnet SOL']).toBeGreaterThan(0n);
-  for (const side of ['before', 'after'] as const) {
-    for (let at = 1; at <= death.calls; at += 1) {
+  for (let at = 1; at <= death.calls; at += 1) {
+    // What a death after a call leaves stored is what a death before the next call leaves.
+    for (const side of isThorough || at === 1 ? (['before', 'after'] as const) : (['after'] as const)) {
       const name = `${side}-${at}`;
       const each = await scene(name);
       expect(await run(each, new Death(at, side)), name).toBe(true);

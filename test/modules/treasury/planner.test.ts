@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type PlanInput, planProposal, planTrades } from '../../../modules/treasury/planner.ts';
 import { absolute, type PricedAsset, positionsOf } from '../../../modules/treasury/valuation.ts';
+import { runs } from '../../support/thorough.ts';
 
 const usd = 10n ** 8n;
 const eth: PricedAsset = { asset: 'ETH', decimals: 18, price: 3_000n * usd };
@@ -206,7 +207,7 @@ describe('of every plan holds that', () => {
       fc.property(anyInput, (drawn) => {
         check(drawn, planTrades(drawn));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(150, 500) },
     );
 
   it('nothing is spent that is not there, fees included', () => {

@@ -15,6 +15,7 @@ import {
 } from '../../../providers/chains/bitcoin-transaction.ts';
 import { RedisBitcoinLedger } from '../../../providers/chains/redis-bitcoin-ledger.ts';
 import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
+import { runs } from '../../support/thorough.ts';
 import { startMs, testnet } from './support.ts';
 
 let server: RedisDatabase;
@@ -178,7 +179,7 @@ describe('a payment', () => {
         await expect(chain.submit(changed, startMs)).rejects.toMatchObject({ name: 'ChainRejected' });
         await expect(chain.submit(good.subarray(0, index), startMs)).rejects.toMatchObject({ name: 'ChainRejected' });
       }),
-      { numRuns: 150 },
+      { numRuns: runs(50, 150) },
     );
     expect(await held(0)).toBe(1_000_000n);
   });
@@ -297,6 +298,6 @@ it('conserves all money when payments go at once', async () => {
       const total = balances.reduce((sum, sats) => sum + sats, 0n);
       expect(total).toBe(2_000_000n - fees.reduce((sum, fee) => sum + fee, 0n));
     }),
-    { numRuns: 15 },
+    { numRuns: runs(8, 15) },
   );
 });

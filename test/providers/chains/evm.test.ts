@@ -9,6 +9,7 @@ import { queuedMaxMs } from '../../../providers/chains/ledger.ts';
 import { toDigits } from '../../../providers/chains/lua-units.ts';
 import { RedisEvmLedger } from '../../../providers/chains/redis-evm-ledger.ts';
 import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
+import { runs } from '../../support/thorough.ts';
 import { coinFee, evmKey, evmRaw, sepolia, startMs, tokenFee, usdc, usdcCall } from './support.ts';
 
 const ether = 10n ** 18n;
@@ -212,7 +213,7 @@ describe('the EVM chain', () => {
         changed[index]! ^= change;
         await expect(chain.submit(changed, startMs)).rejects.toMatchObject({ name: 'ChainRejected' });
       }),
-      { numRuns: 150 },
+      { numRuns: runs(50, 150) },
     );
     await expect(chain.submit(new Uint8Array(0), startMs)).rejects.toMatchObject({ code: 'invalid_transaction' });
     expect(await held(alice.address)).toBe(10n * ether);
@@ -293,6 +294,6 @@ it('conserves all money, and leaves no gap and no double spend', async () => {
         expect(used).toBe(mined.length);
       },
     ),
-    { numRuns: 25 },
+    { numRuns: runs(12, 25) },
   );
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { toDigits } from '../../../providers/chains/lua-units.ts';
 import { describeScript, type ScriptUnderTest } from '../../support/redis-script.ts';
+import { runs } from '../../support/thorough.ts';
 
 describeScript(
   'providers/chains/units.lua',
@@ -24,7 +25,7 @@ describeScript(
           const answer = [await run('plus', more, less), await run('minus', more, less)];
           expect(answer).toEqual([toDigits(more + less), toDigits(more - less)]);
         }),
-        { numRuns: 300 },
+        { numRuns: runs(100, 300) },
       );
     });
 
