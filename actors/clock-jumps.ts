@@ -20,7 +20,7 @@ export class ClockJumps {
   setBackMs(): number {
     const { clock, timers } = this.#ports;
     const offsetMs = clock.nowMs() - timers.elapsedMs();
-    const setBackMs = this.#offsetMs - offsetMs;
+    const setBackMs = Math.round(this.#offsetMs - offsetMs);
     this.#offsetMs = offsetMs;
     return setBackMs >= slackMs ? setBackMs : 0;
   }
