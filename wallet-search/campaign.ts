@@ -7,6 +7,8 @@ import { holdCryptography } from '../crypto/model/switch.ts';
 import { randomStream } from '../sim/random.ts';
 import { CustodyWorld } from '../world/custody-world.ts';
 import { Finding } from '../world/invariants/finding.ts';
+import { Leases } from '../world/invariants/leases.ts';
+import { checkStored } from '../world/invariants/stored.ts';
 import type { PortCall, PortFate } from '../world/process-life.ts';
 import { randomPlan } from '../world/random-plan.ts';
 import { AccessClient } from './access-client.ts';
@@ -15,15 +17,14 @@ import { ConnectionClient } from './connection-client.ts';
 import { Draw } from './draw.ts';
 import { plain, planOf, type Variant } from './guide.ts';
 import { HookClient } from './hook-client.ts';
+import { searchScheduleMs } from './hook-exercises.ts';
 import { Landmarks } from './landmarks.ts';
-import { Leases } from './leases.ts';
 import { MoneyClient } from './money-client.ts';
 import { chainBlockMs, type Profile, type RunPlan } from './profiles.ts';
 import { ReconClient } from './recon-client.ts';
 import { settle } from './settle.ts';
 import { SigningClient } from './signing-client.ts';
 import type { Family, StepOf } from './steps.ts';
-import { checkStored } from './stored.ts';
 import { Tenancy } from './tenancy.ts';
 import { TokenClient } from './token-client.ts';
 import { TreasuryClient } from './treasury-client.ts';
@@ -90,7 +91,7 @@ export async function runWorldPlan(
     gateways: plan.gateways,
     workers: plan.workers,
     chainBlockMs,
-    retryScheduleMs: [500, 2_000, 5_000, 20_000, 60_000],
+    retryScheduleMs: searchScheduleMs,
     onBug: 'record',
     checkResponses: true,
     ...(plan.isLimited && { rateLimits: smallLimits }),

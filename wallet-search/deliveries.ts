@@ -4,9 +4,9 @@
  */
 import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
 import { found } from '../world/invariants/finding.ts';
+import { dueTo, type HookFacts } from '../world/invariants/hooks.ts';
 import type { Received } from '../world/receivers.ts';
 import type { Draw } from './draw.ts';
-import { dueTo, type HookFacts } from './hooks.ts';
 import type { Operator } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';
 

@@ -6,7 +6,9 @@
 import { evaluations, nameLists, policyVersions, wholeRiskRule } from './control-exercises.ts';
 import { Draw } from './draw.ts';
 import type { Exercise } from './exercise.ts';
+import { pausedWebhook, retriedDelivery } from './hook-exercises.ts';
 import { frozenToken, market, wholeStrategy, wholeVault } from './module-exercises.ts';
+import { oneDifference, silentProvider } from './recon-exercises.ts';
 import { brokenRules, envelope, unknownIds, wrongQueries } from './refusals.ts';
 import { connection, modules, oneDelivery, oneSession, receipts, rotated, wholeWebhook } from './service-exercises.ts';
 import type { Tenancy } from './tenancy.ts';
@@ -34,6 +36,9 @@ const exercises: Readonly<Record<string, Run>> = {
   envelope,
 };
 const ofModules: typeof exercises = { wholeVault, wholeStrategy, frozenToken, market };
+/** The share of runs without faults that take `oneDifference`, and one of those that compare times. */
+const timedShare = 0.6;
+const timed: typeof exercises = { retriedDelivery, pausedWebhook, silentProvider };
 /** Of the run's tenants together. */
 const exercisesEach = 4;
 
@@ -41,8 +46,13 @@ const exercisesEach = 4;
 export async function exercise(tenancy: Tenancy, share: number): Promise<void> {
   const draw = new Draw(tenancy.world.random(`exercises/${tenancy.name}`));
   const left = Object.entries({ ...exercises, ...(tenancy.modules !== undefined && ofModules) });
-  for (let count = Math.ceil(exercisesEach * share); count > 0; count -= 1) {
-    const [[name, run]] = left.splice(draw.integer(0, left.length - 1), 1) as [[string, Run]];
+  const drawn = Array.from(
+    { length: Math.ceil(exercisesEach * share) },
+    () => left.splice(draw.integer(0, left.length - 1), 1)[0]!,
+  );
+  if (tenancy.isCalm && draw.chance(timedShare)) drawn.push(['oneDifference', oneDifference]);
+  if (tenancy.isCalm && draw.chance(share * timedShare)) drawn.push(draw.pick(Object.entries(timed)));
+  for (const [name, run] of drawn) {
     tenancy.landmarks.reach(`exercise ${name}`);
     await run({ tenancy, operator: draw.pick(tenancy.operators), draw });
   }

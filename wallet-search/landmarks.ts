@@ -9,6 +9,7 @@ import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
 import type { PortCall, PortFate } from '../world/process-life.ts';
 import type { Received } from '../world/receivers.ts';
 import { issuesOf } from './answers.ts';
+import { operationLandmarks, pathOf } from './operations.ts';
 
 export class Landmarks {
   readonly #reached = new Set<string>();
@@ -68,14 +69,9 @@ function place(what: string): string {
   return what.startsWith('http') ? 'receiver' : what;
 }
 
-/** The route of a request: without ids and query. */
-export function pathOf(target: string): string {
-  const [path = ''] = target.split('?');
-  return path.replace(/\/(?:[a-z]{3}_[0-9a-f-]{36}|[^/]*\d{4,}[^/]*)/g, '/:id');
-}
-
 /** The required landmarks of a search with enough runs, and the steps that lead there. */
 export const mustHappen: Readonly<Record<string, readonly string[]>> = {
+  ...operationLandmarks,
   'event transaction_intent.completed': ['transfer'],
   'event transaction_intent.denied': ['transfer', 'policy', 'list'],
   'event transaction_intent.rejected': ['vote'],
@@ -130,6 +126,11 @@ export const mustHappen: Readonly<Record<string, readonly string[]>> = {
   'refused archived': ['archive', 'transfer'],
   'refused plan_executing': ['rebalance', 'execute'],
   'hook answers 410': ['gone'],
+  'exercise retriedDelivery': [],
+  'exercise pausedWebhook': [],
+  'exercise oneDifference': [],
+  'exercise silentProvider': [],
+  'step follow': ['follow'],
   // Drawn for a share of all runs.
   'two clusters': [],
 };

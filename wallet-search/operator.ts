@@ -4,7 +4,8 @@ import type { Answer, Client } from '../world/client.ts';
 import { found } from '../world/invariants/finding.ts';
 import { type Answers, type Asked, isStored, issuesOf } from './answers.ts';
 import { checkDated, checkShown } from './as-asked.ts';
-import { type Landmarks, pathOf } from './landmarks.ts';
+import type { Landmarks } from './landmarks.ts';
+import { operationOf, pathOf } from './operations.ts';
 import type { Span } from './timeline.ts';
 
 /** The limit of virtual time until each of its calls has an answer, faults included. */
@@ -117,6 +118,8 @@ export class Operator {
     const { status } = answer;
     if (status > 299) landmarks.refused(method, target, answer);
     else landmarks.reach(`answer ${method} ${pathOf(target)} ${status}`);
+    const operation = status > 299 ? undefined : operationOf(method, target);
+    if (operation !== undefined) landmarks.reach(operation);
     if (method === 'POST' && status < 300) {
       for (const id of [answer.body?.id, answer.body?.primary_key_id]) if (typeof id === 'string') tenancy.told.add(id);
     }

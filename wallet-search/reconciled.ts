@@ -17,6 +17,7 @@ export interface ToldException {
   readonly expected: unknown;
   readonly actual: unknown;
   readonly delta: string;
+  readonly corrections: readonly { readonly asset: string; readonly amount: string }[];
   readonly sources: {
     readonly internal: { readonly kind: string; readonly id: string } | null;
     readonly external: { readonly ids: readonly string[]; readonly reference: string | null } | null;

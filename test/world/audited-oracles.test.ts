@@ -1,15 +1,16 @@
 /** Checks of a random run, of rights, keys, connections, scores and dry runs: each finds what is planted for it. */
 import { describe, expect, test } from 'vitest';
-import { checkClosedKeys, checkRevoked } from '../../wallet-search/closed-keys.ts';
+import { SortedSet } from '../../redis/memory/sorted-set.ts';
 import { Connections } from '../../wallet-search/connections.ts';
-import { checkDryRuns } from '../../wallet-search/dry-runs.ts';
 import { Holdings } from '../../wallet-search/holdings.ts';
-import { Leases } from '../../wallet-search/leases.ts';
 import { RiskRules } from '../../wallet-search/risk.ts';
 import { Scores } from '../../wallet-search/scores.ts';
 import type { ModuleFacts } from '../../wallet-search/tenancy.ts';
 import type { CustodyWorld } from '../../world/custody-world.ts';
+import { checkClosedKeys, checkRevoked } from '../../world/invariants/closed-keys.ts';
 import { DocumentedLedger, decimal, type ToldEvent } from '../../world/invariants/documented-ledger.ts';
+import { checkDryRuns } from '../../world/invariants/dry-runs.ts';
+import { Leases } from '../../world/invariants/leases.ts';
 
 const beganMs = Date.parse('2026-01-01T00:00:00.000Z');
 
@@ -193,13 +194,43 @@ test('a plan that is executed on other balances than it was made of', () => {
 test('due work that is taken without a lease', () => {
   const nowMs = 1_000_000;
   const leased = (atMs: number) => () => {
-    const entries = new Map([['intent/txi_1', atMs]]);
-    const set = { score: (member: string) => entries.get(member) };
-    const world = { nowMs, redis: { space: { find: () => ({ set }) } } } as unknown as CustodyWorld;
-    const leases = new Leases(() => world, ['tn_1']);
+    const leases = leasesOf(nowMs, { 'sm:{t:tn_1}:due': { 'intent/txi_1': atMs }, 'sm:{due:work}': { tn_1: nowMs } });
     leases.heard('store/take-due.lua', () => ['', ['intent/txi_1']]);
     leases.end();
   };
   expect(leased(nowMs + 30_000)).not.toThrow();
   expect(leased(nowMs - 5)).toThrow('intent/txi_1 was taken at 1000000, and is due again at 999995');
 });
+
+test('due work and deliveries that no process takes are found', () => {
+  const nowMs = 1_000_000;
+  const looked = (sets: Sets) => () => {
+    const leases = leasesOf(nowMs, sets);
+    leases.heard('store/commit.lua', () => 1);
+    leases.end();
+  };
+  const registered = { 'sm:{due:work}': { tn_1: nowMs } };
+  const hooked = { 'sm:{t:tn_1}:ix:webhooks': { whk_1: 0 } };
+  expect(looked({ ...registered, 'sm:{t:tn_1}:due': { 'intent/txi_1': nowMs - 12_000 } })).not.toThrow();
+  expect(looked({ ...registered, 'sm:{t:tn_1}:due': { 'intent/txi_1': nowMs - 12_001 } })).toThrow(
+    'is due since 987999',
+  );
+  expect(looked({ 'sm:{t:tn_1}:due': { 'intent/txi_1': nowMs } })).toThrow('tn_1 is not registered');
+  expect(looked({ ...hooked, 'sm:{t:tn_1}:hko:whk_1': { dlv_1: nowMs - 45_000 } })).not.toThrow();
+  expect(looked({ ...hooked, 'sm:{t:tn_1}:hko:whk_1': { dlv_1: nowMs - 45_001 } })).toThrow('on its way for 45001 ms');
+});
+
+/** Members by score, of sorted sets by key. */
+type Sets = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+function leasesOf(nowMs: number, sets: Sets): Leases {
+  const find = (key: string) => {
+    const scores = sets[key];
+    if (scores === undefined) return undefined;
+    const set = new SortedSet();
+    for (const [member, score] of Object.entries(scores)) set.add(member, score);
+    return { set };
+  };
+  const world = { nowMs, redis: { space: { find } } } as unknown as CustodyWorld;
+  return new Leases(() => world, ['tn_1']);
+}

@@ -1,8 +1,10 @@
 /** How a search of wallets is guided, and how a failing plan is made smaller: without a world, on runs that are told here. */
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { randomStream } from '../../sim/random.ts';
 import { Guide, plain, readVariant, variantText } from '../../wallet-search/guide.ts';
 import { mustHappen } from '../../wallet-search/landmarks.ts';
+import { operationLandmarks, operationOf } from '../../wallet-search/operations.ts';
 import { drawPlan, type Profile, type RunPlan } from '../../wallet-search/profiles.ts';
 import { shrinkPlan, stepsOf } from '../../wallet-search/shrink.ts';
 
@@ -49,6 +51,18 @@ describe('a guide', () => {
     expect(favoured.weights.tokens.mint).toBe(6 * usual.weights.tokens.mint!);
     expect([favoured.hasModules, favoured.faults]).toEqual([true, usual.faults]);
   });
+});
+
+test('a search counts each operation of the page, but the stream of events', () => {
+  const page = readFileSync(new URL('../../docs/wallet-api.md', import.meta.url), 'utf8');
+  const named = [...page.matchAll(/^\| `((?:GET|POST|PUT|PATCH|DELETE) \/[^`]*)` \|/gm)].map(
+    ([, operation]) => operation!,
+  );
+  const counted = Object.keys(operationLandmarks).map((landmark) => landmark.replace('operation ', ''));
+  expect(counted.sort()).toEqual(named.filter((one) => one !== 'GET /v1/events/stream').sort());
+  expect(operationOf('GET', '/v1/policies/default?limit=2')).toBe('operation GET /v1/policies/:id');
+  expect(operationOf('GET', '/v1/events?limit=2')).toBe('operation GET /v1/events');
+  expect(operationOf('POST', '/v1/signing/initiate')).toBeUndefined();
 });
 
 describe('a failing plan', () => {

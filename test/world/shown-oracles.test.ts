@@ -1,10 +1,10 @@
 /** The checks of a random run that compare what was asked with what is shown, and events with each other, find what is planted. */
 import { describe, expect, test } from 'vitest';
 import { checkDated, checkShown } from '../../wallet-search/as-asked.ts';
-import { keptShare } from '../../wallet-search/deleted-shares.ts';
 import type { CustodyWorld } from '../../world/custody-world.ts';
 import { checkConstants } from '../../world/invariants/constants.ts';
 import { checkSessions, checkTimesTold } from '../../world/invariants/dated.ts';
+import { keptShare } from '../../world/invariants/deleted-shares.ts';
 import type { ToldEvent } from '../../world/invariants/documented-ledger.ts';
 
 const beganMs = Date.parse('2026-01-01T00:00:00.000Z');

@@ -35,7 +35,7 @@ const liveCompositions: ReadonlySet<string> = new Set([
   'gateway/redis-wallet-ports.ts',
   'gateway/worker.ts',
   'world/announcements.ts',
-  'wallet-search/providers.ts',
+  'world/invariants/providers.ts',
   'world/session-side.ts',
   'world/worker-process.ts',
 ]);

@@ -8,7 +8,10 @@ import { found } from './finding.ts';
 /** Between the beginning of a change and its commit: a transfer is screened, a cluster makes a key. */
 const withinMs = 5_000;
 /** They tell of a resource without a change of it. */
-const silent = new Set(['webhook.ping', 'webhook.deleted', 'risk.rule.deleted', 'wallet.deposit_received']);
+const silent = new Set([
+  ...['webhook.ping', 'webhook.deleted', 'risk.rule.deleted'],
+  ...['wallet.deposit_received', 'wallet.balance_corrected'],
+]);
 
 /** For runs without faults. Throws a Finding. */
 export function checkTimesTold(events: readonly ToldEvent[]): void {

@@ -84,7 +84,7 @@ export function decimal(text: string): bigint {
 }
 
 /** The same of an amount that may be below zero. */
-function signed(text: string): bigint {
+export function signed(text: string): bigint {
   return text.startsWith('-') ? -decimal(text.slice(1)) : decimal(text);
 }
 

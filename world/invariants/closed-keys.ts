@@ -2,8 +2,8 @@
  * "The key of an archived wallet signs nothing from the answer on"; "archiving a vault closes all its keys in the same change: from then
  * on no session of them begins or completes". Sessions write into the same log.
  */
-import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
-import { found } from '../world/invariants/finding.ts';
+import type { ToldEvent } from './documented-ledger.ts';
+import { found } from './finding.ts';
 
 const working = new Set([
   'signing.session.accepted',

@@ -1,6 +1,6 @@
 /** "Archiving deletes the shares": at rest no node has a share of an archived wallet's key, nor of a key of an archived vault. */
-import type { CustodyWorld } from '../world/custody-world.ts';
-import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
+import type { CustodyWorld } from '../custody-world.ts';
+import type { ToldEvent } from './documented-ledger.ts';
 
 /** A share that a node still has; undefined: none. */
 export function keptShare(world: CustodyWorld, tenant: string, events: readonly ToldEvent[]): string | undefined {

@@ -3,19 +3,19 @@
  * outgoing movement has an approved intent, none happens twice, and at rest both sides have the same balance.
  */
 
-import { formatAmount } from '../networks/amounts.ts';
-import { assetOf } from '../networks/assets.ts';
-import { openChains } from '../providers/chains/public.ts';
-import { redisLedgers } from '../providers/chains/redis-ledgers.ts';
-import type { ProviderKind } from '../providers/port/kinds.ts';
-import type { CallMeta, HeldWallet } from '../providers/port/port.ts';
-import type { Movement } from '../providers/port/statement.ts';
-import { RedisCustodianBooks } from '../providers/simulated/redis-custodian-books.ts';
-import { providerStatements } from '../providers/statements.ts';
-import type { MemoryRedis } from '../redis/memory/memory-redis.ts';
-import type { BookedIntent } from '../world/invariants/books.ts';
-import { decimal, type ToldWallet } from '../world/invariants/documented-ledger.ts';
-import { Finding, found } from '../world/invariants/finding.ts';
+import { formatAmount } from '../../networks/amounts.ts';
+import { assetOf } from '../../networks/assets.ts';
+import { openChains } from '../../providers/chains/public.ts';
+import { redisLedgers } from '../../providers/chains/redis-ledgers.ts';
+import type { ProviderKind } from '../../providers/port/kinds.ts';
+import type { CallMeta, HeldWallet } from '../../providers/port/port.ts';
+import type { Movement } from '../../providers/port/statement.ts';
+import { RedisCustodianBooks } from '../../providers/simulated/redis-custodian-books.ts';
+import { providerStatements } from '../../providers/statements.ts';
+import type { MemoryRedis } from '../../redis/memory/memory-redis.ts';
+import type { BookedIntent } from './books.ts';
+import { decimal, type ToldWallet } from './documented-ledger.ts';
+import { Finding, found } from './finding.ts';
 
 export interface BookedWallet extends ToldWallet {
   readonly name: string;

@@ -2,9 +2,9 @@
  * What Redis holds at rest: answers of idempotency keys expire, each entry of an index has its record, and nothing is long overdue.
  * docs/durability.md.
  */
-import { tenantPrefix } from '../redis/event-log.ts';
-import type { CustodyWorld } from '../world/custody-world.ts';
-import { found } from '../world/invariants/finding.ts';
+import { tenantPrefix } from '../../redis/event-log.ts';
+import type { CustodyWorld } from '../custody-world.ts';
+import { found } from './finding.ts';
 
 /** Gateways' clocks may differ, and a sweep takes its time. */
 const overdueMs = 600_000;

@@ -2,9 +2,10 @@
  * Nothing waits for long without faults: approved transfers are signed, expired ones end, events reach webhooks. A lost wake-up
  * or a lost entry of due work would leave them to a lease, to a later event, or to nothing.
  */
-import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
-import { found } from '../world/invariants/finding.ts';
-import type { Received } from '../world/receivers.ts';
+
+import type { Received } from '../receivers.ts';
+import type { ToldEvent } from './documented-ledger.ts';
+import { found } from './finding.ts';
 import type { HookFacts } from './hooks.ts';
 import { dueTo } from './hooks.ts';
 

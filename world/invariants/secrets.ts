@@ -1,7 +1,7 @@
 /** No secret appears in clear in stored or sent data: Redis, log lines, the bodies of webhooks. */
-import type { MemoryRedis } from '../redis/memory/memory-redis.ts';
-import { found } from '../world/invariants/finding.ts';
-import type { Received } from '../world/receivers.ts';
+import type { MemoryRedis } from '../../redis/memory/memory-redis.ts';
+import type { Received } from '../receivers.ts';
+import { found } from './finding.ts';
 
 export function checkSecrets(
   secrets: readonly string[],

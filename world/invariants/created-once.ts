@@ -2,8 +2,8 @@
  * Each resource has the call that created it: the log names no creation that no answer showed, and so no call created two. The
  * modules create some by themselves: transfers of orders and plans, the venue's account, automatic plans, findings of jobs.
  */
-import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
-import { found } from '../world/invariants/finding.ts';
+import type { ToldEvent } from './documented-ledger.ts';
+import { found } from './finding.ts';
 
 /** Resources that only calls create. */
 const ofCalls = new Set([

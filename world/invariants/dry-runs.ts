@@ -1,6 +1,6 @@
 /** Dry runs: `?dry_run=true` gives the decision that the same request gets when nothing happens in between. */
-import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
-import { found } from '../world/invariants/finding.ts';
+import type { ToldEvent } from './documented-ledger.ts';
+import { found } from './finding.ts';
 
 export interface DryRun {
   /** The last event before it. */

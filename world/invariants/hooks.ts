@@ -3,9 +3,9 @@
  * was deleted, or answered 410, gets nothing more. Its due events follow from the event log itself.
  */
 import { createHmac } from 'node:crypto';
-import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
-import { found } from '../world/invariants/finding.ts';
-import type { Received } from '../world/receivers.ts';
+import type { Received } from '../receivers.ts';
+import type { ToldEvent } from './documented-ledger.ts';
+import { found } from './finding.ts';
 
 export interface HookFacts {
   readonly id: string;
