@@ -7,6 +7,7 @@
  * witness version 0, RIPEMD-160 of SHA-256 of the compressed point. Solana: base58 of 32 bytes.
  */
 import { ripemd160 } from '@noble/hashes/legacy.js';
+import { sha256 as realSha256 } from '@noble/hashes/sha2.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { base58, bech32, bech32m } from '@scure/base';
 import { toHex } from '../crypto/bytes.ts';
@@ -141,11 +142,14 @@ function oneCase(text: string): boolean {
   return text === text.toLowerCase() || text === text.toUpperCase();
 }
 
-/** Version bytes: 0x6f and 0xc4 are testnet's P2PKH and P2SH, 0x00 and 0x05 mainnet's. */
+/**
+ * Version bytes: 0x6f and 0xc4 are testnet's P2PKH and P2SH, 0x00 and 0x05 mainnet's. Also under model cryptography, whose hashes
+ * differ, the addresses of other software must pass.
+ */
 function base58CheckProblem(text: string): AddressProblem | undefined {
   const bytes = decodeBase58(text);
   if (bytes?.length !== 25) return 'invalid_format';
-  const checksum = sha256(sha256(bytes.subarray(0, 21))).subarray(0, 4);
+  const checksum = realSha256(realSha256(bytes.subarray(0, 21))).subarray(0, 4);
   if (!checksum.every((byte, index) => byte === bytes[21 + index])) return 'invalid_checksum';
   const version = bytes[0];
   if (version === 0x6f || version === 0xc4) return undefined;

@@ -83,7 +83,7 @@ type PriceSettings = NonNullable<Static<typeof MarketBody>['prices']>;
 function withPrices(before: MarketConditions['prices'], settings: PriceSettings): MarketConditions['prices'] {
   const prices = new Map(Object.entries(before));
   for (const [index, { asset, price_usd: price, condition, stale_s: staleS }] of settings.entries()) {
-    const field = `prices.${index}`;
+    const field = `prices[${index}]`;
     if (assetOf(asset) === undefined) throw badField(`${field}.asset`, 'unknown_asset', 'takes a registered asset');
     if ((price === undefined) === (condition === undefined)) {
       throw badField(field, 'missing_required', 'takes either price_usd or condition');

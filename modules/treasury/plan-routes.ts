@@ -286,12 +286,12 @@ type Proposed = NonNullable<Static<typeof RebalanceBody>['proposal']>['trades'];
 function proposedTrades(input: PlanInput, proposed: Proposed): PlannedTrades {
   const trades = proposed.map(({ sell, buy, amount }, index) => {
     for (const [side, asset] of Object.entries({ sell, buy })) {
-      const field = `proposal.trades.${index}.${side}`;
+      const field = `proposal.trades[${index}].${side}`;
       if (assetOf(asset) === undefined || !input.priced.has(asset)) {
         throw badField(field, 'unknown_asset', 'takes an asset of the strategy’s targets');
       }
     }
-    return { sell, buy, units: readUnits(`proposal.trades.${index}.amount`, sell, amount) };
+    return { sell, buy, units: readUnits(`proposal.trades[${index}].amount`, sell, amount) };
   });
   const { objections, ...planned } = planProposal(input, trades);
   if (objections.length === 0) return planned;
@@ -301,5 +301,5 @@ function proposedTrades(input: PlanInput, proposed: Proposed): PlannedTrades {
 
 function objectionIssue({ index, constraint, unitsMax }: Objection, asset: string) {
   const most = unitsMax === 0n ? 'no such trade is allowed' : `at most ${unitsText(asset, unitsMax)} ${asset}`;
-  return { field: `proposal.trades.${index}`, issue: constraint, message: most };
+  return { field: `proposal.trades[${index}]`, issue: constraint, message: most };
 }

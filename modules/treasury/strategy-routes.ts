@@ -311,14 +311,14 @@ async function networksOf(context: RequestContext, ids: readonly string[]): Prom
   for (const [index, wallet] of wallets.entries()) {
     if (venue.includes(ids[index]!)) {
       throw badField(
-        `wallet_ids.${index}`,
+        `wallet_ids[${index}]`,
         'not_allowed_value',
         'takes a wallet other than those of the venue account',
       );
     }
     if (wallet?.status === 'active') continue;
     const issue = wallet === undefined ? 'not_found' : wallet.status;
-    throw badField(`wallet_ids.${index}`, issue, 'takes the id of an active wallet of this tenant');
+    throw badField(`wallet_ids[${index}]`, issue, 'takes the id of an active wallet of this tenant');
   }
   return new Set(wallets.map((wallet) => wallet!.network));
 }
@@ -326,7 +326,7 @@ async function networksOf(context: RequestContext, ids: readonly string[]): Prom
 function checkTargets({ targets }: Body, networks: ReadonlySet<string>): void {
   const seen = new Set<string>();
   for (const [index, { asset }] of targets.entries()) {
-    const field = `targets.${index}.asset`;
+    const field = `targets[${index}].asset`;
     const known = assetOf(asset);
     if (known === undefined) throw badField(field, 'unknown_asset', 'takes the symbol of a registered asset');
     if (seen.has(asset)) throw badField(field, 'duplicate', `${asset} has a target already`);

@@ -6,6 +6,7 @@ import { networks as bitcoinNetworks, payments } from 'bitcoinjs-lib';
 import { computeAddress, getAddress } from 'ethers';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
+import { withCryptography } from '../../crypto/model/switch.ts';
 import {
   addressOfKey,
   addressProblem,
@@ -43,6 +44,15 @@ test.each([
   ['06ddf6e1d765a193d9cbe146ceeb79ac1cb485ed5f5b37913a8cf5857eff00a9', 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'],
 ])('the Solana address of a well-known key', (publicKey, address) => {
   expect(solanaAddress(Buffer.from(publicKey, 'hex'))).toBe(address);
+});
+
+/** Examples of the Bitcoin wiki, and mainnet's of BIP-16. Model cryptography hashes differently; addresses come from other software. */
+test.each(['real', 'model'] as const)('Base58Check addresses of other software, with %s cryptography', (which) => {
+  const problem = (address: string) => withCryptography(which, () => addressProblem(testnet, address));
+  expect(problem('mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn')).toBeUndefined();
+  expect(problem('2MzQwSSnBHWHqSAqtTVQ6v47XtaisrJa1Vc')).toBeUndefined();
+  expect(problem('mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfm')).toBe('invalid_checksum');
+  expect(problem('3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy')).toBe('wrong_network');
 });
 
 const secrets = fc

@@ -150,8 +150,8 @@ describe('a strategy', () => {
 
   it.each([
     ['targets', { targets: [{ asset: 'ETH', weight_bps: 9_999, band_bps: 0 }] }, 'weights_sum'],
-    ['targets.0.asset', { targets: [{ asset: 'DOGE', weight_bps: 10_000, band_bps: 0 }] }, 'unknown_asset'],
-    ['targets.0.asset', { targets: [{ asset: 'BTC', weight_bps: 10_000, band_bps: 0 }] }, 'not_allowed_value'],
+    ['targets[0].asset', { targets: [{ asset: 'DOGE', weight_bps: 10_000, band_bps: 0 }] }, 'unknown_asset'],
+    ['targets[0].asset', { targets: [{ asset: 'BTC', weight_bps: 10_000, band_bps: 0 }] }, 'not_allowed_value'],
     ['trigger.every_s', { trigger: { kind: 'interval' } }, 'missing_required'],
     ['policy', { policy: 'none-of-mine' }, 'unknown_policy'],
     ['constraints.max_trade_usd', { constraints: { max_trade_usd: '1' } }, 'too_small'],
@@ -160,7 +160,7 @@ describe('a strategy', () => {
       { constraints: { cash_floor: { asset: 'SOL', amount: '1' } } },
       'not_allowed_value',
     ],
-    ['wallet_ids.0', { wallet_ids: ['wal_none'] }, 'not_found'],
+    ['wallet_ids[0]', { wallet_ids: ['wal_none'] }, 'not_found'],
   ])('names what is wrong: %s', async (field, over, issue) => {
     const desk = new Desk();
     await desk.open();
@@ -430,7 +430,7 @@ describe('a plan', () => {
     const error = await desk.refused('/v1/treasury/strategies', desk.body({ wallet_ids: [desk.wallet.id, venue] }));
     expect([error.status, error.details[0]]).toMatchObject([
       400,
-      { field: 'wallet_ids.1', issue: 'not_allowed_value' },
+      { field: 'wallet_ids[1]', issue: 'not_allowed_value' },
     ]);
   });
 
@@ -542,8 +542,8 @@ describe('a proposal', () => {
     const error = await desk.refused('/v1/treasury/rebalance', { strategy_id: id, proposal: { trades } });
     expect(error.status).toBe(422);
     expect(error.details).toMatchObject([
-      { field: 'proposal.trades.0', issue: 'sell_target', message: 'at most 3.333333333333333333 ETH' },
-      { field: 'proposal.trades.1', issue: 'wrong_side' },
+      { field: 'proposal.trades[0]', issue: 'sell_target', message: 'at most 3.333333333333333333 ETH' },
+      { field: 'proposal.trades[1]', issue: 'wrong_side' },
     ]);
     const unknown = { trades: [{ sell: 'BTC', buy: 'USDC', amount: '1' }] };
     expect((await desk.refused('/v1/treasury/rebalance', { strategy_id: id, proposal: unknown })).status).toBe(400);
