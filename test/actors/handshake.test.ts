@@ -71,6 +71,14 @@ describe('the handshake', () => {
       shake(clientConfig('node', 1, { identity: { ...stranger, publicKey: nodeIdentity(1).publicKey } })),
     ],
     [
+      "a key that differs from the roster's in its last byte alone",
+      'UNKNOWN_PEER',
+      shake(clientConfig('node', 1), {}, (hello) => ({
+        ...hello,
+        publicKey: hello.publicKey.map((byte, index) => (index === 31 ? byte ^ 1 : byte)),
+      })),
+    ],
+    [
       'another role than was signed',
       'UNKNOWN_PEER',
       shake(clientConfig('node', 1), {}, (hello) => ({ ...hello, role: 2, nodeId: 0 })),
@@ -149,6 +157,18 @@ describe('the handshake', () => {
     const { joinMac, signature } = step.value;
     const welcome = codec.encodeHandshake({ case: 'welcome', value: { joinMac, signature } });
     expect(reflected.receive(welcome)).toEqual({ kind: 'refused', by: 'peer', code: 'BAD_PROOF' });
+  });
+
+  it.each([
+    ['ID_TAKEN', 'ID_TAKEN'],
+    ['id_taken', 'MALFORMED'],
+    ['\n{"level":"error"}', 'MALFORMED'],
+    ['', 'MALFORMED'],
+  ])('takes a refusal of the code %j, which no proof covers, as %s', (code, taken) => {
+    const refusal = codec.encodeHandshake({ case: 'refused', value: { code, message: 'anything' } });
+    const client = clientHandshake(clientConfig('node', 1), codec, nonce(2));
+    expect(client.receive(refusal)).toEqual({ kind: 'refused', by: 'coordinator', code: taken });
+    expect(client.receive(refusal)).toEqual({ kind: 'refused', by: 'peer', code: 'MALFORMED' });
   });
 
   it('lets a peer refuse another cluster and unknown versions by name, before it proves anything', () => {

@@ -1,8 +1,8 @@
 /** The laws of the kernel, over both of its hosts: the live runtime, and a simulated process. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { noTrace } from '../../actors/contract.ts';
+import { type Effect, noTrace } from '../../actors/contract.ts';
 import type { Cell, Timer } from '../../actors/kernel/cell.ts';
-import type { PendingLoad, PendingWrite } from '../../actors/kernel/host.ts';
+import type { KernelHost, PendingLoad, PendingWrite } from '../../actors/kernel/host.ts';
 import { Kernel } from '../../actors/kernel/kernel.ts';
 import {
   type Host,
@@ -572,6 +572,63 @@ describe.each([
   });
 });
 
+/** Does nothing with the orders of a kernel. */
+const quietHost: KernelHost<string, Write, string> = {
+  nowMs: () => 0,
+  random: (length) => new Uint8Array(length),
+  ready: () => undefined,
+  write: () => undefined,
+  load: () => undefined,
+  startTimer: () => undefined,
+  cancelTimer: () => undefined,
+  send: () => undefined,
+  emit: () => undefined,
+  describe: () => '',
+  threw: (_address, error) => {
+    throw error;
+  },
+  deadLetter: () => undefined,
+  stepped: undefined,
+};
+
+it('a timer that is cancelled, started again, or whose actor stops is cancelled at the host', () => {
+  const ready: Cell<string, Write, string>[] = [];
+  const running = new Set<string>();
+  let started = 0;
+  const effects: Record<string, readonly Effect<string, Write>[]> = {
+    start: [
+      { kind: 'startTimer', name: 'a', afterMs: 1 },
+      { kind: 'startTimer', name: 'b', afterMs: 1 },
+      { kind: 'startTimer', name: 'a', afterMs: 2 },
+    ],
+    cancel: [{ kind: 'cancelTimer', name: 'b' }],
+    stop: [{ kind: 'stop' }],
+  };
+  const actor = scripted((input) => effects[texts([{ input }])[0]!]);
+  const kernel = new Kernel<string, Write, string>(
+    {
+      ...quietHost,
+      ready: (cell) => ready.push(cell),
+      startTimer: (timer, afterMs) => {
+        started += 1;
+        running.add(`${timer.name} ${afterMs}`);
+        timer.handle = `${timer.name} ${afterMs}`;
+      },
+      cancelTimer: (timer) => running.delete(String(timer.handle)),
+    },
+    [actor.behaviour],
+  );
+  const tellAll = (message: string): string[] => {
+    kernel.deliver(tell(message), true);
+    while (ready.length > 0) kernel.turn(ready.shift()!);
+    return [...running].sort();
+  };
+  expect(tellAll('start')).toEqual(['a 2', 'b 1']);
+  expect(tellAll('cancel')).toEqual(['a 2']);
+  expect(tellAll('stop')).toEqual([]);
+  expect(started).toBe(3);
+});
+
 it('an ended kernel does nothing, whatever its host still reports', () => {
   const ready: Cell<string, Write, string>[] = [];
   const writes: PendingWrite<string, Write, string>[] = [];
@@ -589,21 +646,12 @@ it('an ended kernel does nothing, whatever its host still reports', () => {
   ]);
   const kernel = new Kernel<string, Write, string>(
     {
-      nowMs: () => 0,
-      random: (length) => new Uint8Array(length),
+      ...quietHost,
       ready: (cell) => ready.push(cell),
       write: (pending) => writes.push(pending),
       load: (pending) => loads.push(pending),
       startTimer: (timer) => timers.push(timer),
-      cancelTimer: () => undefined,
       send: ({ message }) => void sent.push(message),
-      emit: () => undefined,
-      describe: () => '',
-      threw: (_address, error) => {
-        throw error;
-      },
-      deadLetter: () => undefined,
-      stepped: undefined,
     },
     [actor.behaviour],
   );

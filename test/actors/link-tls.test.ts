@@ -1,7 +1,7 @@
 /** Links over TLS, and what each attack on one meets: a named reason at the coordinator or at the peer, and a service that lives. */
 import { createServer as createTlsServer } from 'node:https';
 import { connect as connectPlain } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, type PeerCertificate } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import {
@@ -351,6 +351,19 @@ describe('names', () => {
     expect(isPlainAcross('ws://coordinator:7300')).toBe(true);
     expect(isPlainAcross('ws://127.0.0.3:7300')).toBe(false);
     expect(isPlainAcross('wss://coordinator:7300')).toBe(false);
+  });
+
+  it('a certificate is the coordinator’s by its whole name alone', () => {
+    const { checkServerIdentity } = clientTls(coordinator, coordinatorName);
+    const refusalOf = (subjectaltname?: string) =>
+      checkServerIdentity!('host', { subjectaltname } as PeerCertificate) as NodeJS.ErrnoException | undefined;
+    for (const names of [`URI:${coordinatorName}`, `DNS:localhost, URI:x, URI:${coordinatorName}`]) {
+      expect(refusalOf(names), names).toBeUndefined();
+    }
+    const others = [`${coordinatorName}1`, `x${coordinatorName}`, nameOf('node', 1)].map((name) => `URI:${name}`);
+    for (const names of [undefined, '', `DNS:${coordinatorName}`, coordinatorName, ...others]) {
+      expect(refusalOf(names)?.code, names).toBe('CERTIFICATE_MISMATCH');
+    }
   });
 
   it('an error that is none of TLS has no such name', () => {

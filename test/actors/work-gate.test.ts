@@ -316,3 +316,82 @@ describe('the host of gates', () => {
 function callOf(tenant: string): Call {
   return { tenant, state: 'new', sinceMs: 0, offeredMs: 0, startedMs: undefined };
 }
+
+describe('the bounds of a gate', () => {
+  const work = (tenant = 'a'): Work => ({ tenant, state: 'new', sinceMs: 0 });
+  /** With one piece in hand and `waiting` that wait since 0. */
+  function busy(options: Partial<GateOptions>, waiting = 1) {
+    const gate = new WorkGate<Work>({ limitStart: 1, limitMin: 1, limitMax: 1, tenantShare: 1, ...options });
+    const [first, ...others] = Array.from({ length: 1 + waiting }, () => work()) as [Work, ...Work[]];
+    expect(gate.offer(first, 0)).toBe('started');
+    for (const other of others) expect(gate.offer(other, 0)).toBe('waits');
+    return { gate, first, others };
+  }
+
+  it('the number of pieces that wait', () => {
+    const { gate } = busy({ waitingMax: 2 });
+    expect(gate.offer(work(), 0)).toBe('waits');
+    expect(gate.offer(work(), 0)).toBe('refused');
+    expect(gate.waiting).toBe(2);
+    // Nothing was measured yet: it comes back after the wait of a burst.
+    expect(gate.refusal('a', 0)).toBe(2_000);
+  });
+
+  it('the wait of each piece: exactly as long is not too long', () => {
+    const { gate, others } = busy({ burstWaitMs: 500 });
+    expect(gate.tick(500, 0).refused).toEqual([]);
+    expect(gate.tick(501, 0).refused).toEqual(others);
+    expect(gate.waiting).toBe(0);
+  });
+
+  it('the time to come back: from one millisecond to one minute', () => {
+    const slow = busy({ burstWaitMs: 100_000 }, 4);
+    slow.gate.leave(slow.first);
+    // One has started in 25 s, and three wait.
+    expect(slow.gate.tick(25_000, 0)).toEqual({ started: [], refused: [] });
+    expect(slow.gate.refusal('a', 25_000)).toBe(60_000);
+    const fast = busy({ waitingMax: 30 }, 30);
+    let last = fast.first;
+    for (const next of fast.others.slice(0, 20)) {
+      expect(fast.gate.leave(last)).toEqual([next]);
+      last = next;
+    }
+    fast.gate.tick(100, 0);
+    expect(fast.gate.rate).toBe(0.2);
+    for (let count = 0; count < 20; count += 1) expect(fast.gate.offer(work(), 100)).toBe('waits');
+    // 30 wait, of which a fifth starts each millisecond.
+    expect(fast.gate.refusal('a', 100)).toBe(150);
+  });
+
+  it('the wait after a lasting overload, from exactly its time on', () => {
+    const { gate, first, others } = busy({ standingAfterMs: 1_000, standingWaitMs: 250 }, 30);
+    let last = first;
+    for (const next of others.slice(0, 20)) {
+      gate.leave(last);
+      last = next;
+    }
+    gate.tick(400, 0);
+    // A twentieth each millisecond, and ten ahead: 220 ms.
+    expect(gate.rate).toBe(0.05);
+    expect(gate.refusal('a', 1_000)).toBeUndefined();
+    expect(gate.offer(work(), 999)).toBe('waits');
+    expect(gate.offer(work(), 999)).toBe('waits');
+    expect(gate.refusal('a', 999)).toBeUndefined();
+    expect(gate.refusal('a', 1_000)).toBe(240);
+  });
+
+  it('the share of one tenant', () => {
+    const gate = new WorkGate<Work>({ limitStart: 4, limitMin: 4, limitMax: 4, tenantShare: 0.5 });
+    expect([1, 2, 3].map(() => gate.offer(work('a'), 0))).toEqual(['started', 'started', 'waits']);
+    expect([1, 2, 3].map(() => gate.offer(work('b'), 0))).toEqual(['started', 'started', 'waits']);
+    expect(gate.inHand).toBe(4);
+  });
+
+  it('the delay of the process: exactly the target is no delay', () => {
+    const { gate } = busy({ limitStart: 10, limitMin: 2, limitMax: 10, delayTargetMs: 100 }, 0);
+    gate.tick(100, 100);
+    expect(gate.limit).toBe(10);
+    gate.tick(200, 101);
+    expect(gate.limit).toBe(2);
+  });
+});

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -6,6 +7,7 @@ import {
   encodeParts,
   equalBytes,
   fromHex,
+  latin1,
   takeRandom,
   toHex,
   transcriptHash,
@@ -28,6 +30,33 @@ describe('bytes', () => {
         expect(equalBytes(a, b)).toBe(toHex(a) === toHex(b));
       }),
     );
+  });
+
+  it.each([1, 16, 32, 64, 128, 129, 300])('compares all of %i bytes', (length) => {
+    const all = new Uint8Array(length).fill(0x5a);
+    expect(equalBytes(all, all.slice())).toBe(true);
+    expect(equalBytes(all, all.subarray(1))).toBe(false);
+    for (let at = 0; at < length; at += 1) {
+      const other = all.slice();
+      other[at]! ^= 0x80;
+      expect(equalBytes(all, other), `byte ${at}`).toBe(false);
+    }
+  });
+
+  // Its buffer holds 32 KiB.
+  it.each([32_767, 32_768, 32_769, 40_000])('converts and hashes %i bytes', (length) => {
+    const long = Uint8Array.from({ length }, (_, index) => index % 251);
+    expect(toHex(long)).toBe(Buffer.from(long).toString('hex'));
+    expect(Buffer.compare(fromHex(toHex(long)), long)).toBe(0);
+    const part = long.subarray(0, length - 9);
+    const whole = Buffer.concat([u32be(1), utf8('t'), u32be(part.length), part]);
+    expect(transcriptHash('t', part)).toEqual(Uint8Array.from(createHash('sha256').update(whole).digest()));
+    expect(utf8('x'.repeat(length))).toHaveLength(length);
+    expect(utf8('€'.repeat(Math.ceil(length / 3)))).toHaveLength(3 * Math.ceil(length / 3));
+  });
+
+  it('makes a key of a map of parts: a character a byte', () => {
+    expect(latin1(Uint8Array.of(0, 65), Uint8Array.of(255))).toBe('\0A\xff');
   });
 
   it('refuses hex that is odd or has foreign characters', () => {

@@ -5,7 +5,14 @@ import { describe, expect, it } from 'vitest';
 import { concatBytes, fromHex, toHex } from '../../crypto/bytes.ts';
 import { assertValidPoint, type Curve, cryptoBackend, groupOf, toXOnly, uncompress } from '../../crypto/group.ts';
 import { runs } from '../support/thorough.ts';
-import { CURVES, expectRefusal, flipBit, seededRandom, toleratesOnlyCryptoErrors } from './support.ts';
+import {
+  CURVES,
+  expectRefusal,
+  flipBit,
+  pointBeyondOrder,
+  seededRandom,
+  toleratesOnlyCryptoErrors,
+} from './support.ts';
 
 /** The oracle: @noble/curves, reduced to what is compared, with points as hex and the identity as undefined. */
 const oracle = {
@@ -106,6 +113,13 @@ describe.each(CURVES)('the %s group', (curve) => {
     expectRefusal('IDENTITY_POINT', () => group.evaluateAt([5n, group.order - 5n].map(group.baseMultiply), 1));
   });
 
+  it('evaluates at every node id', () => {
+    const points = [3n, 7n].map(group.baseMultiply);
+    for (let x = 1; x <= 100; x += 1) {
+      expect(toHex(group.evaluateAt(points, x)), `at ${x}`).toBe(toHex(group.baseMultiply(3n + 7n * BigInt(x))));
+    }
+  });
+
   it('throws IDENTITY_POINT wherever a result would be the identity', () => {
     const P = group.baseMultiply(9n);
     const calls = [
@@ -204,6 +218,16 @@ describe.each(CURVES)('the %s group', (curve) => {
     expect(new Set(drawn).size).toBe(50);
     for (const scalar of drawn) expect(scalar > 0n && scalar < group.order).toBe(true);
     expect(group.randomScalar((length) => new Uint8Array(length))).toBe(1n);
+    // From 64 bytes: fewer, reduced, would favour small scalars.
+    const bytes = random(64);
+    const integer = BigInt(`0x${toHex(curve === 'secp256k1' ? bytes : bytes.slice().reverse())}`);
+    const asked: number[] = [];
+    const drawnNow = group.randomScalar((length) => {
+      asked.push(length);
+      return bytes.slice(0, length);
+    });
+    expect(asked).toEqual([64]);
+    expect(drawnNow).toBe((integer % (group.order - 1n)) + 1n);
   });
 });
 
@@ -243,11 +267,45 @@ describe('ed25519 points of small or mixed order', () => {
     expect(group.areValidAddends([])).toBe(true);
   });
 
+  it('are refused in a sum when their encoding is not canonical, even if they cancel out in it', () => {
+    const fine = group.baseMultiply(15n);
+    const sumOf = (y: string) => group.areValidAddends([fine, fromHex(`${y}00`), fromHex(`${y}80`)]);
+    // y = 0, of order 4, in its only canonical encoding; then as p, 2^255 − 19.
+    expect(sumOf('00'.repeat(31))).toBe(true);
+    const [positive, negative] = ['7f', 'ff'].map((last) => fromHex(`ed${'ff'.repeat(30)}${last}`));
+    expect(group.areValidAddends([fine, positive!, negative!])).toBe(false);
+    expect(group.validSum([fine, positive!, negative!])).toBeUndefined();
+  });
+
   it('are refused when the encoding is not canonical', () => {
     expect(group.areValidAddends([group.baseMultiply(14n), fromHex(`f0${'ff'.repeat(30)}7f`)])).toBe(false);
     // y = p + 3 encodes the same point as y = 3 would.
     const bytes = fromHex(`f0${'ff'.repeat(30)}7f`);
     expect(group.isValidPoint(bytes)).toBe(false);
+  });
+});
+
+describe('a secp256k1 point whose abscissa is not below the order', () => {
+  const group = groupOf('secp256k1');
+  const point = pointBeyondOrder();
+
+  it('is multiplied, added and combined like any other', () => {
+    const theirs = secp256k1.Point.fromBytes(point);
+    expect(group.isValidPoint(point)).toBe(true);
+    for (const [base, scalar] of [
+      [3n, 2n],
+      [3n, 1n],
+      [0n, 5n],
+      [group.order - 1n, group.order - 1n],
+    ] as const) {
+      const expected = theirs.multiply(scalar).add(secp256k1.Point.BASE.multiplyUnsafe(base));
+      expect(toHex(group.linearCombination(base, [[scalar, point]])), `${base}, ${scalar}`).toBe(expected.toHex());
+      const two = group.linearCombination(base, [
+        [scalar, point],
+        [2n, group.generator],
+      ]);
+      expect(toHex(two)).toBe(expected.add(secp256k1.Point.BASE.double()).toHex());
+    }
   });
 });
 

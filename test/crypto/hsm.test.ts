@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { concatBytes } from '../../crypto/bytes.ts';
 import { groupOf } from '../../crypto/group.ts';
 import { hsmChallenge, hsmSignature, isHsmSignature, verifyHsmPossession } from '../../crypto/hsm.ts';
-import { bigEndian32, integerAt } from '../../crypto/scalar.ts';
+import { bigEndian32, integerAt, invert, modulo } from '../../crypto/scalar.ts';
 import { flipBit } from './support.ts';
 
 const secret = new Uint8Array(32).fill(7);
@@ -59,6 +59,20 @@ describe.each(['secp256k1', 'ed25519'] as const)('a signature of a token on %s',
       hsmChallenge({ ...statement, curve: 'secp256k1' }),
     );
   });
+});
+
+test.each([
+  ['half of the order, rounded down, is low', order / 2n, order / 2n],
+  ['one more is high', order / 2n + 1n, order / 2n],
+])('an s of %s', (_what, s, low) => {
+  // The secret for which this s signs with the nonce 9: (s·k − m)/r.
+  const R = groupOf('secp256k1').baseMultiply(9n);
+  const r = integerAt(R, 1);
+  const own = modulo((9n * s - integerAt(message, 0)) * invert(r, order), order);
+  const given = concatBytes(bigEndian32(r), bigEndian32(s));
+  const signature = hsmSignature('secp256k1', given, message, groupOf('secp256k1').baseMultiply(own))!;
+  const odd = R[0]! & 1;
+  expect(signature).toEqual(concatBytes(bigEndian32(r), bigEndian32(low), Uint8Array.of(s === low ? odd : 1 - odd)));
 });
 
 test('a high s becomes low, with the recovery id of the low one; s of 0, the order and above is none', () => {

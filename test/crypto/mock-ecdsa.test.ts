@@ -15,7 +15,16 @@ import {
   verifyEcdsa,
   verifyMockEcdsaPartial,
 } from '../../crypto/mock-ecdsa.ts';
-import { chooseNodes, expectRefusal, flipBit, generateKey, refusalOf, seededRandom } from './support.ts';
+import { integerAt, invert } from '../../crypto/scalar.ts';
+import {
+  chooseNodes,
+  expectRefusal,
+  flipBit,
+  generateKey,
+  pointBeyondOrder,
+  refusalOf,
+  seededRandom,
+} from './support.ts';
 
 const random = seededRandom('mock ecdsa');
 const { order } = groupOf('secp256k1');
@@ -49,6 +58,42 @@ describe('mock threshold ECDSA', () => {
       }),
       { numRuns: 12 },
     );
+  });
+
+  it.each([
+    ['half of the order, rounded down, is low', order / 2n, order / 2n],
+    ['one more is high', order / 2n + 1n, order / 2n],
+    ['the order less one is high', order - 1n, 1n],
+  ])('an s of %s', (_what, s, low) => {
+    const nonce = combineMockNonces([9n]);
+    // The values at 1 and 2 of a line that is s at 0.
+    const partials = [1n, 2n].map((x) => ({ nodeId: Number(x), partial: (s + 5n * x) % order }));
+    const { signature, recoveryId } = aggregateMockEcdsa({ ...nonce, partials });
+    expect(integerAt(signature, 32)).toBe(low);
+    const odd = nonce.R[0]! & 1;
+    expect(recoveryId).toBe(s === low ? odd : 1 - odd);
+  });
+
+  it('with a nonce point whose abscissa is not below the order has the recovery ids 2 and 3', () => {
+    const R = pointBeyondOrder();
+    const r = integerAt(R, 1) % order;
+    const digest = random(32);
+    // The key for which s signs under this R, whose logarithm is unknown: X = r⁻¹(s·R − m·G).
+    const keyOf = (s: bigint) => {
+      const m = integerAt(digest, 0) % order;
+      const sum = secp256k1.Point.fromBytes(R).multiply(s).subtract(secp256k1.Point.BASE.multiply(m));
+      return sum.multiply(invert(r, order)).toBytes();
+    };
+    const partials = [1n, 2n].map((x) => ({ nodeId: Number(x), partial: 1234n + 5n * x }));
+    for (const { partial } of partials) {
+      expect(verifyMockEcdsaPartial({ R, r, digest, partial, verificationShare: keyOf(partial) })).toBe(true);
+      expect(verifyMockEcdsaPartial({ R, r, digest, partial, verificationShare: keyOf(partial + 1n) })).toBe(false);
+    }
+    const { signature, recoveryId } = aggregateMockEcdsa({ R, r, partials });
+    expect(recoveryId).toBe(2);
+    expect(recoverEcdsa({ signature, recoveryId, digest })).toEqual(keyOf(1234n));
+    const flipped = partials.map(({ nodeId, partial }) => ({ nodeId, partial: order - partial }));
+    expect(aggregateMockEcdsa({ R, r, partials: flipped })).toEqual({ signature, recoveryId: 3 });
   });
 
   it('needs t nodes: fewer give no valid signature', () => {

@@ -1,7 +1,10 @@
+import { hkdfSync } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { u32be, utf8 } from '../../crypto/bytes.ts';
 import { groupOf } from '../../crypto/group.ts';
 import {
+  assertNodeId,
   assertThreshold,
   evaluate,
   lagrangeCoefficient,
@@ -31,6 +34,18 @@ describe.each(CURVES)('polynomials over the scalars of %s', (curve) => {
     );
   });
 
+  it('have the Lagrange coefficients of every set of ids: the powers of the ids add up to 0, and to 1 of exponent 0', () => {
+    const ids = [1, 2, 3, 4, 5, 23];
+    for (let members = 1; members < 2 ** ids.length; members += 1) {
+      const set = ids.filter((_, index) => ((members >> index) & 1) === 1);
+      const lambdas = lagrangeCoefficients(curve, set);
+      const sums = set.map(
+        (_, power) => set.reduce((sum, id) => sum + lambdas.get(id)! * BigInt(id) ** BigInt(power), 0n) % order,
+      );
+      expect(sums, set.join()).toEqual(set.map((_, power) => (power === 0 ? 1n : 0n)));
+    }
+  });
+
   it('do not give it from t - 1 values', () => {
     const polynomial = randomPolynomial(curve, 3, seededRandom('too few'));
     const lambdas = lagrangeCoefficients(curve, [1, 2]);
@@ -54,6 +69,18 @@ describe.each(CURVES)('polynomials over the scalars of %s', (curve) => {
     for (const other of others) expect(other[0]).not.toBe(first[0]);
     expectRefusal('INVALID_BYTES', () => polynomialFromSeed(curve, 3, new Uint8Array(31), 1, 'x'));
     expectRefusal('INVALID_NODE_ID', () => polynomialFromSeed(curve, 3, seed, 0, 'x'));
+  });
+
+  it('come from a seed by HKDF, reduced to [1, order)', () => {
+    const seed = new Uint8Array(32).fill(7);
+    const part = (bytes: Uint8Array) => Buffer.concat([u32be(bytes.length), bytes]);
+    const expected = [0, 1, 2].map((k) => {
+      const parts = [utf8(curve), u32be(3), u32be(2), utf8('treasury'), u32be(k)];
+      const info = Buffer.concat(parts.map(part));
+      const bytes = Buffer.from(hkdfSync('sha256', seed, 'signmesh/seeded-polynomial/v1', info, 64));
+      return (BigInt(`0x${bytes.toString('hex')}`) % (order - 1n)) + 1n;
+    });
+    expect(polynomialFromSeed(curve, 3, seed, 2, 'treasury')).toEqual(expected);
   });
 
   it('refuse signer sets with duplicates, strangers or impossible ids', () => {
@@ -86,4 +113,11 @@ it('refuses thresholds below 2, above n, and n above 100', () => {
     [100, 100],
   ] as const)
     assertThreshold(t, n);
+});
+
+it('accepts node ids from 1 to 100, or to the bound that is given', () => {
+  for (const id of [1, 100]) assertNodeId(id);
+  assertNodeId(5, 5);
+  for (const id of [0, 101, -1, 1.5, Number.NaN]) expectRefusal('INVALID_NODE_ID', () => assertNodeId(id));
+  expectRefusal('INVALID_NODE_ID', () => assertNodeId(6, 5));
 });

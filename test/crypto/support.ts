@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { expect } from 'vitest';
 import type { RandomBytes } from '../../crypto/bytes.ts';
 import { CryptoError, type CryptoErrorCode } from '../../crypto/errors.ts';
@@ -85,6 +86,18 @@ export function flipBit(bytes: Uint8Array, bit: number): Uint8Array {
   const at = bit % (bytes.length * 8);
   changed[at >> 3]! ^= 1 << (at & 7);
   return changed;
+}
+
+/** A point of secp256k1 whose abscissa lies above the group order and below the field's prime: once in 2^128 points. */
+export function pointBeyondOrder(): Uint8Array {
+  for (let abscissa = secp256k1.Point.Fn.ORDER + 1n; ; abscissa += 1n) {
+    const encoded = Uint8Array.of(2, ...Buffer.from(abscissa.toString(16).padStart(64, '0'), 'hex'));
+    try {
+      return secp256k1.Point.fromBytes(encoded).toBytes();
+    } catch {
+      // No square: half of all abscissae have no point.
+    }
+  }
 }
 
 /** `count` distinct members of 1..total, chosen by `random`, in no particular order. */

@@ -147,6 +147,17 @@ describe.each(CURVES)('FROST on %s', (curve) => {
     const other = dealFrostNonce({ suite, random, hedges: { hiding: random(32), binding: random(32) } });
     const signer = { nodeId: 1, signingShare: share(1) };
     expectRefusal('INVALID_NONCE', () => frostPartial({ ...round, ...signer, nonces: other.nonces }));
+    for (const half of ['hiding', 'binding'] as const) {
+      const commitments = round.commitments.map((each) =>
+        each.nodeId === 1 ? { ...each, [half]: other.commitments[half] } : each,
+      );
+      const changed = { ...round, ...signer, commitments, nonces: dealt[0]!.nonces };
+      expectRefusal('INVALID_NONCE', () => frostPartial(changed));
+    }
+    for (const signingShare of [0n, -1n, group.order]) {
+      const changed = { ...round, nodeId: 1, signingShare, nonces: dealt[0]!.nonces };
+      expectRefusal('INVALID_SCALAR', () => frostPartial(changed));
+    }
     expectRefusal('INVALID_NODE_ID', () => frostPartial({ ...round, ...signer, nodeId: 4, nonces: dealt[0]!.nonces }));
     expectRefusal('INVALID_NONCE', () => frostPartial({ ...round, ...signer, nodeId: 2, nonces: dealt[0]!.nonces }));
     for (const signingShare of [0n, group.order]) {
@@ -242,9 +253,18 @@ describe.each(CURVES)('FROST on %s', (curve) => {
       hedges: { hiding: new Uint8Array(32).fill(2), binding: new Uint8Array(32).fill(2) },
     });
     expect(one.nonces.hiding).not.toBe(two.nonces.hiding);
-    expectRefusal('INVALID_BYTES', () =>
-      dealFrostNonce({ suite, random, hedges: { hiding: new Uint8Array(31), binding: new Uint8Array(31) } }),
-    );
+    for (const [hiding, binding] of [
+      [31, 32],
+      [32, 31],
+      [33, 32],
+    ] as const) {
+      const hedges = { hiding: new Uint8Array(hiding), binding: new Uint8Array(binding) };
+      expectRefusal('INVALID_BYTES', () => dealFrostNonce({ suite, random, hedges }));
+    }
+    expect(one.nonces.hiding).toBe(one.nonces.binding);
+    const halves = { hiding: new Uint8Array(32).fill(1), binding: new Uint8Array(32).fill(2) };
+    const { nonces } = dealFrostNonce({ suite, random: stuck, hedges: halves });
+    expect(nonces).toEqual({ hiding: one.nonces.hiding, binding: two.nonces.binding });
   });
 });
 
