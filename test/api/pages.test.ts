@@ -147,6 +147,9 @@ describe('a range of times', () => {
   it('upside down is refused', () => {
     const upsideDown = { created_after: '2026-01-02T00:00:00Z', created_before: '2026-01-01T00:00:00Z' };
     expect(() => readCreated(upsideDown)).toThrow('created_after lies after created_before');
+    const [created_before, atMs] = [upsideDown.created_before, Date.UTC(2026, 0, 1)];
+    const empty = readCreated({ created_after: created_before, created_before });
+    expect(empty).toEqual({ createdAfterMs: atMs, createdBeforeMs: atMs });
   });
 });
 

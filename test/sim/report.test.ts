@@ -18,6 +18,18 @@ const verdicts: readonly Verdict[] = [
   { kind: 'unsupported', cause: 'store_slow is for the simulated world' },
 ];
 
+test('each expectation that does not hold is named, also in the results that a server of builds reads', () => {
+  const verdict: Verdict = { kind: 'failed', what: 'a', cause: 'b', also: ['s2 ends DENIED', 'no nonce <twice>'] };
+  const run = { ...runOf([]), verdict };
+  expect(verdictText(run)).toContain(
+    ['verdict   failed: a', 'cause     b', 'also      s2 ends DENIED', 'also      no nonce <twice>'].join('\n'),
+  );
+  expect(junit([run])).toContain(
+    'message="failed: a" type="failed">b\ns2 ends DENIED\nno nonce &lt;twice&gt;</failure>',
+  );
+  expect(JSON.parse([...jsonLines(run)].at(-1)!)).toMatchObject({ also: verdict.also });
+});
+
 describe('a line an event', () => {
   test('has fixed columns', () => {
     const lines = oneOfEach('x').map((event) => eventLine(event));

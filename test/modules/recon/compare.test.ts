@@ -69,7 +69,29 @@ describe('of every pair of states', () => {
   });
 });
 
+describe('a difference counts from exactly the lag on', () => {
+  const aged = (ms: number) => ({ changedAtMs: nowMs - ms, bookedAtMs: nowMs - ms, settledAtMs: nowMs - ms });
+  const cases: readonly (readonly [string, (ms: number) => string])[] = [
+    ['missing_internal', (ms) => typeOf(undefined, [theirs('completed', aged(ms))])],
+    ['missing_external', (ms) => typeOf(own('completed', aged(ms)), [])],
+    ['status_mismatch', (ms) => typeOf(own('completed', aged(ms)), [theirs('failed', aged(ms))])],
+    // From the later of the two sides, and of the later of two movements.
+    ['status_mismatch', (ms) => typeOf(own('failed', aged(ms)), [theirs('completed')])],
+    ['duplicate', (ms) => typeOf(own('completed'), [theirs('completed'), theirs('completed', aged(ms))])],
+  ];
+  it.each(cases)('%s', (type, found) => {
+    expect([found(terms.lagMs - 1), found(terms.lagMs)]).toEqual(['agree', type]);
+  });
+});
+
 describe('of one side alone, and of several', () => {
+  it('a failed movement that we do not have is low, and an exchange is named', () => {
+    const found = (more: Partial<Movement>) => compareMovements(wallet, undefined, [theirs('failed', more)], terms)!;
+    expect(found({})).toMatchObject({ type: 'missing_internal', severity: 'low', corrections: [] });
+    expect(found({}).explanation).toBe('The provider shows a transfer that is not in our ledger.');
+    expect(found({ key: 'exchange/pln_1/0/ETH' }).explanation).toContain('an exchange');
+  });
+
   it.each([
     ['out', 'critical'],
     ['in', 'high'],
@@ -87,7 +109,11 @@ describe('of one side alone, and of several', () => {
       [theirs('completed'), theirs('completed', { id: 'f-2' })],
       terms,
     );
-    expect(found).toMatchObject({ type: 'duplicate', actual: { count: 2 }, external: { ids: ['f-1', 'f-2'] } });
+    expect(found).toMatchObject({ type: 'duplicate', external: { ids: ['f-1', 'f-2'] } });
+    // The sums of both: amount and fee.
+    const sums = { amount: '0.000000000000002', fee: { asset: 'ETH', amount: '0.000000000000000084' }, count: 2 };
+    expect(found!.actual).toMatchObject(sums);
+    expect(found!.expected).toMatchObject({ amount: '0.000000000000001', count: 1 });
     expect(found!.corrections).toEqual([{ asset: 'ETH', units: '-1042' }]);
   });
 });

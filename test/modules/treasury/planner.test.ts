@@ -112,6 +112,58 @@ describe('a plan', () => {
     });
   });
 
+  it('trades at exactly the smallest value, and at exactly the highest cost', () => {
+    const base = input({
+      targets: [target('ETH', 5_000), target('USDC', 5_000)],
+      holdings: [holding(eth, 10n), holding(usdc, 10_000n)],
+    });
+    const planned = (over: Partial<PlanInput>) => {
+      const { trades, skipped } = planTrades({ ...base, ...over });
+      return trades.length > 0 ? `${trades[0]!.value} costs ${trades[0]!.cost}` : skipped[0]!.reason;
+    };
+    const [value] = planTrades(base).trades.map((trade) => trade.value);
+    expect(planned({ constraints: { ...unconstrained, minTradeValue: value! } })).toBe('999999999999 costs 0');
+    expect(planned({ constraints: { ...unconstrained, minTradeValue: value! + 1n } })).toBe('min_trade');
+    // 900 dollars, of which the venue takes 6.3 and the network 0.0009 ETH, 2.7 dollars: exactly 100 basis points.
+    const capped = { ...unconstrained, maxTradeValue: 900n * usd, maxCostBps: 100 };
+    const at = (units: bigint) => {
+      const networkFee = () => ({ asset: 'ETH', units });
+      return planned({ constraints: capped, costs: { venueFeeBps: 40, slippageBps: 30, networkFee } });
+    };
+    const fee = (9n * one(eth)) / 10_000n;
+    expect(at(fee)).toBe('90000000000 costs 900000000');
+    expect(at(fee + one(eth) / 10n ** 11n)).toBe('costs');
+  });
+
+  it('takes each trade’s network fee from what the wallet has left', () => {
+    const costs = { ...free, networkFee: () => ({ asset: 'ETH', units: one(eth) }) };
+    const { trades } = planTrades(
+      input({
+        targets: [target('ETH', 0), target('USDC', 5_000), target('SOL', 5_000)],
+        holdings: [holding(eth, 10n)],
+        costs,
+      }),
+    );
+    // 10 ETH: 5 and the fee, so that 4 are left, of which one is the second fee.
+    expect(trades.map(({ sell, bound }) => [sell.units, bound])).toEqual([
+      [5n * one(eth), 'buy_target'],
+      [3n * one(eth), 'network_fee'],
+    ]);
+  });
+
+  it('takes no more proposed trades than it may make', () => {
+    const base = input({
+      targets: [target('ETH', 5_000), target('USDC', 5_000)],
+      holdings: [holding(eth, 10n), holding(usdc, 10_000n)],
+      constraints: { ...unconstrained, maxTrades: 2 },
+    });
+    const proposed = [1n, 1n, 1n].map((units) => ({ sell: 'ETH', buy: 'USDC', units: units * one(eth) }));
+    const { trades, objections } = planProposal(base, proposed);
+    expect(trades).toHaveLength(2);
+    expect(objections).toEqual([{ index: 2, constraint: 'max_trades', unitsMax: 0n }]);
+    expect(planProposal(base, proposed.slice(1)).objections).toEqual([]);
+  });
+
   it('raises the target of the cash asset to its floor', () => {
     const plan = planTrades(
       input({

@@ -104,6 +104,7 @@ describe('the keys of a vault', () => {
     const { body } = await call('GET', `/v1/vaults/${made.id}/keys`);
     expect(body.keys.map(({ id }: { id: string }) => id)).toEqual([further.body.id, made.primary_key_id]);
     for (const key of body.keys) {
+      expect(key).toMatchObject({ key_scheme: 'mock_ecdsa', key_exposed: true });
       const point = secp256k1.Point.fromHex(key.public_key);
       const { x, y } = createPublicKey({ format: 'jwk', key: key.jwk }).export({ format: 'jwk' });
       expect([x, y].map((each) => Buffer.from(each!, 'base64url').toString('hex'))).toEqual(

@@ -1,0 +1,40 @@
+/** What a tenant's request and the operator's decision make of a module's access, in every order. */
+import { expect, it } from 'vitest';
+import { ask, decide } from '../../../modules/access/decide.ts';
+import { type AccessRecord, requestFor } from '../../../modules/access/record.ts';
+import type { Change } from '../../../store/contract.ts';
+
+type Step = 'asks' | 'granted' | 'denied';
+
+/** The status after the last step, with the types of its events; null: it changed nothing. */
+function after(steps: readonly Step[], isAutomatic: boolean) {
+  let record: AccessRecord = { id: 'module-access', version: 0, requests: [] };
+  let last: readonly string[] | null = null;
+  for (const [index, step] of steps.entries()) {
+    const reporter = { nowMs: index, requestId: 'req_1', newId: (prefix: string) => `${prefix}_${index}` };
+    const change: Change | undefined =
+      step === 'asks'
+        ? ask(record, 'vaults', null, isAutomatic, reporter).change
+        : decide(record, 'vaults', step, null, reporter)?.change;
+    last = change === undefined ? null : change.events!.map(({ type }) => type.replace('module_access.', ''));
+    if (change !== undefined) record = change.puts![0]!.after as AccessRecord;
+  }
+  return [requestFor(record, 'vaults')?.status, last];
+}
+
+it.each([
+  [['asks'], true, 'granted', ['requested', 'granted']],
+  [['asks'], false, 'pending', ['requested']],
+  [['asks', 'asks'], false, 'pending', null],
+  [['asks', 'granted'], false, 'granted', ['granted']],
+  [['asks', 'granted', 'granted'], false, 'granted', null],
+  [['asks', 'denied'], true, 'denied', ['denied']],
+  // Whom the operator has denied, the operator alone grants it.
+  [['asks', 'denied', 'asks'], true, 'pending', ['requested']],
+  [['asks', 'denied', 'asks', 'asks'], true, 'pending', null],
+  [['asks', 'denied', 'asks', 'granted'], true, 'granted', ['granted']],
+  [['denied'], true, undefined, null],
+  [['granted'], false, 'granted', ['granted']],
+] as const)('%j, granted at once: %s', (steps, isAutomatic, status, events) => {
+  expect(after(steps, isAutomatic)).toEqual([status, events]);
+});

@@ -1,0 +1,67 @@
+/** Handlers of routes without a gateway: over a store in memory, at a time of the test's own. */
+import { expect } from 'vitest';
+import { silentLog, systemRandom } from '../../../actors/live/ports.ts';
+import { contextOf, freshAttempt } from '../../../api/context.ts';
+import type { Principal } from '../../../api/principal.ts';
+import type { Answer, RequestContext, Route } from '../../../api/route.ts';
+import { allScopes } from '../../../api/scopes.ts';
+import type { TenantStore } from '../../../store/contract.ts';
+import { done } from '../../support/store.ts';
+
+export interface Caller extends Partial<Principal> {
+  readonly tenant: string;
+}
+
+export function contextAt(nowMs: number, store: TenantStore, { tenant, ...over }: Caller): RequestContext {
+  const principal: Principal = {
+    ...{ tenant, environment: 'sandbox', scopes: new Set(allScopes), tokenId: 'tok_1', actorId: 'tok_1' },
+    providerConnectionIds: undefined,
+    ...over,
+  };
+  const base = { tenant, principal, requestId: 'req_1', traceparent: '', store, log: silentLog };
+  return contextOf({ ...base, cursorKey: new Uint8Array(32) }, freshAttempt(nowMs, systemRandom), nowMs);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the service's own JSON, of which a test reads a field or two
+type Body = any;
+
+/** The answer's body; its change is committed. */
+export async function answered(context: RequestContext, answer: Answer | Promise<Answer>): Promise<Body> {
+  const { body, change } = await answer;
+  if (change !== undefined) await done(context.store, context.tenant, change);
+  return body;
+}
+
+export interface Input {
+  readonly params?: object;
+  readonly query?: object;
+  readonly body?: object;
+}
+
+/** What a route answers, by its operation. */
+export async function call(
+  routes: readonly Route[],
+  operationId: string,
+  context: RequestContext,
+  input: Input = {},
+): Promise<Body> {
+  const { handle } = routes.find((route) => route.operationId === operationId)!;
+  const given = { params: {}, query: {}, body: {}, headers: {}, idempotencyKey: undefined, ...input };
+  return answered(context, handle(context, given));
+}
+
+/** Status of the kind, and field and issue of the first detail, of what is thrown. */
+export function refusal(kind: string, field?: string, issue?: string) {
+  return expect.objectContaining({
+    kind,
+    ...(field !== undefined && {
+      details: expect.arrayContaining([expect.objectContaining({ field, ...(issue !== undefined && { issue }) })]),
+    }),
+  });
+}
+
+/** Types of all events of a tenant, in their order. */
+export async function eventTypes(store: TenantStore, tenant: string): Promise<readonly string[]> {
+  const { events } = await store.events(tenant, { afterSequence: 0, limit: 1_000, types: [] });
+  return events.map(({ type }) => type);
+}
