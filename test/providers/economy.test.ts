@@ -16,5 +16,11 @@ it('a sandbox wallet begins with test money of each asset of its network, a prod
     { asset: 'ETH', units: 10n ** 19n },
     { asset: 'USDC', units: 10n ** 10n },
   ]);
+  expect(openingBalances('bip122:000000000933ea01ad0ee984209779ba', 'sandbox')).toEqual([
+    { asset: 'BTC', units: 10n ** 8n },
+  ]);
+  expect(openingBalances('solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1', 'sandbox')).toEqual([
+    { asset: 'SOL', units: 10n ** 11n },
+  ]);
   expect(openingBalances(network, 'production').map(({ units }) => units)).toEqual([0n, 0n]);
 });

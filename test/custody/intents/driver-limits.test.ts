@@ -294,6 +294,20 @@ test('a tenant that is woken while its work cannot be claimed is reported, and s
   expect(lines.map(({ message }) => message)).toEqual(['a tenant’s due work could not be claimed; retrying']);
 });
 
+test('a provider that is away for an hour makes no transfer fail: its fate is unknown', async () => {
+  const { driver, store, asked, answers, pass } = open();
+  answers.to = () => {
+    throw new ProviderUnavailable('away');
+  };
+  driver.enqueue(tenant, approved('txi_1'), wallet);
+  await pass(3_600_000);
+  expect(asked.length).toBeGreaterThan(300);
+  expect(store.records.get('txi_1')).toMatchObject({ status: 'signing', subStatus: 'PROVIDER_UNAVAILABLE' });
+  answers.to = () => completed;
+  await pass(10_000);
+  expect(store.records.get('txi_1')).toMatchObject({ status: 'completed' });
+});
+
 test('a stopped driver sweeps, wakes and accepts nothing more, and leaves no timer', async () => {
   const { answers, asked, driver, pass, store, timers } = open();
   answers.to = () => confirming(5_000);

@@ -1,13 +1,14 @@
 /** The driver on a real Redis: transfers end with any gateway and after any failure on the way. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type TokenAssetRecord, termsOf, tokenAssetId, tokenAssetType } from '../../../custody/assets/token-assets.ts';
 import { intentView } from '../../../custody/intents/view.ts';
 import { walletType } from '../../../custody/wallets/record.ts';
 import { ProviderRejected } from '../../../providers/port/port.ts';
-import { update } from '../../../store/changes.ts';
+import { create, update } from '../../../store/changes.ts';
 import { StoreUnavailable, type TenantStore } from '../../../store/contract.ts';
 import { until } from '../../support/until.ts';
 import { failedOnChain, failedUnsent, feePaid, feeReserve, fillFee } from './support/fake-provider.ts';
-import { oneEth, startWorld, type World } from './support/world.ts';
+import { oneEth, somewhere, startWorld, type World } from './support/world.ts';
 
 const tenant = 'tn_acme';
 let world: World;
@@ -395,6 +396,48 @@ describe('an approved intent', () => {
     world.clock.offsetMs += 10_000;
     world.driver().start();
     await world.reach(tenant, intent.id, 'completed');
+  });
+});
+
+describe('a transfer of a token of the tenant', () => {
+  const gold: TokenAssetRecord = {
+    ...{ id: tokenAssetId('GOLD'), version: 1, status: 'frozen', symbol: 'GOLD', name: 'Gold', decimals: 2 },
+    ...{ network: 'eip155:11155111', contract: somewhere, supplyCap: '1000' },
+  };
+  const put = (token: TokenAssetRecord, before?: TokenAssetRecord) =>
+    world.store.commit(tenant, {
+      puts: [before === undefined ? create(tokenAssetType, token) : update(tokenAssetType, before, token)],
+    });
+  const transfer = (address: string) => ({
+    ...{ asset: 'GOLD', amount: '1', units: '100', token: termsOf(gold), destination: { address } },
+  });
+
+  test('that was frozen meanwhile waits, and continues when it is active again', async () => {
+    await put(gold);
+    const wallet = await world.wallet(tenant, { ETH: oneEth, GOLD: 100n });
+    const intent = await world.intent(tenant, wallet, transfer(somewhere));
+    world.driver().enqueue(tenant, intent, wallet);
+    await until(async () => (await world.read(tenant, intent.id)).subStatus === 'TOKEN_FROZEN', 'the hold');
+    expect(world.provider.advances).toBe(0);
+    await put({ ...gold, status: 'active', version: 2 }, gold);
+    world.clock.offsetMs += 10_000;
+    world.driver().start();
+    await world.reach(tenant, intent.id, 'completed');
+  });
+
+  test('is credited to a wallet of the tenant, and to no other tenant’s, which does not know the token', async () => {
+    await put({ ...gold, status: 'active' });
+    const wallet = await world.wallet(tenant, { ETH: oneEth, GOLD: 200n });
+    for (const [owner, available] of [
+      [tenant, 100n],
+      ['tn_other', 0n],
+    ] as const) {
+      const receiver = await world.wallet(owner, {});
+      const intent = await world.intent(tenant, wallet, transfer(receiver.addresses[0]!.address));
+      world.driver().enqueue(tenant, intent, wallet);
+      await world.reach(tenant, intent.id, 'completed');
+      expect(await world.balance(owner, receiver.id, 'GOLD')).toEqual({ available, reserved: 0n });
+    }
   });
 });
 

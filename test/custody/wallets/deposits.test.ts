@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { creditDeposit, type Deposit } from '../../../custody/wallets/deposits.ts';
 import { walletType } from '../../../custody/wallets/record.ts';
+import type { TenantStore } from '../../../store/contract.ts';
 import { evm, fresh, startWorld, type Tenant, type World } from './support/world.ts';
 
 let world: World;
@@ -119,6 +120,20 @@ test('a frozen and an archived wallet are credited too; one that does not exist 
     expect(await creditDeposit(world.store, deposit(tenant, wallet.id, { txId: verb }))).toBe('credited');
   }
   expect(await creditDeposit(world.store, deposit(tenant, fresh('wal')))).toBe('no_such_wallet');
+});
+
+test('the event shows a wallet that is frozen while the deposit is credited as frozen', async () => {
+  const tenant = world.tenant();
+  const wallet = await tenant.wallet(await tenant.connection());
+  const store: Pick<TenantStore, 'readWithBalances' | 'commit'> = {
+    readWithBalances: (...asked) => world.store.readWithBalances(...asked),
+    commit: async (...asked) => {
+      await tenant.call('POST', `/v1/wallets/${wallet.id}/freeze`);
+      return world.store.commit(...asked);
+    },
+  };
+  expect(await creditDeposit(store as TenantStore, deposit(tenant, wallet.id))).toBe('credited');
+  expect(await depositsIn(tenant)).toMatchObject([{ object: { status: 'frozen' }, resource: { version: 2 } }]);
 });
 
 test('whatever is reported in whatever order, the balance is the sum over the transactions', async () => {

@@ -62,6 +62,10 @@ const lies: Readonly<Record<string, Lie>> = {
     confirmation(made, { verificationShares: other.confirmation!.verificationShares }),
   'another attempt': (made) => confirmation(made, { attempt: made.confirmation!.attempt + 1 }),
   'no confirmation': (made) => ({ ...made, confirmation: undefined }),
+  'the last node’s signature of something else': (made) => {
+    const { signatures } = made.confirmation!;
+    return confirmation(made, { signatures: signatures.with(-1, flipped(signatures.at(-1)!)) });
+  },
   'no signatures': (made) => confirmation(made, { signatures: [] }),
   'one node’s signature for each': (made) => ({
     ...confirmation(made, { signatures: [...made.confirmation!.signatures].fill(made.confirmation!.signatures[0]!) }),

@@ -241,6 +241,18 @@ describe('on answers made by hand', () => {
     }
   });
 
+  test.each([[[2]], [[1, 2, 3, 4, 5]]])(
+    'a key is closed only when nodes %j have deleted their shares',
+    async (nodes) => {
+      coordinator.answer = () => ({ response: { pendingNodes: nodes } });
+      const error = await errorOf(signer.closeKey(meta, wallet));
+      expect(error).toBeInstanceOf(ProviderUnavailable);
+      expect(error).toMatchObject({ retryAfterMs: 15_000 });
+      coordinator.answer = () => ({ response: { pendingNodes: [] } });
+      await signer.closeKey(meta, wallet);
+    },
+  );
+
   test('a link that is down, or goes down, is the same', async () => {
     coordinator.answer = () => 'silence';
     const waiting = errorOf(signer.sign(meta, order('a')));
