@@ -4,7 +4,6 @@
  * or Redis it answers 503, and health gives the reason.
  */
 import type { AddressInfo } from 'node:net';
-import { setLogger } from '@grpc/grpc-js';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
@@ -72,7 +71,6 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const lines = gatheredLines(pino.destination({ fd: process.stdout.fd, sync: false }), timers);
   process.prependListener('exit', lines.flush);
   const log = pino({ level: config.logLevel, base: { role } }, lines);
-  setLogger(grpcLogger(log));
   const redis = openRedis(config.redisUrl, log, config.redisReplicas);
   const store = new TokenStore(redis, config.tokenKey, systemPorts);
   const registry = new RedisClusters(redis);
@@ -257,12 +255,6 @@ function registerSandboxTokens(
   const tokens = new SandboxTokens({ store, tokenKey, banner, approverToken, timers, log, onRegistered });
   redis.on('ready', () => tokens.register());
   return tokens;
-}
-
-/** grpc-js writes to stderr by itself; redirect that to the log. */
-function grpcLogger(log: Log): Partial<Console> {
-  const say = (...parts: unknown[]): void => log.debug({ grpc: parts.join(' ') }, 'grpc-js');
-  return { debug: say, info: say, error: say };
 }
 
 function formatAddress(host: string, port: number): string {

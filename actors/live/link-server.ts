@@ -28,6 +28,7 @@ import { nonceBytes } from './handshake-crypto.ts';
 import { closeSocket, defaultLinkLimits, Link, type LinkLimits, type LinkStats } from './link.ts';
 import { channelOf, type LinkTls, refusalOf, serverTls } from './link-tls.ts';
 import { type Log, silentLog, systemRandom } from './ports.ts';
+import { RefusalLog } from './refusal-log.ts';
 import { UnprovenConnections } from './unproven-connections.ts';
 import type { WireCodec } from './wire-port.ts';
 
@@ -72,6 +73,7 @@ export class LinkServer<M> implements Transport<M> {
   readonly #options: LinkServerOptions<M>;
   readonly #limits: LinkLimits;
   readonly #log: Log;
+  readonly #refusals: RefusalLog;
   readonly #http: Server;
   readonly #sockets: WebSocketServer;
   readonly #links = new Map<Address, Admitted<M>>();
@@ -84,6 +86,7 @@ export class LinkServer<M> implements Transport<M> {
     this.#options = options;
     this.#limits = { ...defaultLinkLimits, ...options.limits };
     this.#log = options.log ?? silentLog;
+    this.#refusals = new RefusalLog(this.#log, 'a link was refused');
     const { tls, onRequest = notFound, handshakeTimeoutMs = handshakeDefaultMs } = options;
     this.#http =
       tls === undefined ? createServer(onRequest) : createTlsServer(serverTls(tls, handshakeTimeoutMs), onRequest);
@@ -151,7 +154,7 @@ export class LinkServer<M> implements Transport<M> {
   #watchTls(): void {
     this.#http.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
       const refusal = refusalOf(error, socket);
-      if (refusal !== undefined) this.#log.warn({ ...refusal, remote: remoteOf(socket) }, 'a link was refused');
+      if (refusal !== undefined) this.#refusals.refused({ ...refusal, remote: remoteOf(socket) });
     });
   }
 
@@ -221,7 +224,7 @@ export class LinkServer<M> implements Transport<M> {
 
   /** `peer`: authenticated, but refused. Before authentication only its network address is known. */
   #refuse(ws: WebSocket, code: RefusalCode, remote: string, peer?: Address): void {
-    this.#log.warn({ code, remote, ...(peer !== undefined && { peer }) }, 'a link was refused');
+    this.#refusals.refused({ code, remote, ...(peer !== undefined && { peer }) });
     if (ws.readyState !== ws.OPEN) return;
     ws.send(encodeRefused(this.#options.codec, code), ignore);
     closeSocket(ws, 'HANDSHAKE_REFUSED', this.#limits.closeGraceMs, code);

@@ -1,7 +1,8 @@
 /** The gRPC server, built and not listening: the signing service, health (grpc.health.v1) and reflection. */
-import { Server } from '@grpc/grpc-js';
+import { Server, setLogger } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import type { Timers } from '../../actors/contract.ts';
+import type { Log } from '../../actors/live/ports.ts';
 import { MpcWalletService } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { grpcMessageBytesMax } from '../../proto/limits.ts';
 import type { RequestWatcher } from '../access-log/access-log.ts';
@@ -51,6 +52,7 @@ export interface GrpcDoor {
 }
 
 export function buildGrpc(deps: GrpcDeps): GrpcDoor {
+  setLogger(linesOfGrpc(deps.log));
   const server = new Server(options);
   const access = new GrpcAccess(deps.requests, deps.timers, deps.requestIds);
   if (deps.loadRefusals !== undefined) refuseForLoad(server, { admission: deps.loadRefusals, access });
@@ -79,4 +81,10 @@ export function buildGrpc(deps: GrpcDeps): GrpcDoor {
       say(false);
     },
   };
+}
+
+/** grpc-js writes to stderr by itself; its logger is one for the whole process. */
+function linesOfGrpc(log: Log): Partial<Console> {
+  const say = (...parts: unknown[]): void => log.debug({ grpc: parts.join(' ') }, 'grpc-js');
+  return { debug: say, info: say, error: say };
 }

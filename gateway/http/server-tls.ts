@@ -4,6 +4,7 @@ import type { Server } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { refusalOf, withoutResumption } from '../../actors/live/link-tls.ts';
 import type { Log } from '../../actors/live/ports.ts';
+import { RefusalLog } from '../../actors/live/refusal-log.ts';
 
 /** Certificate, key and optionally the authority of clients, for REST and gRPC. PEM texts; `key` is secret. */
 export interface DoorTls {
@@ -29,11 +30,12 @@ export function logTlsRefusals(
   door: 'HTTP' | 'gRPC',
   log: Log,
 ): void {
+  const refusals = new RefusalLog(log, 'a client was refused');
   // Node's own listener would hand the broken socket to the answers for malformed HTTP.
   server.removeAllListeners('tlsClientError');
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
     socket.destroy();
     const refusal = refusalOf(error, socket);
-    if (refusal !== undefined) log.warn({ ...refusal, door }, 'a client was refused');
+    if (refusal !== undefined) refusals.refused({ ...refusal, door });
   });
 }

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { status as grpcStatus } from '@grpc/grpc-js';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { identify } from '../../cli/common/process-identity.ts';
 import { upEmbedded } from '../../cli/embedded/embedded.ts';
 import { loadSettings } from '../../cli/settings/config.ts';
@@ -95,4 +95,14 @@ it('lets one process at a time have a state file, and takes over from one that h
   writeFileSync(state, 'no state');
   await expect(start({}, { state })).rejects.toThrow(/is no state/);
   expect(existsSync(lock)).toBe(false);
+});
+
+it('says in one sentence that its gRPC port is taken, and nothing else on stderr', async () => {
+  const stderr = vi.spyOn(console, 'error').mockReturnValue();
+  const [host = '', port] = running.service.grpcAddress.split(':');
+  await expect(startService({ grpc: { host, port: Number(port) } })).rejects.toThrow(
+    `the gRPC port ${port} on 127.0.0.1 is taken: choose a free one (--grpc-port, SIGNMESH_GRPC_PORT)`,
+  );
+  expect(stderr).not.toHaveBeenCalled();
+  stderr.mockRestore();
 });
