@@ -5,7 +5,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import Type from 'typebox';
-import type { Balances, Page } from '../store/contract.ts';
+import { type Balances, type Page, shownRecord } from '../store/contract.ts';
 import { ServiceError } from './errors/service-error.ts';
 import { canonicalJson } from './idempotency.ts';
 import type { RequestContext } from './route.ts';
@@ -68,7 +68,7 @@ export interface ListBody {
   readonly next_cursor: string | null;
 }
 
-/** The body of a list, as `ListOf(key, …)` has it. */
+/** The body of a list, as `ListOf(key, …)` has it. Throws StoreTampered for a record that `view` cannot show. */
 export function listBody<T extends { readonly id: string }>(
   key: string,
   page: Page<T>,
@@ -77,7 +77,7 @@ export function listBody<T extends { readonly id: string }>(
 ): ListBody {
   const { items, balances, hasMore, nextId } = page;
   return {
-    [key]: items.map((item) => view(item, balances.get(item.id))),
+    [key]: items.map((item) => shownRecord(item.id, () => view(item, balances.get(item.id)))),
     has_more: hasMore,
     next_cursor: hasMore && nextId !== undefined ? request.cursorOf(nextId) : null,
   };

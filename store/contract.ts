@@ -320,6 +320,15 @@ export class StoreTampered extends Error {
   }
 }
 
+/** What `show` makes of a record. Throws StoreTampered with the record's id when it lacks the fields of its kind. */
+export function shownRecord<T>(id: string, show: () => T): T {
+  try {
+    return show();
+  } catch (error) {
+    throw error instanceof StoreTampered ? error : new StoreTampered(id, error);
+  }
+}
+
 /** Maps addresses to wallets, over all tenants: a transfer between two wallets of ours finds its receiver here. */
 export interface AddressBook {
   /** Call it before the wallet is committed; the first owner keeps the address. */

@@ -2,6 +2,7 @@
 
 import type { MetadataValue } from '../../api/metadata.ts';
 import type { ProviderInfo } from '../../providers/port/port.ts';
+import { shownRecord } from '../../store/contract.ts';
 import { credentialSchema } from './credentials.ts';
 import type { ConnectionRecord } from './record.ts';
 
@@ -20,7 +21,12 @@ export interface ConnectionView {
   readonly updated_at: string;
 }
 
+/** Throws StoreTampered. */
 export function connectionView(connection: ConnectionRecord): ConnectionView {
+  return shownRecord(connection.id, () => connectionViewOf(connection));
+}
+
+function connectionViewOf(connection: ConnectionRecord): ConnectionView {
   return {
     id: connection.id,
     provider: connection.provider,

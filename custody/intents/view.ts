@@ -4,6 +4,7 @@ import type { MetadataValue } from '../../api/metadata.ts';
 import { formatAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
 import type { EvmReceipt } from '../../providers/chains/public.ts';
+import { shownRecord } from '../../store/contract.ts';
 import type { IntentRecord } from './record.ts';
 
 export interface IntentView {
@@ -73,7 +74,12 @@ export interface IntentView {
   readonly expires_at: string;
 }
 
+/** Throws StoreTampered. */
 export function intentView(intent: IntentRecord): IntentView {
+  return shownRecord(intent.id, () => intentViewOf(intent));
+}
+
+function intentViewOf(intent: IntentRecord): IntentView {
   const { feeReserve, feePaid, cancellation } = intent;
   return {
     id: intent.id,

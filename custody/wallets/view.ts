@@ -4,7 +4,7 @@ import type { MetadataValue } from '../../api/metadata.ts';
 import { assetOf } from '../../networks/assets.ts';
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
 import { type KeyScheme, walletKeySchemes } from '../../proto/key-schemes.ts';
-import type { Balances } from '../../store/contract.ts';
+import { type Balances, shownRecord } from '../../store/contract.ts';
 import { type AssetView, assetViews, type ShownAsset } from '../../store/shown-balances.ts';
 import type { WalletRecord } from './record.ts';
 
@@ -34,7 +34,12 @@ export interface WalletView {
   readonly archive_reason: string | null;
 }
 
+/** Throws StoreTampered. */
 export function walletView(wallet: WalletRecord, balances: Balances): WalletView {
+  return shownRecord(wallet.id, () => walletViewOf(wallet, balances));
+}
+
+function walletViewOf(wallet: WalletRecord, balances: Balances): WalletView {
   const { provider, publicKey, network } = wallet;
   const keyScheme =
     provider === 'self_hosted' && publicKey !== null ? walletKeySchemes[networkOf(network).curve] : null;

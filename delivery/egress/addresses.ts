@@ -14,18 +14,30 @@ export type AddressVerdict =
   /** `range`: what the address is, e.g. "linkLocal"; for the message. */
   | { readonly allowed: false; readonly range: string };
 
-/** Metadata services outside of the link-local ranges. */
-const metadataAddresses = new Set(['100.100.100.200', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254']);
+/** Services of cloud machines outside of the link-local ranges: Alibaba, Oracle, Azure, Google. */
+const metadataAddresses = new Set(['100.100.100.200', '192.0.0.192', '168.63.129.16', 'fd20:ce::254']);
+/** Those of AWS: metadata, credentials of pods, time, names. */
+const awsServices = ipaddr.IPv6.parseCIDR('fd00:ec2::/32');
+/** All IPv6 addresses that are assigned as global unicast (RFC 4291 §2.4); ipaddr.js calls the unassigned ones unicast too. */
+const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 const sandboxRanges = new Set(['unicast', 'loopback', 'private', 'uniqueLocal']);
 
 /** `address` as a resolver gives it, IPv4 or IPv6, without brackets. Anything unreadable is refused. */
 export function evaluateAddress(address: string, environment: ClusterEnvironment): AddressVerdict {
   if (!ipaddr.isValid(address)) return { allowed: false, range: 'unreadable' };
   const bare = reached(ipaddr.parse(address));
-  if (metadataAddresses.has(bare.toString())) return { allowed: false, range: 'metadata' };
-  const range = bare.range();
+  const range = rangeOf(bare);
   const allowed = environment === 'sandbox' ? sandboxRanges.has(range) : range === 'unicast';
   return allowed ? { allowed } : { allowed, range };
+}
+
+function rangeOf(address: Parsed): string {
+  if (metadataAddresses.has(address.toString())) return 'metadata';
+  const range = address.range();
+  if (address.kind() === 'ipv4') return range;
+  const v6 = address as ipaddr.IPv6;
+  if (v6.match(awsServices)) return 'metadata';
+  return range === 'unicast' && !v6.match(globalUnicast) ? 'unassigned' : range;
 }
 
 type Parsed = ipaddr.IPv4 | ipaddr.IPv6;

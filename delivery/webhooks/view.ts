@@ -4,6 +4,7 @@
  */
 import Type from 'typebox';
 import { Closed, Lines, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
+import { shownRecord } from '../../store/contract.ts';
 import { type WebhookRecord, webhookStatuses } from './record.ts';
 
 const fields = {
@@ -99,7 +100,12 @@ export interface QueueDepth {
 /** Of a webhook that was just made. */
 export const emptyQueue: QueueDepth = { outstanding: 0, retrying: 0, behind: 0, failingSinceMs: null };
 
+/** Throws StoreTampered. */
 export function liveView(record: WebhookRecord, depth: QueueDepth, nowMs: number): Type.Static<typeof Webhook> {
+  return shownRecord(record.id, () => liveViewOf(record, depth, nowMs));
+}
+
+function liveViewOf(record: WebhookRecord, depth: QueueDepth, nowMs: number): Type.Static<typeof Webhook> {
   const { outstanding, retrying, behind, failingSinceMs } = depth;
   const ends = record.secrets.map(({ endsAtMs }) => endsAtMs ?? 0).filter((endsAtMs) => endsAtMs > nowMs);
   return {

@@ -1,9 +1,29 @@
 /** Something else than the service changes records in Redis: a caller that reads them gets their names and the remedy. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { listBody } from '../../api/pages.ts';
+import { connectionView } from '../../custody/connections/view.ts';
+import { intentView } from '../../custody/intents/view.ts';
+import { walletView } from '../../custody/wallets/view.ts';
+import { emptyQueue, liveView } from '../../delivery/webhooks/view.ts';
 import { storeKeys } from '../../store/layout.ts';
 import { type RestApp, restApp, tokenOf } from '../support/rest-app.ts';
 import { type StoreUnderTest, startStore } from '../support/store.ts';
 import { notes } from './support/notes.ts';
+
+test.each<readonly [string, (record: never) => unknown]>([
+  ['a connection', connectionView],
+  ['a wallet', (record) => walletView(record, new Map())],
+  ['an intent', intentView],
+  ['a webhook', (record) => liveView(record, emptyQueue, 0)],
+])('%s without the fields of its kind is named', (_, view) => {
+  expect(() => view({ id: 'abc_1', version: 1 } as never)).toThrow(expect.objectContaining({ recordId: 'abc_1' }));
+});
+
+test('a list names the record that it cannot show', () => {
+  const page = { items: [{ id: 'abc_1' }, { id: 'abc_2' }], balances: new Map(), hasMore: false, nextId: undefined };
+  const view = ({ id }: { id: string }) => ({ at: new Date(id === 'abc_1' ? 0 : Number.NaN).toISOString() });
+  expect(() => listBody('notes', page, view, {} as never)).toThrow(expect.objectContaining({ recordId: 'abc_2' }));
+});
 
 describe('a record that was changed', () => {
   let under: StoreUnderTest;
