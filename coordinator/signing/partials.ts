@@ -334,10 +334,7 @@ export function completeWith(
   const signature = Buffer.from(full.signature).toString('hex');
   const { attempts: attempt } = work.round.history;
   const { recoveryId } = full;
-  completeSession(
-    turn,
-    advance(record, done, turn.context, { attempt, order: undefined, submitted, given, signature, recoveryId }),
-  );
+  completeSession(turn, advance(record, done, turn.context, { attempt, submitted, given, signature, recoveryId }));
 }
 
 /**

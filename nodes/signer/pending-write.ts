@@ -26,11 +26,6 @@ export class PendingWrite {
     return this.#changes.has(key) && this.#changes.get(key) === undefined;
   }
 
-  /** The pending record of this key. */
-  recordOf(key: string): NodeRecord | undefined {
-    return this.#changes.get(key);
-  }
-
   put(key: string, record: NodeRecord): void {
     this.#changes.set(key, record);
   }

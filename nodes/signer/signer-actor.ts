@@ -229,14 +229,14 @@ function loaded(
 ): NodeEffect[] {
   if (state.stale.delete(recordKey)) return [{ kind: 'load', key: recordKey }];
   const waiting = state.waiting.take(recordKey);
-  const current = state.pending.recordOf(recordKey) ?? record;
+  // No newer content waits to be written: a record is changed while it is cached, and is not loaded then.
   if (isIntentBucket(recordKey)) {
-    state.intents.add(recordKey, current);
-  } else if (current === undefined || state.pending.deletes(recordKey)) {
+    state.intents.add(recordKey, record);
+  } else if (record === undefined || state.pending.deletes(recordKey)) {
     const { KEY_UNKNOWN } = PartialRefusalCode;
     return waiting.flatMap((asked) => refuseAndBurn(identity, state, asked, KEY_UNKNOWN, 'no final key of that name'));
   } else {
-    state.keys.add(recordKey, decodeKeyRecord(current));
+    state.keys.add(recordKey, decodeKeyRecord(record));
   }
   return waiting.flatMap((asked) => proceed(identity, state, asked, context));
 }

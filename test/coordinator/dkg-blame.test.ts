@@ -35,6 +35,7 @@ class DkgFixture {
     label: string,
     liar: number,
     lie: (fixture: DkgFixture, body: WireBody, frame: Frame) => WireBody | readonly WireBody[] | boolean | undefined,
+    isSlow: (body: WireBody) => boolean = () => false,
   ) {
     this.#curve = curve;
     this.cluster = new SimCluster({
@@ -43,7 +44,8 @@ class DkgFixture {
       onFrame: (frame): FrameFate => {
         const body = frame.message.body as WireBody;
         if (body.case === 'dkgOpened') this.openings.set(body.value.opening!.dealer, body.value.opening!);
-        if (this.honest || !frame.from.startsWith(`node/${liar}/`)) return true;
+        if (this.honest) return true;
+        if (!frame.from.startsWith(`node/${liar}/`)) return isSlow(body) ? [{ envelope: frame, afterMs: 100 }] : true;
         const told = lie(this, body, frame) ?? true;
         if (typeof told === 'boolean') return told;
         const bodies: readonly WireBody[] = 'case' in told ? [told] : told;
@@ -291,6 +293,36 @@ test('names a dealer that deals twice', () => {
   expect(failed.errorMessage).toContain('node 2 broke the protocol: it dealt twice');
   expect(fixture.culprits).toEqual([2]);
   fixture.recover(tokenOf(failed));
+});
+
+test('judges a complaint by the box that it relayed, whatever the dealer sends after it', () => {
+  const rights: Body<'dkgSealed'>['shares'] = [];
+  let answers = 0;
+  // Its wrong box for node 1 goes on alone; with the box for node 2 comes a right one for node 1.
+  const fixture = new DkgFixture(
+    'secp256k1',
+    'two boxes',
+    3,
+    (self, body) => {
+      if (body.case !== 'dkgSealed') return undefined;
+      answers += 1;
+      rights.push(...body.value.shares);
+      if (answers > 1) return { ...body, value: { ...body.value, shares: rights } };
+      const ofFirst = body.value.shares.filter(({ recipient }) => recipient === 1);
+      const group = groupOf('secp256k1');
+      const wrong = (_: Uint8Array, to: number) =>
+        seal({
+          recipientPublicKey: self.openings.get(to)!.sealingKey,
+          plaintext: group.encodeScalar(7n),
+          associatedData: sealingAssociatedData(sessionContext(self.terms), 3, to),
+          random: randomStream('two boxes', 'seal'),
+        });
+      return resealed(self, 3, ofFirst, wrong);
+    },
+    (body) => body.case === 'dkgVerified',
+  );
+  expect(codeOf(fixture.run())).toBe('DEALER_MISBEHAVED');
+  expect([answers, fixture.culprits]).toEqual([2, [3]]);
 });
 
 test('blames no node for silence, and names those that did not answer', () => {

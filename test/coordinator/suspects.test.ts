@@ -133,6 +133,23 @@ describe.each([
   });
 });
 
+test('a node that is asked late in a round has its own time to answer', () => {
+  const answersAfterMs = partialTimeoutMs - 200;
+  const world = new SimCluster({
+    seed: 'asked late',
+    onFrame: (frame) =>
+      frame.message.body.case === 'partialReply' ? [{ envelope: frame, afterMs: answersAfterMs }] : true,
+  });
+  makeKey(world, 'k', 'secp256k1', 3, 5);
+  const { signingSessionId } = begin(world, 'steps');
+  const first = world.submitSignatureShare({ signingSessionId, nodeId: 1 });
+  world.time.advance(partialTimeoutMs - 1_000);
+  const second = world.submitSignatureShare({ signingSessionId, nodeId: 2 });
+  const codes = [first, second].map((call) => call.result().receipt!.reasonCode);
+  expect(codes).toEqual(['SHARE_ACCEPTED', 'SHARE_ACCEPTED']);
+  expect(world.events.filter(({ event }) => event.fields.reason === 'silent')).toEqual([]);
+});
+
 function spoiled(frame: Frame): Frame {
   const { body } = frame.message;
   if (body.case !== 'partialReply' || body.value.outcome?.case !== 'partial') return frame;

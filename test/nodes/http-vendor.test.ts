@@ -156,6 +156,16 @@ test('a callback that is not the vendor’s is refused, and wakes nothing', asyn
   expect(node.news).toEqual([]);
 });
 
+test('a callback of more than 4 KiB is cut off before anything in it is checked', async () => {
+  const vendor = await server({ decideMs: 60_000 });
+  const node = await port(vendor);
+  await node.make();
+  await node.place();
+  const { callback } = vendor.orders[0]!;
+  const statusOf = async (bytes: number) => (await fetch(callback, { method: 'POST', body: 'x'.repeat(bytes) })).status;
+  expect([await statusOf(4 * 1024), await statusOf(4 * 1024 + 1)]).toEqual([401, 400]);
+});
+
 test('a vendor that is down or unavailable is VENDOR_UNAVAILABLE', async () => {
   const vendor = await server();
   const node = await port(vendor);
