@@ -12,6 +12,7 @@ import { closingsAsked } from './closings.ts';
 import { statusTold } from './cluster-status.ts';
 import { dkgFailures } from './dkg-failures.ts';
 import { eventsAsModelled } from './events.ts';
+import { faultsAsArmed } from './fault-effects.ts';
 import { History } from './history.ts';
 import { type LifetimesMs, lifetimes } from './lifetimes.ts';
 import { answeredInTime } from './liveness.ts';
@@ -78,6 +79,6 @@ export function modelCheckers(options: ModelOptions): Checker[] {
   ].map((checker) => untilRolledBack(checker, 'node', 'coordinator'));
   // What a node does follows from its own store and the requests to it.
   const ofNodes = [honestNodes(), nodeRecords(), requestsFollowed(options.nodesTotal)];
-  compared.push(...ofNodes.map((checker) => untilRolledBack(checker, 'node')));
+  compared.push(faultsAsArmed(), ...ofNodes.map((checker) => untilRolledBack(checker, 'node')));
   return compared;
 }

@@ -36,6 +36,8 @@ export interface FaultServicePorts {
     text: string,
     /** The processes that a trigger hit. */
     victims?: readonly ProcessName[],
+    /** Of an armed fault. */
+    definition?: Fault,
   ) => void;
 }
 
@@ -59,7 +61,7 @@ export class FaultService {
     const { id, orders } = engine.arm(fault, time.nowMs());
     const known = { targets: targetsOf(fault), text: describe(fault) };
     this.#known.set(id, known);
-    told(id, fault.fault, known.targets, 'armed', known.text);
+    told(id, fault.fault, known.targets, 'armed', known.text, [], fault);
     this.perform(orders);
     return id;
   }

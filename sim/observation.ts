@@ -5,13 +5,14 @@
 import type { ActorEvent, Address, RandomBytes, WriteOutcome } from '../actors/contract.ts';
 import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/contract/messages.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
-import type { FaultKind } from '../faults/vocabulary/fault.ts';
+import type { Fault, FaultKind } from '../faults/vocabulary/fault.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records/records.ts';
 import type { CallError } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { CallCase, WireEnvelope } from '../proto/wire.ts';
 import type { VendorOrder } from '../providers/vendor/public.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import type { SimCaller } from './calls.ts';
+import type { FrameOutcome } from './network.ts';
 import type { NodeCopy } from './node-copy.ts';
 
 /** A call of a gateway. `request`: decoded. */
@@ -36,8 +37,17 @@ export type Observation =
   /** The client has its answer. */
   | (ObservedCall & { readonly kind: 'answered'; readonly response: unknown })
   | (ObservedCall & { readonly kind: 'failed'; readonly error: CallError })
-  /** A frame leaves its sender. `touched`: a fault changed it; its content is then not the sender's. */
-  | { readonly kind: 'frame'; readonly atMs: number; readonly envelope: WireEnvelope; readonly touched: boolean }
+  /**
+   * A frame leaves its sender. `touched`: a fault changed it; its content is then not the sender's. `decided`: while a fault is
+   * armed, with the first that leaves instead of `sent`.
+   */
+  | {
+      readonly kind: 'frame';
+      readonly atMs: number;
+      readonly envelope: WireEnvelope;
+      readonly touched: boolean;
+      readonly decided?: Pick<FrameOutcome, 'arrivals' | 'faults'> & { readonly sent: WireEnvelope };
+    }
   | {
       readonly kind: 'emitted';
       readonly atMs: number;
@@ -111,6 +121,8 @@ export type Observation =
       readonly fault: FaultKind;
       readonly targets: readonly ProcessName[];
       readonly what: 'armed' | 'fired' | 'ended';
+      /** With `armed`. */
+      readonly definition?: Fault;
     };
 
 /** What a checker may try beside the run, without any effect on it. */

@@ -7,7 +7,7 @@
 import type { ActorEvent, Address } from '../actors/contract.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
-import type { FaultKind } from '../faults/vocabulary/fault.ts';
+import type { Fault, FaultKind } from '../faults/vocabulary/fault.ts';
 import { pointOf } from '../faults/vocabulary/trigger-points.ts';
 import { encodeFrame, type WireEnvelope } from '../proto/wire.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
@@ -65,12 +65,13 @@ export class Recorder {
     if (trace !== undefined) this.#traceFrame(trace, received, bytes, arrivesMs, outcome);
     if (this.observe !== undefined) {
       const { atMs } = this;
-      if (arrivals === undefined || arrivals.length === 0) {
-        this.observe({ kind: 'frame', atMs, envelope: received, touched: false });
-      } else {
-        for (const envelope of new Set(arrivals.map((arrival) => arrival.envelope))) {
-          this.observe({ kind: 'frame', atMs, envelope, touched: envelope !== received });
-        }
+      if (outcome === undefined) this.observe({ kind: 'frame', atMs, envelope: received, touched: false });
+      else {
+        const sent = new Set(outcome.arrivals.map((arrival) => arrival.envelope));
+        const [first = received, ...others] = sent;
+        const decided = { sent: received, arrivals: outcome.arrivals, faults: outcome.faults };
+        this.observe({ kind: 'frame', atMs, envelope: first, touched: first !== received, decided });
+        for (const envelope of others) this.observe({ kind: 'frame', atMs, envelope, touched: envelope !== received });
       }
     }
     const arrives = arrivesMs.map((ms) => ms - time.beganMs);
@@ -163,10 +164,19 @@ export class Recorder {
     what: 'armed' | 'fired' | 'ended',
     text: string,
     victims: readonly ProcessName[] = [],
+    definition?: Fault,
   ): void {
     this.#options.trace?.push(`${this.#options.time.nowMs()} fault ${id} ${fault} ${what} ${targets.join(',')}`);
     const hit = victims.length === 0 ? targets : victims;
-    this.observe?.({ kind: 'fault', atMs: this.atMs, id, fault, targets: hit, what });
+    this.observe?.({
+      kind: 'fault',
+      atMs: this.atMs,
+      id,
+      fault,
+      targets: hit,
+      what,
+      ...(definition && { definition }),
+    });
     this.record?.({ kind: 'fault', atMs: this.atMs, id, fault, targets: hit, what, text });
   }
 

@@ -9,11 +9,14 @@ import { appliesTo } from './trigger.ts';
 const listedForMs = 600_000;
 const listedMax = 200;
 
+/** By peer and point. */
+type Applicable = Map<string, Map<string, readonly ArmedFault[]>>;
+
 export class ActiveFaults {
   /** By id, in the order of arming. */
   readonly #faults = new Map<string, ArmedFault>();
-  /** By peer and point; cleared when a fault's phase changes. */
-  readonly #applicable = new Map<string, Map<string, readonly ArmedFault[]>>();
+  /** By direction; cleared when a fault's phase changes. */
+  readonly #applicable: Readonly<Record<'in' | 'out', Applicable>> = { in: new Map(), out: new Map() };
   #live: readonly ArmedFault[] = [];
   #nextChangeMs = Number.POSITIVE_INFINITY;
   #named = 0;
@@ -43,7 +46,8 @@ export class ActiveFaults {
   changed(): void {
     this.#live = [...this.#faults.values()].filter(({ phase }) => phase !== 'over');
     this.#nextChangeMs = this.#live.reduce((next, one) => Math.min(next, changesAt(one)), Number.POSITIVE_INFINITY);
-    this.#applicable.clear();
+    this.#applicable.in.clear();
+    this.#applicable.out.clear();
   }
 
   /** The first in the order of arming that begins or ends at `nextChangeMs`. */
@@ -53,12 +57,13 @@ export class ActiveFaults {
 
   /** The faults that apply to this frame. Runs for every frame: one without faults costs two map reads. */
   applicableTo({ peer, direction, point }: FrameInTransit): readonly ArmedFault[] {
-    let byPoint = this.#applicable.get(peer);
+    // A point has one direction, but some frames of either have no point: those of a key's deletion.
+    const byPeer = this.#applicable[direction];
+    let byPoint = byPeer.get(peer);
     if (byPoint === undefined) {
       byPoint = new Map();
-      this.#applicable.set(peer, byPoint);
+      byPeer.set(peer, byPoint);
     }
-    // A point has one direction.
     let applicable = byPoint.get(point);
     if (applicable === undefined) {
       applicable = this.#live.filter((armed) => appliesTo(armed, peer, direction, point));

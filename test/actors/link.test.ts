@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { until } from '../support/until.ts';
 import { clientConfig, mesh, nodesTotal, wireEnvelope } from './support/harness.ts';
 
@@ -51,4 +51,35 @@ describe('links', () => {
       'node/5',
     ]);
   });
+});
+
+it('frames behind the one that ended the link are not delivered', async () => {
+  const hub = await world.server();
+  const got: string[] = [];
+  const node = world.client(hub.url, 'node', 3, {
+    deliver: ({ message }) => {
+      got.push(message.session);
+      void node.client.stop();
+      return undefined;
+    },
+  });
+  await until(() => hub.server.peers().length === 1, 'the link is up');
+  // Frames of one turn share a message.
+  for (const number of ['1', '2']) hub.server.send(wireEnvelope('session/t/s', 'node/3/dkg/t/s', number));
+  await until(() => node.events.length === 2, 'the link has ended');
+  expect([got, node.events[1]]).toEqual([['1'], 'down GOING_AWAY']);
+});
+
+it('a coordinator that is away is asked at intervals that double up to a bound', async () => {
+  const hub = await world.server();
+  await hub.server.stop();
+  const started = vi.spyOn(globalThis, 'setTimeout');
+  onTestFinished(() => started.mockRestore());
+  const backOff = { minMs: 3, maxMs: 24, refusedMs: 5_000 };
+  // The largest byte takes all of each interval.
+  const random = (length: number) => new Uint8Array(length).fill(255);
+  world.client(hub.url, 'node', 3, { backOff, random });
+  const waits = () => started.mock.calls.map(([, ms]) => ms!).filter((ms) => [3, 6, 12, 24].includes(ms));
+  await until(() => waits().length >= 6, 'six tries');
+  expect(waits().slice(0, 6)).toEqual([3, 6, 12, 24, 24, 24]);
 });

@@ -295,10 +295,10 @@ test('names a dealer that deals twice', () => {
   fixture.recover(tokenOf(failed));
 });
 
-test('judges a complaint by the box that it relayed, whatever the dealer sends after it', () => {
+test('evaluates a complaint by the box that it relayed, whatever the dealer sends after it', () => {
   const rights: Body<'dkgSealed'>['shares'] = [];
   let answers = 0;
-  // Its wrong box for node 1 goes on alone; with the box for node 2 comes a right one for node 1.
+  // Its wrong box for node 1 arrives alone; with the box for node 2 comes a right one for node 1.
   const fixture = new DkgFixture(
     'secp256k1',
     'two boxes',

@@ -8,6 +8,8 @@ import { vendorFailures } from '../../faults/vocabulary/fault.ts';
 import { PartialRefusalCode, type PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { wireScheme } from '../../proto/key-schemes.ts';
+import { vendorOrderLifetimeMaxMs } from '../../proto/limits.ts';
+import type { WireMessage } from '../../proto/wire.ts';
 import type { VendorConduct } from '../../providers/vendor/public.ts';
 import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
 import { useModelCryptography } from '../support/model-cryptography.ts';
@@ -80,6 +82,23 @@ test('the session lives as long as the vendor’s order, longer than other sessi
   expect(stateOf(cluster, session)).toBe(ACCEPTED);
   cluster.time.advance(31 * 60_000);
   expectSigned(cluster, session);
+});
+
+test('a session lives for a bounded time, whatever its node says of the vendor’s order', () => {
+  const cluster = world({
+    onFrame: (frame) => {
+      const { body } = frame.message;
+      if (body.case !== 'partialReply' || body.value.outcome?.case !== 'vendorOrder') return true;
+      const order = { ...body.value.outcome.value, expiresEpochMs: 2n ** 53n - 1n };
+      const value = { ...body.value, outcome: { case: 'vendorOrder', value: order } };
+      return { ...frame, message: { ...frame.message, body: { case: 'partialReply', value } as WireMessage['body'] } };
+    },
+  });
+  const session = open(cluster);
+  expect(codeOf(submit(cluster, session))).toBe('VENDOR_ORDER_OPEN');
+  const livesMs = cluster.storedSession(tenant, session)!.expiresMs - cluster.time.nowMs();
+  expect(livesMs).toBeGreaterThan(lifetimeMs);
+  expect(livesMs).toBeLessThanOrEqual(vendorOrderLifetimeMaxMs);
 });
 
 test('an order that the vendor never decides on ends with its lifetime, and the session with it', () => {

@@ -5,6 +5,7 @@ import { faultEngine } from '../../faults/engine.ts';
 import type { Order, PortCallMade } from '../../faults/vocabulary/engine-contract.ts';
 import type { Fault, FaultKind } from '../../faults/vocabulary/fault.ts';
 import { faultKinds } from '../../faults/vocabulary/fault.ts';
+import { pointOf } from '../../faults/vocabulary/trigger-points.ts';
 import { MockDirective } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import { frameAt, optionsFor, samples } from './support/frames.ts';
@@ -178,6 +179,16 @@ describe('a link fault', () => {
     expect(fate('dkg_opened', 'node/3')).toBe(1);
     expect(fate('dkg_open', 'node/2')).toBe(0);
     expect(fate('dkg_opened', 'node/2')).toBe(1);
+  });
+
+  test('touches its direction alone among frames that no point names', () => {
+    const engine = engineOf();
+    engine.arm({ fault: 'drop', target: 'node/2', direction: 'out' }, 0);
+    const fates = (['in', 'out', 'in'] as const).map((direction) => {
+      const frame = { ...frameAt('dkg_open', 'node/2'), point: pointOf('deleteKey'), direction };
+      return engine.frame(frame, 1).arrivals.length;
+    });
+    expect(fates).toEqual([1, 0, 1]);
   });
 
   test('of the coordinator is one of every link', () => {

@@ -62,7 +62,6 @@ it('the last change of a record counts, and a deleted one is not an unknown one'
   expect(pending.isEmpty).toBe(false);
   expect(['a', 'b', 'c'].map((key) => pending.holds(key))).toEqual([true, true, false]);
   expect(['a', 'b', 'c'].map((key) => pending.deletes(key))).toEqual([false, true, false]);
-  expect(['a', 'b', 'c'].map((key) => pending.recordOf(key))).toEqual([record, undefined, undefined]);
   expect(pending.content()).toEqual({
     write: { puts: [{ key: 'a', record }], deletes: ['b'] },
     effects: [{ kind: 'stop' }],

@@ -2,11 +2,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { faultsAsArmed } from '../../model/fault-effects.ts';
+import { stepMismatches } from '../../runner/scenario/expectations.ts';
 import type { CheckedScenario } from '../../runner/scenario/format.ts';
 import { loadScenario } from '../../runner/scenario/load.ts';
 import { runSimulated } from '../../runner/scenario/simulated-world.ts';
 import { usesWalletApi } from '../../runner/scenario/wallet-api-use.ts';
 import type { Verdict } from '../../runner/scenario/world.ts';
+import { allCheckers } from '../../sim/invariants/checkers.ts';
 import { root } from '../cli/support/up-process.ts';
 import { isThorough } from '../support/thorough.ts';
 
@@ -31,8 +34,12 @@ const sign = '{ step: pay, call: sign, session: tx, key: k }';
 // Those that use the wallet API run in test/world/scenarios.test.ts.
 const simulated = files.filter((file) => read(file).worlds.includes('simulated') && !usesWalletApi(read(file)));
 
+// Besides every invariant, each fault must do what its definition says.
 test.each(simulated)('%s passes', (file) => {
-  expect(runSimulated(read(file), { crypto: 'model', record: false }).verdict).toEqual({ kind: 'passed' });
+  const { clusters = 1, client_dealers: consents } = read(file).cluster;
+  const checkers = [...allCheckers({ delivers: true, consents: () => consents }), faultsAsArmed()];
+  const options = { crypto: 'model', record: false, ...(clusters === 1 && { checkers }) } as const;
+  expect(runSimulated(read(file), options).verdict).toEqual({ kind: 'passed' });
 });
 
 // What a scenario does hardly depends on the cryptography, and live ones run with it (test/cli/scenarios-live.test.ts).
@@ -117,6 +124,20 @@ describe('a verdict', () => {
     const verdict = verdictOf([key, sign], [faults, `expect: [${expectation}]`]);
     expect(verdict.kind).toBe('failed');
     expect('what' in verdict && verdict.what).toContain(what);
+  });
+
+  test('counts the triggers of a fault exactly', () => {
+    const faults = 'faults: [{ id: often, fault: duplicate, target: node/1, at: { point: dkg_opened } }]';
+    const verdict = verdictOf([key], [faults, 'expect: [{ fired: often, trigger_count: 0 }]']);
+    expect('what' in verdict && verdict.what).toMatch(/trigger_count of the fault often is 0, found [1-9]/);
+  });
+
+  test('an expected reason code is not that of a call without an answer', () => {
+    const failure = { kind: 'LOST', message: '' } as const;
+    const found = stepMismatches({ reason_code: 'SIGNATURE_COMPLETED' }, { call: 'sign', failure }, 0, 'simulated');
+    expect(found).toEqual([
+      { field: 'expect.reason_code', expected: 'SIGNATURE_COMPLETED', found: 'no answer (LOST)' },
+    ]);
   });
 
   test('names everything that is not as expected, in its order, and continues to the end', () => {
