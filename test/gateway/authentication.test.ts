@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock, systemRandom, systemTimers } from '../../actors/live/ports.ts';
+import { ServiceError } from '../../api/errors/service-error.ts';
 import { allScopes, sandboxScopes } from '../../api/scopes.ts';
 import { signingMethods } from '../../api/signing-methods.ts';
 import { Admission, refusalAfterMs } from '../../gateway/auth/admission.ts';
-import { Authenticator } from '../../gateway/auth/authenticator.ts';
+import { Authenticator, freshMs } from '../../gateway/auth/authenticator.ts';
 import { onlyAuthorization, readBearer } from '../../gateway/auth/bearer.ts';
 import { hashToken, newToken, tenantOfHash, tokenEnvironment } from '../../gateway/auth/token-format.ts';
 import { recordFromFields, recordToFields } from '../../gateway/auth/token-record.ts';
@@ -248,6 +249,36 @@ describe('who is let in', () => {
     for (let times = 0; times < 20; times += 1)
       fastestMs = Math.min(fastestMs, await admit('svc_sk_test_valid00000000'));
     expect(fastestMs).toBeLessThan(refusalAfterMs / 2);
+  });
+
+  it('an answer that is remembered serves for 5 s, and no longer than the token is valid', async () => {
+    let nowMs = 1_000_000;
+    const options = { environment: 'sandbox', acceptAnyTestToken: false, tokenKey, store: gateway.tokens } as const;
+    const authenticator = new Authenticator({ ...options, clock: { nowMs: () => nowMs } });
+    const bearer = (name: string) => `Bearer svc_sk_test_${name}0000000000`;
+    gateway.tokens.put(bearer('ends').slice(7), { expiresAtMs: nowMs + freshMs });
+    gateway.tokens.put(bearer('lasts').slice(7), {});
+    gateway.tokens.put(bearer('revoked').slice(7), { revokedAtMs: 1 });
+    expect(authenticator.cached(bearer('lasts'))).toBeUndefined();
+    const readAtMs = nowMs;
+    for (const name of ['lasts', 'ends', 'revoked']) await authenticator.authenticate(bearer(name));
+    const cached = (atMs: number) => {
+      nowMs = atMs;
+      return ['lasts', 'ends', 'revoked', 'unknown'].filter((name) => authenticator.cached(bearer(name)) !== undefined);
+    };
+    expect([cached(readAtMs), cached(readAtMs + freshMs - 1)]).toEqual([
+      ['lasts', 'ends'],
+      ['lasts', 'ends'],
+    ]);
+    expect(cached(readAtMs + freshMs)).toEqual([]);
+    gateway.tokens.put(bearer('short').slice(7), { expiresAtMs: nowMs + 10 });
+    expect(await authenticator.authenticate(bearer('short'))).not.toBeInstanceOf(ServiceError);
+    nowMs += 9;
+    expect(authenticator.cached(bearer('short'))).toBeDefined();
+    expect(authenticator.authenticate(bearer('short'))).not.toBeInstanceOf(ServiceError);
+    nowMs += 1;
+    expect(authenticator.cached(bearer('short'))).toBeUndefined();
+    expect(authenticator.authenticate(bearer('short'))).toMatchObject({ kind: 'authenticationFailed' });
   });
 
   it('a body is not looked at before the token', async () => {

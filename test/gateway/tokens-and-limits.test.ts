@@ -91,9 +91,12 @@ describe('the token store', () => {
       scopes: ['signing:dkg'],
       name: 'ci',
     });
+    nowMs += 86_400_000;
     const rotated = await store.rotateToken('acme', record.id);
     expect(record.actorId).toBe(record.id);
     expect(rotated?.record).toMatchObject({
+      // As long a life as the old one had from its beginning.
+      expiresAtMs: nowMs + liveTokenLifetimeMs,
       actorId: record.id,
       name: 'ci',
       scopes: ['signing:dkg'],

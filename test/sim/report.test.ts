@@ -5,7 +5,7 @@ import type { RunEvent } from '../../faults/recording.ts';
 import { jsonLines } from '../../report/json-lines.ts';
 import { junit } from '../../report/junit.ts';
 import { eventLine, textReport, verdictText } from '../../report/text.ts';
-import type { Verdict } from '../../runner/scenario/world.ts';
+import type { Run, Verdict } from '../../runner/scenario/world.ts';
 import { codePoint } from '../support/code-point.ts';
 import { hostileRun, hostileTexts, oneOfEach, runOf } from './report-sample.ts';
 
@@ -63,6 +63,15 @@ describe('a line an event', () => {
     expect(eventLine(frame)).toBe(
       '     1234.500  frame      signing/tn_aaa…bbbbbbbbbbbbb  node/1                        partial_request           9 B · lost',
     );
+  });
+
+  test('shows an address of 28 characters whole, and more of them clipped in the middle', () => {
+    const up = (process: string): RunEvent => ({ kind: 'process', atMs: 0, process, what: 'up', text: '' });
+    const shown = (address: string) => eventLine(up(address)).slice(26).split('  ')[0];
+    expect(shown('a'.repeat(28))).toBe('a'.repeat(28));
+    expect(shown(`${'a'.repeat(20)}${'b'.repeat(9)}`)).toBe(`${'a'.repeat(14)}…${'a'.repeat(4)}${'b'.repeat(9)}`);
+    // Of 28 characters that are pairs of surrogates.
+    expect(shown('😀'.repeat(28))).toBe('😀'.repeat(28));
   });
 
   test('does not depend on the order in which fields were set', () => {
@@ -134,6 +143,11 @@ describe('the text of a run', () => {
     const events = (['armed', 'fired', 'fired', 'ended'] as const).map((what, atMs) => ({ ...fault, what, atMs }));
     expect(verdictText(runOf(events))).toContain('fault     f1: crash of node/1, node/2, triggered 2 times\n');
     expect(verdictText(runOf(events.slice(0, 2)))).toContain(', triggered once\n');
+    // A fault of frames triggers at each frame that it touches, and says so once a process.
+    const [frame] = oneOfEach('f1').filter(({ kind }) => kind === 'frame');
+    const dropped = [{ ...events[1]!, fault: 'drop' as const }, frame!, frame!, frame!];
+    expect(verdictText(runOf(dropped))).toContain('fault     f1: drop of node/1, node/2, triggered 3 times\n');
+    expect(verdictText(runOf([events[1]!, frame!, frame!]))).toContain('crash of node/1, node/2, triggered once\n');
   });
 });
 
@@ -151,6 +165,14 @@ describe('JSON lines', () => {
       '{"type":"violation","at_ms":7,"invariant":"x","text":"x"}',
       '{"type":"verdict","verdict":"violated","invariant":"a nonce signs once","cause":"n_1 signed twice","exit_code":11,"replay":"signmesh scenario run a-crash.yaml --seed 7"}',
     ]);
+  });
+
+  test('say how many clusters ran, if there were several', () => {
+    const first = (run: Run) => JSON.parse([...jsonLines(run)][0]!);
+    const several = runOf([], { clusters: 3 });
+    expect([first(several), first(runOf([]))]).toMatchObject([{ nodes: 5, clusters: 3 }, { nodes: 5 }]);
+    expect(first(runOf([]))).not.toHaveProperty('clusters');
+    expect(textReport(several)).toContain('nodes     5 in each of 3 clusters\n');
   });
 
   test('are each one line that gives the texts back', () => {
@@ -215,6 +237,15 @@ describe('JUnit', () => {
     expect(text).toContain('… 30 events before');
     expect(text).toContain('event 49');
     expect(text).not.toContain('event 29\n');
+    expect(junit([runOf(events.slice(0, 20), { verdict: verdicts[1]! })])).not.toContain('events before');
+    expect(junit([runOf([], { verdict: verdicts[1]! })])).not.toContain('events before');
+  });
+
+  test('has no suite of a world without runs', () => {
+    const suites = (runs: readonly Run[]) => parseXml(junit(runs)).children.map(({ attributes }) => attributes.name);
+    expect([suites([]), suites([runOf([])]), suites([runOf([], { world: 'live' })])]).toEqual([
+      ...[[], ['simulated'], ['live']],
+    ]);
   });
 
   test('is XML 1.0 whatever the texts', () => {

@@ -142,6 +142,21 @@ test('pages of several clusters make one list: nothing is lost, nothing comes tw
   );
 });
 
+test('a page that holds all there is says that there is no more', () => {
+  const page = (...ids: readonly string[]) => {
+    const sessions = ids.map((sessionId) => create(SessionViewSchema, { sessionId, createdAtEpochMs: 5n }));
+    return create(ReadSessionsResponseSchema, { sessions });
+  };
+  const idsOf = (limit: number) => {
+    const { sessions, next } = merged([page('c', 'a'), page('b')], limit);
+    return [sessions.map(({ sessionId }) => sessionId).join(''), next];
+  };
+  // Of one millisecond the higher id is the newer.
+  expect(idsOf(3)).toEqual(['cba', undefined]);
+  expect(idsOf(2)).toEqual(['cb', { atMs: 5, id: 'b' }]);
+  expect(merged([], 1)).toEqual({ sessions: [], next: undefined });
+});
+
 interface Place {
   readonly atMs: number;
   readonly id: string;
