@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { silentLog, systemPorts } from '../../../actors/live/ports.ts';
 import { intentType } from '../../../custody/intents/record.ts';
+import { depositId, depositType } from '../../../custody/wallets/deposit-record.ts';
 import { walletFrom } from '../../../custody/wallets/new-wallet.ts';
 import { walletType } from '../../../custody/wallets/record.ts';
 import {
@@ -78,6 +79,25 @@ describe('the window of a job', () => {
   ] as const)('is not %s', async (_, body, field, issue) => {
     await expect(jobOf(newTenant(), body)).rejects.toEqual(refusal('invalidRequest', field, issue));
   });
+});
+
+it('a job covers a wallet of the named connection, a known asset, and any tolerance from 0 on', async () => {
+  const tenant = newTenant();
+  await done(store, tenant, { puts: [create(walletType, sandboxWallet())] });
+  const scoped = (scope: object, tolerance = {}) => jobOf(tenant, { kind: 'balances', scope, tolerance });
+  const both = { wallet_id: 'wal_1', provider_connection_id: 'pcn_1' };
+  for (const scope of [both, { wallet_id: 'wal_1' }]) {
+    expect((await scoped(scope)).scope).toEqual({ ...both, asset: null });
+  }
+  for (const scope of [{ ...both, provider_connection_id: 'pcn_2' }, { wallet_id: 'wal_2' }]) {
+    await expect(scoped(scope)).rejects.toEqual(refusal('notFound'));
+  }
+  expect((await scoped({ asset: 'ETH' }, { absolute: '0', bps: 7 })).tolerance).toEqual({ absolute: '0', bps: 7 });
+  expect((await scoped({}, { absolute: '0.5' })).tolerance).toEqual({ absolute: '0.5', bps: 0 });
+  await expect(scoped({ asset: 'NONE' })).rejects.toEqual(refusal('invalidRequest', 'scope.asset', 'unknown_asset'));
+  await expect(scoped({}, { absolute: '1e3' })).rejects.toEqual(
+    refusal('invalidRequest', 'tolerance.absolute', 'invalid_format'),
+  );
 });
 
 it('a tenant has at most 100 jobs that wait or run, and says of each what happened to it', async () => {
@@ -306,6 +326,42 @@ describe('an adjustment', () => {
       if (included) await expect(adjusted).rejects.toEqual(refusal('conflict', 'resolution', 'changed_since'));
       else expect((await adjusted).status).toBe('resolved');
     }
+  });
+
+  it('omits what an earlier one of the same movement has made already', async () => {
+    const { tenant, id } = await opened({});
+    await adjust(tenant, id);
+    const again = async (delta: string) => {
+      await met(tenant, 'rcj_2', finding({ internal: source, delta, corrections: [{ asset: 'ETH', units: '8' }] }));
+      const [open] = await exceptionsOf(tenant, { status: 'open' });
+      return adjust(tenant, open.id);
+    };
+    const { resolution } = await again('8');
+    expect(resolution.corrections).toEqual([{ asset: 'ETH', amount: '0.000000000000000003' }]);
+    // Its texts have changed, its amounts have not.
+    await expect(again('8.0')).rejects.toEqual(refusal('conflict', 'resolution', 'nothing_to_adjust'));
+  });
+
+  it('credits a deposit that we never saw, so that a later report of it credits nothing', async () => {
+    const seen = { ids: ['f-1'], txId: '0xlost', reference: null, status: 'DONE', atMs: nowMs };
+    for (const [external, credits] of [
+      [seen, true],
+      [{ ...seen, reference: 'txi_2' }, false],
+      [{ ...seen, txId: null }, false],
+    ] as const) {
+      const { tenant, id } = await opened({ internal: null, external });
+      await adjust(tenant, id);
+      const deposit = await store.read(tenant, depositType, depositId('wal_1', '0xlost'));
+      expect(deposit?.units).toBe(credits ? '5' : undefined);
+      const { balances } = (await store.readWithBalances(tenant, walletType, 'wal_1'))!;
+      expect(balances.get('ETH')?.available).toBe(5n);
+    }
+  });
+
+  it('takes no more from the wallet than is available', async () => {
+    const { tenant, id } = await opened({ corrections: [{ asset: 'ETH', units: '-1' }] });
+    await expect(adjust(tenant, id)).rejects.toEqual(refusal('conflict', 'resolution', 'insufficient_funds'));
+    expect((await exceptionsOf(tenant))[0].status).toBe('open');
   });
 
   it.each([

@@ -78,6 +78,49 @@ it('the provider’s movements are compared where ours is not of the window, fro
   expect(await Promise.all([fromMs - 1, fromMs, toMs - 1, toMs].map(found))).toEqual([1, 0, 0, 1]);
 });
 
+it('a deposit that the provider shows as pending is none yet; a pending transfer is one', async () => {
+  const found = async (over: Partial<Movement>) => {
+    const shown = movement(over);
+    const sources = {
+      wallet,
+      statement: async () => ({ movements: [shown], next: undefined }),
+      own: async (_: string, keys: readonly string[]) => keys.map(() => undefined),
+      theirs: async (_: string, keys: readonly string[]) => keys.map(() => [shown]),
+    } as unknown as WalletSources;
+    return (await transactionStep(sources, 'statement', null, terms)).findings.map(({ type }) => type);
+  };
+  expect(await found({ direction: 'in', state: 'pending' })).toEqual([]);
+  expect(await found({ direction: 'in' })).toEqual(['missing_internal']);
+  expect(await found({ state: 'pending' })).toEqual(['missing_internal']);
+  expect(await found({ asset: 'GOLD' })).toEqual([]);
+});
+
+it('a wallet whose balances change during each of five tries is unsettled', async () => {
+  let reads = 0;
+  const sources = {
+    ...{ wallet, balances: async () => new Map([['ETH', 1n]]) },
+    ...{ statement: async () => ({ movements: [], next: undefined }), own: async () => [], theirs: async () => [] },
+    ...Object.fromEntries(
+      ['transfers', 'deposits', 'exchanges'].map((phase) => [phase, async () => ({ movements: [], next: null })]),
+    ),
+  } as unknown as WalletSources;
+  const changing = (stillFrom: number) => {
+    reads = 0;
+    return balanceStep(
+      sources,
+      async (): Promise<Balances> => {
+        reads += 1;
+        return new Map([['ETH', { available: BigInt(100 + Math.min(reads, stillFrom)), reserved: 0n }]]);
+      },
+      terms,
+    );
+  };
+  expect(await changing(100)).toEqual({ findings: [], assets: 0, isUnsettled: true });
+  expect(reads).toBe(10);
+  // Still from the fifth try on.
+  expect(await changing(9)).toMatchObject({ findings: [{ delta: '-0.000000000000000108' }], isUnsettled: false });
+});
+
 it('a balance sets aside what one side alone has booked less than the lag ago', async () => {
   const deltaAfter = async (theirAgeMs: number, ourAgeMs: number) => {
     const settled = movement({ settledAtMs: nowMs - theirAgeMs });

@@ -6,7 +6,6 @@ import type { Principal } from '../../../api/principal.ts';
 import type { Answer, RequestContext, Route } from '../../../api/route.ts';
 import { allScopes } from '../../../api/scopes.ts';
 import type { TenantStore } from '../../../store/contract.ts';
-import { done } from '../../support/store.ts';
 
 export interface Caller extends Partial<Principal> {
   readonly tenant: string;
@@ -25,11 +24,13 @@ export function contextAt(nowMs: number, store: TenantStore, { tenant, ...over }
 // biome-ignore lint/suspicious/noExplicitAny: the service's own JSON, of which a test reads a field or two
 type Body = any;
 
-/** The answer's body; its change is committed. */
+/** The answer's body; its change is committed, or refused as the answer says. */
 export async function answered(context: RequestContext, answer: Answer | Promise<Answer>): Promise<Body> {
-  const { body, change } = await answer;
-  if (change !== undefined) await done(context.store, context.tenant, change);
-  return body;
+  const { body, change, onRefusal } = await answer;
+  const outcome = change && (await context.store.commit(context.tenant, change));
+  if (outcome === undefined || outcome.committed) return body;
+  if (onRefusal === undefined) throw new Error(`refused: ${JSON.stringify(outcome.refusal)}`);
+  return onRefusal(outcome.refusal).body;
 }
 
 export interface Input {

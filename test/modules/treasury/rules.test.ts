@@ -10,7 +10,7 @@ import { positionRoutes } from '../../../modules/treasury/position-routes.ts';
 import { type StrategyRecord, strategyType, triggerPrefix } from '../../../modules/treasury/strategy-record.ts';
 import { strategyRoutes } from '../../../modules/treasury/strategy-routes.ts';
 import { lookAtStrategy } from '../../../modules/treasury/triggers.ts';
-import { ProviderUnavailable } from '../../../providers/port/port.ts';
+import { ProviderRejected, ProviderUnavailable } from '../../../providers/port/port.ts';
 import { create, update } from '../../../store/changes.ts';
 import type { TenantStore } from '../../../store/contract.ts';
 import { done, newTenant, startStore } from '../../support/store.ts';
@@ -34,6 +34,7 @@ class Desk {
   /** Of ETH; USDC is worth a dollar. */
   price: bigint | undefined = 3_000n * usd;
   asOfMs: number | undefined = undefined;
+  quote: () => Promise<unknown> = async () => ({ fee: { asset: 'ETH', units: 42n * 10n ** 12n } });
   readonly deps = {
     prices: {
       quotes: async (_: string, assets: readonly string[], nowMs: number) =>
@@ -43,7 +44,7 @@ class Desk {
         }),
     },
     venue: { terms: { feeBps: 10, slippageBps: 20 } },
-    adapters: new Map([['sandbox', { quote: async () => ({ fee: { asset: 'ETH', units: 42n * 10n ** 12n } }) }]]),
+    adapters: new Map([['sandbox', { quote: () => this.quote() }]]),
     wake: () => {},
   } as unknown as PlanDeps;
   readonly #routes = [
@@ -128,6 +129,18 @@ describe('a strategy', () => {
     await expect(next()).rejects.toEqual(refusal('conflict', 'strategy_version', 'too_many'));
   });
 
+  it('is read in the version that is asked for', async () => {
+    const desk = new Desk();
+    const { id } = await desk.open();
+    await desk.call('putStrategyVersion', { params: { id }, body: desk.body({ name: 'second' }) });
+    const read = (query: object) => desk.call('getStrategy', { params: { id }, query });
+    expect(await read({ version: '1' })).toMatchObject({ strategy_version: 1, name: 'half' });
+    for (const query of [{}, { version: '2' }]) {
+      expect(await read(query)).toMatchObject({ strategy_version: 2, name: 'second' });
+    }
+    await expect(read({ version: '3' })).rejects.toEqual(refusal('notFound'));
+  });
+
   it('and its plans are listed by their fields; only what is active has positions', async () => {
     const desk = new Desk();
     const one = await desk.open();
@@ -162,7 +175,69 @@ describe('a strategy', () => {
   });
 });
 
+it('a token that is limited to connections makes no strategy and sees none', async () => {
+  const desk = new Desk();
+  const strategy = await desk.open();
+  const { id } = await desk.plan(strategy);
+  const limited = { providerConnectionIds: ['pcn_1'] };
+  await expect(desk.call('createStrategy', { body: desk.body() }, limited)).rejects.toEqual(
+    refusal('insufficientScope'),
+  );
+  await expect(desk.call('getStrategy', { params: { id: strategy.id } }, limited)).rejects.toEqual(refusal('notFound'));
+  await expect(desk.call('getPlan', { params: { id } }, limited)).rejects.toEqual(refusal('notFound'));
+  for (const [operation, list] of [
+    ['listStrategies', 'strategies'],
+    ['listPlans', 'plans'],
+    ['listPositions', 'positions'],
+  ] as const) {
+    expect(await desk.call(operation, {}, limited)).toMatchObject({ [list]: [], has_more: false });
+  }
+});
+
 describe('a plan', () => {
+  it('leaves out an asset that its provider transfers for no fee, and is not made while the provider is silent', async () => {
+    const desk = new Desk();
+    const strategy = await desk.open();
+    desk.quote = async () => {
+      throw new ProviderRejected('no', { issue: 'unsupported_asset', providerCode: 'NO' });
+    };
+    expect(await desk.plan(strategy)).toMatchObject({
+      trades: [],
+      skipped: [{ asset: 'ETH', constraint: 'not_quoted' }],
+    });
+    desk.quote = async () => {
+      throw new ProviderUnavailable('silent');
+    };
+    await expect(desk.plan(strategy)).rejects.toEqual(refusal('unavailable'));
+    desk.quote = async () => ({ fee: { asset: 'ETH', units: 10n * 10n ** 18n } });
+    expect((await desk.plan(strategy)).skipped).toEqual([{ asset: 'ETH', constraint: 'network_fee' }]);
+  });
+
+  it('takes proposed trades of its targets, in amounts of their assets', async () => {
+    const desk = new Desk();
+    const strategy = await desk.open();
+    const propose = (...trades: readonly object[]) => desk.plan(strategy, { proposal: { trades, rationale: 'r' } });
+    const trade = { sell: 'ETH', buy: 'USDC', amount: '1' };
+    expect(await propose(trade)).toMatchObject({
+      origin: 'proposal',
+      rationale: 'r',
+      trades: [{ constraint: 'proposal' }],
+    });
+    for (const [over, field, issue] of [
+      [{ sell: 'DOGE' }, 'sell', 'unknown_asset'],
+      [{ buy: 'BTC' }, 'buy', 'unknown_asset'],
+      [{ amount: '0' }, 'amount', 'must_be_positive'],
+      [{ amount: '1.0000000000000000001' }, 'amount', 'too_many_decimals'],
+    ] as const) {
+      await expect(propose(trade, { ...trade, ...over })).rejects.toEqual(
+        refusal('invalidRequest', `proposal.trades[1].${field}`, issue),
+      );
+    }
+    await expect(propose({ ...trade, sell: 'USDC', buy: 'ETH' })).rejects.toEqual(
+      refusal('providerRejected', 'proposal.trades[0]', 'wrong_side'),
+    );
+  });
+
   it('shows the least that the venue must give, and a cost with the network’s fee', async () => {
     const desk = new Desk();
     const { trades, expires_at } = await desk.plan(await desk.open());
