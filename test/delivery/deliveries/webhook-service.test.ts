@@ -124,7 +124,16 @@ describe('a delivery is made again', () => {
     expect(await webhookService.redeliver(tenant, delivery!.id)).toEqual({ kind: 'notEnabled' });
     await service.change(tenant, hook.id, { status: 'enabled' });
     await service.happen(tenant, 1);
-    await service.redis.xtrim(`sm:{t:${tenant}}:evt`, 'MINID', `${sequence! + 1}-0`);
+    const trim = (least: number) => service.redis.xtrim(`sm:{t:${tenant}}:evt`, 'MINID', `${least}-0`);
+    // The oldest event that is kept is still there.
+    await trim(sequence!);
+    expect(await webhookService.redeliver(tenant, delivery!.id)).toMatchObject({ kind: 'onItsWay' });
+    await service.settled(tenant, hook.id);
+    const all = { statuses: ['delivered'], types: ['wallet.*'], toSequence: sequence! } as const;
+    expect(await webhookService.redeliverRange(tenant, hook.id, all)).toMatchObject({ redelivered: 1, notRetained: 0 });
+    await service.settled(tenant, hook.id);
+    await trim(sequence! + 1);
+    expect(await webhookService.redeliverRange(tenant, hook.id, all)).toMatchObject({ redelivered: 0, notRetained: 1 });
     expect(await webhookService.redeliver(tenant, delivery!.id)).toEqual({ kind: 'eventNotKept' });
   });
 });

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { evaluateAddress } from '../../../delivery/egress/addresses.ts';
+import type { Connections } from '../../../delivery/egress/connections.ts';
 import { sendTo } from '../../../delivery/egress/send.ts';
 import { checkTarget } from '../../../delivery/egress/target.ts';
 
@@ -244,6 +245,32 @@ describe('sending', () => {
     const resolver = () => new Promise<string[]>(() => undefined);
     const unresolved = request('http://receiver.example/', 200);
     expect(await sendTo(unresolved, { environment: 'sandbox', resolver })).toMatchObject({ code: 'timeout' });
+  });
+
+  test.each([
+    ['ECONNREFUSED', 'connection_refused'],
+    ['ECONNRESET', 'connection_reset'],
+    ['UND_ERR_SOCKET', 'connection_reset'],
+    ['ENOTFOUND', 'name_not_resolved'],
+    ['EAI_AGAIN', 'name_not_resolved'],
+    ['EHOSTUNREACH', 'unreachable'],
+    ['ENETUNREACH', 'unreachable'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'timeout'],
+    ['UND_ERR_HEADERS_TIMEOUT', 'timeout'],
+    ['UND_ERR_BODY_TIMEOUT', 'timeout'],
+    ['UND_ERR_HEADERS_OVERFLOW', 'bad_answer'],
+    ['CERT_HAS_EXPIRED', 'tls_failed'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls_failed'],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', 'tls_failed'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'tls_failed'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'tls_failed'],
+    ['EPIPE', 'failed'],
+    [undefined, 'failed'],
+  ])('the error %s is named %s', async (error, code) => {
+    const broken = { to: () => ({ request: () => Promise.reject(Object.assign(new Error('no'), { code: error })) }) };
+    const connections = broken as unknown as Connections;
+    const outcome = await sendTo(request('http://127.0.0.1:9/'), { environment: 'sandbox', connections });
+    expect(outcome).toMatchObject({ kind: 'failed', code });
   });
 
   test('no listener, a cut connection, no HTTP: each by its name', async () => {
