@@ -63,3 +63,18 @@ describe('the scan of a message', () => {
     );
   });
 });
+
+describe('a damaged frame', () => {
+  test.each([[[3, 10, 1, 97]], [[0x80, 0x01, 10, ...new Array<number>(127).fill(7)]]])(
+    'has another tag behind its length, or its first half alone; the frame itself stays',
+    (content) => {
+      const frame = Uint8Array.from(content);
+      const tagAt = content[0]! < 0x80 ? 1 : 2;
+      const expected = Uint8Array.from(content);
+      expected[tagAt] = 0x0f;
+      expect(damaged(frame, 'corrupt')).toEqual(expected);
+      expect(damaged(frame, 'truncate')).toEqual(frame.subarray(0, content.length >> 1));
+      expect(frame).toEqual(Uint8Array.from(content));
+    },
+  );
+});

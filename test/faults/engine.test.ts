@@ -260,6 +260,20 @@ describe('a link fault', () => {
     else expect(Math.abs(mean - 20)).toBeLessThan(3);
   });
 
+  test('takes the least and the longest time of its bounds', () => {
+    const delays = (fault: Fault) =>
+      [0x00, 0xff].map((byte) => {
+        const engine = engineOf({ random: (length) => new Uint8Array(length).fill(byte) });
+        engine.arm(fault, 0);
+        return engine.frame(frameAt('dkg_open', 'node/1'), 1).arrivals[0]!.afterMs;
+      });
+    const late = { fault: 'delay', target: 'node/1', min_ms: 10, max_ms: 50 } as const;
+    expect(delays({ ...late, distribution: 'uniform' })).toEqual([10, 50]);
+    expect(delays({ ...late, distribution: 'exponential' })).toEqual([10, 50]);
+    expect(delays({ ...late, min_ms: 50 })).toEqual([50, 50]);
+    expect(delays({ fault: 'reorder', target: 'node/1', within_ms: 20 })).toEqual([0, 20]);
+  });
+
   test('copies of copies of copies are bounded', () => {
     const engine = engineOf();
     for (let each = 0; each < 5; each += 1) engine.arm({ fault: 'duplicate', target: 'node/1', copies: 100 }, 0);
@@ -494,6 +508,15 @@ describe('clocks, stores, the queue and the receiver', () => {
     expect(offsets(engine.arm({ fault: 'clock_jump', target: 'node/1', by_ms: 7 }, 70).orders)).toEqual([7]);
   });
 
+  test('jumps of one clock add up; that of another process is its own', () => {
+    const engine = engineOf();
+    const offsets = (target: string, by_ms: number) =>
+      engine.arm({ fault: 'clock_jump', target, by_ms } as Fault, 0).orders.filter(({ kind }) => kind === 'clock');
+    expect(offsets('node/1', 30)).toEqual([{ kind: 'clock', process: 'node/1', offsetMs: 30 }]);
+    expect(offsets('node/1', -50)).toEqual([{ kind: 'clock', process: 'node/1', offsetMs: -20 }]);
+    expect(offsets('node/2', 5)).toEqual([{ kind: 'clock', process: 'node/2', offsetMs: 5 }]);
+  });
+
   test('writes are lost, unanswered or slow, as often as the fault says', () => {
     const engine = engineOf();
     engine.arm({ fault: 'store_lost', target: 'node/1', count: 1 }, 0);
@@ -576,6 +599,28 @@ describe('the list', () => {
     expect(engine.list(250)).toHaveLength(201);
     expect(engine.list(600_100)).toHaveLength(150);
     expect(engine.list(700_000).map(({ fault }) => fault.fault)).toEqual(['drop']);
+  });
+
+  test('says when a fault ends only while it is active and its end is known', () => {
+    const engine = engineOf();
+    engine.arm({ fault: 'drop', target: 'node/1', for_ms: 100, at: { after_ms: 50 } }, 0);
+    engine.arm({ fault: 'drop', target: 'node/2' }, 0);
+    const ends = (nowMs: number) => {
+      engine.wake(nowMs);
+      return engine.list(nowMs).map(({ state, endsMs }) => [state, endsMs]);
+    };
+    expect(ends(0)).toEqual([
+      ['armed', null],
+      ['holding', null],
+    ]);
+    expect(ends(50)).toEqual([
+      ['holding', 150],
+      ['holding', null],
+    ]);
+    expect(ends(150)).toEqual([
+      ['over', null],
+      ['holding', null],
+    ]);
   });
 
   test('gives names once while they are in use', () => {
@@ -710,6 +755,12 @@ describe('calls of ports', () => {
     expect(fates({ fault: 'provider_fails', by: 'twice', provider: 'bitgo' }, calls)).toEqual([
       ...['twice', 'answered', 'answered'],
     ]);
+    // Once, twice, or at every call of its time.
+    const times = (more: object) =>
+      fates({ fault: 'provider_fails', by: 'refuses', ...more } as Fault, [custodian, custodian, custodian]);
+    expect(times({ count: 1 })).toEqual(['refused', 'answered', 'answered']);
+    expect(times({ count: 2 })).toEqual(['refused', 'refused', 'answered']);
+    expect(times({ at: { port: 'provider', nth: 2 }, for_ms: 100 })).toEqual(['answered', 'refused', 'refused']);
     const late = engine();
     late.arm({ fault: 'provider_fails', by: 'late', by_ms: 70 }, 0);
     expect(late.portCall(custodian, 1)).toMatchObject({ fate: 'answered', delayMs: 70 });

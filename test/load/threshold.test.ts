@@ -68,12 +68,49 @@ describe('evaluation', () => {
     expect(holds('rate>=2.5')).toEqual([true, 2.5]);
   });
 
+  test.each([
+    ['<', [true, false, false]],
+    ['<=', [true, true, false]],
+    ['>', [false, false, true]],
+    ['>=', [false, true, true]],
+  ])('by %s, of a figure below, at and above its limit', (comparison, expected) => {
+    const [threshold] = [parseThreshold(`rate${comparison}180`) as Threshold];
+    expect([179.9, 180, 180.1].map((value) => evaluateThresholds([threshold!], () => value)[0]!.holds)).toEqual(
+      expected,
+    );
+  });
+
   test('does not hold for what was not measured', () => {
     expect(holds('transfer.p99<1s')).toEqual([false, undefined]);
   });
 });
 
 describe('histograms', () => {
+  test('give the percentiles of a thousand latencies from 0.1 ms to 100 ms', () => {
+    const histogram = new LatencyHistogram();
+    for (let tenth = 1; tenth <= 1_000; tenth += 1) histogram.recordMs(tenth / 10);
+    expect(histogram.latency()).toEqual({
+      mean: expect.closeTo(50.05, 1),
+      p50: expect.closeTo(50, 1),
+      p90: expect.closeTo(90, 1),
+      p99: expect.closeTo(99, 1),
+      p999: expect.closeTo(99.9, 1),
+      max: expect.closeTo(100, 1),
+    });
+  });
+
+  test('record from a microsecond to two minutes', () => {
+    const histogram = new LatencyHistogram();
+    expect(histogram.latency()).toEqual({ mean: 0, p50: 0, p90: 0, p99: 0, p999: 0, max: 0 });
+    histogram.recordMs(0);
+    expect(histogram.latency().max).toBe(0.001);
+    histogram.recordMs(3_600_000);
+    expect(histogram.latency().max / 120_000).toBeCloseTo(1, 2);
+    expect([histogram.count, histogram.percentileMs(50)]).toEqual([2, 0.001]);
+    histogram.reset();
+    expect([histogram.count, histogram.latency().max]).toEqual([0, 0]);
+  });
+
   test('merge to what one histogram of all would say', () => {
     const parts = [figures([1, 5, 9]), figures([100, 2000])];
     const whole = figures([1, 5, 9, 100, 2000]);

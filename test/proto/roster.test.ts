@@ -1,4 +1,5 @@
 /** The roster: read back as it was written, refused by the name of what is wrong, and bound whole by its digest. */
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { clustersMax } from '../../proto/limits.ts';
 import {
@@ -100,6 +101,12 @@ it('a change of any member, of an id, or of the order changes the digest; the sh
   expect(rosterDigest(roster)).toHaveLength(32);
   expect(rosterDigest(roster)).toBe(rosterDigest(roster));
   expect(rosterDigest(plain)).toEqual(rosterDigest(roster));
+});
+
+it('the digest covers cluster, coordinator, gateway and nodes, in fixed places', () => {
+  const nodes = roster.nodes.flatMap(({ id, publicKey }) => [Buffer.from([0, 0, 0, id]), Buffer.from(publicKey)]);
+  const text = Buffer.concat([Buffer.from('signmesh/roster/v1\0c-1\0'), key(8), key(9), ...nodes]);
+  expect(Buffer.from(rosterDigest(roster))).toEqual(createHash('sha256').update(text).digest());
 });
 
 it('a key is shared by 3 of 5 nodes, or by all of fewer', () => {

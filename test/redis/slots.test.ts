@@ -24,6 +24,7 @@ test('an address names one Redis, or nodes of a Redis Cluster that share scheme,
     password: 'p',
   });
   expect(redisHosts('redis://:secret@a:7000,b:7001')).toBe('a:7000, b:7001');
+  expect(redisHosts('rediss://u:secret@[::1],[fe80::1]:7001')).toBe('[::1]:6379, [fe80::1]:7001');
   for (const wrong of [
     '',
     'http://a',
@@ -35,6 +36,18 @@ test('an address names one Redis, or nodes of a Redis Cluster that share scheme,
   ]) {
     expect(redisAddress(wrong), wrong).toBe(undefined);
   }
+});
+
+test.each([
+  ['123456789', '123456789', 12_739],
+  ['{user1000}.following', 'user1000', 3_443],
+  ['foo{}{bar}', 'foo{}{bar}', 8_363],
+  ['foo{{bar}}zap', '{bar', 4_015],
+  ['foo{bar}{zap}', 'bar', 5_061],
+  ['}a{b', '}a{b', 4_079],
+  ['{a', '{a', 10_276],
+])('the slot of %s is that of %s: %i', (key, tag, slot) => {
+  expect([tagOf(key), slotOf(key)]).toEqual([tag, slot]);
 });
 
 test('the absent key lies in the slot of its key', () => {
