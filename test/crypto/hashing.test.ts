@@ -1,8 +1,9 @@
 import { createHash, createHmac, hkdfSync } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fromHex, toHex } from '../../crypto/bytes.ts';
+import { fromHex, toHex, u32be } from '../../crypto/bytes.ts';
 import { hkdfSha256, hmacSha512, sha256, sha512 } from '../../crypto/hashing.ts';
+import { vendorMac, vendorMacAgeMaxMs } from '../../crypto/vendor-mac.ts';
 import { expectRefusal } from './support.ts';
 
 describe('hashing', () => {
@@ -35,6 +36,17 @@ describe('hashing', () => {
     for (const length of [0, 8161, 1.5]) {
       expectRefusal('INVALID_BYTES', () => hkdfSha256(new Uint8Array(1), new Uint8Array(0), new Uint8Array(0), length));
     }
+  });
+
+  it('authenticates messages of a vendor by HMAC-SHA-512, cut to 32 bytes, over kind and parts with their lengths', () => {
+    const secret = new Uint8Array(32).fill(7);
+    const part = (text: string) => Buffer.concat([u32be(Buffer.byteLength(text)), Buffer.from(text)]);
+    const input = ['signmesh/vendor/v1', 'answer', 'ab', 'ü', ''].map(part);
+    const expected = createHmac('sha512', secret).update(Buffer.concat(input)).digest('hex').slice(0, 64);
+    expect(vendorMac(secret, 'answer', 'ab', 'ü', '')).toBe(expected);
+    expect(vendorMac(secret, 'request', 'ab', 'ü', '')).not.toBe(expected);
+    expect(vendorMac(secret, 'answer', 'a', 'bü', '')).not.toBe(expected);
+    expect(vendorMacAgeMaxMs).toBe(300_000);
   });
 
   it('meets test case 1 of RFC 5869 appendix A', () => {

@@ -86,3 +86,12 @@ test('two nodes with one key make no owners', () => {
   expect(owners(1n, 2n, 3n).verificationShares).toHaveLength(3);
   expect(() => owners(1n, 2n, 1n)).toThrow(expect.objectContaining({ code: 'INVALID_COMMITMENTS' }));
 });
+
+// The addresses of the private keys 1 and 2, and of the first account of the well-known test mnemonic.
+test.each([
+  ['1', '7e5f4552091a69125d5dfcb7b8c2659029395bdf'],
+  ['2', '2b5ad5c4795c026514f8317c7a215e218dccd6cf'],
+  ['ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80', 'f39fd6e51aad88f6f4ce6ab8827279cfffb92266'],
+])('the key %s has the address 0x%s', (secret, address) => {
+  expect(Buffer.from(evmAddressOf(ownerOf(BigInt(`0x${secret}`)))).toString('hex')).toBe(address);
+});

@@ -46,7 +46,7 @@ it('end the requests of a silent provider; the outcome of one that may have chan
   ];
   for (const [outcomeUnknown, request] of requests) {
     expect(await standing(timers, request())).toMatchObject({
-      ...{ name: 'ProviderUnavailable', message: 'no answer within 100 ms', outcomeUnknown },
+      ...{ name: 'ProviderUnavailable', message: 'no answer within 100 ms', retryAfterMs: 1_000, outcomeUnknown },
     });
   }
   expect(timers.pending).toBe(0);

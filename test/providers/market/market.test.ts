@@ -107,6 +107,15 @@ describe('the venue', () => {
     });
   });
 
+  it('takes a fee of 10 basis points and expects a slippage of 20; exactly the minimum is enough', async () => {
+    expect(venueTerms).toEqual({ feeBps: 10, slippageBps: 20 });
+    const { venue } = market(conditions());
+    const atLeast = (id: string, unitsMin: bigint) =>
+      venue.trade(meta, { ...order, id, buy: { ...order.buy, unitsMin } });
+    expect(await atLeast('a', 2_997_000_000n)).toMatchObject({ kind: 'filled', boughtUnits: 2_997_000_000n });
+    expect(await atLeast('b', 2_997_000_001n)).toEqual({ kind: 'refused', reason: 'below_minimum' });
+  });
+
   it('gives an order one outcome, whatever becomes of the market', async () => {
     const { venue, set } = market(conditions());
     const first = await venue.trade(meta, order);
