@@ -5,6 +5,8 @@
  * The times are suggestions: a caller who comes at another time is treated like any other.
  */
 const spreadMs = 10_000;
+/** No caller that was refused for load returns sooner. */
+export const returnLeastMs = 1_000;
 /** Calls a millisecond that are assumed before a rate was measured. */
 const rateAssumed = 0.1;
 

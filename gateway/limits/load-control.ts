@@ -6,7 +6,7 @@
  * A call holds a place while it is processed, not while its body arrives or its answer leaves: a slow client holds none.
  */
 import { GateHost, type Place } from '../../actors/admission/gate-host.ts';
-import { ReturnTimes } from '../../actors/admission/return-times.ts';
+import { ReturnTimes, returnLeastMs } from '../../actors/admission/return-times.ts';
 import type { Timers } from '../../actors/contract.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { LoadClass } from '../../api/route.ts';
@@ -33,8 +33,6 @@ const lateMs = 100;
  * session meanwhile.
  */
 const continuingWaits = 10;
-/** No refused caller returns sooner. */
-const returnLeastMs = 1_000;
 /** How long a pressure on a class is taken to last after it has refused a call. */
 const pressedMs = 1_000;
 

@@ -8,7 +8,7 @@
  * - The gateway never repeats a call by itself: the caller must find out whether a call took effect.
  */
 import { BeginLimit } from '../../actors/admission/begin-limit.ts';
-import { ReturnTimes } from '../../actors/admission/return-times.ts';
+import { ReturnTimes, returnLeastMs } from '../../actors/admission/return-times.ts';
 import type { Cancel, Clock, Ports, Timers } from '../../actors/contract.ts';
 import { type Log, silentLog } from '../../actors/live/ports.ts';
 import { ShortLivedMap } from '../../actors/short-lived-map.ts';
@@ -94,8 +94,6 @@ export interface SigningCallsOptions extends Pick<Ports, 'clock' | 'timers'> {
 }
 
 const nothing = (): void => {};
-/** No caller that was refused for load returns sooner. */
-const returnLeastMs = 1_000;
 
 /** Where calls to coordinators begin. */
 export abstract class Calls {
