@@ -28,6 +28,7 @@ import { BoundedMemo } from './memo.ts';
 import { participantsOf, type Sharing } from './participants.ts';
 import { verifyPossession } from './possession.ts';
 import { open, sealingKeyMatches } from './sealing.ts';
+import type { SealingKeyPair } from './sealing-x25519.ts';
 import { validateCommitments, verifyShare } from './vss.ts';
 
 /** The terms of one attempt of a DKG session. All of them are public and fixed for the attempt. */
@@ -203,6 +204,8 @@ export type OpeningFault = 'OPENING_INVALID' | 'POSSESSION_INVALID';
  * Checks a dealer's opening: commitments, signature, proof of possession. A client-supplied opening is checked for well-formed
  * commitments only (mock mode asks no proof of a client).
  *
+ * @param commitments 'added': the caller uses a real dealer's commitments in their sums alone, which `publicKeyPackage` checks,
+ *   so that their number is checked here and not each point
  * @param identityKey the dealer's Ed25519 public key from the roster
  * @returns undefined when it is valid. Only POSSESSION_INVALID proves the dealer's fault: a bad signature may be
  *   the fault of the process that relayed it.
@@ -211,17 +214,17 @@ export function verifyOpening(
   terms: DkgTerms,
   opening: DealerOpening,
   identityKey: Uint8Array,
+  commitments: 'each' | 'added' = 'each',
 ): OpeningFault | undefined {
   if (!participantsOf(terms).includes(opening.dealer)) return 'OPENING_INVALID';
   if (!opening.clientSupplied && !isSignedOpening(terms, opening, identityKey)) return 'OPENING_INVALID';
   const name = opening.clientSupplied ? '' : openingName(terms, opening, identityKey);
   if (name !== '' && goodOpenings.current.get(name) === 'proven') return undefined;
-  try {
-    validateCommitments(terms.curve, opening.commitments, commitmentCount(terms));
-  } catch (error) {
-    if (error instanceof CryptoError) return 'OPENING_INVALID';
-    throw error;
-  }
+  const onlyAdded = commitments === 'added' && !opening.clientSupplied && !terms.ownKeys;
+  const wellFormed = onlyAdded
+    ? opening.commitments.length === commitmentCount(terms)
+    : areValidCommitments(terms, opening.commitments);
+  if (!wellFormed) return 'OPENING_INVALID';
   if (opening.clientSupplied) return undefined;
   const verify = isHeldOutside(terms.ownKeys) ? verifyHsmPossession : verifyPossession;
   const proven = verify({
@@ -232,8 +235,18 @@ export function verifyOpening(
     publicKey: opening.commitments[0]!,
   });
   if (!proven) return 'POSSESSION_INVALID';
-  goodOpenings.current.set(name, 'proven');
+  if (!onlyAdded) goodOpenings.current.set(name, 'proven');
   return undefined;
+}
+
+function areValidCommitments(terms: DkgTerms, commitments: readonly Uint8Array[]): boolean {
+  try {
+    validateCommitments(terms.curve, commitments, commitmentCount(terms));
+    return true;
+  } catch (error) {
+    if (error instanceof CryptoError) return false;
+    throw error;
+  }
 }
 
 /** The valid openings and their level of validity: an opening arrives several times, with requests to seal and to verify. */
@@ -286,27 +299,34 @@ export type OpenedShare =
   | { readonly kind: 'share'; readonly share: bigint }
   | { readonly kind: 'fault'; readonly code: 'BOX_BROKEN' | 'SHARE_INVALID' };
 
-/** Opens a sealed share with the recipient's sealing secret key and checks it against its dealer's commitments. */
-export function openSealedShare(input: {
+/** A sealed share, and the recipient's sealing keys. */
+interface BoxedShare {
   readonly terms: DkgTerms;
   readonly sealed: SealedDkgShare;
-  /** The dealer's. */
-  readonly commitments: readonly Uint8Array[];
-  /** 32 bytes. */
-  readonly recipientSealingKey: Uint8Array;
-}): OpenedShare {
-  const { terms, sealed, commitments, recipientSealingKey } = input;
+  readonly recipient: SealingKeyPair;
+}
+
+/** Opens a sealed share and does not compare it with its dealer's commitments: the caller checks the sum of all dealers' shares. */
+export function unsealShare({ terms, sealed, recipient }: BoxedShare): OpenedShare {
   const associatedData = sealingAssociatedData(sessionContext(terms), sealed.dealer, sealed.recipient);
   let plaintext: Uint8Array;
   try {
-    plaintext = open({ recipientSecretKey: recipientSealingKey, box: sealed.box, associatedData });
+    plaintext = open({ recipient, box: sealed.box, associatedData });
   } catch (error) {
     if (error instanceof CryptoError) return { kind: 'fault', code: 'BOX_BROKEN' };
     throw error;
   }
   const share = decodeShare(terms.curve, plaintext);
-  const right = share !== undefined && verifyShare(terms.curve, share, sealed.recipient, commitments);
-  return right ? { kind: 'share', share } : { kind: 'fault', code: 'SHARE_INVALID' };
+  return share === undefined ? { kind: 'fault', code: 'SHARE_INVALID' } : { kind: 'share', share };
+}
+
+/** Opens a sealed share and checks it against its dealer's commitments. */
+export function openSealedShare(input: BoxedShare & { readonly commitments: readonly Uint8Array[] }): OpenedShare {
+  const { terms, sealed, commitments } = input;
+  const opened = unsealShare(input);
+  if (opened.kind === 'fault') return opened;
+  const right = verifyShare(terms.curve, opened.share, sealed.recipient, commitments);
+  return right ? opened : { kind: 'fault', code: 'SHARE_INVALID' };
 }
 
 /** A share from its 32 bytes (big-endian for secp256k1, little-endian for ed25519); undefined when they are not a share. */
@@ -340,6 +360,7 @@ export function evaluateComplaint(input: {
   if (!verifySealedShare(terms, sealed, input.dealerIdentityKey)) return undefined;
   if (!sealingKeyMatches(revealedSealingKey, recipientOpening.sealingKey)) return sealed.recipient;
   const { commitments } = dealerOpening;
-  const opened = openSealedShare({ terms, sealed, commitments, recipientSealingKey: revealedSealingKey });
+  const recipient = { publicKey: recipientOpening.sealingKey, secretKey: revealedSealingKey };
+  const opened = openSealedShare({ terms, sealed, commitments, recipient });
   return opened.kind === 'fault' ? sealed.dealer : sealed.recipient;
 }

@@ -8,6 +8,7 @@
  */
 import sodium from 'sodium-native';
 import { CryptoError } from './errors.ts';
+import { valuesByDifferences } from './forward-differences.ts';
 import { assertScalar, scalarCodec } from './group-scalars.ts';
 import { BoundedMemo } from './memo.ts';
 import type { Group, Term } from './prime-order-group.ts';
@@ -134,6 +135,16 @@ function multiplySmall(point: Uint8Array, x: number): Uint8Array {
   return result;
 }
 
+/** Horner's rule from the highest coefficient down; an intermediate identity is legitimate. */
+function evaluateAt(points: readonly Uint8Array[], x: number): Uint8Array {
+  let result: Uint8Array | undefined;
+  for (let k = points.length - 1; k >= 0; k--) {
+    result = result === undefined ? points[k]! : addRaw(multiplySmall(result, x), points[k]!);
+  }
+  if (result === undefined) throw identity();
+  return finished(points.length === 1 ? result.slice() : result);
+}
+
 /** The ed25519 group. Use `groupOf('ed25519')`. */
 export const ed25519Group: Group = {
   ...scalarCodec(ORDER, 'little-endian'),
@@ -166,13 +177,10 @@ export const ed25519Group: Group = {
     }
     return sum(addends);
   },
-  evaluateAt(points, x) {
-    // Horner's rule from the highest coefficient down; an intermediate identity is legitimate.
-    let result: Uint8Array | undefined;
-    for (let k = points.length - 1; k >= 0; k--) {
-      result = result === undefined ? points[k]! : addRaw(multiplySmall(result, x), points[k]!);
-    }
-    if (result === undefined) throw identity();
-    return finished(points.length === 1 ? result.slice() : result);
+  evaluateAt,
+  evaluateAtEach(points, xs) {
+    const values = valuesByDifferences(points, xs, { add: addRaw, times: multiplySmall });
+    if (values === undefined) return xs.map((x) => evaluateAt(points, x));
+    return values.map((value) => finished(points.length === 1 ? value.slice() : value));
   },
 };

@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import secp256k1 from 'secp256k1';
 import { Variant } from './backend.ts';
 import { CryptoError } from './errors.ts';
+import { type SmallArithmetic, valuesByDifferences } from './forward-differences.ts';
 import { assertScalar, scalarCodec } from './group-scalars.ts';
 import type { Group, Term } from './prime-order-group.ts';
 import { bigEndian32, integerFromBigEndian } from './scalar.ts';
@@ -119,6 +120,21 @@ function linearCombination(base: bigint, terms: readonly Term[]): Uint8Array {
   return combine(addends, true);
 }
 
+const uncompressed: SmallArithmetic<Uint8Array> = {
+  add: (p, q) => combine([p, q], false),
+  times: (point, factor) => (factor === 1 ? point : multiplyRaw(point, BigInt(factor), false)),
+};
+
+function evaluateAt(points: readonly Uint8Array[], x: number): Uint8Array {
+  let power = 1n;
+  const addends: Uint8Array[] = [];
+  for (const point of points) {
+    addends.push(power === 1n ? assertLength(point) : multiplyRaw(assertLength(point), power, false));
+    power = (power * BigInt(x)) % ORDER;
+  }
+  return combine(addends, true);
+}
+
 /** The secp256k1 group. Use `groupOf('secp256k1')`. */
 export const secp256k1Group: Group = {
   ...scalarCodec(ORDER, 'big-endian'),
@@ -128,7 +144,15 @@ export const secp256k1Group: Group = {
   generator: GENERATOR,
   isValidPoint,
   areValidAddends: (points) => points.every(isValidPoint),
-  validSum: () => undefined,
+  validSum(points) {
+    if (points.length < 2 || points.some(({ length }) => length !== 33)) return undefined;
+    try {
+      // Parses each point, and so checks it.
+      return secp256k1.publicKeyCombine([...points]);
+    } catch {
+      return undefined;
+    }
+  },
   baseMultiply(scalar) {
     assertScalar(scalar, ORDER);
     if (scalar === 0n) throw identity();
@@ -148,14 +172,16 @@ export const secp256k1Group: Group = {
     return negated;
   },
   linearCombination,
-  evaluateAt(points, x) {
-    let power = 1n;
-    const addends: Uint8Array[] = [];
-    for (const point of points) {
-      addends.push(power === 1n ? assertLength(point) : multiplyRaw(assertLength(point), power, false));
-      power = (power * BigInt(x)) % ORDER;
+  evaluateAt,
+  evaluateAtEach(points, xs) {
+    try {
+      const values = valuesByDifferences(points.map(assertLength), xs, uncompressed);
+      if (values !== undefined) return values.map((value) => secp256k1.publicKeyConvert(value));
+    } catch (error) {
+      // An identity on the way, which this library cannot represent.
+      if (!(error instanceof CryptoError) || error.code !== 'IDENTITY_POINT') throw error;
     }
-    return combine(addends, true);
+    return xs.map((x) => evaluateAt(points, x));
   },
 };
 

@@ -10,7 +10,7 @@ import { CryptoError } from './errors.ts';
 import { type Curve, groupOf } from './group.ts';
 import { assertParticipants, participantsOf, placeOf, type Sharing } from './participants.ts';
 import { assertThreshold } from './polynomial.ts';
-import { combineCommitments, validateCommitments, verificationShare } from './vss.ts';
+import { combineCommitments, validateCommitments, verificationShares } from './vss.ts';
 
 /** The public part of a key. All arrays are read-only by convention. */
 export interface PublicKeyPackage {
@@ -67,6 +67,38 @@ export function publicKeyPackage(transcript: DkgTranscript): PublicKeyPackage {
   if (commitmentsByDealer.length !== totalNodes) {
     throw new CryptoError('INVALID_COMMITMENTS', `expected the commitments of ${totalNodes} dealers`);
   }
+  if (ownKeys || commitmentsByDealer.some(({ length }) => length !== threshold)) validateEach(transcript);
+  const chainCode = chainCodeOf(transcript);
+  if (ownKeys) {
+    const ownKeysOfNodes = ownPublicKeys(participants, commitmentsByDealer);
+    return {
+      curve,
+      threshold,
+      totalNodes,
+      participants,
+      // A token's key has one node, which holds the whole key.
+      publicKey: isHeldOutside(ownKeys) ? ownKeysOfNodes[0]! : new Uint8Array(0),
+      verificationShares: ownKeysOfNodes,
+      chainCode,
+      groupCommitments: [],
+    };
+  }
+  const groupCommitments = groupPolynomial(transcript);
+  return {
+    curve,
+    threshold,
+    totalNodes,
+    participants,
+    publicKey: groupCommitments[0]!,
+    verificationShares: verificationShares(curve, groupCommitments, participants),
+    chainCode,
+    groupCommitments,
+  };
+}
+
+function validateEach(transcript: DkgTranscript): void {
+  const { curve, threshold, ownKeys, commitmentsByDealer } = transcript;
+  const participants = participantsOf(transcript);
   for (const [index, commitments] of commitmentsByDealer.entries()) {
     try {
       validateCommitments(curve, commitments, ownKeys ? 1 : threshold);
@@ -76,34 +108,17 @@ export function publicKeyPackage(transcript: DkgTranscript): PublicKeyPackage {
       throw new CryptoError(error.code, `dealer ${dealer}: ${error.message}`, [dealer]);
     }
   }
-  const chainCode = chainCodeOf(transcript);
-  if (ownKeys) {
-    const verificationShares = ownPublicKeys(participants, commitmentsByDealer);
-    // A token's key has one node, which holds the whole key.
-    const publicKey = isHeldOutside(ownKeys) ? verificationShares[0]! : new Uint8Array(0);
-    return {
-      curve,
-      threshold,
-      totalNodes,
-      participants,
-      publicKey,
-      verificationShares,
-      chainCode,
-      groupCommitments: [],
-    };
+}
+
+/** The sums of the commitments, which are checked in them; where one fails, dealer by dealer. */
+function groupPolynomial(transcript: DkgTranscript): Uint8Array[] {
+  try {
+    return combineCommitments(transcript.curve, transcript.commitmentsByDealer);
+  } catch (error) {
+    // With the dealers' own numbers, which are not always their places.
+    if (error instanceof CryptoError && error.code === 'INVALID_COMMITMENTS') validateEach(transcript);
+    throw error;
   }
-  const groupCommitments = combineCommitments(curve, commitmentsByDealer);
-  const verificationShares = participants.map((id) => verificationShare(curve, groupCommitments, id));
-  return {
-    curve,
-    threshold,
-    totalNodes,
-    participants,
-    publicKey: groupCommitments[0]!,
-    verificationShares,
-    chainCode,
-    groupCommitments,
-  };
 }
 
 /** The single commitment of every node. They must differ, since a wallet counts owners. */

@@ -27,12 +27,16 @@ export interface PossessionStatement {
  * @returns R ‖ μ: an encoded point and a 32-byte scalar (65 bytes for secp256k1, 64 for ed25519)
  */
 export function provePossession(
-  input: PossessionStatement & { readonly secret: bigint; readonly random: RandomBytes },
+  input: PossessionStatement & {
+    readonly secret: bigint;
+    /** `secret`·G. */
+    readonly publicKey: Uint8Array;
+    readonly random: RandomBytes;
+  },
 ): Uint8Array {
-  const { curve, secret, context, dealerId, random } = input;
+  const { curve, secret, publicKey, context, dealerId, random } = input;
   assertNodeId(dealerId);
   const group = groupOf(curve);
-  const publicKey = group.baseMultiply(secret);
   const nonce = hashToScalar(
     curve,
     'signmesh/possession-nonce/v1',
@@ -53,13 +57,15 @@ export function verifyPossession(
   const { curve, proof, publicKey, dealerId } = input;
   assertNodeId(dealerId);
   const group = groupOf(curve);
-  if (proof.length !== group.pointBytes + 32 || !group.isValidPoint(publicKey)) return false;
+  if (proof.length !== group.pointBytes + 32) return false;
   const commitment = proof.subarray(0, group.pointBytes);
   try {
     const response = group.decodeScalar(proof.subarray(group.pointBytes));
     const c = challenge(input, publicKey, commitment);
+    // It would leave the public key out of the equation, and unchecked.
+    if (c === 0n) return false;
     // R = μ·G − c·φ. Comparing encodings also refuses every R that is not the canonical encoding of a valid point.
-    const expected = group.linearCombination(response, [[(group.order - c) % group.order, publicKey]]);
+    const expected = group.linearCombination(response, [[group.order - c, publicKey]]);
     return equalBytes(expected, commitment);
   } catch (error) {
     if (error instanceof CryptoError) return false;

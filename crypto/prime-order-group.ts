@@ -43,7 +43,10 @@ export interface Group {
    * per point: parts of small order that cancel out affect no result. True whenever each `isValidPoint`.
    */
   areValidAddends(points: readonly Uint8Array[]): boolean;
-  /** Checks as `areValidAddends`, and returns the sum that it adds up for that. undefined: not all pass, or it needs no sum. */
+  /**
+   * The sum of two or more points that are fit for it, checked as `areValidAddends` does. undefined: not all pass, the sum is
+   * the identity, or the check needs no sum.
+   */
   validSum(points: readonly Uint8Array[]): Uint8Array | undefined;
   /** `scalar`·G. Zero: IDENTITY_POINT. */
   baseMultiply(scalar: bigint): Uint8Array;
@@ -59,4 +62,6 @@ export interface Group {
   linearCombination(base: bigint, terms: readonly Term[]): Uint8Array;
   /** Σ x^k · points[k]: a polynomial in the exponent at the small positive integer `x`. Points must be valid. */
   evaluateAt(points: readonly Uint8Array[], x: number): Uint8Array;
+  /** As `evaluateAt`, at each of the ascending integers. */
+  evaluateAtEach(points: readonly Uint8Array[], xs: readonly number[]): Uint8Array[];
 }

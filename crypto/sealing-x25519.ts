@@ -8,6 +8,12 @@ const TAG_BYTES = 16;
 const FIXED_NONCE = new Uint8Array(12);
 const SALT = utf8('signmesh/seal/v1');
 
+/** An X25519 key pair, 32 bytes each. `secretKey` is secret until a complaint reveals it. */
+export interface SealingKeyPair {
+  readonly publicKey: Uint8Array;
+  readonly secretKey: Uint8Array;
+}
+
 /** The sealing functions. The caller checks lengths; both throw CryptoError SEAL_BROKEN. */
 export interface SealingScheme {
   /** 32 bytes of a secret key of 32. */
@@ -19,7 +25,7 @@ export interface SealingScheme {
     associatedData: Uint8Array,
     ephemeralSeed: Uint8Array,
   ): Uint8Array;
-  open(recipientSecretKey: Uint8Array, box: Uint8Array, associatedData: Uint8Array): Uint8Array;
+  open(recipient: SealingKeyPair, box: Uint8Array, associatedData: Uint8Array): Uint8Array;
 }
 
 export const x25519Sealing: SealingScheme = {
@@ -31,10 +37,9 @@ export const x25519Sealing: SealingScheme = {
     sodium.crypto_aead_chacha20poly1305_ietf_encrypt(ciphertext, plaintext, associatedData, null, FIXED_NONCE, key);
     return concatBytes(ephemeral, ciphertext);
   },
-  open(recipientSecretKey, box, associatedData) {
-    const recipient = publicKeyOf(recipientSecretKey);
+  open(recipient, box, associatedData) {
     const ephemeral = box.subarray(0, 32);
-    const key = boxKey(recipientSecretKey, ephemeral, ephemeral, recipient, associatedData);
+    const key = boxKey(recipient.secretKey, ephemeral, ephemeral, recipient.publicKey, associatedData);
     const sealed = box.subarray(32);
     const plaintext = new Uint8Array(sealed.length - TAG_BYTES);
     try {

@@ -15,19 +15,13 @@
 import { Variant } from './backend.ts';
 import { equalBytes, type RandomBytes, takeRandom } from './bytes.ts';
 import { CryptoError } from './errors.ts';
-import { type SealingScheme, sealBroken, x25519Sealing } from './sealing-x25519.ts';
+import { type SealingKeyPair, type SealingScheme, sealBroken, x25519Sealing } from './sealing-x25519.ts';
 
 /** The scheme in use. */
 export const sealingScheme = new Variant<SealingScheme>(x25519Sealing);
 
 /** Bytes that a box is longer than its plaintext. */
 export const SEAL_OVERHEAD_BYTES = 48;
-
-/** An X25519 key pair, 32 bytes each. `secretKey` is secret until a complaint reveals it. */
-export interface SealingKeyPair {
-  readonly publicKey: Uint8Array;
-  readonly secretKey: Uint8Array;
-}
 
 /** The key pair of 32 secret random bytes, one for each session; another length: INVALID_BYTES. */
 export function sealingKeyPair(seed: Uint8Array): SealingKeyPair {
@@ -58,15 +52,15 @@ export function seal(input: {
 }
 
 /**
- * Opens a box with the recipient's secret key. Any changed input: CryptoError SEAL_BROKEN.
+ * Opens a box with the recipient's key pair, whose halves belong together. Any changed input: CryptoError SEAL_BROKEN.
  */
 export function open(input: {
-  readonly recipientSecretKey: Uint8Array;
+  readonly recipient: SealingKeyPair;
   readonly box: Uint8Array;
   readonly associatedData: Uint8Array;
 }): Uint8Array {
-  const { recipientSecretKey, box, associatedData } = input;
-  if (recipientSecretKey.length !== 32) throw new CryptoError('INVALID_BYTES', 'the secret key is 32 bytes');
+  const { recipient, box, associatedData } = input;
+  if (recipient.secretKey.length !== 32) throw new CryptoError('INVALID_BYTES', 'the secret key is 32 bytes');
   if (box.length < SEAL_OVERHEAD_BYTES) throw sealBroken();
-  return sealingScheme.current.open(recipientSecretKey, box, associatedData);
+  return sealingScheme.current.open(recipient, box, associatedData);
 }

@@ -56,10 +56,11 @@ export function validateCommitments(curve: Curve, commitments: readonly Uint8Arr
 }
 
 /**
- * The commitments to the group polynomial: the sums of all dealers' commitments, coefficient by coefficient.
+ * The commitments to the group polynomial: the sums of all dealers' commitments, coefficient by coefficient. They are checked in
+ * these sums (`Group.validSum`), and one by one where a sum fails.
  *
  * @param commitmentsOfAllDealers one list a dealer, dealer 1 first, all of the same length
- * @throws INVALID_COMMITMENTS naming the dealer as culprit; IDENTITY_POINT if a sum cancels out
+ * @throws INVALID_COMMITMENTS naming the dealer's place in the list as culprit; IDENTITY_POINT if a sum cancels out
  */
 export function combineCommitments(
   curve: Curve,
@@ -67,18 +68,32 @@ export function combineCommitments(
 ): Uint8Array[] {
   const group = groupOf(curve);
   const threshold = commitmentsOfAllDealers[0]?.length ?? 0;
-  for (const [index, commitments] of commitmentsOfAllDealers.entries()) {
-    if (threshold === 0 || commitments.length !== threshold || !commitments.every(group.isValidPoint)) {
-      throw new CryptoError('INVALID_COMMITMENTS', `dealer ${index + 1} has invalid commitments`, [index + 1]);
-    }
-  }
-  return Array.from({ length: threshold }, (_, k) =>
-    group.sum(commitmentsOfAllDealers.map((commitments) => commitments[k]!)),
+  refuseDealer(commitmentsOfAllDealers, (commitments) => threshold > 0 && commitments.length === threshold);
+  const addends = Array.from({ length: threshold }, (_, k) =>
+    commitmentsOfAllDealers.map((commitments) => commitments[k]!),
   );
+  const sums = addends.map(group.validSum);
+  if (sums.every((sum) => sum !== undefined)) return sums;
+  refuseDealer(commitmentsOfAllDealers, (commitments) => commitments.every(group.isValidPoint));
+  return addends.map(group.sum);
 }
 
-/** Node `nodeId`'s public verification share X_i = x_i·G, from the group polynomial in the exponent. */
-export function verificationShare(curve: Curve, groupCommitments: readonly Uint8Array[], nodeId: number): Uint8Array {
-  assertNodeId(nodeId);
-  return groupOf(curve).evaluateAt(groupCommitments, nodeId);
+/** Throws INVALID_COMMITMENTS for the first dealer whose commitments do not pass. */
+function refuseDealer(
+  commitmentsOfAllDealers: readonly (readonly Uint8Array[])[],
+  passes: (commitments: readonly Uint8Array[]) => boolean,
+): void {
+  const index = commitmentsOfAllDealers.findIndex((commitments) => !passes(commitments));
+  if (index < 0) return;
+  throw new CryptoError('INVALID_COMMITMENTS', `dealer ${index + 1} has invalid commitments`, [index + 1]);
+}
+
+/** The nodes' public verification shares X_i = x_i·G, from the group polynomial in the exponent. The ids ascend. */
+export function verificationShares(
+  curve: Curve,
+  groupCommitments: readonly Uint8Array[],
+  nodeIds: readonly number[],
+): Uint8Array[] {
+  for (const nodeId of nodeIds) assertNodeId(nodeId);
+  return groupOf(curve).evaluateAtEach(groupCommitments, nodeIds);
 }

@@ -63,6 +63,10 @@ function countPointOperations(run: () => void): PointOperations {
       count.evaluated += points.length;
       return group.evaluateAt(points, x);
     },
+    evaluateAtEach: (points, xs) => {
+      count.evaluated += points.length * xs.length;
+      return group.evaluateAtEach(points, xs);
+    },
     isValidPoint: (bytes) => {
       count.checked += 1;
       return group.isValidPoint(bytes);

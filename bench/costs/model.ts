@@ -61,7 +61,7 @@ export interface PointOperations {
   readonly base: number;
   /** Multiplications of other points, terms of linear combinations among them. */
   readonly point: number;
-  /** Points of a polynomial that is evaluated in the exponent at a node's number: small multiplications. */
+  /** Points of a polynomial in the exponent whose values at the nodes' numbers are computed: an addition each. */
   readonly evaluated: number;
   /** Points whose validity is checked individually. */
   readonly checked: number;
@@ -70,11 +70,11 @@ export interface PointOperations {
 /** A process checks each dealer's proof of possession once; in the simulated world all nodes are one process. */
 export function dkgPoints({ n, t }: Sharing): PointOperations {
   return {
-    base: n ** 2 + n * t + 3 * n,
+    base: n * t + 3 * n,
     point: n,
-    evaluated: n * t * (2 * n - 1),
-    // The last is the key's own, for the xpub of its event.
-    checked: n * t * (3 * n - 1) + n * (t + 1) + 1,
+    evaluated: n ** 2 * t,
+    // By the coordinator; nodes check sums. The last is the key's own, for the xpub of its event.
+    checked: n * t + 1,
   };
 }
 

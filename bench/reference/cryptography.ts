@@ -49,7 +49,14 @@ export function makeKey(curve: Curve): KeyPackage[] {
   const polynomials = nodeIds.map(() => randomPolynomial(curve, threshold, randomBytes));
   const commitmentsByDealer = polynomials.map((polynomial) => commitTo(curve, polynomial));
   const proofs = polynomials.map(([secret], index) =>
-    provePossession({ curve, dealerId: index + 1, context: possessionContext, secret: secret!, random: randomBytes }),
+    provePossession({
+      curve,
+      dealerId: index + 1,
+      context: possessionContext,
+      secret: secret!,
+      publicKey: commitmentsByDealer[index]![0]!,
+      random: randomBytes,
+    }),
   );
   return nodeIds.map((nodeId) => {
     const sharesByDealer = polynomials.map((polynomial, index) => {

@@ -110,6 +110,13 @@ function modelGroup(curve: Curve, order: bigint, generator: bigint): ModelGroup 
     return pointOf(total % order);
   }
 
+  function evaluateAt(points: readonly Uint8Array[], x: number): Uint8Array {
+    const at = BigInt(x);
+    let value = 0n;
+    for (let k = points.length - 1; k >= 0; k--) value = value * at + elementOf(points[k]!);
+    return pointOf(value % order);
+  }
+
   return {
     ...scalarCodec(order, big ? 'big-endian' : 'little-endian'),
     curve,
@@ -121,7 +128,11 @@ function modelGroup(curve: Curve, order: bigint, generator: bigint): ModelGroup 
     pointOf,
     isValidPoint: holds,
     areValidAddends: (points) => points.every(holds),
-    validSum: () => undefined,
+    validSum(points) {
+      if (points.length < 2 || !points.every(holds)) return undefined;
+      const total = points.reduce((so, point) => so + elementOf(point), 0n) % order;
+      return total === 0n ? undefined : write(total);
+    },
     baseMultiply(scalar) {
       assertScalar(scalar, order);
       return pointOf((scalar * generator) % order);
@@ -142,12 +153,8 @@ function modelGroup(curve: Curve, order: bigint, generator: bigint): ModelGroup 
       }
       return pointOf(total % order);
     },
-    evaluateAt(points, x) {
-      const at = BigInt(x);
-      let value = 0n;
-      for (let k = points.length - 1; k >= 0; k--) value = value * at + elementOf(points[k]!);
-      return pointOf(value % order);
-    },
+    evaluateAt,
+    evaluateAtEach: (points, xs) => xs.map((x) => evaluateAt(points, x)),
   };
 }
 

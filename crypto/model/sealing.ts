@@ -15,8 +15,8 @@ export const modelSealing: SealingScheme = {
     const body = padded(plaintext, recipientPublicKey, ephemeralSeed);
     return concatBytes(ephemeralSeed, body, tagOf(recipientPublicKey, ephemeralSeed, body, associatedData));
   },
-  open(recipientSecretKey, box, associatedData) {
-    const recipient = publicKeyOf(recipientSecretKey);
+  open({ secretKey }, box, associatedData) {
+    const recipient = publicKeyOf(secretKey);
     const ephemeral = box.subarray(0, 32);
     const body = box.subarray(32, box.length - TAG_BYTES);
     const tag = tagOf(recipient, ephemeral, body, associatedData);

@@ -6,7 +6,8 @@
  *
  * Invariant: `final`, the key record and the proof (every node's signature of the result) become durable in one write.
  */
-import { sameResult, verifyFinished } from '../../crypto/dkg-transcripts.ts';
+import { equalBytes } from '../../crypto/bytes.ts';
+import { type FinishedDkg, sameResult, verifyFinished } from '../../crypto/dkg-transcripts.ts';
 import type { DkgConfirm } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { bindingAtMaking, type KeyBinding } from '../../proto/key-schemes.ts';
 import { ownCopy } from '../records/messages.ts';
@@ -23,7 +24,7 @@ export function confirm(state: Provisional | Final, request: DkgConfirm, party: 
   if (ids.length !== terms.totalNodes) {
     return refused('REQUEST_INVALID', `${ids.length} results where ${terms.totalNodes} nodes must agree`);
   }
-  const unsigned = results.find((result) => !verifyFinished(terms, result, identityKeyOf(party, result.nodeId)));
+  const unsigned = results.find((result) => !isSigned(state, result, party));
   if (unsigned !== undefined) return refused('SIGNATURE_INVALID', `node ${unsigned.nodeId}`);
   const different = results.filter((result) => !sameResult(result, finished)).map(({ nodeId }) => nodeId);
   if (different.length > 0) {
@@ -37,6 +38,14 @@ export function confirm(state: Provisional | Final, request: DkgConfirm, party: 
   const final: Final = { phase: 'final', terms, opening: dealing.opening, dealers, finished, proof };
   const scheme = bindingAtMaking(terms.curve, (terms.scheme ?? '') as KeyBinding) ?? '';
   return { kind: 'advanced', state: final, body, finalKey: { keyPackage, scheme } };
+}
+
+/** This node's own result needs no check of the signature that it made itself. */
+function isSigned({ terms, finished }: Provisional | Final, result: FinishedDkg, party: DkgParty): boolean {
+  const { nodeId } = result;
+  const own =
+    nodeId === party.nodeId && equalBytes(result.signature, finished.signature) && sameResult(result, finished);
+  return own || verifyFinished(terms, result, identityKeyOf(party, nodeId));
 }
 
 /** A final node's answer to a late request: the code, and the proof that all nodes had finished. */

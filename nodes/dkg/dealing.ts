@@ -166,7 +166,7 @@ function dealingOf(terms: DkgTerms, { party, random, token }: DkgWorld): Dealing
   const commitments = made ? [made.publicKey] : commitTo(curve, polynomial);
   const possession = made
     ? made.signature
-    : provePossession({ curve, secret: polynomial[0]!, context, dealerId: dealer, random });
+    : provePossession({ curve, secret: polynomial[0]!, publicKey: commitments[0]!, context, dealerId: dealer, random });
   const sealingKey = sealingKeyPair(sealingSeed).publicKey;
   const clientSupplied = false;
   const signature = sign(

@@ -2,7 +2,8 @@
  * The recipient's part: verify dealers' shares, complain about wrong ones, and finish when all have arrived.
  *
  * Invariants
- * - A share is durable here before the node answers `verified`.
+ * - A share is durable here before the node answers `verified`. If the shares of all dealers are there, only their sum is
+ *   checked, which is what the node keeps: shares whose faults cancel out harm no party. If it is wrong, each share is checked.
  * - A dealer is real or client-supplied from its first verified share on, always with the same opening.
  * - A complaint about a sealed share reveals this attempt's sealing key, so that the coordinator can evaluate it; the attempt
  *   has ended here before the key leaves, and holds no more secrets.
@@ -25,6 +26,7 @@ import {
   openingTranscript,
   openSealedShare,
   sessionContext,
+  unsealShare,
   verifyOpening,
   verifySealedShare,
 } from '../../crypto/dkg-transcripts.ts';
@@ -65,7 +67,9 @@ export function verifyShares(state: DealingState | Provisional | Final, request:
   }
   const exchanges = exchangesOf(state.terms, request, party.nodeId);
   if (typeof exchanges === 'string') return refused('REQUEST_INVALID', exchanges);
-  const examined = exchanges.map((exchange) => examine(state, exchange, party));
+  const together = finishTogether(state, exchanges, party);
+  if (together !== undefined) return together;
+  const examined = exchanges.map((exchange) => examine(state, exchange, party, 'each'));
   const verdicts = examined.map(({ verdict }) => verdict);
   if (state.phase !== 'dealing') return { kind: 'answered', body: answer(party, verdicts, state.finished) };
 
@@ -74,10 +78,35 @@ export function verifyShares(state: DealingState | Provisional | Final, request:
     return { kind: 'advanced', state: broken, body: answer(party, verdicts, undefined) };
   }
   const added = examined.flatMap((one) => one.added ?? []);
-  const dealers = [...state.dealers, ...added].sort((a, b) => a.dealer - b.dealer);
+  const dealers = withAdded(state, added);
   if (dealers.length === state.terms.totalNodes) return finish(state, dealers, verdicts, party);
   const body = answer(party, verdicts, undefined);
   return added.length === 0 ? { kind: 'answered', body } : { kind: 'advanced', state: { ...state, dealers }, body };
+}
+
+/**
+ * The result of an attempt whose last shares these are, by one check of the sum of all shares and of the sums of all
+ * commitments. undefined: it is none, or something is wrong, and each dealer must be examined.
+ */
+function finishTogether(
+  state: DealingState | Provisional | Final,
+  exchanges: readonly Exchange[],
+  party: DkgParty,
+): Outcome | undefined {
+  if (state.phase !== 'dealing' || state.dealers.length + exchanges.length < state.terms.totalNodes) return undefined;
+  const examined = exchanges.map((exchange) => examine(state, exchange, party, 'sum'));
+  const dealers = withAdded(
+    state,
+    examined.flatMap((one) => one.added ?? []),
+  );
+  if (dealers.length !== state.terms.totalNodes || !examined.every(({ verdict }) => verdict.verified)) return undefined;
+  const verdicts = examined.map(({ verdict }) => verdict);
+  const outcome = finish(state, dealers, verdicts, party);
+  return outcome.kind === 'refused' ? undefined : outcome;
+}
+
+function withAdded(state: DealingState, added: readonly VerifiedDealer[]): VerifiedDealer[] {
+  return [...state.dealers, ...added].sort((a, b) => a.dealer - b.dealer);
 }
 
 /** DkgVerify in a broken attempt: the complaint, again. */
@@ -150,7 +179,15 @@ function copyOfOpening(opening: DkgOpening): DealerOpening {
   };
 }
 
-function examine(state: DealingState | Provisional | Final, exchange: Exchange, party: DkgParty): Examined {
+/** 'sum': shares and commitments are checked in their sums afterwards. */
+type Checks = 'each' | 'sum';
+
+function examine(
+  state: DealingState | Provisional | Final,
+  exchange: Exchange,
+  party: DkgParty,
+  checks: Checks,
+): Examined {
   const { terms } = state;
   const { opening } = exchange;
   const { dealer, clientSupplied } = opening;
@@ -161,17 +198,36 @@ function examine(state: DealingState | Provisional | Final, exchange: Exchange, 
   if (known && !clientSupplied) return { verdict: verified(dealer) };
   if (!known) {
     // The signature comes first: an opening without it is no evidence about the dealer.
-    const fault = verifyOpening(terms, opening, identityKeyOf(party, dealer));
+    const commitments = checks === 'sum' ? 'added' : 'each';
+    const fault = isOwnOpening(state, opening, openingDigest, party)
+      ? undefined
+      : verifyOpening(terms, opening, identityKeyOf(party, dealer), commitments);
     if (fault !== undefined) return { verdict: faulty(dealer, fault) };
     if (mark !== undefined) return { verdict: faulty(dealer, 'COMMITMENT_MISMATCH') };
   }
 
   const found = clientSupplied
     ? clientSuppliedShare(terms, exchange, party)
-    : realShare(state, exchange, openingDigest, party);
+    : realShare(state, exchange, openingDigest, party, checks);
   if (typeof found === 'object') return { verdict: found };
   if (known) return { verdict: verified(dealer) };
   return { verdict: verified(dealer), added: { dealer, clientSupplied, openingDigest, opening, share: found } };
+}
+
+/** This node's own opening, with its own proof: it needs no check. A token's proof is not the node's own. */
+function isOwnOpening(
+  state: DealingState | Provisional | Final,
+  { dealer, signature }: DealerOpening,
+  openingDigest: Uint8Array,
+  party: DkgParty,
+): boolean {
+  const { terms } = state;
+  if (state.phase !== 'dealing' || dealer !== party.nodeId || isHeldOutside(terms.ownKeys)) return false;
+  const { opening } = state.dealing;
+  return (
+    equalBytes(opening.signature, signature) &&
+    equalBytes(openingTranscript(sessionContext(terms), opening), openingDigest)
+  );
 }
 
 function clientSuppliedShare(
@@ -190,6 +246,7 @@ function realShare(
   { opening, sealed }: Exchange,
   openingDigest: Uint8Array,
   party: DkgParty,
+  checks: Checks,
 ): bigint | undefined | Verdict {
   if (state.phase !== 'dealing') throw new Error('an attempt that has finished knows all its dealers');
   const { terms, dealing } = state;
@@ -202,12 +259,10 @@ function realShare(
   // Its opening proves possession of its key: nothing else needs verification.
   if (terms.ownKeys) return undefined;
   const { sealingSeed } = dealing;
-  const opened = openSealedShare({
-    terms,
-    sealed: sealed!,
-    commitments: opening.commitments,
-    recipientSealingKey: sealingSeed,
-  });
+  const recipient = { publicKey: dealing.opening.sealingKey, secretKey: sealingSeed };
+  const boxed = { terms, sealed: sealed!, recipient };
+  const opened =
+    checks === 'sum' ? unsealShare(boxed) : openSealedShare({ ...boxed, commitments: opening.commitments });
   // A share that verifies is the share that the dealer committed to, even if another process sealed it. Its signature is
   // evidence for a complaint alone, and is checked only then.
   if (opened.kind === 'share') return opened.share;

@@ -58,14 +58,16 @@ const polynomial = [11n, 12n];
 
 function openingOf(dealer: number, of: DkgTerms = terms, shared = polynomial): DealerOpening {
   const { identity, sealing } = nodes.get(dealer)!;
+  const commitments = commitTo(of.curve, shared);
   const unsigned = {
     dealer,
-    commitments: commitTo(of.curve, shared),
+    commitments,
     possession: provePossession({
       curve: of.curve,
       context: sessionContext(of),
       dealerId: dealer,
       secret: shared[0]!,
+      publicKey: commitments[0]!,
       random,
     }),
     sealingKey: sealing.publicKey,
@@ -200,14 +202,14 @@ describe('a sealed share', () => {
   const { sealing } = nodes.get(5)!;
   const sealed = sealedShare(4, 5);
   const commitments = commitTo(terms.curve, polynomial);
-  const opened = (changed: object, key = sealing.secretKey) =>
-    openSealedShare({ terms, sealed: { ...sealed, ...changed }, commitments, recipientSealingKey: key });
+  const opened = (changed: object, recipient = sealing) =>
+    openSealedShare({ terms, sealed: { ...sealed, ...changed }, commitments, recipient });
 
   test('opens to its share for its recipient alone', () => {
     expect(opened({})).toEqual({ kind: 'share', share: 11n + 5n * 12n });
     expect(opened({ recipient: 1 })).toEqual({ kind: 'fault', code: 'BOX_BROKEN' });
     expect(opened({ dealer: 1 })).toEqual({ kind: 'fault', code: 'BOX_BROKEN' });
-    expect(opened({}, random(32))).toEqual({ kind: 'fault', code: 'BOX_BROKEN' });
+    expect(opened({}, sealingKeyPair(random(32)))).toEqual({ kind: 'fault', code: 'BOX_BROKEN' });
     expect(opened(sealedShare(4, 5, 72n))).toEqual({ kind: 'fault', code: 'SHARE_INVALID' });
     expect(decodeShare('secp256k1', new Uint8Array(32))).toBeUndefined();
     expect(decodeShare('secp256k1', new Uint8Array(32).fill(0xff))).toBeUndefined();

@@ -120,6 +120,39 @@ describe.each(CURVES)('the %s group', (curve) => {
     }
   });
 
+  it('evaluates them at several numbers, by differences and where those do not pay', () => {
+    const ascending = (max: number) => fc.uniqueArray(fc.integer({ min: 1, max }), { minLength: 1, maxLength: 7 });
+    const valueAt = (a: readonly bigint[], x: number) =>
+      a.reduceRight((sum, coefficient) => (sum * BigInt(x) + coefficient) % group.order, 0n);
+    fc.assert(
+      fc.property(
+        fc.array(nonZero(curve), { minLength: 1, maxLength: 9 }),
+        fc.oneof(ascending(8), ascending(100)),
+        (a, ids) => {
+          const xs = ids.sort((one, other) => one - other);
+          const expected = xs.map((x) => group.baseMultiply(valueAt(a, x)));
+          expect(group.evaluateAtEach(a.map(group.baseMultiply), xs)).toEqual(expected);
+        },
+      ),
+      { numRuns: runs(12, 60) },
+    );
+    // 6 − 6x + x² has the values 1, −2, −3, −2, and a second difference that meets its opposite on the way; x − 1 is zero at 1.
+    const polynomial = [6n, group.order - 6n, 1n];
+    const points = polynomial.map(group.baseMultiply);
+    expect(group.evaluateAtEach(points, [1, 2, 3, 4])).toEqual(
+      [1, 2, 3, 4].map((x) => group.baseMultiply(valueAt(polynomial, x))),
+    );
+    const straight = [1n, 1n, group.order - 1n, 1n].map(group.baseMultiply);
+    expect(group.evaluateAtEach(straight, [1, 2])).toEqual([2n, 7n].map(group.baseMultiply));
+    const zeroAtOne = [group.order - 1n, 1n].map(group.baseMultiply);
+    expectRefusal('IDENTITY_POINT', () => group.evaluateAtEach(zeroAtOne, [1, 2]));
+    expect(group.evaluateAtEach(zeroAtOne, [2, 3])).toEqual([1n, 2n].map(group.baseMultiply));
+    expectRefusal('IDENTITY_POINT', () => group.evaluateAtEach([], [1]));
+    const one = group.evaluateAtEach([G], [1])[0]!;
+    one[0]! ^= 1;
+    expect(group.generator).not.toEqual(one);
+  });
+
   it('throws IDENTITY_POINT wherever a result would be the identity', () => {
     const P = group.baseMultiply(9n);
     const calls = [

@@ -11,7 +11,7 @@ describe.each(CURVES)('proofs of possession on %s', (curve) => {
   const secret = group.randomScalar(random);
   const publicKey = group.baseMultiply(secret);
   const statement = { curve, context: utf8('tenant, session, attempt 1'), dealerId: 3 };
-  const proof = provePossession({ ...statement, secret, random });
+  const proof = provePossession({ ...statement, secret, publicKey, random });
 
   it('convince for the statement they were made for', () => {
     expect(proof).toHaveLength(group.pointBytes + 32);
@@ -44,14 +44,17 @@ describe.each(CURVES)('proofs of possession on %s', (curve) => {
 
   it('stop a dealer that copies the negated sum of the others as its own commitment', () => {
     const rogue = group.negate(publicKey);
-    const forged = provePossession({ ...statement, secret: 1n, random });
+    const forged = provePossession({ ...statement, secret: 1n, publicKey: group.generator, random });
     expect(verifyPossession({ ...statement, proof: forged, publicKey: rogue })).toBe(false);
   });
 
   it('never use one nonce for two statements, even when the random source repeats itself', () => {
     const stuck = () => new Uint8Array(32);
     const nonceOf = (context: string) =>
-      provePossession({ ...statement, context: utf8(context), secret, random: stuck }).slice(0, group.pointBytes);
+      provePossession({ ...statement, context: utf8(context), secret, publicKey, random: stuck }).slice(
+        0,
+        group.pointBytes,
+      );
     expect(nonceOf('a')).not.toEqual(nonceOf('b'));
   });
 });

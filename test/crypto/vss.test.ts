@@ -8,7 +8,7 @@ import {
   commitTo,
   shareFor,
   validateCommitments,
-  verificationShare,
+  verificationShares,
   verifyShare,
 } from '../../crypto/vss.ts';
 import { CURVES, dealAll, expectRefusal, refusalOf, seededRandom } from './support.ts';
@@ -55,11 +55,18 @@ describe.each(CURVES)('verifiable secret sharing on %s', (curve) => {
   it('adds the commitments of all dealers up to the group polynomial', () => {
     const { polynomials, commitmentsByDealer } = dealAll(curve, 3, 4, random);
     const combined = combineCommitments(curve, commitmentsByDealer);
-    for (const nodeId of [1, 2, 3, 4, 77]) {
-      const share =
-        polynomials.reduce((sum, polynomial) => sum + shareFor(curve, polynomial, nodeId), 0n) % group.order;
-      expect(verificationShare(curve, combined, nodeId)).toEqual(group.baseMultiply(share));
+    const expected = (nodeId: number) =>
+      group.baseMultiply(
+        polynomials.reduce((sum, polynomial) => sum + shareFor(curve, polynomial, nodeId), 0n) % group.order,
+      );
+    for (const nodeIds of [
+      [1, 2, 3, 4],
+      [2, 4, 5],
+      [1, 77],
+    ]) {
+      expect(verificationShares(curve, combined, nodeIds)).toEqual(nodeIds.map(expected));
     }
+    expectRefusal('INVALID_NODE_ID', () => verificationShares(curve, combined, [0, 1]));
     expect(combined[0]).toEqual(group.sum(commitmentsByDealer.map((commitments) => commitments[0]!)));
   });
 
@@ -80,6 +87,15 @@ describe.each(CURVES)('verifiable secret sharing on %s', (curve) => {
     expectRefusal('INVALID_COMMITMENTS', () => validateCommitments(curve, short[2]!, 3));
     expectRefusal('INVALID_COMMITMENTS', () => validateCommitments(curve, garbled[1]!, 3));
     validateCommitments(curve, commitmentsByDealer[0]!, 3);
+  });
+
+  it('checks commitments in their sums, and names the dealer of an invalid one also beside a sum that cancels out', () => {
+    const commitments = commitTo(curve, [5n, 6n]);
+    const garbled = [group.negate(commitments[0]!), new Uint8Array(group.pointBytes).fill(0xff)];
+    expect(refusalOf(() => combineCommitments(curve, [commitments, garbled]))).toMatchObject({
+      code: 'INVALID_COMMITMENTS',
+      culprits: [2],
+    });
   });
 
   it('refuses dealers whose commitments cancel each other out', () => {

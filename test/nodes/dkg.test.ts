@@ -256,6 +256,27 @@ describe.each(curves)('a key generation on %s', (curve) => {
     expect(evaluateComplaint({ ...evidence, sealed: { ...good, box: flipped(good.box) } })).toBeUndefined();
   });
 
+  it('names the one dealer of a wrong share, or of a commitment that is no point, among all at once', () => {
+    const cheat = new Ceremony({ curve, threshold: 2, totalNodes: 3, label: 'cheat' });
+    cheat.open(3);
+    const wrongShare = new Ceremony({ curve, threshold: 2, totalNodes: 3 });
+    const dealt = wrongShare.dealAll();
+    const [bad] = cheat.seal(3, [dealt.openings[1]!]);
+    const sealed = dealt.sealedFor(2).map((share) => (share.dealer === 3 ? bad! : share));
+    const complaint = wrongShare.verify(2, dealt.openings, sealed);
+    expect(complaint.verdicts.map(({ code }) => code)).toEqual(['', '', 'SHARE_INVALID']);
+    expect(complaint.verdicts[2]!.revealedSealingKey).toHaveLength(32);
+
+    const noPoint = new Ceremony({ curve, threshold: 2, totalNodes: 3 });
+    const { openings, sealedFor } = noPoint.dealAll();
+    const [first, second] = openings[2]!.commitments;
+    const commitments = [first!, new Uint8Array(second!.length).fill(0xff)];
+    const garbled = resignedOpening(noPoint, { ...openings[2]!, commitments });
+    const refused = noPoint.verify(2, [openings[0]!, openings[1]!, garbled], sealedFor(2));
+    expect(refused.verdicts.map(({ code }) => code)).toEqual(['', '', 'OPENING_INVALID']);
+    expect(noPoint.verify(2, openings, sealedFor(2)).finished).toBeDefined();
+  });
+
   it('reveals nothing about a box that its dealer did not sign', () => {
     const ceremony = new Ceremony({ curve, threshold: 2, totalNodes: 3 });
     const { openings, sealedFor } = ceremony.dealAll();

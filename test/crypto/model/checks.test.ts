@@ -71,7 +71,7 @@ describe.each(CURVES)('sharing on the model of %s', (curve) => {
     const secret = group.randomScalar(random);
     const publicKey = group.baseMultiply(secret);
     const statement = { curve, context: digest, dealerId: 2 };
-    const proof = provePossession({ ...statement, secret, random });
+    const proof = provePossession({ ...statement, secret, publicKey, random });
     expect(proof).toHaveLength(group.pointBytes + 32);
     expect(verifyPossession({ ...statement, proof, publicKey })).toBe(true);
     expect(verifyPossession({ ...statement, dealerId: 3, proof, publicKey })).toBe(false);
@@ -194,12 +194,12 @@ describe('identities and boxes of the model', () => {
     const other = sealingKeyPair(random(32));
     const plaintext = random(100);
     const box = seal({ recipientPublicKey: recipient.publicKey, plaintext, associatedData: digest, random });
-    const opening = { recipientSecretKey: recipient.secretKey, box, associatedData: digest };
+    const opening = { recipient, box, associatedData: digest };
     expect(box).toHaveLength(148);
     expect(open(opening)).toEqual(plaintext);
     expect(sealingKeyMatches(recipient.secretKey, recipient.publicKey)).toBe(true);
     expect(sealingKeyMatches(other.secretKey, recipient.publicKey)).toBe(false);
-    expectRefusal('SEAL_BROKEN', () => open({ ...opening, recipientSecretKey: other.secretKey }));
+    expectRefusal('SEAL_BROKEN', () => open({ ...opening, recipient: other }));
     expectRefusal('SEAL_BROKEN', () => open({ ...opening, associatedData: flipBit(digest, 0) }));
     expectRefusal('SEAL_BROKEN', () => open({ ...opening, box: box.subarray(1) }));
     expectRefusal('SEAL_BROKEN', () => open({ ...opening, box: new Uint8Array(47) }));
@@ -226,10 +226,19 @@ describe.each(CURVES)('who cheated in a DKG on the model of %s', (curve) => {
     const polynomial = randomPolynomial(curve, 2, random);
     const sealing = sealingKeyPair(random(32));
     const context = sessionContext(terms);
-    const possession = provePossession({ curve, context, dealerId: dealer, secret: polynomial[0]!, random });
+    const commitments = commitTo(curve, polynomial);
+    const secret = polynomial[0]!;
+    const possession = provePossession({
+      curve,
+      context,
+      dealerId: dealer,
+      secret,
+      publicKey: commitments[0]!,
+      random,
+    });
     const unsigned = {
       dealer,
-      commitments: commitTo(curve, polynomial),
+      commitments,
       possession,
       sealingKey: sealing.publicKey,
       clientSupplied: false,

@@ -20,7 +20,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'crypto/dkg-transcripts.js',
-        from: 'share !== undefined && verifyShare(terms.curve, share, sealed.recipient, commitments)',
+        from: 'verifyShare(terms.curve, opened.share, sealed.recipient, commitments)',
         to: 'share !== undefined',
       },
       {
