@@ -1,7 +1,9 @@
 /** What a person gets for a wrong call: one clear line and exit code 2. */
 import { spawnSync } from 'node:child_process';
 import { type AddressInfo, createServer } from 'node:net';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { runCommandLine } from '../../cli/command-line.ts';
+import { Failure } from '../../cli/common/failure.ts';
 import { startRedis } from '../support/redis.ts';
 import { temporaryFolder } from './support/temporary.ts';
 import { root } from './support/up-process.ts';
@@ -16,6 +18,29 @@ function signmesh(args: readonly string[], extra: NodeJS.ProcessEnv = {}) {
   return { status, stdout, stderr };
 }
 
+interface Ended {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The same in this process, without the start of another. Rejects with a Failure, which `cli/main.ts` prints. */
+async function inProcess(...args: readonly string[]): Promise<Ended> {
+  const said = { stdout: '', stderr: '' };
+  const spies = (['stdout', 'stderr'] as const).map((name) =>
+    vi.spyOn(process[name], 'write').mockImplementation((text) => {
+      said[name] += String(text);
+      return true;
+    }),
+  );
+  try {
+    const exitCode = await runCommandLine([process.execPath, program, ...args]);
+    return { exitCode, ...said };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
 describe('the command line', () => {
   // When this file runs alone there may be no build yet.
   beforeAll(() => {
@@ -25,16 +50,6 @@ describe('the command line', () => {
   test.each([
     [['nope'], "signmesh: unknown command 'nope'"],
     [['up', '--port', '70000'], 'signmesh: --port (SIGNMESH_HTTP_PORT): "70000" must be a port from 1 to 65535.'],
-    [['up', '--grpc-port', 'x'], 'signmesh: --grpc-port (SIGNMESH_GRPC_PORT): "x" must be'],
-    [['upp'], "signmesh: unknown command 'upp' (Did you mean up?)"],
-    [['up', '--sed', 'x'], "signmesh: unknown option '--sed' (Did you mean --seed?)"],
-    [['up', '--nodes', '1'], 'It must be a number from 2 to 100.'],
-    [['up', '--nodes', 'many'], 'It must be a number from 2 to 100.'],
-    [['up', '--seed', ''], "option '--seed <text>' argument '' is invalid. It must not be empty."],
-    [['node'], "signmesh: missing required argument 'ids'"],
-    [['logs', '--lines', 'all'], 'It must be a number from 0 to 999999.'],
-    [['node', 'three'], 'It must be a number from 1.'],
-    [['health', 'redis'], 'signmesh: health: "redis" is none of coordinator, node, gateway, worker.'],
     [
       ['worker'],
       'signmesh: REDIS_URL is not set; it must be a URL that starts with redis:// or rediss://; of a Redis Cluster several nodes, separated by commas.',
@@ -51,25 +66,42 @@ describe('the command line', () => {
   });
 
   test.each([
-    ...[
-      'up',
-      'status',
-      'stop',
-      'logs',
-      'init',
-      'node',
-      'tokens',
-      'modules',
-      'credentials',
-      'listen',
-      'trigger',
-      'demo',
-    ],
-    ...['scenario', 'sim', 'bench'],
-  ])('%s --help prints the usage', (command) => {
-    const { status, stdout } = signmesh([command, '--help']);
-    expect([status, stdout]).toEqual([0, expect.stringContaining(`Usage: signmesh ${command}`)]);
+    [['upp'], "signmesh: unknown command 'upp' (Did you mean up?)"],
+    [['up', '--sed', 'x'], "signmesh: unknown option '--sed' (Did you mean --seed?)"],
+    [['up', '--nodes', '1'], 'It must be a number from 2 to 100.'],
+    [['up', '--nodes', 'many'], 'It must be a number from 2 to 100.'],
+    [['up', '--seed', ''], "option '--seed <text>' argument '' is invalid. It must not be empty."],
+    [['node'], "signmesh: missing required argument 'ids'"],
+    [['logs', '--lines', 'all'], 'It must be a number from 0 to 999999.'],
+    [['node', 'three'], 'It must be a number from 1.'],
+  ])('%j is one line and exit code 2, too', async (args, line) => {
+    const { exitCode, stdout, stderr } = await inProcess(...args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr.trim().split('\n')).toEqual([expect.stringContaining(line)]);
   });
+
+  test.each([
+    [['up', '--grpc-port', 'x'], /^--grpc-port \(SIGNMESH_GRPC_PORT\): "x" must be .*$/],
+    [['health', 'redis'], 'health: "redis" is none of coordinator, node, gateway, worker.'],
+  ])('%j is a failure of one line and exit code 2', async (args, message) => {
+    const error = await inProcess(...args).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(Failure);
+    expect(error).toMatchObject({ exitCode: 2, message: expect.stringMatching(message) });
+  });
+
+  test.each(['up', 'status', 'stop', 'logs', 'init', 'node'])('%s --help prints the usage', async (command) => {
+    const { exitCode, stdout } = await inProcess(command, '--help');
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining(`Usage: signmesh ${command}`)]);
+  });
+
+  // Each has a module of its own.
+  test.each([...['tokens', 'modules', 'credentials', 'listen', 'trigger', 'demo', 'scenario', 'sim', 'bench']])(
+    '%s --help prints its usage',
+    (command) => {
+      const { status, stdout } = signmesh([command, '--help']);
+      expect([status, stdout]).toEqual([0, expect.stringContaining(`Usage: signmesh ${command}`)]);
+    },
+  );
 
   test('bad settings are one line each and exit code 2', () => {
     const { status, stderr } = signmesh(['up'], { SIGNMESH_HTTP_PORT: 'http', SIGNMESH_NODES: '1' });

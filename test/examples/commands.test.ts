@@ -270,7 +270,8 @@ describe('README.md', () => {
     const lines = shellBlocks('README.md', '## A fault on purpose');
     expect(lines).toContain('sim --seeds 20 ');
     const script = lines.replace('sim --seeds 20 ', `sim --seeds ${runs(2, 20)} `);
-    const { exitCode, stdout } = await run('sh', ['-euc', script]);
+    // Its live run has a process for each node elsewhere: test/cli/scenarios-live.test.ts.
+    const { exitCode, stdout } = await run('sh', ['-euc', script], { SIGNMESH_NODES_PER_PROCESS: '5' });
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining('nothing found')]);
   }, 240_000);
 

@@ -260,7 +260,7 @@ describe.sequential('faults by API', () => {
     await sandbox('POST', '/nodes/2/pause');
     await sandbox('POST', '/nodes/3/crash', { restart_after_ms: null });
     await sandbox('POST', '/faults', { fault: 'pause', target: 'coordinator', for_ms: 60_000 });
-    await cluster.end();
+    expect(await cluster.end()).toBe(0);
     expect(cluster.output).toContain('All processes have stopped');
     expect(cluster.output).not.toContain('does not stop');
   });

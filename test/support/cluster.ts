@@ -137,11 +137,12 @@ export class TestCluster {
     }
   }
 
-  /** SIGTERM to `up`; resolves when every process is gone. The data directory stays. */
-  async end(): Promise<void> {
+  /** SIGTERM to `up`; resolves with its exit code when every process is gone. The data directory stays. */
+  async end(): Promise<number | undefined> {
     this.#up?.child.kill('SIGTERM');
-    await this.#up?.exited;
+    const exitCode = await this.#up?.exited;
     if (this.#ready) await allGone(this.#ready.pids);
+    return exitCode;
   }
 
   /** Ends what this cluster started, and removes its data. Repeatable; for `afterAll`. */

@@ -4,7 +4,8 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { type RoleName, startCluster, type TestCluster } from '../support/cluster.ts';
+import type { RoleName } from '../support/cluster.ts';
+import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { runs } from '../support/thorough.ts';
 import { askAgain, curveOf, type Key, makeKey, type Scheme, sign } from './support/ceremonies.ts';
 import { Ledger } from './support/ledger.ts';
@@ -19,19 +20,11 @@ const signaturesInRound = 4;
 const schemes: readonly Scheme[] = ['mockEcdsa', 'bip340', 'ed25519'];
 
 const ledger = new Ledger();
-let cluster: TestCluster;
+let cluster: BorrowedCluster;
 
 beforeAll(async () => {
-  cluster = await startCluster({
-    nodesApart: true,
-    environment: {
-      SIGNMESH_LOG_LEVEL: 'debug',
-      // Short, so that rounds fail and are resumed, too.
-      SIGNMESH_NODES_WAIT_MS: '400',
-      SIGNMESH_PARTIAL_TIMEOUT_MS: '200',
-    },
-  });
-});
+  cluster = await borrowCluster('apart');
+}, borrowWithinMs);
 afterAll(() => cluster?.stop());
 
 test('nothing that a client was told is lost or contradicted', { timeout: 90_000 }, async () => {

@@ -181,7 +181,6 @@ describe.each(kinds)('a %s cluster', (kind: 'simulated' | 'listening' | 'live') 
     });
 
     test.each<Fault>([
-      { fault: 'crash', target: 'gateway', restart_after_ms: 1_000 },
       { fault: 'pause', target: 'gateway', for_ms: 1_000 },
       { fault: 'partition', target: 'gateway', for_ms: 1_000 },
       { fault: 'redis_gone', for_ms: 1_500 },
