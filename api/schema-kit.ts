@@ -37,11 +37,15 @@ export const DecimalText = Type.String({
   examples: ['1.25'],
 });
 
-/** Characters that break a line or turn its direction: a text with them shows as something else than it is. */
-const hidden = '\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069';
+/**
+ * Characters that break a line or turn its direction, tags (a text within the text that no screen shows) and noncharacters: a text
+ * with them shows as something else than it is.
+ */
+const hidden =
+  '\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufffe\\uffff\\u{e0000}-\\u{e007f}';
 /** Characters that show nothing by themselves, variation selectors among them: a text of them alone is blank. */
 const blank =
-  ' \\u00a0\\u00ad\\u034f\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180b-\\u180f\\u2000-\\u200d\\u202f\\u205f-\\u2065\\u206a-\\u206f\\u2800\\u3000\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb';
+  ' \\u00a0\\u00ad\\u034f\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180b-\\u180f\\u2000-\\u200d\\u202f\\u205f-\\u2065\\u206a-\\u206f\\u2800\\u3000\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\u{e0100}-\\u{e01ef}';
 
 /** A line of text: not blank, without control and direction characters. The classes exclude each other: no backtracking. */
 export function Line(maxLength: number, description?: string) {

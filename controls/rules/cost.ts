@@ -112,7 +112,23 @@ function nodeCost(node: ASTNode, insideLoop: boolean): number {
 
 function callCost(node: ASTNode, name: string, args: readonly ASTNode[], insideLoop: boolean): number {
   if (!functions.has(name)) throw new RefusedPart(`function ${name}() is not part of the rule language`, node.start);
+  if (name === 'has') args.forEach(refuseUnknownField);
   return args.reduce((total, part) => total + nodeCost(part, insideLoop), 1);
+}
+
+/** The library does not check what stands in has(): with a misspelled field a rule that denies would never hold. */
+function refuseUnknownField(node: ASTNode): void {
+  if (node.op !== '.') return;
+  const [owner, field] = node.args;
+  const variable = owner.op === 'id' ? variables.find(({ name }) => name === owner.args) : undefined;
+  if (!variable?.fields.some(({ name }) => name === field) && !isMetadata(owner)) {
+    throw new RefusedPart(`No such key: ${field}`, node.start);
+  }
+}
+
+/** `tx.metadata`, which may have any key. */
+function isMetadata(node: ASTNode): boolean {
+  return node.op === '.' && node.args[0].op === 'id' && node.args[0].args === 'tx' && node.args[1] === 'metadata';
 }
 
 function methodCost(

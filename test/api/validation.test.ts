@@ -170,6 +170,7 @@ describe('a line of text', () => {
       '\ufe0f',
       '\u180b \u206a',
       '\ufff9',
+      '\u{e0100}',
     ]) {
       expect([text, fits(text), fitsLines(text)]).toEqual([text, false, false]);
     }
@@ -177,7 +178,9 @@ describe('a line of text', () => {
   });
 
   it('has no control and no direction characters', () => {
-    const hidden = [0x0, 0x7, 0x1b, 0x7f, 0x85, 0x9f, 0x61c, 0x200e, 0x200f, 0x2028, 0x202a, 0x202e, 0x2066, 0x2069];
+    const hidden = [
+      0x0, 0x7, 0x1b, 0x7f, 0x85, 0x9f, 0x61c, 0x200e, 0x200f, 0x2028, 0x202a, 0x202e, 0x2066, 0x2069, 0xffff, 0xe0041,
+    ];
     for (const code of hidden) {
       const text = `pay ${String.fromCodePoint(code)}bob`;
       expect([code, fits(text), fitsLines(text)]).toEqual([code, false, false]);

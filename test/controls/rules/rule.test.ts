@@ -177,6 +177,8 @@ describe('what a rule can say', () => {
 describe('what is refused when a rule is written', () => {
   it.each([
     ['tx.amuont > 5', /No such key: amuont \(line 1, column 4\)/],
+    ['has(tx.amuont)', /No such key: amuont \(line 1, column 5\)/],
+    ['!has(tx.to.checksum)', /No such key: checksum/],
     ['wallet.name == "x"', /Unknown variable: wallet \(line 1, column 1\)/],
     ['tx.asset ==', /Unexpected token: EOF \(line 1, column 12\)/],
     ['tx.asset == "ETH" &&\n  tx.amount > "5"', /no such overload: Units > string \(line 2, column 3\)/],
