@@ -97,6 +97,7 @@ async function startRole(
         role,
         settings,
         configs.map(({ linkTls }) => linkTls),
+        nodeIds,
       );
       const { runNode } = await import('../nodes/main.ts');
       return together(configs.map((config) => runNode(config, telemetry)));
@@ -119,10 +120,15 @@ async function startRole(
 }
 
 /** Writes to the log: a remotely operated process has no other output. */
-function warnAtStart(role: RoleName, settings: Settings, links: readonly (LinkTls | undefined)[]): void {
+function warnAtStart(
+  role: RoleName,
+  settings: Settings,
+  links: readonly (LinkTls | undefined)[],
+  nodeIds: readonly number[] = [],
+): void {
   const certs = { links: links.flatMap((tls) => (tls ? [tls.cert] : [])), door: doorTlsOf(settings)?.cert };
   const log = pino({ level: settings.SIGNMESH_LOG_LEVEL, base: { role } });
-  for (const { event, text } of startWarnings(role, settings, certs, Date.now())) log.warn({ event }, text);
+  for (const { event, text } of startWarnings(role, settings, certs, Date.now(), nodeIds)) log.warn({ event }, text);
 }
 
 /** Nodes in one process start and stop together; if one cannot start, none of them runs. */

@@ -7,11 +7,13 @@ import {
   type ClusterEntry,
   type ClusterRegistry,
   type ClusterState,
+  firstCluster,
   keyRecordKey,
   type SessionFacts,
   sessionRecordKey,
 } from './clusters.ts';
 import { luaCommand, luaScript } from './lua.ts';
+import { isWrongType } from './wrong-type.ts';
 
 interface Announce {
   readonly keys: { readonly clustersKey: string };
@@ -73,15 +75,18 @@ export class RedisClusters implements ClusterRegistry {
     return this.#redis.hincrby(clusterKeys.placedKey, String(number), 1);
   }
 
-  /** From the record of a session, else of a key. */
+  /**
+   * From the record of a session, else of a key. undefined also for a record that names no cluster's number, or is of another
+   * Redis type: any coordinator finds out that it was replaced.
+   */
   async locate(tenant: string, id: string): Promise<number | undefined> {
     const [held, key] = await Promise.all([
-      this.#redis.hmget(sessionRecordKey(tenant, id), 'state', 'cluster'),
-      this.#redis.get(keyRecordKey(tenant, id)),
+      readable(this.#redis.hmget(sessionRecordKey(tenant, id), 'state', 'cluster')),
+      readable(this.#redis.get(keyRecordKey(tenant, id))),
     ]);
-    const [state, cluster] = held;
-    if (typeof state === 'string') return Number(cluster ?? 1);
-    return key === null ? undefined : Number(/"cluster":(\d+)}$/.exec(key)?.[1] ?? 1);
+    const [state, cluster] = held ?? [];
+    if (typeof state === 'string') return numberOf(cluster);
+    return typeof key === 'string' ? numberOf(/"cluster":(\d+)}$/.exec(key)?.[1]) : undefined;
   }
 
   async session(tenant: string, sessionId: string): Promise<SessionFacts | undefined> {
@@ -100,6 +105,20 @@ export class RedisClusters implements ClusterRegistry {
       correlationId: typeof correlationId === 'string' ? correlationId : '',
     };
   }
+}
+
+/** undefined: the key is of another type. */
+function readable<T>(reply: Promise<T>): Promise<T | undefined> {
+  return reply.catch((error: unknown) => {
+    if (isWrongType(error)) return undefined;
+    throw error;
+  });
+}
+
+/** Records of earlier versions name no cluster: they are of the first. */
+function numberOf(cluster: string | null | undefined): number | undefined {
+  const number = Number(cluster ?? firstCluster);
+  return Number.isInteger(number) && number >= firstCluster ? number : undefined;
 }
 
 function stateOf(entry: string): ClusterState | undefined {

@@ -1,5 +1,6 @@
 /** Asks Redis, and gives callers one kind of failure: Redis did not answer, or refused. */
 import { redisRefusal } from '../actors/live/redis-refusal.ts';
+import { isWrongType } from '../redis/wrong-type.ts';
 import { StoreTampered, StoreUnavailable } from './contract.ts';
 
 /** A command that Redis does not understand is a bug of signmesh, and not a failure of Redis. */
@@ -14,9 +15,6 @@ const changedNothingWords =
 /** A script with this error has run in part. */
 const inTheMiddle = /Script attempted to access/;
 
-/** Each key has one type, by its name: so the value at a key was replaced. */
-const ofAnotherType = /\bWRONGTYPE\b/;
-
 /**
  * Throws StoreUnavailable whenever Redis is unreachable, too slow, loading, full or read-only, and StoreTampered for a value of
  * another type than this service writes.
@@ -28,7 +26,7 @@ export async function asking<T>(reply: Promise<T>): Promise<T> {
     const message = String((error as Error).message);
     // Recognized by name: a world without a real Redis loads no Redis client.
     const isReply = error instanceof Error && error.name === 'ReplyError';
-    if (isReply && ofAnotherType.test(message)) throw new StoreTampered(undefined, error);
+    if (isReply && isWrongType(error)) throw new StoreTampered(undefined, error);
     if (isReply && ourMistake.test(message) && !inTheMiddle.test(message)) throw error;
     const changedNothing = (isReply && !inTheMiddle.test(message)) || changedNothingWords.test(message);
     throw new StoreUnavailable(`Redis ${redisRefusal(error)?.text ?? 'is not connected'}`, {

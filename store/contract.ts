@@ -29,6 +29,8 @@ export interface RecordType<T extends Versioned> {
   readonly indices: (record: T) => readonly string[];
   /** Whether the store packs it (event-text.ts): for long records that rarely change. No by default. */
   readonly isPacked?: (record: T) => boolean;
+  /** Whether a stored record has the values that changes of it and of others rely on; a read of another throws StoreTampered. */
+  readonly isWhole?: (record: T) => boolean;
 }
 
 export interface Put {

@@ -69,9 +69,9 @@ export class RedisTenantStore implements TenantStore {
   }
 
   /** Ignores a record of another kind: a caller's id may name anything. */
-  async read<T extends Versioned>(tenant: string, { name }: RecordType<T>, id: string): Promise<T | undefined> {
+  async read<T extends Versioned>(tenant: string, type: RecordType<T>, id: string): Promise<T | undefined> {
     const [kind, json] = await asking(this.#redis.hmget(storeKeys.record(tenant, id), 'k', 'd'));
-    return kind !== name || typeof json !== 'string' ? undefined : recordOf<T>(json, id);
+    return kind !== type.name || typeof json !== 'string' ? undefined : recordOf(json, id, type);
   }
 
   async readMany<T extends Versioned>(
@@ -95,13 +95,13 @@ export class RedisTenantStore implements TenantStore {
   ): Promise<{ readonly record: T; readonly balances: Balances } | undefined> {
     const [kind, json, fields] = await asking(this.#scripts.withBalances(of(tenant), { id }));
     if (kind !== type.name) return undefined;
-    return { record: recordOf<T>(json, id), balances: balancesOf(fields, id) };
+    return { record: recordOf(json, id, type), balances: balancesOf(fields, id) };
   }
 
-  async list<T extends Versioned>(tenant: string, _type: RecordType<T>, query: ListQuery): Promise<Page<T>> {
+  async list<T extends Versioned>(tenant: string, type: RecordType<T>, query: ListQuery): Promise<Page<T>> {
     const [more, nextId, , items] = await asking(this.#scripts.list(of(tenant), listArguments(query)));
     return {
-      items: items.map(([id, document]) => recordOf<T>(document, id)),
+      items: items.map(([id, document]) => recordOf(document, id, type)),
       balances: new Map(query.withBalances === true ? items.map(([id, , fields]) => [id, balancesOf(fields, id)]) : []),
       hasMore: more === 1,
       nextId: nextId === '' ? undefined : nextId,

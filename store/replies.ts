@@ -6,6 +6,7 @@ import {
   type CommitOutcome,
   type EventPage,
   type IdempotencyStart,
+  type RecordType,
   type StoredEvent,
   StoreTampered,
   type Versioned,
@@ -31,11 +32,14 @@ export type EventsReply = readonly [
 ];
 export type BeginReply = readonly [kind: string, first: string, seed: string, startedMs: string];
 
-/** A record as it was written. Throws StoreTampered for a text that is not the one of a record with this id. */
-export function recordOf<T extends Versioned>(text: string, id: string): T {
+/** A record as it was written. Throws StoreTampered for a text that is not the one of a whole record with this id. */
+export function recordOf<T extends Versioned>(text: string, id: string, { isWhole }: RecordType<T>): T {
   return asWritten(id, () => {
     const record = documentOf<T | null>(text);
     if (record?.id !== id) throw new TypeError('it is not a record with this id');
+    if (!Number.isSafeInteger(record.version) || isWhole?.(record) === false) {
+      throw new TypeError('it does not have the values of its kind');
+    }
     return record;
   });
 }

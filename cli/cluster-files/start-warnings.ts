@@ -1,20 +1,22 @@
-/** Warnings of a role at its start: certificates that expire soon, and plain-text links between hosts. */
+/** Warnings of a role at its start: certificates that expire soon, plain-text links between hosts, secrets that others can read. */
 import { isLoopback } from '../../actors/live/link-tls.ts';
 import { redisAddress, redisHosts } from '../../redis/address.ts';
 import type { Role, Settings } from '../settings/config.ts';
 import { expiryWarning } from './certificate-checks.ts';
+import { exposureWarning } from './exposed-files.ts';
 
 export interface StartWarning {
-  readonly event: 'certificate.expires' | 'transport.plain' | 'coordinator.unreachable';
+  readonly event: 'certificate.expires' | 'transport.plain' | 'coordinator.unreachable' | 'files.exposed';
   readonly text: string;
 }
 
-/** `linkCerts`, `doorCert`: PEM texts of the used ones. */
+/** `certs`: PEM texts of the used ones. `nodeIds`: the nodes of this process. */
 export function startWarnings(
   role: Role,
   settings: Settings,
   certs: { readonly links: readonly string[]; readonly door: string | undefined },
   nowMs: number,
+  nodeIds: readonly number[] = [],
 ): readonly StartWarning[] {
   const days = settings.SIGNMESH_CERTIFICATE_WARN_DAYS;
   const texts = [
@@ -23,7 +25,13 @@ export function startWarnings(
   ];
   const expiring = texts.flatMap((text) => (text ? [{ event: 'certificate.expires' as const, text }] : []));
   const plain = plainTexts(role, settings, certs).map((text) => ({ event: 'transport.plain' as const, text }));
-  return [...expiring, ...plain, ...unreachable(role, settings)];
+  const exposed = exposureWarning(role, settings, nodeIds);
+  return [
+    ...expiring,
+    ...plain,
+    ...unreachable(role, settings),
+    ...(exposed === undefined ? [] : [{ event: 'files.exposed' as const, text: exposed }]),
+  ];
 }
 
 function plainTexts(

@@ -48,6 +48,8 @@ const loops: ReadonlySet<string> = new Set(['exists', 'all', 'exists_one']);
 const variableNames: ReadonlySet<string> = new Set(variables.map(({ name }) => name));
 const searches: ReadonlySet<string> = new Set(['contains', 'matches']);
 
+/** CEL's `int` has 64 bits. */
+const intMax = 2n ** 63n - 1n;
 /** Time zones are looked up in ICU's tables. */
 const timezoneCost = 200;
 /** Elements of `tx.metadata`, at most. */
@@ -72,6 +74,7 @@ function nodeCost(node: ASTNode, insideLoop: boolean): number {
   switch (node.op) {
     case 'value':
       if (node.args instanceof Uint8Array) throw new RefusedPart('bytes are not part of the rule language', node.start);
+      refuseLongInteger(node, node.args, intMax);
       return 1;
     case 'id':
       return 1;
@@ -79,8 +82,11 @@ function nodeCost(node: ASTNode, insideLoop: boolean): number {
       return 1 + nodeCost(node.args[0], insideLoop);
     case 'list':
       return sum(node.args);
-    case '!_':
     case '-_':
+      if (node.args.op !== 'value') return sum([node.args]);
+      refuseLongInteger(node.args, node.args.args, intMax + 1n);
+      return 2;
+    case '!_':
       return sum([node.args]);
     case 'call':
       return callCost(node, node.args[0], node.args[1], insideLoop);
@@ -90,11 +96,12 @@ function nodeCost(node: ASTNode, insideLoop: boolean): number {
     case '==':
     case 'in':
       refuseSpelling(node, node.args);
-      return sum(node.args);
+      return binaryCost(node.args, insideLoop);
     case '[]':
     case '?:':
     case '||':
     case '&&':
+      return sum(node.args);
     case '+':
     case '-':
     case '*':
@@ -104,10 +111,33 @@ function nodeCost(node: ASTNode, insideLoop: boolean): number {
     case '<=':
     case '>':
     case '>=':
-      return sum(node.args);
+      return binaryCost(node.args, insideLoop);
     default:
       throw new RefusedPart(`"${node.op}" is not part of the rule language`, node.start);
   }
+}
+
+/** Amounts have no limit, so that a whole number beside one may have any length. */
+function binaryCost(operands: readonly ASTNode[], insideLoop: boolean): number {
+  const besideAmount = operands.some((operand) => operand.op !== 'value' && typeOf(operand) === 'Units');
+  return operands.reduce((total, operand) => {
+    const isNumber = operand.op === 'value' && typeof operand.args === 'bigint';
+    return total + (besideAmount && isNumber ? 1 : nodeCost(operand, insideLoop));
+  }, 1);
+}
+
+/** The type that the library found when it checked the expression. */
+function typeOf(node: ASTNode): string {
+  return String((node as { readonly checkedType?: unknown }).checkedType);
+}
+
+/** The library calculates in 64 bits, but reads and compares literals of any length. `max` of its absolute value. */
+function refuseLongInteger(node: ASTNode, value: unknown, max: bigint): void {
+  if (typeof value !== 'bigint' || value <= max) return;
+  throw new RefusedPart(
+    'an integer has at most 64 bits, unless it is compared with an amount such as units("1.5")',
+    node.start,
+  );
 }
 
 function callCost(node: ASTNode, name: string, args: readonly ASTNode[], insideLoop: boolean): number {

@@ -231,6 +231,8 @@ export type ConflictCode =
   | 'QUOTA'
   | 'OPEN_QUOTA'
   | 'EPOCH'
+  /** Something else replaced a record by one of another Redis type. */
+  | 'WRONG_TYPE'
   | 'FENCED';
 
 export type CoordinatorInput = Input<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord>;

@@ -107,12 +107,13 @@ function open(state: OpenDkg, input: CoordinatorInput, context: Context, config:
       if (handled.kind === 'message' && isLocal(handled.message) && handled.message.kind === 'clientCall') {
         work.inbox.push(handled.message.call);
       }
-      const current = refusal.kind === 'conflict' && refusal.code === 'EPOCH' ? refusal.current : undefined;
+      const current = refusal.kind === 'conflict' ? refusal.current : undefined;
       if (current?.kind === 'tampered') {
         const refused = waitingDkgCalls(work).map((call) => tampered(call, context, config));
         return { state, effects: [...refused, ...failCalls([])] };
       }
-      if (current?.kind !== 'session') return { state, effects: failCalls(waitingDkgCalls(work)) };
+      const isNewer = refusal.kind === 'conflict' && refusal.code === 'EPOCH';
+      if (!isNewer || current?.kind !== 'session') return { state, effects: failCalls(waitingDkgCalls(work)) };
       const record = current.session as DkgSession;
       const next = noDkgWork(record, false);
       next.inbox.push(...waitingDkgCalls(work));

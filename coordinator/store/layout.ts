@@ -185,7 +185,7 @@ export function readKey(text: string | null, macs: RecordMacs, own: number): Key
   return key;
 }
 
-/** Whether a record names another cluster, without proof by a MAC: it only decides which cluster to ask. */
+/** Whether a record names another cluster (from 1 on), without proof by a MAC: it only decides which cluster to ask. */
 function isElsewhere(cluster: string | undefined, own: number): boolean {
-  return cluster !== undefined && /^\d+$/.test(cluster) && Number(cluster) !== own;
+  return cluster !== undefined && /^[1-9]\d*$/.test(cluster) && Number(cluster) !== own;
 }

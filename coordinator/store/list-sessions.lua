@@ -20,10 +20,13 @@ while true do
       local signs = string.sub(id, 1, 4) == 'sig_'
       local wanted = kind == '' or (kind == 'signing') == signs
       local key = prefix .. 'session:' .. id
-      local state = wanted and redis.call('HGET', key, 'state')
+      local reads, state = true, false
+      if wanted then reads, state = pcall(redis.call, 'HGET', key, 'state') end
+      -- It is no hash any more: the coordinator says that about a record without its fields.
+      if not reads then state = '' end
       if state and (states == '' or string.find(states, ',' .. state .. ',', 1, true)) then
         if #found == tonumber(limit) then return {found, placeMs, placeId} end
-        found[#found + 1] = redis.call('HGETALL', key)
+        found[#found + 1] = reads and redis.call('HGETALL', key) or {'state', ''}
         placeMs, placeId = atMs, id
       elseif #found < tonumber(limit) then
         placeMs, placeId = atMs, id

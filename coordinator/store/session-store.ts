@@ -14,6 +14,7 @@ import type { DueKind } from '../../redis/due-work.ts';
 import { tenantPrefix } from '../../redis/event-log.ts';
 import { luaCommand } from '../../redis/lua.ts';
 import { RedisDueWork } from '../../redis/redis-due-work.ts';
+import { isWrongType } from '../../redis/wrong-type.ts';
 import {
   type CoordinatorRecord,
   type CoordinatorWrite,
@@ -96,6 +97,15 @@ export function sessionStore(
   return { load, write };
 
   async function load(key: string): Promise<CoordinatorRecord | undefined> {
+    try {
+      return await stored(key);
+    } catch (error) {
+      if (isWrongType(error)) return tampered(key);
+      throw error;
+    }
+  }
+
+  async function stored(key: string): Promise<CoordinatorRecord | undefined> {
     const [kind, tenant, ...id] = key.split('/') as [string, string, ...string[]];
     if (kind === 'session') {
       const sessionId = id.join('/');
@@ -205,7 +215,13 @@ export function sessionStore(
       const keys = { fenceKey: redisKeys.fence(tenant, cluster), closedKey: redisKeys.closed(tenant, keyId) };
       return outcome(await scripts.closeKey(keys, { fence }));
     }
-    return registered(write, () => (write.kind === 'create' ? create(write) : update(write)));
+    try {
+      return await registered(write, () => (write.kind === 'create' ? create(write) : update(write)));
+    } catch (error) {
+      if (!isWrongType(error)) throw error;
+      const { tenant, sessionId } = write.session;
+      return { kind: 'conflict', code: 'WRONG_TYPE', current: tampered(sessionKey(tenant, sessionId)) };
+    }
   }
 
   async function create(write: Create): Promise<WriteOutcome<CoordinatorRecord>> {

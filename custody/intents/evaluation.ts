@@ -13,7 +13,7 @@ import { type Asset, assetsOn, type TokenTerms } from '../../networks/assets.ts'
 import type { NetworkId } from '../../networks/networks.ts';
 import { type IntentKind, type Quote, tokensCapability } from '../../providers/port/port.ts';
 import { merge } from '../../store/changes.ts';
-import type { Balances, Change } from '../../store/contract.ts';
+import { type Balances, type Change, StoreTampered } from '../../store/contract.ts';
 import { findAsset, type KnownAsset, type TokenAssetRecord, termsOf, unchangedToken } from '../assets/public.ts';
 import { type ConnectionRecord, connectionType } from '../connections/public.ts';
 import { adapterOf, metaOf } from '../provider-calls/calling.ts';
@@ -222,7 +222,7 @@ function unsupportedDestination(): ServiceError {
 
 async function usableConnection(context: RequestContext, id: string): Promise<ConnectionRecord> {
   const connection = await context.store.read(context.tenant, connectionType, id);
-  if (connection === undefined) throw new Error(`the provider connection ${id} of a wallet is missing`);
+  if (connection === undefined) throw new StoreTampered(id, new Error('it is missing, and a wallet names it'));
   if (connection.status === 'disconnected') {
     throw new ServiceError('conflict', 'the provider connection of the wallet is disconnected', {
       details: [{ field: 'wallet.provider_connection_id', issue: 'disconnected' }],

@@ -1,5 +1,5 @@
 /** A load run with its output: the live view, Ctrl-C, the report in its formats. */
-import { accessSync, constants, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
 import type { Target } from '../calls/target.ts';
@@ -64,9 +64,10 @@ function compared(report: LoadReport, before: LoadReport): LoadReport {
   return { ...report, baseline: { startedAt: before.startedAt, comparisons: compare(report, before) } };
 }
 
-/** Before the load, which may take hours. Throws WrongCall. */
+/** Before the load, which may take hours. Makes missing folders. Throws WrongCall. */
 function checkWritable(file: string): void {
   try {
+    mkdirSync(dirname(file), { recursive: true });
     accessSync(dirname(file), constants.W_OK);
     if (!statSync(file, { throwIfNoEntry: false })?.isDirectory()) return;
   } catch (error) {

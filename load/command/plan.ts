@@ -1,4 +1,5 @@
 /** The plan of a load run from its command line. */
+import { dirname, isAbsolute, join } from 'node:path';
 import type { ApiName } from '../calls/door.ts';
 import { loadPlan } from '../plan/file.ts';
 import { durationMs, planProblems } from '../plan/limits.ts';
@@ -31,7 +32,14 @@ export function planFrom(given: readonly string[], flags: PlanFlags, read: (file
     (each) => flags[each] !== undefined,
   );
   if (strange !== undefined) throw wrong(`${file} has stages of its own: leave --${strange} out.`);
-  return withFlags(loadPlan(read(file), file), flags);
+  const plan = loadPlan(read(file), file);
+  return withFlags({ ...plan, faults: plan.faults && besidePlan(file, plan.faults) }, flags);
+}
+
+/** A path in a plan is relative to the plan's folder; another text is the name of a scenario of the package. */
+function besidePlan(file: string, faults: string): string {
+  const isPath = /[/\\]|\.ya?ml$/.test(faults);
+  return isPath && !isAbsolute(faults) ? join(dirname(file), faults) : faults;
 }
 
 function planOf(operations: readonly string[], flags: PlanFlags): LoadPlan {

@@ -2,11 +2,25 @@
  * Reads a YAML file that people write. It reports every problem at once, with its place (line, column and field) and a remedy. It
  * accepts only plain YAML (no aliases, tags or repeated keys), so that a file means what it shows and stays small.
  */
-import { type ErrorCode, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml';
+import {
+  type ErrorCode,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  Lexer,
+  LineCounter,
+  type Node,
+  Parser,
+  parseDocument,
+  visit,
+} from 'yaml';
 import type { Fault, Path } from './explain.ts';
 
 /** The size limit of a file. */
 export const yamlBytesMax = 1024 * 1024;
+/** The limit of lists and mappings inside each other. */
+export const yamlDepthMax = 64;
 /** The limit of listed problems in one file. */
 const problemsMax = 50;
 
@@ -68,6 +82,13 @@ export function readYaml(
     throw whole('the file is too large', `a ${kind} has at most ${yamlBytesMax} bytes`);
   }
   const lines = new LineCounter();
+  const deepAt = offsetOfDepth(text, yamlDepthMax);
+  if (deepAt !== undefined) {
+    const line = text.slice(0, deepAt).split('\n').length;
+    const column = deepAt - text.lastIndexOf('\n', deepAt - 1);
+    const message = `lists and mappings are nested more than ${yamlDepthMax} levels deep`;
+    throw new YamlError([{ file, line, column, field: '', message, remedy: `a ${kind} needs fewer` }]);
+  }
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, stringKeys: true, logLevel: 'error' });
   const problems: YamlProblem[] = [];
   const add = (offset: number, field: string, message: string, remedy = '') => {
@@ -106,6 +127,19 @@ export function readYaml(
   };
   for (const check of checks) report(check(value));
   return value;
+}
+
+/** Where the nesting first exceeds `depthMax`. The parser of documents is recursive, and overflows the stack; its tokenizer is not. */
+function offsetOfDepth(text: string, depthMax: number): number | undefined {
+  const parser = new Parser();
+  for (const lexeme of new Lexer().lex(text)) {
+    const offset = parser.offset;
+    // The tokens themselves are parsed again, into a document.
+    for (const _ of parser.next(lexeme));
+    // The document is a level of its own, and the last level may be a scalar.
+    if (parser.stack.length > depthMax + 2) return offset;
+  }
+  return undefined;
 }
 
 /** The offset of the node of a path; of its nearest existing parent. */

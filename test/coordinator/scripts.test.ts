@@ -253,6 +253,16 @@ describeScript('coordinator/store/overdue-sessions.lua', (script) => {
     expect(await find(99)).toEqual([['accepted', 'pending', 'resumed', 'failed'], String(at - 3)]);
     expect((await script.redis.zrange(ending, '0', '-1')).slice(4)).toEqual(['extended', 'later']);
   });
+
+  test('records that something else replaced leave the set, and keep no other session from its end', async () => {
+    const ending = `${prefix}ending`;
+    await script.redis.set(`${prefix}session:text`, 'x');
+    await script.redis.hset(`${prefix}session:endless`, { state: ACCEPTED, expiresMs: 'soon' });
+    await script.redis.hset(`${prefix}session:right`, { state: ACCEPTED, expiresMs: at });
+    await script.redis.zadd(ending, at - 2, 'text', at - 1, 'endless', at, 'right');
+    expect(await script.call({ endingKey: ending }, { prefix, nowMs: at, limit: 9 })).toEqual([['right'], String(at)]);
+    expect(await script.redis.zrange(ending, '0', '-1')).toEqual(['right']);
+  });
 });
 
 describeScript('coordinator/store/list-sessions.lua', (script) => {
@@ -292,6 +302,22 @@ describeScript('coordinator/store/list-sessions.lua', (script) => {
     expect(await list({ states: `,${ACCEPTED},` })).toEqual([['sig_d', 'e'], '', '']);
     expect(await list({ kind: 'signing', states: `,${ACCEPTED},`, limit: 1 })).toEqual([['sig_d'], '', '']);
     expect(await list({ states: `,${BACKEND_COMPLETED},`, scanMax: 2 })).toEqual([[], '9', 'b']);
+  });
+
+  test('a session that is no hash any more is named without its fields, and hides no other', async () => {
+    await stand('a', 5);
+    await stand('b', 4);
+    await script.redis.del(`${prefix}session:a`);
+    await script.redis.set(`${prefix}session:a`, 'x');
+    expect(await script.call({ listKey }, args())).toEqual([
+      [
+        ['state', ''],
+        ['state', String(ACCEPTED), 'checkpointId', 'b'],
+      ],
+      '',
+      '',
+    ]);
+    expect(await list({ states: `,${ACCEPTED},` })).toEqual([['b'], '', '']);
   });
 
   test('more sessions of one time than Redis gives at once', async () => {

@@ -6,9 +6,11 @@ import {
   type CoordinatorWrite,
   keyKey,
   sessionKey,
+  sessionPageKey,
 } from '../../coordinator/contract/messages.ts';
 import { openRedisStore, type RedisStore } from '../../coordinator/store/redis-store.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { RedisClusters } from '../../redis/redis-clusters.ts';
 import { SimCluster } from '../../sim/cluster.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 import { begin, codeOf, digest, makeKey, tenant, tokenOf } from './support/world.ts';
@@ -111,6 +113,31 @@ describe('a session', () => {
     },
   );
 
+  test.each(['0', '01', '1.5', 'x', ''])('that names %s as its cluster counts as tampered with', async (cluster) => {
+    await freshRedis();
+    await redis.hset(sessionAt(), { cluster });
+    expect(await store.load(sessionKey(tenant, sessionId))).toEqual({ kind: 'tampered' });
+    expect(await new RedisClusters(redis).locate(tenant, sessionId)).toBe(cluster === '01' ? 1 : undefined);
+  });
+
+  test('of another Redis type counts as tampered with, also in a list and when it is written', async () => {
+    await freshRedis();
+    const update = writes.find((write) => write.kind === 'create' && write.session.sessionId === sessionId)!;
+    await redis.del(sessionAt());
+    await redis.set(sessionAt(), 'x');
+    expect(await store.load(sessionKey(tenant, sessionId))).toEqual({ kind: 'tampered' });
+    expect(await new RedisClusters(redis).locate(tenant, sessionId)).toBeUndefined();
+    expect(told).toEqual([sessionKey(tenant, sessionId)]);
+    const page = sessionPageKey(tenant, { kind: 'signing', states: [], limit: 9, after: undefined });
+    expect(await store.load(page)).toMatchObject({ kind: 'page', sessions: [{ tenant }] });
+    expect(told).toHaveLength(2);
+    expect(await store.write(update)).toEqual({
+      kind: 'conflict',
+      code: 'WRONG_TYPE',
+      current: { kind: 'tampered' },
+    });
+  });
+
   test('does not pass for another, of its tenant or of another tenant', async () => {
     await freshRedis();
     for (const [of, id] of [
@@ -136,6 +163,15 @@ describe('a session', () => {
 
 describe('a key', () => {
   const at = `${prefix}key:k`;
+
+  test('of another Redis type counts as tampered with', async () => {
+    await freshRedis();
+    await redis.del(at);
+    await redis.lpush(at, 'x');
+    expect(await store.load(keyKey(tenant, 'k'))).toEqual({ kind: 'tampered' });
+    // The key generation of this name is still found.
+    expect(await new RedisClusters(redis).locate(tenant, 'k')).toBe(1);
+  });
 
   test('is read as it was written, and not when a byte of it was changed', async () => {
     await freshRedis();

@@ -110,7 +110,7 @@ test('what is wrong with a call is said before anything is sent', { timeout: 60_
     [['sign'], 'Say --rate'],
     [['sign', '--rate', '5', '--callers', '2'], 'it has no rate'],
     [['sign', '--rate', '5', '--threshold', 'read.p99<1s'], 'this load measures no read'],
-    [['sign', '--rate', '5', ...place(), '--html', '/missing/run.html'], 'Cannot write /missing/run.html'],
+    [['sign', '--rate', '5', ...place(), '--html', '/dev/null/run.html'], 'Cannot write /dev/null/run.html'],
     [['sign', '--rate', '5', ...place(), '--json', '/'], 'Cannot write /: it is a folder'],
     [['sign', '--rate', '5', '--url', 'http://192.0.2.1:80', '--token', 'svc_sk_test_x'], '--i-own-this-target'],
   ];

@@ -1,8 +1,12 @@
 /** Plans, from a file and from flags: what they become, and what is said of a wrong one. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { performLoad } from '../../load/command/perform.ts';
 import { planFrom } from '../../load/command/plan.ts';
 import { WrongCall } from '../../load/command/wrong-call.ts';
 import { loadPlan } from '../../load/plan/file.ts';
+import { temporaryFolder } from '../cli/support/temporary.ts';
 
 const good = `load: checkout
 mix: { sign: 8, read: 2 }
@@ -94,7 +98,28 @@ describe('the words of a command', () => {
   test('may change what a file says, but not its stages', () => {
     const plan = planFrom(['plan.yaml'], { threshold: ['rate>5'], seed: 9 }, () => good);
     expect([plan.thresholds.length, plan.seed]).toEqual([3, 9]);
+    expect(plan.faults).toBe('slow-node');
     expect(() => planFrom(['plan.yaml'], { threshold: [], rate: 5 }, () => good)).toThrow('has stages of its own');
+  });
+
+  test.each([
+    ['slow.yaml', 'plans/slow.yaml'],
+    ['../faults/slow.yml', 'faults/slow.yml'],
+    ['faults/slow', 'plans/faults/slow'],
+    ['/srv/slow.yaml', '/srv/slow.yaml'],
+  ])('leave the faults of a file beside it: %s is %s', (said, found) => {
+    const text = good.replace('faults: slow-node', `faults: ${said}`);
+    expect(planFrom(['plans/plan.yaml'], { threshold: [] }, () => text).faults).toBe(found);
+    expect(planFrom(['plans/plan.yaml'], { threshold: [], faults: 'own.yaml' }, () => text).faults).toBe('own.yaml');
+  });
+
+  test('of a report make its missing folders before the load begins', async () => {
+    const folder = join(temporaryFolder(), 'new', 'deep');
+    const flags = { threshold: [], html: join(folder, 'page.html'), baseline: '/nowhere/before.json' };
+    const plan = planFrom(['sign'], { threshold: [], rate: 1 }, noFile);
+    const performed = performLoad(plan, { url: 'http://127.0.0.1:1', token: '', grpc: undefined }, [], flags);
+    await expect(performed).rejects.toThrow('Cannot read /nowhere/before.json');
+    expect(existsSync(folder)).toBe(true);
   });
 
   test.each([

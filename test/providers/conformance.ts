@@ -241,9 +241,12 @@ function trigger(subject: () => Subject): void {
       const draft = draftOf(wallet, `txi_live_${outcome}`, amount);
       await expect(subject().adapter.quote(metaAt(startMs), draft)).resolves.toBeDefined();
     }
-    const run = await follow(subject(), wallet, 'txi_live', amountFor('submit_rejected'));
-    expect(run.last.stage).toBe('completed');
-    expect(run.refusals).toBe(0);
+    const usual = await follow(subject(), wallet, 'txi_live', '0.25');
+    for (const { outcome } of testAmounts) {
+      const run = await follow(subject(), wallet, `txi_live_${outcome}`, amountFor(outcome));
+      expect([outcome, run.last.stage, run.refusals, run.stages]).toEqual([outcome, 'completed', 0, usual.stages]);
+      expect(run.tookMs).toBe(usual.tookMs);
+    }
   });
 }
 

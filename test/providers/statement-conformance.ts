@@ -92,6 +92,14 @@ export function statementConformance(name: string, subject: () => StatementSubje
       expect((await statements.find(meta, stranger, 'out', keys)).flat()).toEqual([]);
       expect(await pages(statements, { ...told, wallet: stranger }, everything, 100)).toEqual([]);
     });
+
+    it('show a transfer of production as completed, also of an amount that fails in a sandbox', async () => {
+      const made = await walletOf(subject(), 'wal_live', 'production');
+      const wallet = { ...made, provider: subject().adapter.info.kind };
+      await follow(subject(), wallet, 'txi_live', amountFor('fails_on_chain'));
+      const shown = await pages(subject().statements, { wallet, nowMs: startMs + 600_000 }, everything, 100);
+      expect(shown).toMatchObject([{ direction: 'out', state: 'completed', hasMoved: true }]);
+    });
   });
 }
 

@@ -87,6 +87,13 @@ extra: 1
     [withSteps('{ step: w, wait: { fired: f } }'), /no fault has the id f; there is none/],
     ['a: 1\n---\nb: 2', /a file holds one document; put the other into a file of its own/],
     [`about: ${'x'.repeat(yamlBytesMax)}`, /the file is too large/],
+    [
+      '['.repeat(50_000),
+      /^x\.yaml:1:66 lists and mappings are nested more than 64 levels deep; a scenario needs fewer$/,
+    ],
+    ['- '.repeat(50_000), /:1:131 lists and mappings are nested more than 64 levels deep/],
+    [`about: x\nsteps: ${'{a: '.repeat(70)}1`, /^x\.yaml:2:\d+ lists and mappings are nested more than 64 levels deep/],
+    [`a: ${'['.repeat(60)}${']'.repeat(60)}`, /there is no field "a" here/],
     ['scenario: x\nabout: a', /a scenario has either steps or clients/],
     ['scenario: x\nabout: a\nclients: {}', /there is no client/],
     [

@@ -58,7 +58,8 @@ along, with \`nohup\` and \`&\` too. \`signmesh up --detach\` ends when the clus
 | \`logs/\` | one JSON-lines file a process, and \`up.log\` of \`up --detach\` | no |
 | \`run/\` | the running processes: their ids, the lock, the last ready line | the tokens |
 
-Directories are 0700 and files 0600. Nothing in it is made anew once \`cluster.json\` stands; what a newer
+Directories are 0700 and files 0600. A process whose secret files other users can read, or whose data directory they can
+write to, logs \`files.exposed\` at its start, with the \`chmod\` that repairs it. Nothing in it is made anew once \`cluster.json\` stands; what a newer
 version needs of a gateway's own is added by \`up\` and \`init\`. To start afresh, stop the
 cluster and remove the directory.
 

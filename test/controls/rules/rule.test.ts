@@ -207,6 +207,10 @@ describe('what is refused when a rule is written', () => {
     ['string(tx.to) in ["0xAbc"]', /compare the address itself/],
     ['string(tx.to).startsWith("0xAB")', /lower case/],
     ['tx.wallet_name.matches("[")', /not a regular expression/],
+    ['risk.score > 9223372036854775808', /at most 64 bits, unless .* \(line 1, column 14\)/],
+    ['risk.score > -9223372036854775809', /at most 64 bits/],
+    ['risk.score in [1, 0x8000000000000000]', /at most 64 bits/],
+    ['tx.amount > 9223372036854775808 + 1', /at most 64 bits/],
     ['', /Unexpected token/],
     ['\u0000', /./],
   ])('refuses %j and says where', (text, message) => {

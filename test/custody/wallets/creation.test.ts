@@ -4,6 +4,7 @@ import { allScopes, withinProviders } from '../../../api/scopes.ts';
 import { connectionType } from '../../../custody/connections/record.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../../providers/port/port.ts';
 import { update } from '../../../store/changes.ts';
+import { storeKeys } from '../../../store/layout.ts';
 import { addressOf, evm, fresh, startWorld, type World } from './support/world.ts';
 
 let world: World;
@@ -84,6 +85,11 @@ describe('a wallet', () => {
     expect(await world.addressBook.ownerOf(evm, addressOf(body.id))).toEqual({ tenant: tenant.id, walletId: body.id });
     const { events } = await world.store.events(tenant.id, { afterSequence: 0, limit: 10, types: [] });
     expect(events).toHaveLength(1);
+    // So a reader finds the events of a wallet from its time of creation on.
+    const since = { createdAfterMs: Date.parse(body.created_at), resourceId: body.id };
+    expect((await world.store.events(tenant.id, { afterSequence: 0, limit: 10, types: [], ...since })).events).toEqual(
+      events,
+    );
     expect(events[0]).toMatchObject({
       type: 'wallet.created',
       resource: { type: 'wallet', id: body.id, version: 1 },
@@ -304,4 +310,17 @@ test('creating needs wallets:write, also of a token that is limited to connectio
   expect(refused.status).toBe(403);
   const limited = tenant.token({ scopes: withinProviders(allScopes), connections: [connection.id] });
   expect((await limited('POST', '/v1/wallets', body)).status).toBe(201);
+});
+
+test('a connection without the values of its kind is named in the answer to a new wallet; its wallets can be changed', async () => {
+  const tenant = world.tenant();
+  const connection = await tenant.connection();
+  const wallet = await tenant.wallet(connection);
+  const { version: _, ...document } = connection;
+  await world.backend.redis.hset(storeKeys.record(tenant.id, connection.id), 'd', JSON.stringify(document));
+  const order = { name: 'w', provider_connection_id: connection.id, network: evm };
+  const refused = await tenant.call('POST', '/v1/wallets', order);
+  expect([refused.status, refused.body.error.details]).toMatchObject([500, [{ issue: 'store_tampered' }]]);
+  expect((await tenant.call('PATCH', `/v1/wallets/${wallet.id}`, { name: 'new' })).status).toBe(200);
+  expect((await tenant.call('POST', `/v1/wallets/${wallet.id}/freeze`, {})).status).toBe(200);
 });
