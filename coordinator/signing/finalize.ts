@@ -7,7 +7,14 @@ import { advance } from '../contract/record.ts';
 import { isTerminal } from '../contract/transitions.ts';
 import { nodeList } from '../session/message-text.ts';
 import { commit, isOverdue, reply } from '../session/turn.ts';
-import { type LastingRefusal, orderRefusers, readyNodes, refusersFor, type TokenFault } from './nodes-seen.ts';
+import {
+  keylessNodes,
+  type LastingRefusal,
+  orderRefusers,
+  readyNodes,
+  refusersFor,
+  type TokenFault,
+} from './nodes-seen.ts';
 import { orderRefusals } from './order-relay.ts';
 import { failPreviews } from './previews.ts';
 import { roundAnswered, roundCalls } from './queue.ts';
@@ -125,14 +132,16 @@ function quorumText(turn: Turn): string {
   const { nodes, round } = work;
   const key = knownKey(work);
   const holders = participantsOf(key);
-  const mute = new Set([...nodes.silent, ...askedOf(round)]);
+  const keyless = keylessNodes(nodes);
+  const mute = new Set([...nodes.silent, ...askedOf(round), ...keyless]);
   const ready = [...(readyNodes(nodes) ?? [])].filter((id) => holders.includes(id) && !mute.has(id));
-  const linked = [...mute].filter((id) => readyNodes(nodes)?.has(id));
+  const linked = [...mute].filter((id) => readyNodes(nodes)?.has(id) && !keyless.includes(id));
   const silent = linked.length > 0 ? `, silent: ${nodeList(linked)}` : '';
   const here = ready.length > 0 ? `ready: ${nodeList(ready)}` : 'no node is ready';
   const excluded = record.ceremony.excluded.length > 0 ? `, excluded: ${nodeList(record.ceremony.excluded)}` : '';
+  const lost = keyless.length > 0 ? `, without the key: ${nodeList(keyless)}` : '';
   const refusals = orderRefusals(nodes);
   const refused = refusals === '' ? '' : `; ${refusals}`;
   const needed = `${key.threshold} of ${key.totalNodes} nodes are needed`;
-  return `no quorum within ${turn.config.nodesWaitMs} ms: ${needed}, ${here}${silent}${excluded}${refused}`;
+  return `no quorum within ${turn.config.nodesWaitMs} ms: ${needed}, ${here}${silent}${lost}${excluded}${refused}`;
 }

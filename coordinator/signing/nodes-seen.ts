@@ -28,7 +28,9 @@ export type Inability =
   | { readonly kind: 'order'; readonly code: string }
   /** Its token did not sign; a reason code. Cleared when the session is resumed. */
   | { readonly kind: 'token'; readonly reason: TokenFault; readonly message: string }
-  /** It holds no share of the key, or keeps refusing. */
+  /** It holds no share of the key, as after the loss of its store. */
+  | { readonly kind: 'keyless' }
+  /** It keeps refusing. */
   | { readonly kind: 'other' };
 
 export interface NodesSeen {
@@ -98,6 +100,12 @@ export function orderRefusers({ unable }: NodesSeen): ReadonlyMap<number, string
   const codes = new Map<number, string>();
   for (const [id, why] of unable) if (why.kind === 'order') codes.set(id, why.code);
   return codes;
+}
+
+/** Nodes that hold no share of the key; ascending. */
+export function keylessNodes({ unable }: NodesSeen): number[] {
+  const ids = [...unable].filter(([, why]) => why.kind === 'keyless').map(([id]) => id);
+  return ids.sort((a, b) => a - b);
 }
 
 /** Nodes that will never sign this, for this reason; ascending. */

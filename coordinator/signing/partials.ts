@@ -253,6 +253,7 @@ function inabilityOf(refusal: PartialRefusal | undefined): Inability {
   const code = refusal?.code;
   const token = code && tokenFaults.get(code);
   if (token) return { kind: 'token', reason: token, message: refusal.message.slice(0, quotedCharsMax) };
+  if (code === PartialRefusalCode.KEY_UNKNOWN) return { kind: 'keyless' };
   if (isOrderRefusal(code)) return { kind: 'order', code: PartialRefusalCode[code]! };
   const reason = code && lastingRefusals.get(code);
   return reason ? { kind: 'lasting', reason } : { kind: 'other' };

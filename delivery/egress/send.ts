@@ -106,10 +106,14 @@ const causes: Readonly<Record<string, readonly [code: string, message: string]>>
   UND_ERR_HEADERS_TIMEOUT: ['timeout', 'no answer in time'],
   UND_ERR_BODY_TIMEOUT: ['timeout', 'no answer in time'],
   UND_ERR_HEADERS_OVERFLOW: ['bad_answer', 'the headers of the answer are too large'],
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: ['bad_answer', 'the answer is not as long as it says'],
 };
 
 function causeOf(error: unknown): [code: string, message: string] {
   const code = (error as { code?: unknown }).code;
+  // The client says it of statuses that the request did not ask for, under the code of a cut connection.
+  if (/^bad (response|upgrade)$/.test(String((error as Error).message)))
+    return ['bad_answer', 'the status is 100 or 101'];
   const known = typeof code === 'string' ? causes[code] : undefined;
   if (known) return [...known];
   if (error instanceof Error && error.name === 'HTTPParserError') return ['bad_answer', 'the answer is not HTTP'];

@@ -117,6 +117,19 @@ describe.each([
     expect(culprits().sort()).toEqual([2, 4]);
   });
 
+  test('has no quorum when nodes got older stores back, and says which do not hold the key', () => {
+    const cluster = new SimCluster({ seed: 'older stores', nodes: 5 });
+    const before = cluster.snapshot();
+    makeKey(cluster, 'k', 'secp256k1', 3, 5);
+    const after = cluster.snapshot();
+    cluster.restore({ ...after, nodes: [...before.nodes.slice(0, 3), ...after.nodes.slice(3)] });
+    const { signingSessionId } = begin(cluster, 'older stores');
+    const failed = cluster.submitSignatureShare({ signingSessionId }).result();
+    expect([codeOf(failed), failed.receipt!.resumable]).toEqual(['QUORUM_UNAVAILABLE', true]);
+    expect(failed.receipt!.message).toMatch(/ready: nodes 4, 5, without the key: nodes 1, 2, 3$/);
+    expect(blamed(cluster)).toEqual([]);
+  });
+
   test('has no quorum when too many cheat, and says who', () => {
     const { cluster, signingSessionId, culprits } = ceremony('three bad', (frame) =>
       isReply(frame) && nodeOf(frame) <= 3 ? spoiled(frame) : true,

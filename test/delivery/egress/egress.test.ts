@@ -259,6 +259,7 @@ describe('sending', () => {
     ['UND_ERR_HEADERS_TIMEOUT', 'timeout'],
     ['UND_ERR_BODY_TIMEOUT', 'timeout'],
     ['UND_ERR_HEADERS_OVERFLOW', 'bad_answer'],
+    ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'bad_answer'],
     ['CERT_HAS_EXPIRED', 'tls_failed'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls_failed'],
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'tls_failed'],
@@ -286,11 +287,19 @@ describe('sending', () => {
     cutting.listen(0, '127.0.0.1');
     await once(cutting, 'listening');
     expect(await to((cutting.address() as AddressInfo).port)).toMatchObject({ code: 'connection_reset' });
-    const talking = createServer();
-    servers.push(talking);
-    talking.on('connection', (socket) => socket.end('220 mail.example ESMTP\r\n'));
-    talking.listen(0, '127.0.0.1');
-    await once(talking, 'listening');
-    expect(await to((talking.address() as AddressInfo).port)).toMatchObject({ code: 'bad_answer' });
+    for (const text of [
+      '220 mail.example ESMTP\r\n',
+      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n',
+      'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n',
+      'HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello',
+    ]) {
+      const talking = createServer();
+      servers.push(talking);
+      talking.on('connection', (socket) => socket.once('data', () => socket.end(text)));
+      talking.listen(0, '127.0.0.1');
+      await once(talking, 'listening');
+      const outcome = await to((talking.address() as AddressInfo).port);
+      expect([text, outcome]).toMatchObject([text, { kind: 'failed', code: 'bad_answer' }]);
+    }
   });
 });
