@@ -1,6 +1,6 @@
--- append_event(prefix, event, followed, balances): appends an event to the log of a tenant and returns its sequence.
--- `prefix` is the tenant's. With `followed`, another event of the same step comes after this one, and that one wakes the
--- readers. `balances`: stored beside the object (`bal`), or nil. append_events(prefix, events): several of one step.
+-- append_events(prefix, events, shown, balances): appends the events of one step to the log of a tenant, wakes its readers
+-- once, and returns the sequence of the last; without events it does nothing and returns 0. `prefix` is the tenant's. An
+-- event of the resource `shown` gets `balances` beside its object (`bal`); nil: none does.
 --
 -- Clocks differ, and a change may be committed long after its clock was read: an event is never stamped earlier than the
 -- one before it. `max` is the same time again, which entries of earlier versions had beside an earlier one of their own.
@@ -58,25 +58,19 @@ local function append_to(log, event, balances)
   if log.sequence % check_events == 0 then log.bytes = trim_events(log.stream, log.bytes, log.latest) end
 end
 
-local function close_log(log, prefix, followed)
+local function close_log(log, prefix)
   local whole = string.format('%.0f', log.sequence)
   -- Below zero: of events that an earlier version wrote, and did not count.
   redis.call('HSET', prefix .. 'seq', 'n', whole, 'm', string.format('%.0f', log.latest),
     'b', string.format('%.0f', math.max(0, log.bytes)))
   -- The prefix is sm:{t:<tenant>}:
-  if not followed then redis.call('PUBLISH', 'sm:wake:' .. string.sub(prefix, 7, -3), whole) end
+  redis.call('PUBLISH', 'sm:wake:' .. string.sub(prefix, 7, -3), whole)
 end
 
-local function append_event(prefix, event, followed, balances)
+local function append_events(prefix, events, shown, balances)
+  if #events == 0 then return 0 end
   local log = open_log(prefix)
-  append_to(log, event, balances)
-  close_log(log, prefix, followed)
-  return log.sequence
-end
-
-local function append_events(prefix, events)
-  if #events == 0 then return end
-  local log = open_log(prefix)
-  for _, event in ipairs(events) do append_to(log, event) end
+  for _, event in ipairs(events) do append_to(log, event, shown and event.resourceId == shown and balances or nil) end
   close_log(log, prefix)
+  return log.sequence
 end

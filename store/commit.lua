@@ -122,20 +122,22 @@ for _, claim in ipairs(change.claims or none) do
 end
 for _, balance in ipairs(balances) do redis.call('HSET', unpack(balance)) end
 local now, expiring, deltas = nil, 0, {}
+-- Takes a stored record out of what the tenant stores. Answers whether it would have expired.
 local function unbook(key)
-  local stored = redis.call('HSTRLEN', key, 'd')
-  if stored > 0 then usage_book(deltas, -(stored + record_extra_bytes), redis.call('PEXPIRETIME', key)) end
+  local stored, expires = redis.call('HSTRLEN', key, 'd'), redis.call('PEXPIRETIME', key)
+  if stored > 0 then usage_book(deltas, -(stored + record_extra_bytes), expires) end
+  return expires >= 0
 end
 for _, record in ipairs(change.records or none) do
   local key = p .. 'r:' .. record.id
-  if record.version ~= '1' then unbook(key) end
+  local would_expire = record.version ~= '1' and unbook(key)
   redis.call('HSET', key, 'v', record.version, 's', record.status, 'k', record.kind, 'd', record.document)
   if record.ttlMs then
     expiring = expiring + 1
     now = now or clock_ms()
     redis.call('PEXPIRE', key, record.ttlMs)
     redis.call('ZADD', p .. 'old', now + record.ttlMs + sweep_slack_ms, record.sweep)
-  elseif record.version ~= '1' then
+  elseif would_expire then
     redis.call('PERSIST', key)
   end
   usage_book(deltas, #record.document + record_extra_bytes, record.ttlMs and now + record.ttlMs or -1)
@@ -164,11 +166,7 @@ if shown then
   local fields = redis.call('HGETALL', p .. 'bal:' .. shown)
   snapshot = #fields > 0 and cjson.encode(fields) or '[]'
 end
-local sequence, events = 0, change.events or none
-for i, event in ipairs(events) do
-  local shows = shown and event.resourceId == shown
-  sequence = append_event(p, event, i < #events, shows and snapshot or nil)
-end
+local sequence = append_events(p, change.events or none, shown, snapshot)
 if keyHash ~= '' then
   redis.call('HSET', mark, 'a', answer)
   if shown then redis.call('HSET', mark, 'w', snapshot) end

@@ -119,7 +119,7 @@ export function eventPage([more, done, floorSequence, lastSequence, entries]: Ev
   };
 }
 
-/** The fields have the order in which `append_event` writes them. */
+/** The fields have the order in which `append_to` writes them. */
 export function eventOf([entryId, fields]: StreamEntry): StoredEvent {
   const value = (place: number): string => fields[2 * place + 1]!;
   const object = asWritten(value(0), () => documentOf<object>(value(10)));

@@ -14,8 +14,9 @@ describeScript(
     // Channels are the server's, not the database's: no other test has this tenant.
     const prefix = 'sm:{t:append}:';
     const event = (id: string, atMs: number) => ({ ...anEvent, id, atMs });
-    const append = (id: string, atMs: number, followed = '', balances = '') =>
-      script.call({ prefix }, { followed, balances, event: event(id, atMs) });
+    const appendAll = (events: readonly object[], shown = '', balances = '') =>
+      script.call({ prefix }, { shown, balances, events });
+    const append = (id: string, atMs: number) => appendAll([event(id, atMs)]);
     const log = () => script.redis.xrange(`${prefix}evt`, '-', '+');
 
     test('events are numbered without gaps and never stamped earlier than the one before', async () => {
@@ -44,9 +45,12 @@ describeScript(
       ]);
     });
 
-    test('balances stand beside the object', async () => {
-      await append('a', at, '', '["ETH","1"]');
-      expect((await log())[0]![1].slice(-2)).toEqual(['bal', '["ETH","1"]']);
+    test('balances stand beside the object, in events of the resource that they belong to', async () => {
+      await appendAll([event('a', at), { ...event('b', at), resourceId: 'y' }], 'x', '["ETH","1"]');
+      expect((await log()).map(([, fields]) => fields.slice(-2))).toEqual([
+        ['bal', '["ETH","1"]'],
+        ['obj', '{"a":1}'],
+      ]);
     });
 
     test('the last event of a step wakes the readers of its tenant, and no event before it does', async () => {
@@ -59,8 +63,8 @@ describeScript(
           if (message === 'end') resolve();
         });
       });
-      await append('a', at, '1');
-      await append('b', at);
+      expect(await appendAll([event('a', at), event('b', at)])).toBe(2);
+      expect(await appendAll([])).toBe(0);
       await script.redis.publish('append:end', 'end');
       await done;
       reader.disconnect();
@@ -76,7 +80,7 @@ describeScript(
     });
   },
   {
-    body: "-- @keys prefix\n-- @args followed, balances, event: event\nreturn append_event(prefix, event, followed == '1', balances ~= '' and balances or nil)",
+    body: "-- @keys prefix\n-- @args shown, balances, events: event[]\nreturn append_events(prefix, events, shown ~= '' and shown or nil, balances)",
   },
 );
 
@@ -105,7 +109,7 @@ describeScript(
       '-- @args count, bytes, event: event',
       'events_kept.count, events_kept.bytes = tonumber(count), tonumber(bytes)',
       'local last = 0',
-      'for k = 1, 640 do last = append_event(prefix, event, true) end',
+      'for k = 1, 640 do last = append_events(prefix, { event }) end',
       'return last',
     ].join('\n'),
   },
