@@ -24,6 +24,8 @@ interface Known {
   readonly fault: Fault;
   readonly beginsMs: number | undefined;
   readonly max: number;
+  readonly ofFrames: boolean;
+  readonly ofProcesses: boolean;
   /** Frames that it concerns, so far: at most, and surely. */
   seen: number;
   seenSurely: number;
@@ -61,10 +63,13 @@ export function faultsAsArmed(): Checker {
   const down = new Set<string>();
   /** Processes that a crash has hit at this time, and that were not down. */
   const dying = new Map<string, number>();
+  /** When `missing` last looked: what happens at a time is late only after it, so it looks once a time. */
+  let lookedMs = Number.NEGATIVE_INFINITY;
 
   function armed(id: string, fault: Fault, atMs: number): void {
     live.set(id, {
       ...{ id, fault, beginsMs: beginsMs(fault, atMs), max: triggersMax(fault) },
+      ...{ ofFrames: isOfFrames(fault.fault), ofProcesses: hitsProcesses(fault.fault) },
       ...{ seen: 0, seenSurely: 0, touched: 0, fired: 0, firedMs: Number.NaN, hit: [], mustFireMs: undefined },
     });
   }
@@ -92,10 +97,12 @@ export function faultsAsArmed(): Checker {
 
   /** What should have happened before this time. */
   function missing(atMs: number): string | undefined {
+    if (atMs === lookedMs) return undefined;
+    lookedMs = atMs;
     for (const [process, diedMs] of dying) if (diedMs < atMs) return `a crash has hit ${process}, which lives`;
-    for (const { id, fault, fired: times, beginsMs: begins, mustFireMs } of live.values()) {
+    for (const { id, fault, ofProcesses, fired: times, beginsMs: begins, mustFireMs } of live.values()) {
       if (mustFireMs !== undefined && mustFireMs < atMs) return `${id} (${fault.fault}) did not trigger at its frame`;
-      const isTimed = hitsProcesses(fault.fault) && fault.at?.point === undefined && fault.probability === undefined;
+      const isTimed = ofProcesses && fault.at?.point === undefined && fault.probability === undefined;
       if (isTimed && times === 0 && begins !== undefined && begins < atMs)
         return `${id} (${fault.fault}) did not trigger at ${begins} ms`;
     }
@@ -107,6 +114,7 @@ export function faultsAsArmed(): Checker {
       const wrong = counted(known, frame, faults, atMs);
       if (wrong !== undefined) return wrong;
     }
+    if (faults.length === 0 && isUntouched(arrivals, sent)) return undefined;
     const touching: Fault[] = [];
     for (const id of faults) {
       const known = live.get(id);
@@ -121,8 +129,7 @@ export function faultsAsArmed(): Checker {
   /** Counts the frame for this fault, and finds that it must touch it or trigger at it. */
   function counted(known: Known, frame: Passing, faults: readonly string[], atMs: number): string | undefined {
     const { id, fault, max } = known;
-    const others = faults.some((other) => other !== id);
-    if (hitsProcesses(fault.fault) && isAwaited(fault, frame)) {
+    if (known.ofProcesses && isAwaited(fault, frame)) {
       if (known.beginsMs !== undefined && atMs < known.beginsMs) return undefined;
       known.seen += 1;
       const isSure =
@@ -137,8 +144,9 @@ export function faultsAsArmed(): Checker {
       const holds = known.fired > 0 && atMs > known.firedMs && atMs < ends;
       return holds && concerns(fault, frame) && faults.length === 0 ? `${id} (partition) lets a frame pass` : undefined;
     }
-    if (!isOfFrames(fault.fault) || !concerns(fault, frame)) return undefined;
+    if (!known.ofFrames || !concerns(fault, frame)) return undefined;
     known.seen += 1;
+    const others = faults.some((other) => other !== id);
     if (others || known.beginsMs === undefined || atMs <= known.beginsMs) return undefined;
     known.seenSurely += 1;
     const ends = known.beginsMs + (fault.for_ms ?? Number.POSITIVE_INFINITY);
@@ -153,7 +161,7 @@ export function faultsAsArmed(): Checker {
     known.touched += 1;
     if (fault.fault === 'crash' || fault.fault === 'pause') return undefined;
     if (!concerns(fault, frame)) return 'it does not concern it';
-    if (!isOfFrames(fault.fault)) return undefined;
+    if (!known.ofFrames) return undefined;
     if (known.touched > max) return `for the ${known.touched}th time of ${max}`;
     if (known.seen < (fault.at?.nth ?? 1)) return `as number ${known.seen}, too early`;
     if (known.beginsMs === undefined) return undefined;
@@ -209,6 +217,13 @@ export function faultsAsArmed(): Checker {
       }
     },
   };
+}
+
+/** Most frames: the one that was sent arrives, once, whole and at once. */
+function isUntouched(arrivals: Decided['arrivals'], sent: Decided['sent']): boolean {
+  const [only, ...others] = arrivals;
+  if (only === undefined || others.length > 0) return false;
+  return only.envelope === sent && only.damage === undefined && only.afterMs === 0;
 }
 
 /** The effects of the faults that touched a frame, on its arrivals. */

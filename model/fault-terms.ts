@@ -54,7 +54,19 @@ export function beginsMs({ at }: Fault, armedMs: number): number | undefined {
   return at?.step === undefined ? armedMs + (at?.after_ms ?? 0) : undefined;
 }
 
+const targetNames = new WeakMap<Fault, readonly string[]>();
+
+/** Every frame asks for them, so a fault keeps them. */
 export function namesOf(fault: Fault): readonly string[] {
+  let names = targetNames.get(fault);
+  if (names === undefined) {
+    names = namesIn(fault);
+    targetNames.set(fault, names);
+  }
+  return names;
+}
+
+function namesIn(fault: Fault): readonly string[] {
   if (!('target' in fault)) return fault.fault === 'force_receipt' ? ['gateway'] : [];
   return [fault.target].flat();
 }
@@ -97,6 +109,17 @@ function passes(name: string, { peer, direction }: Passing, wanted: string = 'bo
   return wanted === 'both' || wanted === direction;
 }
 
+const pointNames = new Map<string, string>();
+
+function pointName(messageCase: string): string {
+  let name = pointNames.get(messageCase);
+  if (name === undefined) {
+    name = messageCase.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    pointNames.set(messageCase, name);
+  }
+  return name;
+}
+
 const sides = /^(node\/\d+|gateway)/;
 
 /** undefined: a frame of no link that faults know. */
@@ -104,6 +127,10 @@ export function passingOf({ from, to, message }: WireEnvelope): Passing | undefi
   const sender = sides.exec(from)?.[0];
   const peer = sender ?? sides.exec(to)?.[0];
   if (peer === undefined) return undefined;
-  const point = message.body.case.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return { peer, direction: sender === undefined ? 'in' : 'out', point, session: message.session };
+  return {
+    peer,
+    direction: sender === undefined ? 'in' : 'out',
+    point: pointName(message.body.case),
+    session: message.session,
+  };
 }

@@ -8,6 +8,7 @@ import { randomStream } from '../../sim/random.ts';
 import { CustodyWorld, type WorldOptions } from '../../world/custody-world.ts';
 import type { PortCall, PortFate } from '../../world/process-life.ts';
 import { randomPlan } from '../../world/random-plan.ts';
+import type { Received } from '../../world/receivers.ts';
 import { runs } from '../support/thorough.ts';
 import { openTenant, pay, settledFaults } from './support/payments.ts';
 
@@ -122,8 +123,6 @@ describe('a fault of the vocabulary', () => {
     { fault: 'clock_jump', target: 'gateway', by_ms: -90_000 },
     { fault: 'drop', target: 'gateway', for_ms: 3_000 },
     { fault: 'partition', target: 'node/1', for_ms: 4_000 },
-    { fault: 'receiver_status', status: 500, for_ms: 20_000 },
-    { fault: 'worker_stalled', for_ms: 10_000 },
     { fault: 'crash', target: 'gateway/2', restart_after_ms: 2_000 },
     { fault: 'partition', target: 'gateway/2', for_ms: 4_000 },
     { fault: 'crash', target: 'gateway', at: { port: 'redis', call: 'store/commit.lua', phase: 'before' } },
@@ -146,6 +145,25 @@ describe('a fault of the vocabulary', () => {
     expect(await world.run(pay(tenant, 'one', '0.2'))).toBe('completed');
     expect(await settledFaults(world, tenant)).toEqual([]);
     expect(world.cluster.faultStatuses().map(({ triggerCount }) => triggerCount)).not.toContain(0);
+  });
+
+  test.each<[Fault, (received: readonly Received[], armedMs: number) => boolean]>([
+    [
+      { fault: 'receiver_status', status: 500, for_ms: 20_000 },
+      (received, armedMs) => received.some(({ status, atMs }) => status === 500 && atMs < armedMs + 20_000),
+    ],
+    [
+      { fault: 'worker_stalled', for_ms: 10_000 },
+      (received, armedMs) => received.every(({ sentMs }) => sentMs <= armedMs || sentMs >= armedMs + 10_000),
+    ],
+  ])('$fault: the receiver sees it, and the books are right afterwards', async (fault, isSeen) => {
+    const world = new CustodyWorld({ seed: 'webhooks', keepTrace: false, ...fast });
+    const tenant = await openTenant(world);
+    const armedMs = world.nowMs;
+    world.cluster.arm(fault);
+    expect(await world.run(pay(tenant, 'one', '0.1'))).toBe('completed');
+    expect(await settledFaults(world, tenant)).toEqual([]);
+    expect(isSeen(world.receivers.received, armedMs)).toBe(true);
   });
 
   test.each(['late', 'twice', 'never', 'lost', 'refuses'] as const)('a custodian that fails (%s)', async (by) => {

@@ -81,6 +81,7 @@ describe('amounts', () => {
     const outOfRange = { failure: expect.stringContaining('out of range') };
     expect(value(`tx.amount * ${10n ** 18n} > 1`, over)).toEqual(outOfRange);
     expect(value(`tx.amount * -${10n ** 18n} < 1`, over)).toEqual(outOfRange);
+    expect(value(`${10n ** 18n} * tx.amount > 1`, over)).toEqual(outOfRange);
   });
 
   it('reads units("…") as what the asset of the transaction makes of it', () => {

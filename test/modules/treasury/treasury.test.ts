@@ -143,6 +143,7 @@ describe('a strategy', () => {
     expect((await desk.get('/v1/treasury/strategies')).strategies).toEqual([two]);
     expect(await desk.post(`${path}/archive`)).toMatchObject({ status: 'archived' });
     expect(await desk.refused('/v1/treasury/rebalance', { strategy_id: one.id })).toMatchObject({ status: 409 });
+    expect(await desk.refused(`${path}/versions`, desk.body())).toMatchObject({ status: 409 });
     expect(await desk.types(one.id)).toEqual(
       ['created', 'updated', 'archived'].map((happening) => `treasury.strategy.${happening}`),
     );
