@@ -178,11 +178,12 @@ test('an answer of Redis that is lost does not write an event twice', async () =
   const tenant = 'tn_lost';
   const session = open(tenant, 's');
   // Redis does all that it is told, but later than this store waits.
-  const hasty = await openStore({ commandTimeoutMs: 150 });
+  const hasty = await openStore({ commandTimeoutMs: 1_000 });
   // The tenant is registered as having due work: the write is all that is sent while Redis waits.
   await written(create(open(tenant, 'earlier')), hasty);
-  await redis.call('CLIENT', 'PAUSE', '400', 'WRITE');
+  await redis.call('CLIENT', 'PAUSE', '60000', 'WRITE');
   await expect(hasty.write(create(session))).rejects.toThrow();
+  await redis.call('CLIENT', 'UNPAUSE');
   await until(async () => (await logOf(tenant)).length === 2, 'the late write');
   await written(create(session), hasty);
   expect(await logOf(tenant)).toHaveLength(2);
