@@ -261,6 +261,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     invariants: ['transcript-as-modelled', 'trial-as-modelled'],
     profile: 'malformed',
     seeds: 40,
+    foundBy: 9,
   },
   {
     name: 'confirmation-unsigned',
@@ -327,5 +328,6 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     invariants: ['node-record-as-modelled', 'trial-as-modelled'],
     profile: 'calm',
     seeds: 20,
+    foundBy: 13,
   },
 ];
