@@ -71,7 +71,7 @@ test('Ctrl-C ends a mix of the wallet API early, with its verdict', { timeout: 1
     'webhook',
     ...place(tenantOfItsOwn),
     '--callers',
-    '4',
+    '2',
     '--for',
     '1h',
     '--json',

@@ -5,6 +5,7 @@ import { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { CallFailed } from '../support/client.ts';
 import type { RoleName } from '../support/cluster.ts';
 import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
+import { runs } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 import { type Key, makeKey, verifies } from './support/ceremonies.ts';
 import { Ledger } from './support/ledger.ts';
@@ -85,8 +86,8 @@ describe.sequential('under load', () => {
   });
 
   test.each([
-    ['redis', 5],
-    ['gateway', 3],
+    ['redis', runs(3, 5)],
+    ['gateway', runs(2, 3)],
   ] as const)('%s killed %i times: every acknowledged session is there', async (role, kills) => {
     const seed = announcedSeed(`load, ${role}`);
     const opened = await openUnderKills(role, kills, new Seeded(seed));
