@@ -12,18 +12,20 @@ interface Suspicion {
   /** Further faults may have made it longer. */
   readonly untilMs: number;
   readonly lengthMs: number;
+  /** What began it. */
+  readonly reason: string;
 }
 
 export function suspicionsAsModelled(): Checker {
   const known = new Map<string, Suspicion>();
-  /** By node: its present start; a new one clears its silence. */
+  /** By node: its present start; a new one clears its silence, but not its wrong values. */
   const boots = new Map<string, string>();
   /** The events of two coordinators look alike. */
   let hasSecond = false;
 
-  function suspected(node: string, forMs: number, atMs: number): string | undefined {
+  function suspected(node: string, reason: string, forMs: number, atMs: number): string | undefined {
     const before = known.get(node);
-    known.set(node, { untilMs: atMs + forMs, lengthMs: forMs });
+    known.set(node, { untilMs: atMs + forMs, lengthMs: forMs, reason });
     if (before === undefined)
       return forMs === firstMs ? undefined : `a first suspicion of node ${node} lasts ${forMs} ms`;
     if (atMs < before.untilMs) return `node ${node} is suspected again, and its suspicion has not ended`;
@@ -46,20 +48,23 @@ export function suspicionsAsModelled(): Checker {
           hasSecond ||= observation.fault === 'second_coordinator';
           return undefined;
         case 'clock':
-          if (observation.process === 'coordinator') known.clear();
+          if (observation.process !== 'coordinator') return undefined;
+          // By its new clock they may have ended at any time.
+          for (const [node, suspicion] of known) known.set(node, { ...suspicion, untilMs: Number.NEGATIVE_INFINITY });
           return undefined;
         case 'link': {
           const { peer, what, boot } = observation;
           if (what !== 'linkUp' || boots.get(peer) === boot) return undefined;
           boots.set(peer, boot);
-          known.delete(peer.slice('node/'.length));
+          const node = peer.slice('node/'.length);
+          if (['silent', 'slow'].includes(known.get(node)?.reason ?? '')) known.delete(node);
           return undefined;
         }
         case 'emitted': {
           const { process, event, atMs } = observation;
           if (event.type !== 'node.suspected' || process !== 'coordinator' || hasSecond) return undefined;
-          const { node, for_ms: forMs } = event.fields;
-          return suspected(String(node), Number(forMs), atMs);
+          const { node, reason, for_ms: forMs } = event.fields;
+          return suspected(String(node), String(reason), Number(forMs), atMs);
         }
         default:
           return undefined;

@@ -544,23 +544,26 @@ describe('of a run, the reference model', () => {
   });
 
   test('finds a node that is suspected twice at once, or not twice as long as before', () => {
+    const news = (atMs: number, for_ms: number, reason = 'silent'): Observation => {
+      const event = { type: 'node.suspected', level: 'warn', fields: { node: 2, reason, for_ms } } as const;
+      return { kind: 'emitted', atMs, process: 'coordinator', address: 'cluster', event };
+    };
     const suspected = (...events: readonly (readonly [atMs: number, forMs: number])[]) =>
-      verdicts(
-        events.map(([atMs, for_ms]): Observation => {
-          const event = {
-            type: 'node.suspected',
-            level: 'warn',
-            fields: { node: 2, reason: 'silent', for_ms },
-          } as const;
-          return { kind: 'emitted', atMs, process: 'coordinator', address: 'cluster', event };
-        }),
-      );
+      verdicts(events.map(([atMs, forMs]) => news(atMs, forMs)));
     expect(suspected([1_000, 10_000], [11_000, 20_000], [640_000, 10_000])).toEqual([]);
     expect(suspected([1_000, 10_000], [10_999, 20_000])[0]).toContain(
       'suspected-as-modelled: node 2 is suspected again',
     );
     expect(suspected([1_000, 10_000], [11_000, 10_000])[0]).toContain('for 10000 ms, and is again for 10000 ms');
     expect(suspected([1_000, 20_000])[0]).toContain('a first suspicion of node 2 lasts 20000 ms');
+    const jump: Observation = { kind: 'clock', atMs: 2_000, process: 'coordinator', offsetMs: 20_000 };
+    expect(verdicts([news(1_000, 10_000), jump, news(3_000, 20_000)])).toEqual([]);
+    expect(verdicts([news(1_000, 10_000), jump, news(3_000, 10_000)])).toEqual([]);
+    const start: Observation = { kind: 'link', atMs: 2_000, peer: 'node/2', what: 'linkUp', boot: 'node/2#2' };
+    const lies = 'bad_partial';
+    expect(verdicts([news(1_000, 10_000), start, news(3_000, 10_000)])).toEqual([]);
+    expect(verdicts([news(1_000, 10_000, lies), start, news(11_000, 20_000, lies)])).toEqual([]);
+    expect(verdicts([news(1_000, 10_000, lies), start, news(11_000, 10_000, lies)])).not.toEqual([]);
   });
 
   test('finds a node that works for no call, shares in an attempt that it has not opened, or signs with a refused nonce', () => {

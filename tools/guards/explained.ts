@@ -392,11 +392,21 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
   "nodes/dkg/dkg-actor.ts: next.phase === 'final'": ['equivalent', 'the actor leaves memory when it is idle'],
   'nodes/dkg/party.ts: key === undefined': ['equivalent', 'an assertion: ids were checked'],
   'nodes/dkg/record.ts: json.opening === undefined': ['out of reach', 'a record of an earlier version'],
-  'nodes/dkg/verifying.ts: error instanceof CryptoError': [
-    'equivalent',
-    'the exception of another kind is a bug: nothing throws one',
+  'nodes/dkg/verifying.ts: dealers.length !== state.terms.totalNodes || !examined.every(({ verdict }) => verdict.verified)':
+    ['equivalent', 'saves the sum of an incomplete attempt, which finish refuses'],
+  'nodes/dkg/verifying.ts: dealers.length === state.terms.totalNodes': [
+    'out of reach',
+    'every share is right and their sum was refused: a sum of commitments that is the identity',
   ],
   "nodes/dkg/verifying.ts: state.phase !== 'dealing' #2": ['equivalent', 'an assertion'],
+  "nodes/dkg/verifying.ts: state.phase !== 'dealing' || dealer !== party.nodeId || isHeldOutside(terms.ownKeys)": [
+    'behind another',
+    'no other opening has its signature; that of a broken token is refused by the other nodes',
+  ],
+  'nodes/dkg/verifying.ts: together !== undefined': [
+    'equivalent',
+    'the way that checks each share, which follows, ends with the same result',
+  ],
   "nodes/records/key-record.ts: typeof json !== 'object' || json === null || (json as { v?: unknown }).v !== 1": [
     'out of reach',
     'the store authenticates records: test/nodes/key-store.test.ts',
