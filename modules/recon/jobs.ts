@@ -96,7 +96,9 @@ function windowOf({ kind, from, to }: Body, nowMs: number): Pick<JobRecord, 'fro
     }
     return { fromMs: null, toMs: null };
   }
-  const toMs = to === undefined ? nowMs : Math.min(Date.parse(to), nowMs);
+  // The end is exclusive, and a movement of this very millisecond may have been answered before this job was asked for.
+  const endMs = nowMs + 1;
+  const toMs = to === undefined ? endMs : Math.min(Date.parse(to), endMs);
   const fromMs = from === undefined ? toMs - windowDefaultMs : Date.parse(from);
   if (fromMs >= toMs)
     throw invalid({ field: 'from', issue: 'too_large', message: 'takes a time before `to`, and past' });

@@ -1,6 +1,7 @@
 /** The rules of jobs and exceptions to their edges: windows, places, filters, what a caller sees, and what an event says. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { silentLog, systemPorts } from '../../../actors/live/ports.ts';
+import { type ConnectionRecord, connectionType } from '../../../custody/connections/record.ts';
 import { intentType } from '../../../custody/intents/record.ts';
 import { depositId, depositType } from '../../../custody/wallets/deposit-record.ts';
 import { walletFrom } from '../../../custody/wallets/new-wallet.ts';
@@ -52,6 +53,14 @@ async function becomes(tenant: string, id: string, patch: Partial<JobRecord>): P
   await done(store, tenant, { puts: [update(jobType, before, nextJob(before, patch, nowMs))] });
 }
 
+function sandboxConnection(id: string): ConnectionRecord {
+  return {
+    ...{ id, version: 1, provider: 'sandbox', name: id, environment: 'sandbox', status: 'connected', capabilities: [] },
+    ...{ credentials: '', credentialFingerprint: '', metadata: {} },
+    ...{ lastSyncedAtMs: null, createdAtMs: nowMs, updatedAtMs: nowMs },
+  };
+}
+
 function sandboxWallet() {
   const connection = { id: 'pcn_1', provider: 'sandbox', environment: 'sandbox' } as const;
   const made = { providerWalletId: 'p', publicKey: null, addresses: [], balances: [{ asset: 'ETH', units: 9n }] };
@@ -60,13 +69,15 @@ function sandboxWallet() {
 }
 
 describe('the window of a job', () => {
+  const endMs = nowMs + 1;
   const from = (ms: number, more = {}) => ({ kind: 'transactions', from: time(ms), ...more }) as const;
 
   it.each([
-    ['the last day by default', { kind: 'transactions' }, nowMs - dayMs, nowMs],
-    ['from 30 days ago', from(nowMs - 30 * dayMs), nowMs - 30 * dayMs, nowMs],
-    ['no farther than now', from(nowMs - 5, { to: time(nowMs + dayMs) }), nowMs - 5, nowMs],
-    ['of one millisecond', from(nowMs - 1), nowMs - 1, nowMs],
+    ['the last day by default', { kind: 'transactions' }, endMs - dayMs, endMs],
+    ['from 30 days ago', from(nowMs - 30 * dayMs), nowMs - 30 * dayMs, endMs],
+    ['no farther than this millisecond', from(nowMs - 5, { to: time(nowMs + dayMs) }), nowMs - 5, endMs],
+    ['of one millisecond', from(nowMs), nowMs, endMs],
+    ['one that ends with the one before', from(nowMs - 5, { to: time(nowMs) }), nowMs - 5, nowMs],
     ['a day before its end', { kind: 'transactions', to: time(nowMs - dayMs) }, nowMs - 2 * dayMs, nowMs - dayMs],
   ] as const)('is %s', async (_, body, fromMs, toMs) => {
     expect(await jobOf(newTenant(), body)).toMatchObject({ from: time(fromMs), to: time(toMs), lag_s: 120 });
@@ -178,9 +189,7 @@ it('a token of some connections sees their jobs alone, and must name one', async
   const limited = { providerConnectionIds: ['pcn_a'] };
   const context = as({ tenant, ...limited });
   const whole = await jobOf(tenant, { kind: 'balances' });
-  const puts = ['pcn_a', 'pcn_b'].map((id) =>
-    create({ name: 'provider_connection', status: () => '', indices: () => [] }, { id, version: 1 }),
-  );
+  const puts = ['pcn_a', 'pcn_b'].map((id) => create(connectionType, sandboxConnection(id)));
   await done(store, tenant, { puts });
   const [mine, other] = await Promise.all(
     ['pcn_a', 'pcn_b'].map((id) => jobOf(tenant, { kind: 'balances', scope: { provider_connection_id: id } })),
