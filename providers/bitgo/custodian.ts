@@ -5,9 +5,10 @@
 import { toHex } from '../../crypto/bytes.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { refuseConnecting, refuseQuote, refuseSubmission, withholdAnswer } from '../port/test-refusals.ts';
 import { type TestOutcome, testCredential, testOutcome } from '../port/test-triggers.ts';
 import type { CustodianBook } from '../simulated/custodian-book.ts';
-import type { CustodianRecords } from '../simulated/custodian-records.ts';
+import { type CustodianRecords, finishedTtlMs } from '../simulated/custodian-records.ts';
 import { latencyMs, type Sleep } from '../simulated/latency.ts';
 import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
 import { type Standing, standing, type Timeline, timelineFor } from '../simulated/timeline.ts';
@@ -73,8 +74,14 @@ export function bitgoTimeline(outcome: TestOutcome | undefined): Timeline<Transf
   return timelineFor(usual, { queued: 'pendingApproval', confirming: 'unconfirmed', failed: 'failed' }, outcome);
 }
 
-/** Finished transfers expire after this time. */
-const ttlMs = 31 * 24 * 3_600_000;
+const errors = {
+  unavailable: () => new BitgoError(503, 'ServiceUnavailable', 'the platform is under maintenance'),
+  credentials: () => new BitgoError(401, 'Unauthenticated', 'the access token is not valid'),
+  quote: () => new BitgoError(403, 'PolicyViolation', 'the transaction violates a policy of the wallet'),
+  funds: () => new BitgoError(400, 'InsufficientBalance', 'the wallet has not enough spendable balance'),
+  submission: () =>
+    new BitgoError(403, 'PendingApprovalRejected', 'an administrator of the enterprise rejected the transfer'),
+};
 
 export class SimulatedBitgo {
   readonly #records: CustodianRecords;
@@ -94,9 +101,7 @@ export class SimulatedBitgo {
     isTest: boolean,
   ): Promise<void> {
     await this.#sleep(latencyMs('getSession', connectionId));
-    const trigger = testCredential(credentials, connectionId, nowMs, isTest);
-    if (trigger === 'unavailable') throw tryLater();
-    if (trigger === 'rejected') throw new BitgoError(401, 'Unauthenticated', 'the access token is not valid');
+    refuseConnecting(errors, testCredential(credentials, connectionId, nowMs, isTest));
   }
 
   /** The same `label` in a coin names the same wallet. */
@@ -111,15 +116,7 @@ export class SimulatedBitgo {
   /** Builds a transaction and discards it. */
   async buildTransaction(environment: ClusterEnvironment, { sequenceId, decimalAmount }: SendRequest): Promise<void> {
     await this.#sleep(latencyMs('buildTransaction', sequenceId));
-    switch (testOutcome(environment, decimalAmount)) {
-      case 'quote_rejected':
-        throw new BitgoError(403, 'PolicyViolation', 'the transaction violates a policy of the wallet');
-      case 'quote_insufficient':
-        throw new BitgoError(400, 'InsufficientBalance', 'the wallet has not enough spendable balance');
-      case 'quote_unavailable':
-        throw tryLater();
-      default:
-    }
+    refuseQuote(errors, testOutcome(environment, decimalAmount));
   }
 
   /** The same `sequenceId` names the same transfer. `attempt` counts from 0. */
@@ -132,19 +129,16 @@ export class SimulatedBitgo {
   ): Promise<BitgoTransfer> {
     const { sequenceId } = request;
     await this.#sleep(latencyMs('sendCoins', sequenceId));
-    const trigger = testOutcome(environment, request.decimalAmount);
-    if (trigger === 'submit_unavailable_thrice' && attempt < 3) throw tryLater();
-    if (trigger === 'submit_rejected') {
-      throw new BitgoError(403, 'PendingApprovalRejected', 'an administrator of the enterprise rejected the transfer');
-    }
+    const outcome = testOutcome(environment, request.decimalAmount);
+    refuseSubmission(errors, outcome, attempt);
     const id = toHex(simulatedHash('bitgo/transfer', tenant, sequenceId)).slice(0, 32);
     const fresh: StoredTransfer = { ...request, id, environment, createdMs: nowMs };
-    const { value } = await this.#records.putOnce(tenant, 'transfer', sequenceId, fresh, ttlMs);
+    const { value } = await this.#records.putOnce(tenant, 'transfer', sequenceId, fresh, finishedTtlMs);
     await this.#book.take(tenant, {
       ...{ id, wallet: value.walletId, reference: sequenceId, environment: value.environment },
       ...{ assetId: value.coin, amount: value.decimalAmount, toAddress: value.address, takenAtMs: value.createdMs },
     });
-    if (trigger === 'submit_unanswered') throw tryLater();
+    withholdAnswer(errors, outcome);
     return transferAt(value, nowMs);
   }
 
@@ -157,8 +151,4 @@ export class SimulatedBitgo {
 
 function transferAt({ id, environment, decimalAmount, createdMs }: StoredTransfer, nowMs: number): BitgoTransfer {
   return { id, standing: standing(bitgoTimeline(testOutcome(environment, decimalAmount)), createdMs, nowMs) };
-}
-
-function tryLater(): BitgoError {
-  return new BitgoError(503, 'ServiceUnavailable', 'the platform is under maintenance');
 }

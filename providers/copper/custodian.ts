@@ -5,9 +5,10 @@
 import { toHex } from '../../crypto/bytes.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { refuseConnecting, refuseQuote, refuseSubmission, withholdAnswer } from '../port/test-refusals.ts';
 import { type TestOutcome, testCredential, testOutcome } from '../port/test-triggers.ts';
 import type { CustodianBook } from '../simulated/custodian-book.ts';
-import type { CustodianRecords } from '../simulated/custodian-records.ts';
+import { type CustodianRecords, finishedTtlMs } from '../simulated/custodian-records.ts';
 import { latencyMs, type Sleep } from '../simulated/latency.ts';
 import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
 import { type Standing, standing, type Timeline, timelineFor } from '../simulated/timeline.ts';
@@ -82,8 +83,13 @@ export function copperTimeline(outcome: TestOutcome | undefined): Timeline<Order
   return timelineFor(usual, { queued: 'queued', confirming: 'processing', failed: 'error' }, outcome);
 }
 
-/** Finished orders expire after this time. */
-const ttlMs = 31 * 24 * 3_600_000;
+const errors = {
+  unavailable: () => new CopperError(503, 'service-unavailable', 'the platform is temporarily not available'),
+  credentials: () => new CopperError(401, 'unauthorized', 'the signature of the request is not valid'),
+  quote: () => new CopperError(403, 'rejected-permission', 'the permission engine denies the withdrawal'),
+  funds: () => new CopperError(400, 'insufficient-balance', 'the portfolio holds too little'),
+  submission: () => new CopperError(403, 'rejected-compliance', 'the order was rejected by the compliance checks'),
+};
 /** Order ids are numbers, all different: a wallet that two tenants pay distinguishes their transfers by them. */
 const orderIdBase = 7_000_000;
 const orderIdBytes = 6;
@@ -106,9 +112,7 @@ export class SimulatedCopper {
     isTest: boolean,
   ): Promise<void> {
     await this.#sleep(latencyMs('getAccount', connectionId));
-    const trigger = testCredential(credentials, connectionId, nowMs, isTest);
-    if (trigger === 'unavailable') throw maintenance();
-    if (trigger === 'rejected') throw new CopperError(401, 'unauthorized', 'the signature of the request is not valid');
+    refuseConnecting(errors, testCredential(credentials, connectionId, nowMs, isTest));
   }
 
   /** The same `externalId` names the same portfolio. */
@@ -122,15 +126,7 @@ export class SimulatedCopper {
 
   async estimateWithdrawal(environment: ClusterEnvironment, request: WithdrawRequest): Promise<void> {
     await this.#sleep(latencyMs('estimateWithdrawal', request.externalOrderId));
-    switch (testOutcome(environment, request.amount)) {
-      case 'quote_rejected':
-        throw new CopperError(403, 'rejected-permission', 'the permission engine denies the withdrawal');
-      case 'quote_insufficient':
-        throw new CopperError(400, 'insufficient-balance', 'the portfolio holds too little');
-      case 'quote_unavailable':
-        throw maintenance();
-      default:
-    }
+    refuseQuote(errors, testOutcome(environment, request.amount));
   }
 
   /** The same `externalOrderId` names the same order. `attempt` counts from 0. */
@@ -141,23 +137,20 @@ export class SimulatedCopper {
     attempt: number,
     nowMs: number,
   ): Promise<CopperOrder> {
-    const { externalOrderId, amount } = request;
+    const { externalOrderId } = request;
     await this.#sleep(latencyMs('createOrder', externalOrderId));
-    const trigger = testOutcome(environment, amount);
-    if (trigger === 'submit_unavailable_thrice' && attempt < 3) throw maintenance();
-    if (trigger === 'submit_rejected') {
-      throw new CopperError(403, 'rejected-compliance', 'the order was rejected by the compliance checks');
-    }
+    const outcome = testOutcome(environment, request.amount);
+    refuseSubmission(errors, outcome, attempt);
     const hash = simulatedHash('copper/order', tenant, externalOrderId).subarray(0, orderIdBytes);
     const orderId = String(orderIdBase + Number.parseInt(toHex(hash), 16));
     const fresh: StoredOrder = { ...request, orderId, environment, createdAt: nowMs };
-    const { value, number } = await this.#records.putOnce(tenant, 'order', externalOrderId, fresh, ttlMs);
+    const { value, number } = await this.#records.putOnce(tenant, 'order', externalOrderId, fresh, finishedTtlMs);
     await this.#book.take(tenant, {
       ...{ id: orderIdOf(value, number), wallet: value.portfolioId, reference: externalOrderId },
       ...{ assetId: value.baseCurrency, amount: value.amount, toAddress: value.toAddress },
       ...{ environment: value.environment, takenAtMs: value.createdAt },
     });
-    if (trigger === 'submit_unanswered') throw maintenance();
+    withholdAnswer(errors, outcome);
     return orderAt(value, number, nowMs);
   }
 
@@ -176,8 +169,4 @@ function orderAt(order: StoredOrder, number: number, nowMs: number): CopperOrder
 
 function orderIdOf({ orderId }: StoredOrder, number: number): string {
   return orderId ?? String(orderIdBase + number);
-}
-
-function maintenance(): CopperError {
-  return new CopperError(503, 'service-unavailable', 'the platform is temporarily not available');
 }

@@ -7,9 +7,10 @@
 import { toHex } from '../../crypto/bytes.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { refuseConnecting, refuseQuote, refuseSubmission, withholdAnswer } from '../port/test-refusals.ts';
 import { type TestOutcome, testCredential, testOutcome } from '../port/test-triggers.ts';
 import type { CustodianBook } from '../simulated/custodian-book.ts';
-import type { CustodianRecords } from '../simulated/custodian-records.ts';
+import { type CustodianRecords, finishedTtlMs } from '../simulated/custodian-records.ts';
 import { latencyMs, type Sleep } from '../simulated/latency.ts';
 import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
 import { type Standing, standing, type Timeline, timelineFor } from '../simulated/timeline.ts';
@@ -90,8 +91,14 @@ export function fireblocksTimeline(outcome: TestOutcome | undefined): Timeline<F
   return timelineFor(usual, { queued: 'QUEUED', confirming: 'CONFIRMING', failed: 'FAILED' }, outcome);
 }
 
-/** Finished transactions expire after this time. */
-const ttlMs = 31 * 24 * 3_600_000;
+const errors = {
+  unavailable: () => new FireblocksError(503, 'SERVICE_UNAVAILABLE', 'the service is temporarily unavailable'),
+  credentials: () => new FireblocksError(401, '-7', 'unauthorized: the API key is not known'),
+  quote: () => new FireblocksError(400, 'BLOCKED_BY_POLICY', 'the transaction is blocked by the workspace’s policy'),
+  funds: () => new FireblocksError(400, 'INSUFFICIENT_FUNDS', 'the vault account holds too little'),
+  submission: () =>
+    new FireblocksError(400, 'REJECTED_AML_SCREENING', 'the transaction was rejected by the AML screening'),
+};
 
 export class SimulatedFireblocks {
   readonly #records: CustodianRecords;
@@ -111,9 +118,7 @@ export class SimulatedFireblocks {
     isTest: boolean,
   ): Promise<void> {
     await this.#sleep(latencyMs('signIn', connectionId));
-    const trigger = testCredential(credentials, connectionId, nowMs, isTest);
-    if (trigger === 'unavailable') throw serviceUnavailable();
-    if (trigger === 'rejected') throw new FireblocksError(401, '-7', 'unauthorized: the API key is not known');
+    refuseConnecting(errors, testCredential(credentials, connectionId, nowMs, isTest));
   }
 
   async createVaultAccount(
@@ -135,15 +140,7 @@ export class SimulatedFireblocks {
   /** A draft that `POST /transactions/estimate_fee` refuses would also fail as a transaction. */
   async estimateFee(environment: ClusterEnvironment, request: TransactionRequest): Promise<void> {
     await this.#sleep(latencyMs('estimateFee', request.externalTxId));
-    switch (testOutcome(environment, request.amount)) {
-      case 'quote_rejected':
-        throw new FireblocksError(400, 'BLOCKED_BY_POLICY', 'the transaction is blocked by the workspace’s policy');
-      case 'quote_insufficient':
-        throw new FireblocksError(400, 'INSUFFICIENT_FUNDS', 'the vault account holds too little');
-      case 'quote_unavailable':
-        throw serviceUnavailable();
-      default:
-    }
+    refuseQuote(errors, testOutcome(environment, request.amount));
   }
 
   /** The same `externalTxId` names the same transaction. `attempt` counts from 0. */
@@ -156,19 +153,16 @@ export class SimulatedFireblocks {
   ): Promise<FireblocksTransaction> {
     const { externalTxId } = request;
     await this.#sleep(latencyMs('createTransaction', externalTxId));
-    const trigger = testOutcome(environment, request.amount);
-    if (trigger === 'submit_unavailable_thrice' && attempt < 3) throw serviceUnavailable();
-    if (trigger === 'submit_rejected') {
-      throw new FireblocksError(400, 'REJECTED_AML_SCREENING', 'the transaction was rejected by the AML screening');
-    }
+    const outcome = testOutcome(environment, request.amount);
+    refuseSubmission(errors, outcome, attempt);
     const id = uuidOf(simulatedHash('fireblocks/transaction', tenant, externalTxId));
     const fresh: StoredTransaction = { ...request, id, environment, createdAt: nowMs };
-    const { value } = await this.#records.putOnce(tenant, 'tx', externalTxId, fresh, ttlMs);
+    const { value } = await this.#records.putOnce(tenant, 'tx', externalTxId, fresh, finishedTtlMs);
     await this.#book.take(tenant, {
       ...{ id, wallet: value.vaultAccountId, reference: externalTxId, environment: value.environment },
       ...{ assetId: value.assetId, amount: value.amount, toAddress: value.oneTimeAddress, takenAtMs: value.createdAt },
     });
-    if (trigger === 'submit_unanswered') throw serviceUnavailable();
+    withholdAnswer(errors, outcome);
     return transactionAt(value, nowMs);
   }
 
@@ -189,10 +183,6 @@ function transactionAt(
 ): FireblocksTransaction {
   const now = standing(fireblocksTimeline(testOutcome(environment, amount)), createdAt, nowMs);
   return { id, standing: now, subStatus: subStatuses[now.status] ?? null };
-}
-
-function serviceUnavailable(): FireblocksError {
-  return new FireblocksError(503, 'SERVICE_UNAVAILABLE', 'the service is temporarily unavailable');
 }
 
 /** A UUID in the form of version 4, from a hash. */

@@ -14,6 +14,7 @@ import {
   ProviderUnavailable,
   type Transfer,
 } from '../port/port.ts';
+import { refuseAttempt, refuseConnecting, refuseQuote, withholdAnswer } from '../port/test-refusals.ts';
 import { testCredential, testOutcome } from '../port/test-triggers.ts';
 import type { BookWords, CustodianBook } from '../simulated/custodian-book.ts';
 import { networkFee, openingBalances } from '../simulated/economy.ts';
@@ -62,20 +63,33 @@ export const sandboxWords: BookWords = {
   assetIds: Object.fromEntries(assets.map(({ symbol }) => [symbol, symbol])),
 };
 
+const errors = {
+  unavailable: () => new ProviderUnavailable('the sandbox was asked not to answer'),
+  credentials: () =>
+    new ProviderRejected('the API key is not valid', {
+      field: 'credentials.api_key',
+      issue: 'invalid_credentials',
+      providerCode: 'SANDBOX_KEY_INVALID',
+    }),
+  quote: () =>
+    new ProviderRejected('the transfer was refused by the sandbox’s own rules', {
+      issue: 'rejected_by_provider',
+      providerCode: 'SANDBOX_TRANSFER_REFUSED',
+    }),
+  funds: () =>
+    new ProviderRejected('the wallet holds too little', {
+      field: 'amount',
+      issue: 'insufficient_funds',
+      providerCode: 'SANDBOX_INSUFFICIENT_FUNDS',
+    }),
+};
+
 export function sandboxAdapter(book: CustodianBook): ProviderAdapter {
   return {
     info,
 
     async connect({ nowMs }, connectionId, credentials, _environment, isTest) {
-      const trigger = testCredential(credentials, connectionId, nowMs, isTest);
-      if (trigger === 'rejected') {
-        throw new ProviderRejected('the API key is not valid', {
-          field: 'credentials.api_key',
-          issue: 'invalid_credentials',
-          providerCode: 'SANDBOX_KEY_INVALID',
-        });
-      }
-      if (trigger === 'unavailable') throw new ProviderUnavailable('the sandbox was asked not to answer');
+      refuseConnecting(errors, testCredential(credentials, connectionId, nowMs, isTest));
       return {
         testWallets: networkIds.map((network) => ({ name: `Sandbox ${networkOf(network).nativeAsset}`, network })),
       };
@@ -90,20 +104,8 @@ export function sandboxAdapter(book: CustodianBook): ProviderAdapter {
     },
 
     async quote(_meta, { wallet, asset, amount }) {
-      switch (testOutcome(wallet.environment, amount)) {
-        case 'quote_rejected':
-          throw rejectedTransfer();
-        case 'quote_insufficient':
-          throw new ProviderRejected('the wallet holds too little', {
-            field: 'amount',
-            issue: 'insufficient_funds',
-            providerCode: 'SANDBOX_INSUFFICIENT_FUNDS',
-          });
-        case 'quote_unavailable':
-          throw new ProviderUnavailable('the sandbox was asked not to answer');
-        default:
-          return { fee: networkFee(asset) };
-      }
+      refuseQuote(errors, testOutcome(wallet.environment, amount));
+      return { fee: networkFee(asset) };
     },
 
     sequenceCounter: () => undefined,
@@ -111,26 +113,22 @@ export function sandboxAdapter(book: CustodianBook): ProviderAdapter {
     async advance({ tenant, nowMs }, transfer) {
       const { intent, wallet } = transfer;
       const outcome = testOutcome(wallet.environment, intent.amount);
-      const takenAtMs = takenAt(intent.submission);
+      let takenAtMs = takenAt(intent.submission);
       if (takenAtMs === undefined) {
-        if (outcome === 'submit_unavailable_thrice' && intent.attempts < 3) {
-          throw new ProviderUnavailable('the sandbox was asked not to answer');
-        }
+        refuseAttempt(errors, outcome, intent.attempts);
         if (outcome === 'submit_rejected') {
-          const { providerCode, message } = rejectedTransfer();
+          const { providerCode, message } = errors.quote();
           return refusedTransfer(transfer, 'REFUSED', { code: providerCode, message });
         }
-      }
-      const start = takenAtMs ?? nowMs;
-      if (takenAtMs === undefined) {
+        takenAtMs = nowMs;
         await book.take(tenant, {
-          ...{ id: transactionHash(transfer), wallet: wallet.providerWalletId, reference: intent.id, takenAtMs: start },
+          ...{ id: transactionHash(transfer), wallet: wallet.providerWalletId, reference: intent.id, takenAtMs },
           ...{ assetId: intent.asset, amount: intent.amount, toAddress: intent.destination.address },
           environment: wallet.environment,
         });
-        if (outcome === 'submit_unanswered') throw new ProviderUnavailable('the sandbox was asked not to answer');
+        withholdAnswer(errors, outcome);
       }
-      const now = standing(timelineFor(usual, points, outcome), start, nowMs);
+      const now = standing(timelineFor(usual, points, outcome), takenAtMs, nowMs);
       return progressOf(
         transfer,
         {
@@ -139,19 +137,12 @@ export function sandboxAdapter(book: CustodianBook): ProviderAdapter {
           subStatus: outcome === 'slow_queue' && now.status === 'ACCEPTED' ? 'QUEUED_AT_PROVIDER' : null,
           stage: stages[now.status],
           error: { code: 'SANDBOX_REVERTED', message: 'the transaction was mined and reverted' },
-          memory: { takenAtMs: start },
+          memory: { takenAtMs },
         },
         nowMs,
       );
     },
   };
-}
-
-function rejectedTransfer(): ProviderRejected {
-  return new ProviderRejected('the transfer was refused by the sandbox’s own rules', {
-    issue: 'rejected_by_provider',
-    providerCode: 'SANDBOX_TRANSFER_REFUSED',
-  });
 }
 
 function takenAt(submission: unknown): number | undefined {

@@ -22,6 +22,7 @@ import {
   type Transfer,
   tokensCapability,
 } from '../port/port.ts';
+import { refuseAttempt, refuseQuote } from '../port/test-refusals.ts';
 import { testOutcome } from '../port/test-triggers.ts';
 import { bitcoinLine } from './bitcoin-line.ts';
 import type { ClusterSigner } from './cluster-signer.ts';
@@ -67,6 +68,22 @@ const info: ProviderInfo = {
   networks: networkIds,
 };
 
+const errors = {
+  unavailable: () => new ProviderUnavailable('the cluster was asked not to answer'),
+  quote: () =>
+    new ProviderRejected('the cluster refuses this amount', {
+      field: 'amount',
+      issue: 'rejected_by_provider',
+      providerCode: 'TRANSFER_REFUSED',
+    }),
+  funds: () =>
+    new ProviderRejected('the wallet holds too little', {
+      field: 'amount',
+      issue: 'insufficient_funds',
+      providerCode: 'INSUFFICIENT_FUNDS',
+    }),
+};
+
 export function makeSelfHosted({ signer, chains }: SelfHostedDeps): SelfHostedAdapter {
   const lines = [evmLine(chains.evm), bitcoinLine(chains.bitcoin), solanaLine(chains.solana)];
   const lineOf = (network: NetworkId): Line => {
@@ -95,29 +112,12 @@ export function makeSelfHosted({ signer, chains }: SelfHostedDeps): SelfHostedAd
     },
 
     async quote(_meta, draft) {
-      switch (testOutcome(draft.wallet.environment, draft.amount)) {
-        case 'quote_rejected':
-          throw new ProviderRejected('the cluster refuses this amount', {
-            field: 'amount',
-            issue: 'rejected_by_provider',
-            providerCode: 'TRANSFER_REFUSED',
-          });
-        case 'quote_insufficient':
-          throw new ProviderRejected('the wallet holds too little', {
-            field: 'amount',
-            issue: 'insufficient_funds',
-            providerCode: 'INSUFFICIENT_FUNDS',
-          });
-        case 'quote_unavailable':
-          throw new ProviderUnavailable('the cluster was asked not to answer');
-        default: {
-          const { network } = draft.wallet;
-          const line = lineOf(network);
-          const fee = { asset: networkOf(network).nativeAsset, units: line.feeReserve(draft) };
-          await chainAnswer(async () => line.check?.(draft));
-          return { fee };
-        }
-      }
+      refuseQuote(errors, testOutcome(draft.wallet.environment, draft.amount));
+      const { network } = draft.wallet;
+      const line = lineOf(network);
+      const fee = { asset: networkOf(network).nativeAsset, units: line.feeReserve(draft) };
+      await chainAnswer(async () => line.check?.(draft));
+      return { fee };
     },
 
     sequenceCounter: (wallet) => lineOf(wallet.network).sequenceCounter(wallet),
@@ -160,12 +160,10 @@ async function advance(meta: CallMeta, signer: ClusterSigner, line: Line, transf
 
   const feeAsset = networkOf(wallet.network).nativeAsset;
   if (outcome === 'submit_rejected') {
-    const error = { code: 'TRANSFER_REFUSED', message: 'the cluster refuses this amount' };
-    return notSubmitted(feeAsset, error, { subStatus: 'REJECTED_BY_PROVIDER' });
+    const { providerCode: code, message } = errors.quote();
+    return notSubmitted(feeAsset, { code, message }, { subStatus: 'REJECTED_BY_PROVIDER' });
   }
-  if (outcome === 'submit_unavailable_thrice' && intent.attempts < 3) {
-    throw new ProviderUnavailable('the cluster was asked not to answer');
-  }
+  refuseAttempt(errors, outcome, intent.attempts);
   if (outcome === 'slow_queue') {
     const untilMs = queuedUntil(intent.submission) ?? nowMs + slowQueueMs;
     if (nowMs < untilMs) return waiting('QUEUED', 'QUEUED_AT_PROVIDER', { queuedUntilMs: untilMs }, untilMs);

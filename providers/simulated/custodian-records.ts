@@ -9,6 +9,9 @@ export interface Stored<T> {
   readonly number: number;
 }
 
+/** Finished orders expire after this time. */
+export const finishedTtlMs = 31 * 24 * 3_600_000;
+
 export interface CustodianRecords {
   /** Stores the value (JSON) unless one exists; returns the stored one. `ttlMs` 0, the default: permanent. */
   putOnce<T>(tenant: string, family: string, id: string, value: T, ttlMs?: number): Promise<Stored<T>>;
