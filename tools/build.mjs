@@ -154,8 +154,16 @@ async function main(out) {
   if (process.env.METAFILE) writeFileSync(process.env.METAFILE, JSON.stringify(metafile));
 }
 
+const require = createRequire(import.meta.url);
+
 /** The parser of HTTP of undici, a WebAssembly module, compressed. */
-const parser = createRequire(import.meta.url)('../node_modules/undici/lib/llhttp/llhttp_simd-wasm.js');
+const parser = require('../node_modules/undici/lib/llhttp/llhttp_simd-wasm.js');
+
+/** Of the parser's constants, those that a client of HTTP/1.1 reads. */
+const { ERROR, TYPE } = require('../node_modules/undici/lib/llhttp/constants.js');
+
+/** The options of Fastify that have defaults. */
+const { defaultInitOptions } = require('../node_modules/fastify/lib/config-validator.js');
 
 /**
  * Modules of packages that go into the bundles as another text.
@@ -172,6 +180,7 @@ const replaced = {
     const folder = dirname(__packages.resolve('sodium-native/package.json'));
     const binary = join(folder, 'prebuilds', process.platform + '-' + process.arch, 'sodium-native.node');
     try { module.exports = __packages(binary); } catch { module.exports = __packages('sodium-native/binding.js'); }`,
+  'sodium-native/index.js': declaredSodium(),
   'classic-level/binding.js': `
     const { dirname } = require('node:path');
     module.exports = require('node-gyp-build')(dirname(__packages.resolve('classic-level/package.json')));`,
@@ -192,6 +201,13 @@ const replaced = {
   'undici/lib/llhttp/llhttp_simd-wasm.js': `
     const { brotliDecompressSync } = require('node:zlib');
     module.exports = brotliDecompressSync(Buffer.from('${brotliCompressSync(parser).toString('base64')}', 'base64'));`,
+  'undici/lib/llhttp/constants.js': `module.exports = ${JSON.stringify({ ERROR, TYPE })};`,
+  // Certificates of a service of Redis, which only its users could select, by name.
+  'ioredis/built/constants/TLSProfiles.js': 'exports.default = {};',
+  // What BullMQ and Fastify ask about versions.
+  'semver/index.js': ['coerce', 'gt', 'lt', 'satisfies', 'valid']
+    .map((name) => `exports.${name} = require('./functions/${name}');`)
+    .join('\n'),
   // A client of gRPC has one address here: no choice among several.
   '@grpc/grpc-js/build/src/load-balancer-outlier-detection.js': 'exports.setup = () => undefined;',
   '@grpc/grpc-js/build/src/load-balancer-weighted-round-robin.js': 'exports.setup = () => undefined;',
@@ -227,6 +243,15 @@ const replaced = {
   'cron-parser/dist/index.js': unused('cron-parser', 'CronExpressionParser'),
   // The page of the API asks Fastify with fixed options.
   'light-my-request/lib/config-validator.js': 'module.exports = () => true;',
+  // gateway/http gives Fastify fixed options: nothing to validate, only defaults to fill in.
+  'fastify/lib/config-validator.js': `
+    const defaults = ${JSON.stringify(defaultInitOptions)};
+    module.exports = (options) => {
+      for (const name of Object.keys(options)) if (!(name in defaults)) delete options[name];
+      for (const name in defaults) options[name] ??= structuredClone(defaults[name]);
+      return true;
+    };
+    module.exports.defaultInitOptions = defaults;`,
   // gateway/http gives Fastify its own compilers of schemas, which are never asked.
   '@fastify/ajv-compiler/index.js': unused('@fastify/ajv-compiler'),
   '@fastify/fast-json-stringify-compiler/index.js': unused('@fastify/fast-json-stringify-compiler'),
@@ -242,6 +267,18 @@ const shortened =
  */
 const unusedScripts =
   /^(relay\w+|addPrioritizedJob|(add|update|remove)JobScheduler|addParentJob|cleanJobsInSet|remove(UnprocessedChildren|ChildDependency|OrphanedJobs)|releaseParentIfNoPendingDependencies|reprocessJob|change(Priority|Delay)|moveToWaitingChildren|moveJobsToWait|promote|paginate|obliterate|drain)$/;
+
+/** sodium-native's module with those of its functions that crypto/native.d.ts declares: it has hundreds. */
+function declaredSodium() {
+  const declared = readFileSync(join(root, 'crypto/native.d.ts'), 'utf8').matchAll(/^ {4}(crypto_\w+)\(/gm);
+  const names = new Set([...declared].map(([, name]) => name));
+  const source = readFileSync(join(root, 'node_modules/sodium-native/index.js'), 'utf8');
+  const left = source.replace(/^exports[.](\w+) = function [\s\S]*?^\}\n/gm, (text, name) =>
+    names.delete(name) ? text : '',
+  );
+  if (names.size > 0) throw new Error(`sodium-native has no ${[...names].join(', ')}`);
+  return left;
+}
 
 /** The module of a script that refuses to run. */
 function emptied(source) {
@@ -294,8 +331,10 @@ const packages = {
       }
       // BullMQ has an older patch of its own.
       if (path === 'semver') return { path: join(root, 'node_modules/semver/index.js') };
-      if (path.startsWith('@opentelemetry/') && !path.endsWith('/semantic-conventions'))
-        return { path: moduleOf(path), sideEffects: false };
+      // Three packages bring three patches of it.
+      if (path === '@grpc/proto-loader')
+        return { path: join(root, 'node_modules/@grpc/proto-loader/build/src/index.js') };
+      if (withModules.test(path)) return { path: moduleOf(path), sideEffects: false };
       if (unbundled.test(path) || unbundledRooms.test(relative(root, importer))) return { path, external: true };
       return undefined;
     });
@@ -329,12 +368,18 @@ function withoutLuaComments(source) {
   );
 }
 
-/** The ES module of OpenTelemetry's packages, a third of the size once what is not used has left it. */
+/**
+ * Packages whose main file is CommonJS, and which have ES modules too: half of the size once what is not used has left them.
+ */
+const withModules = /^(@opentelemetry[/](?!semantic-conventions)|@peculiar[/]|(asn1js|pvtsutils|pvutils)$)/;
+
+/** The ES module of such a package. */
 function moduleOf(path) {
-  const [, name, inner] = /^(@[^/]+[/][^/]+)[/]?(.*)$/.exec(path);
+  const [, name, inner] = /^(@[^/]+[/][^/]+|[^/]+)[/]?(.*)$/.exec(path);
   const folder = join(root, 'node_modules', name);
   const { module, exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  return join(folder, inner === '' ? module : exports[`./${inner}`].module);
+  const { module: file, import: imported } = exports?.[`./${inner}`] ?? {};
+  return join(folder, inner === '' ? module : (file ?? imported));
 }
 
 const publicFiles = ownFiles().filter((path) => path.endsWith('/public.ts'));
