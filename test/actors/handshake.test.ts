@@ -1,3 +1,4 @@
+import { createHash, createHmac } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +9,7 @@ import {
   type ServerHandshakeConfig,
   serverHandshake,
 } from '../../actors/live/handshake.ts';
-import { identityFromSeed, transcriptDigest } from '../../actors/live/handshake-crypto.ts';
+import { identityFromSeed, prove, transcriptDigest, verifyIdentity } from '../../actors/live/handshake-crypto.ts';
 import type { Hello } from '../../actors/live/wire-port.ts';
 import { runs } from '../support/thorough.ts';
 import { clientConfig, codec, gatewayIdentity, nodeIdentity, serverConfig } from './support/harness.ts';
@@ -195,15 +196,45 @@ describe('the handshake', () => {
     const variants = [
       parts,
       { ...parts, clusterId: 'a', coordinatorBoot: 'bc' },
+      ...Object.entries(parts).map(([name, part]) => ({ ...parts, [name]: otherPart(part) })),
       { ...parts, offeredVersions: [2, 1] },
-      { ...parts, role: 2 },
-      { ...parts, nodeId: 2 },
       { ...parts, peerBoot: '' },
       { ...parts, binding: nonce(4) },
       { ...parts, serverNonce: nonce(3), peerNonce: nonce(1) },
     ];
     const digests = variants.map((variant) => Buffer.from(transcriptDigest(variant)).toString('hex'));
     expect(new Set(digests).size).toBe(variants.length);
+  });
+
+  it('signs and authenticates, for each side under its own label, every part behind its length', () => {
+    const { joinSecret } = clientConfig('node', 1);
+    const parts = {
+      ...{
+        protocolVersion: 2,
+        offeredVersions: [3, 2],
+        clusterId: 'cl',
+        coordinatorBoot: 'boot-c',
+        serverNonce: nonce(1),
+      },
+      ...{ role: 1, nodeId: 7, peerBoot: 'boot-p', peerPublicKey: nodeIdentity(1).publicKey, peerNonce: nonce(2) },
+      binding: nonce(4),
+    };
+    const four = (value: number) => Buffer.from(value.toString(16).padStart(8, '0'), 'hex');
+    const inOrder = [
+      ...[Buffer.from('signmesh/handshake/v1'), four(2), Buffer.concat([four(3), four(2)]), Buffer.from('cl')],
+      ...[Buffer.from('boot-c'), nonce(1), four(1), four(7), Buffer.from('boot-p')],
+      ...[nodeIdentity(1).publicKey, nonce(2), nonce(4)],
+    ];
+    const digest = createHash('sha256');
+    for (const part of inOrder) digest.update(four(part.length)).update(part);
+    const transcript = transcriptDigest(parts);
+    expect(Buffer.from(transcript)).toEqual(digest.digest());
+    for (const side of ['peer', 'coordinator'] as const) {
+      const said = Buffer.concat([Buffer.from(`signmesh/handshake/v1/${side}\0`), transcript]);
+      const proof = prove(side, transcript, joinSecret, nodeIdentity(1));
+      expect(Buffer.from(proof.joinMac)).toEqual(createHmac('sha256', joinSecret).update(said).digest());
+      expect(verifyIdentity(nodeIdentity(1).publicKey, said, proof.signature)).toBe(true);
+    }
   });
 
   it('answers any bytes with a refusal, on either side and in every state', () => {
@@ -239,6 +270,12 @@ describe('the handshake', () => {
     });
   });
 });
+
+function otherPart(part: number | string | readonly number[] | Uint8Array): typeof part {
+  if (typeof part === 'number') return part + 1;
+  if (typeof part === 'string') return `${part}x`;
+  return part instanceof Uint8Array ? Uint8Array.of(...part, 1) : [...part, 9];
+}
 
 function saysTheSame(garbled: Uint8Array, original: Uint8Array): boolean {
   try {

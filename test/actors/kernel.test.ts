@@ -629,6 +629,65 @@ it('a timer that is cancelled, started again, or whose actor stops is cancelled 
   expect(started).toBe(3);
 });
 
+it('pauses between reads of a record, and before an actor starts again that could not start', () => {
+  const ready: Cell<string, Write, string>[] = [];
+  const loads: PendingLoad<string, Write, string>[] = [];
+  const pauses: { readonly timer: Timer<string, Write, string>; readonly afterMs: number }[] = [];
+  const letters: string[] = [];
+  let starts = 0;
+  const actor = scripted(
+    () => {
+      throw new Error('a bug');
+    },
+    {
+      durableKey: () => 'k',
+      start: () => {
+        starts += 1;
+        if (starts === 1) throw new Error('cannot start');
+        return { state: 'started', effects: [] };
+      },
+    },
+  );
+  const kernel = new Kernel<string, Write, string>(
+    {
+      ...quietHost,
+      threw: () => undefined,
+      ready: (cell) => ready.push(cell),
+      load: (pending) => loads.push(pending),
+      startTimer: (timer, afterMs) => pauses.push({ timer, afterMs }),
+      deadLetter: ({ cause }) => letters.push(cause),
+    },
+    [actor.behaviour],
+  );
+  const turns = () => {
+    while (ready.length > 0) kernel.turn(ready.shift()!);
+  };
+  /** The read that runs fails; answers how long the kernel then waits for another one. */
+  const fail = (): number | undefined => {
+    const before = pauses.length;
+    kernel.found(loads.at(-1)!, { kind: 'unavailable', message: 'down' });
+    const pause = pauses[before];
+    if (pause !== undefined) kernel.fired(pause.timer);
+    return pause?.afterMs;
+  };
+  kernel.deliver(tell('one'));
+  expect([1, 2, 3, 4].map(fail)).toEqual([50, 100, 200, undefined]);
+  expect(letters).toEqual(['unavailable']);
+
+  // It cannot start: its message is lost, and the next one waits until the pause is over.
+  kernel.deliver(tell('two'));
+  kernel.found(loads.at(-1)!, { record: undefined });
+  turns();
+  kernel.deliver(tell('three'));
+  expect([loads.length, pauses.at(-1)!.afterMs, letters]).toEqual([5, 100, ['unavailable', 'bug']]);
+  kernel.fired(pauses.at(-1)!.timer);
+  kernel.found(loads.at(-1)!, { record: undefined });
+  turns();
+  // It had started: it must start again, without a message and however long that takes.
+  expect(letters).toEqual(['unavailable', 'bug', 'bug']);
+  expect(Array.from({ length: 9 }, fail)).toEqual([50, 100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000]);
+});
+
 it('an ended kernel does nothing, whatever its host still reports', () => {
   const ready: Cell<string, Write, string>[] = [];
   const writes: PendingWrite<string, Write, string>[] = [];

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { expect, onTestFinished, test } from 'vitest';
 import { silentLog, systemPorts } from '../../actors/live/ports.ts';
+import { vendorMac } from '../../crypto/vendor-mac.ts';
 import type { HsmOutcome } from '../../nodes/records/hsm-port.ts';
 import type { VendorOutcome } from '../../nodes/records/vendor-port.ts';
 import { HttpVendor } from '../../nodes/vendor/http-vendor.ts';
@@ -154,6 +155,45 @@ test('a callback that is not the vendor’s is refused, and wakes nothing', asyn
   expect((await forged(headers)).status).toBe(401);
   expect((await fetch(new URL('/', callback))).status).toBe(404);
   expect(node.news).toEqual([]);
+});
+
+test('a callback is the vendor’s for five minutes around its time, and not under another address', async () => {
+  const vendor = await server({ decideMs: 60_000 });
+  const node = await port(vendor);
+  await node.make();
+  await node.place();
+  const { pathname, href } = new URL(vendor.orders[0]!.callback);
+  const called = async (offMs: number, path = pathname): Promise<number> => {
+    const time = String(Date.now() + offMs);
+    const mac = vendorMac(secret, 'callback', time, path, '{}');
+    const headers = { 'x-vendor-time': time, 'x-vendor-mac': mac };
+    return (await fetch(href, { method: 'POST', body: '{}', headers })).status;
+  };
+  const [nearMs, farMs] = [4 * 60_000, 6 * 60_000];
+  expect([await called(-farMs), await called(farMs), await called(0, `${pathname}f`)]).toEqual([401, 401, 401]);
+  expect(node.news).toEqual([]);
+  expect([await called(-nearMs), await called(nearMs), node.news]).toEqual([204, 204, ['tn ab', 'tn ab']]);
+});
+
+test('an answer of more than 64 KiB is not read to its end, whatever MAC it has', async () => {
+  const answerOf = async (extra: number) => {
+    const through = async () => {
+      const long = createServer((incoming, outgoing) => {
+        const text = JSON.stringify({ publicKey: 'ab', signature: 'cd', more: 'x'.repeat(64 * 1024 - 45 + extra) });
+        const mac = vendorMac(secret, 'answer', String(incoming.headers['x-vendor-mac']), '200', text);
+        outgoing.writeHead(200, { 'x-vendor-mac': mac }).end(text);
+      });
+      await new Promise<void>((resolve) => long.listen(0, '127.0.0.1', resolve));
+      onTestFinished(() => void long.close());
+      return `http://127.0.0.1:${(long.address() as AddressInfo).port}`;
+    };
+    return (await port(await server(), { through })).make();
+  };
+  expect(await answerOf(0)).toMatchObject({ kind: 'made' });
+  expect(await answerOf(1)).toMatchObject({
+    kind: 'failed',
+    message: expect.stringContaining('the answer is too long'),
+  });
 });
 
 test('a callback of more than 4 KiB is cut off before anything in it is checked', async () => {

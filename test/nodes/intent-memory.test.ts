@@ -172,6 +172,7 @@ describe('the memory', () => {
   it('holds so many of a bucket, and forgets those first that end first', () => {
     const memory = new IntentMemory();
     memory.add(bucket, undefined);
+    expect(bucketEntriesMax).toBe(32);
     let record: Uint8Array | undefined;
     for (let index = 0; index <= bucketEntriesMax; index += 1) {
       record = memory.remember(named(`intent ${index}`, 1_000 + index), digest(`${index}`), 0);
@@ -195,7 +196,9 @@ describe('the memory', () => {
     for (const key of keys) expect(key).toMatch(/^intent\/acme\/[0-9a-f]{4}$/);
     expect(isIntentBucket(keyRecordKey('intent', 'x'))).toBe(false);
     expect(isIntentBucket(dkgRecordKey('intent', 'x'))).toBe(false);
-    expect(namedIntent('other', order('1', 1)).intent).not.toBe(namedIntent('acme', order('1', 1)).intent);
+    const space = (tenant: string, walletService: boolean) =>
+      namedIntent(tenant, { ...order('1', 1), walletService }).intent;
+    expect(new Set([space('acme', false), space('other', false), space('acme', true)]).size).toBe(3);
   });
 
   it('refuses a record that it did not write', () => {

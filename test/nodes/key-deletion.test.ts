@@ -1,11 +1,17 @@
 /** The end of a key at a node: by a gateway's order alone, durable before it is confirmed, and final. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import { noTrace } from '../../actors/contract.ts';
 import type { Curve } from '../../crypto/group.ts';
+import { mac } from '../../crypto/hashing.ts';
 import { identityFromSeed } from '../../crypto/identity.ts';
-import { gatewayMacs } from '../../crypto/order-macs.ts';
+import { deletionDigest, gatewayMacs } from '../../crypto/order-macs.ts';
+import type { NodeMessage } from '../../nodes/records/messages.ts';
 import { dkgRecordKey, keyRecordKey } from '../../nodes/records/records.ts';
+import { nonceHedge } from '../../nodes/signer/nonce-hedge.ts';
+import { signerBehaviour } from '../../nodes/signer/signer-actor.ts';
 import { macFor } from '../../proto/call-orders.ts';
 import { PartialRefusalCode, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { WireMessage } from '../../proto/wire.ts';
 import { Ceremony } from './ceremony.ts';
 import { identitySeedOf, only, rosterOf, type Sent, TestNode } from './harness.ts';
 
@@ -86,6 +92,30 @@ describe('a gateway’s order', () => {
 });
 
 describe('a deletion', () => {
+  it('also asks the token and the vendor to delete the key, once the node has deleted its own part', () => {
+    const identity = { nodeId: 1, boot: 'b', orderKey: new Uint8Array(32), hedge: nonceHedge(new Uint8Array(32), 'b') };
+    const signer = signerBehaviour(identity);
+    const context = { self: 'node/1', nowMs: 0, random: (length: number) => new Uint8Array(length) };
+    const terms = { tenant: 'acme', keyId: 'key-1' };
+    const value = { keySession: 'key-1', mac: mac(identity.orderKey, deletionDigest(terms)) };
+    const asked = { tenant: 'acme', session: '', attempt: 0, body: { case: 'deleteKey', value } } as WireMessage;
+    const from = { kind: 'message', from: 'coordinator', trace: noTrace } as const;
+    const { state } = signer.start(undefined, context);
+    const first = signer.receive(state, { ...from, message: asked as NodeMessage }, context);
+    expect(first.effects).toEqual([{ kind: 'send', to: 'node/1', message: { kind: 'flush' } }]);
+    const { effects } = signer.receive(first.state, { ...from, message: { kind: 'flush' } }, context);
+    expect(effects[0]).toEqual({
+      kind: 'persist',
+      write: { puts: [], deletes: [keyRecordKey('acme', 'key-1'), dkgRecordKey('acme', 'key-1')] },
+    });
+    const destroys = effects.flatMap((effect) =>
+      effect.kind === 'send' && 'kind' in effect.message ? [{ to: effect.to, ...effect.message }] : [],
+    );
+    expect(destroys).toMatchObject(
+      ['hsm', 'vendor'].map((to) => ({ to, request: { kind: 'destroy', label: 'signmesh/acme/key-1' } })),
+    );
+  });
+
   it('is confirmed only when it is durable', () => {
     node.writesFail = 'lost';
     expect(deleteKey(macOf())).toEqual([]);

@@ -37,6 +37,7 @@ it('so many requests wait, over all keys, and a request that is taken out makes 
 });
 
 it('requests wait up to a size in bytes, over all keys', () => {
+  expect([waitingRequestsMax, waitingBytesMax]).toEqual([1_024, 8_388_608]);
   const waiting = new WaitingRequests<string>();
   expect(waiting.add('a', 'half', waitingBytesMax / 2)).toBe('first');
   expect(waiting.add('a', 'more', 1)).toBe('queued');

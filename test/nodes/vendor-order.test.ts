@@ -20,6 +20,26 @@ const self = `node/2/${recordKey}`;
 const weekMs = 7 * 86_400_000;
 const behaviour = vendorOrderBehaviour({ nodeId: 2, clusterId: 'cl_test' });
 
+type SignWish = Partial<VendorSign> & { readonly expiresMs?: number };
+
+function signMessage(session: string, { expiresMs = 0, ...over }: SignWish = {}): VendorSign {
+  return {
+    kind: 'vendorSign',
+    asked: {
+      from: `signing/acme/${session}`,
+      trace: noTrace,
+      tenant: 'acme',
+      session,
+      attempt: 3,
+      request: { keySession: 'key-1', message, attemptTag: 99n, order: { expiresEpochMs: BigInt(expiresMs) } },
+    } as unknown as VendorSign['asked'],
+    curve: 'ed25519',
+    publicKey,
+    digest: 'd1',
+    ...over,
+  };
+}
+
 /** The actor on a store that always writes. */
 class Order {
   nowMs = 1_000_000;
@@ -57,23 +77,8 @@ class Order {
     this.take({ kind: 'timer', name });
   }
 
-  sign(session = 'sig-1', over: Partial<VendorSign> & { readonly expiresMs?: number } = {}): void {
-    const { expiresMs = 0, ...rest } = over;
-    this.tell({
-      kind: 'vendorSign',
-      asked: {
-        from: `signing/acme/${session}`,
-        trace: noTrace,
-        tenant: 'acme',
-        session,
-        attempt: 3,
-        request: { keySession: 'key-1', message, attemptTag: 99n, order: { expiresEpochMs: BigInt(expiresMs) } },
-      } as unknown as VendorSign['asked'],
-      curve: 'ed25519',
-      publicKey,
-      digest: 'd1',
-      ...rest,
-    });
+  sign(session = 'sig-1', over: SignWish = {}): void {
+    this.tell(signMessage(session, over));
   }
 
   answer(outcome: VendorOutcome, externalId = this.record.externalId): void {
@@ -343,6 +348,27 @@ test('each order of an intent has an id of its own, and placing one again has th
   const again = new Order();
   again.sign();
   expect(again.record.externalId).toBe(first);
+});
+
+test('no two orders have one id at the vendor, whichever cluster, node, tenant or intent they are of', () => {
+  const idOf = (clusterId: string, nodeId: number, name: string) => {
+    const actor = vendorOrderBehaviour({ nodeId, clusterId });
+    const context = {
+      self: `node/${nodeId}/vendor/${name}`,
+      nowMs: 0,
+      random: (length: number) => new Uint8Array(length),
+    };
+    const input = { kind: 'message', from: `node/${nodeId}`, message: signMessage('sig-1'), trace: noTrace } as const;
+    const { effects } = actor.receive(actor.start(undefined, context).state, input, context);
+    const write = effects.find(({ kind }) => kind === 'persist') as Extract<NodeEffect, { kind: 'persist' }>;
+    return decodeVendorOrder(write.write.puts[0]!.record).externalId;
+  };
+  const [one, other] = ['ab'.repeat(16), 'cd'.repeat(16)];
+  const ids = [
+    ...[idOf('cl_1', 1, `acme/${one}`), idOf('cl_2', 1, `acme/${one}`), idOf('cl_1', 2, `acme/${one}`)],
+    ...[idOf('cl_1', 1, `other/${one}`), idOf('cl_1', 1, `acme/${other}`)],
+  ];
+  expect(new Set(ids).size).toBe(ids.length);
 });
 
 test('a signed order answers later requests; a session that is new to it is told as well', () => {
