@@ -24,6 +24,7 @@ import { findOrder } from './find.ts';
 import type { TokenDeps } from './issue.ts';
 import { lastOrder, rejectOrder, voteOnOrder } from './machine.ts';
 import type { OrderRecord } from './record.ts';
+import type { OrderStatus } from './states.ts';
 import { orderView } from './view.ts';
 
 interface Params {
@@ -41,8 +42,7 @@ export async function approveOrder(
   const order = await findOrder(context, params);
   if (hasVoted(order, vote.by, vote.decision)) return { status: 200, body: orderView(order) };
   assertVoter(order, vote.by);
-  if (order.status !== 'pending_approval' || context.nowMs >= order.expiresAtMs)
-    throw wrongState(order, 'pending_approval');
+  checkState(order, ['pending_approval'], context.nowMs);
   const { expected_version: expected } = request;
   if (expected !== undefined && expected !== order.version) {
     const message = `the order is at version ${order.version}`;
@@ -74,9 +74,7 @@ export async function cancelOrder(
 ): Promise<Answer> {
   const { nowMs, principal, store, tenant } = context;
   const order = await findOrder(context, params);
-  if (order.status !== 'pending_approval' && order.status !== 'reserve_check') {
-    throw wrongState(order, 'pending_approval or reserve_check');
-  }
+  checkState(order, ['pending_approval', 'reserve_check'], nowMs);
   const by = actorOf(principal);
   const error = { code: 'CANCELLED', message: reason ?? `called off by ${by}` };
   const move = rejectOrder(order, 'CANCELLED', error, nowMs);
@@ -84,7 +82,7 @@ export async function cancelOrder(
   if (order.status === 'pending_approval') return answer;
   const intent = await store.read(tenant, intentType, order.draft.id);
   // The intent is already over: the order follows in a moment.
-  if (intent?.status !== 'approved') throw wrongState(order, 'not being signed');
+  if (intent?.status !== 'approved') throw wrongState(order.status, 'not being signed');
   const cancelled = changeOf(context, cancelIntent(intent, by, reason ?? null, nowMs));
   return { ...answer, change: merge(answer.change, cancelled) };
 }
@@ -101,7 +99,13 @@ function assertVoter(order: OrderRecord, by: string): void {
   throw new ServiceError('insufficientScope', message, { details: [{ field: 'approver', issue, message }] });
 }
 
-function wrongState({ status }: OrderRecord, wanted: string): ServiceError {
+/** An order past its time counts as expired, even before its job has rejected it. */
+function checkState({ status, expiresAtMs }: OrderRecord, allowed: readonly OrderStatus[], nowMs: number): void {
+  const isLate = status === 'pending_approval' && nowMs >= expiresAtMs;
+  if (isLate || !allowed.includes(status)) throw wrongState(isLate ? 'expired' : status, allowed.join(' or '));
+}
+
+function wrongState(status: string, wanted: string): ServiceError {
   return new ServiceError('conflict', `the order is ${status}`, {
     details: [{ field: 'status', issue: 'state_conflict', message: `the status of the order must be ${wanted}` }],
   });
