@@ -10,7 +10,7 @@ import { writeFrame } from './frame-encoding.ts';
 import type { Call, CallReply } from './gen/signmesh/wire/v1/cluster_pb.ts';
 import { type Frame, FrameSchema } from './gen/signmesh/wire/v1/frame_pb.ts';
 import { type Handshake, HandshakeSchema } from './gen/signmesh/wire/v1/handshake_pb.ts';
-import { frameFieldsMax } from './limits.ts';
+import { frameFieldsMax, identifierCharsMax } from './limits.ts';
 import { decodeMessage } from './message-decoding.ts';
 import { withoutRequest } from './refused-request.ts';
 
@@ -73,9 +73,9 @@ export function encodeFrame(envelope: WireEnvelope): Uint8Array {
 }
 
 /**
- * All frames of one WebSocket message, without fields that this version does not know. A call of which only the request does not
- * decode is returned without a request, so that it can only be refused. Throws WireError on anything else, also on a
- * frame without a body.
+ * All frames of one WebSocket message, without fields that this version does not know, and with a trace of at most
+ * `identifierCharsMax` characters a field. A call of which only the request does not decode is returned without a request, so that
+ * it can only be refused. Throws WireError on anything else, also on a frame without a body, or with an impossible deadline.
  */
 export function decodeFrames(bytes: Uint8Array): WireEnvelope<ReceivedWireMessage>[] {
   const envelopes: WireEnvelope<ReceivedWireMessage>[] = [];
@@ -103,14 +103,19 @@ function decodeFrame(bytes: Uint8Array): Frame {
 
 function toEnvelope(frame: Frame): WireEnvelope<ReceivedWireMessage> {
   if (frame.body.case === undefined) throw new WireError('a frame without a body, or of a kind this version lacks');
+  // The receiver's own frames pass deadline and trace on to other peers: one that they could not carry would make those fail.
+  const deadlineMs = Number(frame.deadlineEpochMs);
+  if (!Number.isSafeInteger(deadlineMs) || deadlineMs < 0) {
+    throw new WireError('a frame whose deadline is not in milliseconds since 1970');
+  }
   return {
     to: frame.to,
     from: frame.from,
     message: { tenant: frame.tenant, session: frame.session, attempt: frame.attempt, body: frame.body },
     trace: {
-      correlationId: frame.correlationId,
-      traceparent: frame.traceparent,
-      deadlineMs: Number(frame.deadlineEpochMs),
+      correlationId: frame.correlationId.slice(0, identifierCharsMax),
+      traceparent: frame.traceparent.slice(0, identifierCharsMax),
+      deadlineMs,
     },
   };
 }

@@ -24,7 +24,7 @@ export async function serveMetrics(
   port: number,
   tls?: MetricsTls,
 ): Promise<MetricsServer> {
-  const limits = { requestTimeout: 5_000, headersTimeout: 5_000 };
+  const limits = { requestTimeout: 5_000, headersTimeout: 5_000, connectionsCheckingInterval: 1_000 };
   const answer: RequestListener = (request, response) => {
     const path = request.url?.split('?', 1)[0];
     if (path !== '/metrics') {

@@ -5,7 +5,7 @@
  * its receiver. The sender of a peer's frames must be at or below the peer's own address.
  *
  * Invariants: `onPeerUp` and `onPeerDown` alternate for each address, and a link that takes over an id comes up after the old
- * one went down. An unauthenticated peer reaches no actor and costs at most `unprovenBytesMax` and `handshakeTimeoutMs`. With
+ * one went down. An unauthenticated peer reaches no actor and costs at most `unprovenBytesMax` and twice `handshakeTimeoutMs`. With
  * `tls`, bytes of a peer without a valid certificate do not reach the HTTP parser.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
@@ -51,7 +51,7 @@ export interface LinkServerOptions<M> {
   readonly log?: Log;
   readonly random?: RandomBytes;
   readonly limits?: Partial<LinkLimits>;
-  /** From the connection to the Hello. 5,000. */
+  /** From the connection to the upgrade, and from there to the Hello. 5,000. */
   readonly handshakeTimeoutMs?: number;
   /** How long the holder of an id has to answer when another peer claims it. 1,000. */
   readonly probeTimeoutMs?: number;
@@ -62,6 +62,7 @@ export interface LinkServerOptions<M> {
 /** Bytes that a connection may send before its proof: the upgrade's rest and one Hello. */
 const unprovenBytesMax = 4 * handshakeBytesMax;
 const handshakeDefaultMs = 5_000;
+const checkDefaultMs = 1_000;
 const handshakesDefaultMax = 256;
 
 interface Admitted<M> {
@@ -88,8 +89,16 @@ export class LinkServer<M> implements Transport<M> {
     this.#log = options.log ?? silentLog;
     this.#refusals = new RefusalLog(this.#log, 'a link was refused');
     const { tls, onRequest = notFound, handshakeTimeoutMs = handshakeDefaultMs } = options;
+    // Before the upgrade Node cuts who sends nothing, or sends too slowly.
+    const times = {
+      headersTimeout: handshakeTimeoutMs,
+      requestTimeout: handshakeTimeoutMs,
+      connectionsCheckingInterval: Math.min(checkDefaultMs, handshakeTimeoutMs),
+    };
     this.#http =
-      tls === undefined ? createServer(onRequest) : createTlsServer(serverTls(tls, handshakeTimeoutMs), onRequest);
+      tls === undefined
+        ? createServer(times, onRequest)
+        : createTlsServer({ ...times, ...serverTls(tls, handshakeTimeoutMs) }, onRequest);
     if (tls !== undefined) this.#watchTls();
     this.#unproven = new UnprovenConnections(options.handshakesMax ?? handshakesDefaultMax);
     this.#http.on('connection', (socket: Socket) => this.#unproven.add(socket));

@@ -1,6 +1,6 @@
 /** Links under faults: over real sockets, with raw WebSocket clients in the part of the peer that misbehaves. */
 
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type ClientOptions, type RawData, WebSocket, WebSocketServer } from 'ws';
@@ -247,6 +247,19 @@ describe('an unauthenticated peer', () => {
       expect(codec.decodeHandshake(stranger.got[1] as Uint8Array)).toMatchObject({ case: 'refused', value: { code } });
     }
     expect(patient.events).toEqual([]);
+  });
+
+  it('is cut when it does not upgrade in time: without a byte, in its headers, or in a body', async () => {
+    const hub = await world.server({ handshakeTimeoutMs: 50 });
+    const begun = ['', 'GET / HTTP/1.1\r\nhost: x\r\n', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nx'];
+    const ended = begun.map((text) => {
+      const socket = connect(Number(new URL(hub.url).port), '127.0.0.1');
+      world.stops.push(async () => void socket.destroy());
+      socket.on('error', () => {}).resume();
+      socket.write(text);
+      return new Promise((resolve) => socket.once('close', resolve));
+    });
+    await Promise.all(ended);
   });
 
   it('cannot make the coordinator hold a large message before its proof', async () => {
