@@ -7,6 +7,10 @@
  * `--tests GLOB` names the test files (all), `--not GLOB` excludes some. Tests that start processes do not see a mutant and do
  * not run. `--root DIR` is another checkout, such as an older commit; `--mutants FILE` a list of mutants as JSON in
  * place of a sample.
+ *
+ * `--before DIR` compares with an older checkout, whose node_modules is a link to this one's: it draws the sample from the mutants
+ * of lines that both have, and runs the tests of each checkout against it. A room that has another name there is written
+ * `custody/intents=gateway/intents`.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +19,8 @@ import { parseArgs } from 'node:util';
 import { exitCodes, Failure } from '../cli/common/failure.ts';
 import { randomStream } from '../sim/random.ts';
 import { repositoryRoot } from './check/repository.ts';
-import { confidence, type Mutant, mutantsOf, sample } from './mutate/mutants.ts';
+import { commonMutants, type Side } from './mutate/common.ts';
+import { confidence, type Found, type Mutant, mutantsOf, sample } from './mutate/mutants.ts';
 import { type Result, Trials } from './mutate/trials.ts';
 import { filesByTier } from './tiers.ts';
 
@@ -32,40 +37,83 @@ export async function run(args: readonly string[]): Promise<number> {
       tests: { type: 'string', multiple: true, default: [] },
       root: { type: 'string', default: repositoryRoot() },
       mutants: { type: 'string' },
+      before: { type: 'string' },
     },
   });
   if (rooms.length === 0)
     throw new Failure('mutate: name folders, for example: mutate coordinator nodes custody/intents');
-  const { root } = values;
+  const { root, before } = values;
+  if (before !== undefined) return compare(before, root, rooms, values);
   const samples = rooms.map((room) => {
-    const all = sourcesOf(root, room).flatMap((file) => mutantsOf(file, readFileSync(join(root, file), 'utf8')));
+    const all = mutantsIn(root, room);
     const drawn = sample(all, Number(values.count), drawing(`${values.seed} ${room}`));
     process.stdout.write(`${room}: ${drawn.length} of ${all.length} mutants, seed ${values.seed}\n`);
     return drawn;
   });
   const listed = values.mutants && (JSON.parse(readFileSync(values.mutants, 'utf8')) as Mutant[]);
-  const mutants = (listed || samples.flat()).map((mutant, index) => ({ ...mutant, id: index + 1 }));
+  const mutants = numbered(listed || samples.flat());
+  const results = await resultsOf(root, mutants, values);
+  for (const room of rooms) report(room, below(room, mutants), results);
+  return exitCodes.ok;
+}
+
+interface Options {
+  readonly count: string;
+  readonly seed: string;
+  readonly seconds: string;
+  readonly 'seconds-blocked': string;
+  readonly tests: readonly string[];
+  readonly not: readonly string[];
+}
+
+async function compare(before: string, after: string, rooms: readonly string[], options: Options): Promise<number> {
+  const names = rooms.map((room) => room.split('=')).map(([now, older]) => ({ now: now!, older: older ?? now! }));
+  const pairs = names.flatMap(({ now, older }) => {
+    const all = commonMutants(sideOf(before, older), sideOf(after, now));
+    const drawn = sample(all, Number(options.count), drawing(`${options.seed} ${now}`));
+    process.stdout.write(`${now}: ${drawn.length} of ${all.length} mutants of both, seed ${options.seed}\n`);
+    return drawn;
+  });
+  const old = numbered(pairs.map((pair) => pair.before));
+  const today = numbered(pairs.map((pair) => pair.after));
+  const resultsBefore = await resultsOf(before, old, options);
+  const resultsAfter = await resultsOf(after, today, options);
+  for (const { now, older } of names) {
+    report(`before: ${older}`, below(older, old), resultsBefore);
+    report(`after: ${now}`, below(now, today), resultsAfter);
+    for (const { id, file, line, what } of below(now, today)) {
+      if (resultsBefore.get(id) === 'killed' && resultsAfter.get(id) !== 'killed') {
+        process.stdout.write(`killed before, ${resultsAfter.get(id)} after: ${file}:${line}  ${what}\n`);
+      }
+    }
+  }
+  return exitCodes.ok;
+}
+
+function numbered(mutants: readonly Found[]): Mutant[] {
+  return mutants.map((mutant, index) => ({ ...mutant, id: index + 1 }));
+}
+
+function below(room: string, mutants: readonly Mutant[]): Mutant[] {
+  return mutants.filter(({ file }) => file.startsWith(`${room}/`));
+}
+
+async function resultsOf(root: string, mutants: readonly Mutant[], options: Options) {
   const { system, alone } = filesByTier(root);
-  const include = values.tests.length > 0 ? values.tests : ['test/**/*.test.ts'];
   const folder = mkdtempSync(join(tmpdir(), 'signmesh-mutants-'));
   const tests = {
-    include,
-    exclude: [...values.not, ...system, ...alone],
-    msMax: 1000 * Number(values.seconds),
-    blockedMsMax: 1000 * Number(values['seconds-blocked']),
+    include: options.tests.length > 0 ? options.tests : ['test/**/*.test.ts'],
+    exclude: [...options.not, ...system, ...alone],
+    msMax: 1000 * Number(options.seconds),
+    blockedMsMax: 1000 * Number(options['seconds-blocked']),
   };
   const trials = await Trials.open(root, mutants, tests, folder);
   try {
-    const results = await trials.run();
-    for (const room of rooms) {
-      const own = mutants.filter(({ file }) => file.startsWith(`${room}/`));
-      report(room, own, results);
-    }
+    return await trials.run();
   } finally {
     await trials.close();
     rmSync(folder, { recursive: true, force: true });
   }
-  return exitCodes.ok;
 }
 
 function report(room: string, mutants: readonly Mutant[], results: ReadonlyMap<number, Result>): void {
@@ -84,6 +132,14 @@ function report(room: string, mutants: readonly Mutant[], results: ReadonlyMap<n
 
 function percent(rate: number): string {
   return `${(100 * rate).toFixed(1)} %`;
+}
+
+function mutantsIn(root: string, room: string): Found[] {
+  return sourcesOf(root, room).flatMap((file) => mutantsOf(file, readFileSync(join(root, file), 'utf8')));
+}
+
+function sideOf(root: string, room: string): Side {
+  return { mutants: mutantsIn(root, room), read: (file) => readFileSync(join(root, file), 'utf8') };
 }
 
 function sourcesOf(root: string, room: string): string[] {

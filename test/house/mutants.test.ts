@@ -1,6 +1,10 @@
-/** Small faults that `signmesh mutate` plants: behind its switch, each changes what it names and nothing else. */
+/**
+ * Small faults that `signmesh mutate` plants: behind its switch, each changes what it names and nothing else. A comparison of two
+ * checkouts takes the same faults in both.
+ */
 import { transformSync } from '@swc/core';
 import { expect, test } from 'vitest';
+import { commonMutants } from '../../tools/mutate/common.ts';
 import { confidence, mutantsOf, switched } from '../../tools/mutate/mutants.ts';
 
 const source = `
@@ -57,6 +61,38 @@ test('switched on, each does what it says', () => {
   expect(result('guard always holds')).toEqual(['above,above,above']);
   expect(result('> is >=')).toEqual(['below,above,above']);
   expect(result('statement left out').sort()).toEqual([',,above', 'below,below,'].sort());
+});
+
+test('planted all at once, in one place and inside of each other, each is active alone', () => {
+  const all = mutants.map(({ id }) => id);
+  for (const id of [0, ...all]) expect(resultsOf(all, id)).toEqual(resultsOf([id], id));
+});
+
+test('pairs the faults of lines that both checkouts have once, in files of any name', () => {
+  const side = (files: Readonly<Record<string, string>>) => ({
+    mutants: Object.entries(files).flatMap(([file, text]) => mutantsOf(file, text)),
+    read: (file: string) => files[file]!,
+  });
+  const before = side({
+    'old/é.ts': 'export const é = true;\nexport const isOpen = a < b;\ncall(a === b, c === d);\ntwice();',
+    'old/gone.ts': 'export const isGone = true;',
+  });
+  const after = side({
+    'new/a.ts': 'export const isNew = true;\n\n  call(a === b, c === d);\ntwice();\ntwice();',
+    'new/b.ts': 'export const isOpen = a < b;\nexport const é = true;',
+  });
+  const placeOf = ({ file, line, what }: { file: string; line: number; what: string }) => `${file}:${line} ${what}`;
+  const pairs = commonMutants(before, after);
+  expect(pairs.map((pair) => [placeOf(pair.before), placeOf(pair.after)])).toEqual([
+    ['old/é.ts:3 statement left out', 'new/a.ts:3 statement left out'],
+    ['old/é.ts:3 === is !==', 'new/a.ts:3 === is !=='],
+    ['old/é.ts:3 === is !==', 'new/a.ts:3 === is !=='],
+    ['old/é.ts:2 < is <=', 'new/b.ts:1 < is <='],
+    ['old/é.ts:1 true is false', 'new/b.ts:2 true is false'],
+  ]);
+  // Of two faults of one kind in one line, the first with the first.
+  expect(pairs[1]!.before.start).toBeLessThan(pairs[2]!.before.start);
+  expect(pairs[1]!.after.start).toBeLessThan(pairs[2]!.after.start);
 });
 
 test('the confidence in a rate is the published one, and grows with the sample', () => {

@@ -78,18 +78,19 @@ test('tells killed, surviving and unreached mutants apart, loops and promises th
     .split('\n')
     .flatMap((line) => /^(\w[\w ]*\w) +room\/amounts.ts:\d+ +(.*)$/.exec(line)?.slice(1) ?? []);
   const of = (result: string) => results.filter((_, index) => results[index - 1] === result).sort();
-  // Of the mutants of one place, a sample has one.
   expect(of('survived')).toEqual(['> is >=']);
   expect(of('not reached')).toEqual(['true is false']);
   expect(of('killed')).toEqual([
     '< is <=',
     'false is true',
+    'guard always holds',
+    'guard never holds',
     'statement left out',
     'statement left out',
     'statement left out',
     'true is false',
   ]);
   expect(stdout).toContain(
-    'room: 6 killed, 1 survived, 1 not reached: 75.0 % killed (95 % confidence: 40.9 % to 92.9 %)',
+    'room: 8 killed, 1 survived, 1 not reached: 80.0 % killed (95 % confidence: 49.0 % to 94.3 %)',
   );
 });

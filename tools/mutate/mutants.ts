@@ -22,7 +22,7 @@ export interface Mutant {
   readonly kind: 'expression' | 'statement';
 }
 
-type Found = Omit<Mutant, 'id'>;
+export type Found = Omit<Mutant, 'id'>;
 
 interface Node {
   readonly type?: string;
@@ -81,31 +81,37 @@ function visit(value: unknown, look: (node: Node) => void): void {
   for (const [field, child] of Object.entries(node)) if (field !== 'span') visit(child, look);
 }
 
-/** `count` of them, drawn by `draw` (0 up to but not including 1); none is inside another. */
-export function sample(all: readonly Found[], count: number, draw: () => number): Mutant[] {
+/** `count` of them, drawn by `draw` (0 up to but not including 1). */
+export function sample<T>(all: readonly T[], count: number, draw: () => number): T[] {
   const left = [...all];
-  const drawn: Found[] = [];
-  while (drawn.length < count && left.length > 0) {
-    const [next] = left.splice(Math.floor(draw() * left.length), 1);
-    const overlaps = ({ file, start, end }: Found) => file === next!.file && start < next!.end && next!.start < end;
-    if (!drawn.some(overlaps)) drawn.push(next!);
-  }
-  return drawn.map((mutant, index) => ({ id: index + 1, ...mutant }));
+  const drawn: T[] = [];
+  while (drawn.length < count && left.length > 0) drawn.push(...left.splice(Math.floor(draw() * left.length), 1));
+  return drawn;
 }
 
 /** The source with every mutant in it, each behind its switch. */
 export function switched(source: string, mutants: readonly Mutant[]): string {
   const bytes = Buffer.from(source);
-  const pieces: Uint8Array[] = [];
-  let done = 0;
-  for (const { id, start, end, text, kind } of [...mutants].sort((a, b) => a.start - b.start)) {
-    const original = bytes.subarray(start, end).toString();
-    const on = `globalThis.mutantIsOn(${id})`;
-    const written = kind === 'statement' ? `{if (!${on}) {${original}}}` : `(${on} ? (${text}) : (${original}))`;
-    pieces.push(bytes.subarray(done, start), Buffer.from(written));
-    done = end;
+  const outerFirst = [...mutants].sort((a, b) => a.start - b.start || b.end - a.end);
+  return withSwitches(bytes, 0, bytes.length, outerFirst);
+}
+
+/** The bytes from `start` to `end`, with these mutants. Each replaces a node of a tree: two are nested or apart. */
+function withSwitches(bytes: Buffer, start: number, end: number, mutants: readonly Mutant[]): string {
+  const pieces: string[] = [];
+  let done = start;
+  for (let index = 0; index < mutants.length; ) {
+    const outer = mutants[index]!;
+    const inside = mutants.slice(index + 1).filter((other) => other.start < outer.end);
+    const original = withSwitches(bytes, outer.start, outer.end, inside);
+    const on = `globalThis.mutantIsOn(${outer.id})`;
+    const written =
+      outer.kind === 'statement' ? `{if (!${on}) {${original}}}` : `(${on} ? (${outer.text}) : (${original}))`;
+    pieces.push(bytes.subarray(done, outer.start).toString(), written);
+    done = outer.end;
+    index += 1 + inside.length;
   }
-  return Buffer.concat([...pieces, bytes.subarray(done)]).toString();
+  return [...pieces, bytes.subarray(done, end).toString()].join('');
 }
 
 /** Wilson's interval for a rate, of which `hits` of `count` samples are known: 95 %. */
