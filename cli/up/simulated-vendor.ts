@@ -3,7 +3,7 @@
  * its keys and its book in its own directory (providers/vendor/server.ts). The nodes call it over HTTP, as any vendor.
  */
 import { join } from 'node:path';
-import { systemPorts } from '../../actors/live/ports.ts';
+import { systemClock, systemPorts } from '../../actors/live/ports.ts';
 import { VendorServer } from '../../providers/vendor/server.ts';
 import { ensureSecret } from '../cluster-files/cluster-material.ts';
 import { makeDirectory } from '../common/files.ts';
@@ -18,11 +18,17 @@ export interface SimulatedVendor {
   readonly environment: Environment;
 }
 
-export async function startSimulatedVendor(dataDir: string, decideMs: number): Promise<SimulatedVendor> {
+/** `clockOffsetMs`: of the sandbox's clock, which the vendor follows: it refuses requests that are older than minutes. */
+export async function startSimulatedVendor(
+  dataDir: string,
+  decideMs: number,
+  clockOffsetMs: () => number,
+): Promise<SimulatedVendor> {
   const directory = join(dataDir, 'vendor');
   makeDirectory(directory);
   const secret = ensureSecret(directory, 'secret');
-  const server = await VendorServer.start({ directory, port: 0, secret, decideMs, lifetimeMs, ports: systemPorts });
+  const ports = { ...systemPorts, clock: { nowMs: () => systemClock.nowMs() + clockOffsetMs() } };
+  const server = await VendorServer.start({ directory, port: 0, secret, decideMs, lifetimeMs, ports });
   return {
     server,
     environment: { SIGNMESH_VENDOR_URL: server.url, SIGNMESH_VENDOR_SECRET_FILE: join(directory, 'secret') },

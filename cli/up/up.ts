@@ -294,7 +294,8 @@ class Run {
     if (sandbox === undefined || settings.SIGNMESH_VENDOR_URL !== undefined || !settings.SIGNMESH_SIMULATED_VENDOR) {
       return undefined;
     }
-    return startSimulatedVendor(settings.SIGNMESH_DATA_DIR, settings.SIGNMESH_SIMULATED_VENDOR_DECIDES_MS);
+    const { SIGNMESH_DATA_DIR: dataDir, SIGNMESH_SIMULATED_VENDOR_DECIDES_MS: decideMs } = settings;
+    return startSimulatedVendor(dataDir, decideMs, () => this.#injector?.injector.clockOffsetMs ?? 0);
   }
 
   /** The proxies take the gateway's ports, and it listens on loopback behind them. */
