@@ -70,7 +70,8 @@ function otherCommitments(
     case 'too_many':
       return { commitments: [...commitments, group.baseMultiply(group.randomScalar(random))] };
     case 'malformed':
-      return { commitments: [...fewer, commitments.at(-1)!.slice(1)] };
+      // Another lie may have left none.
+      return { commitments: [...fewer, commitments.at(-1)?.slice(1) ?? new Uint8Array()] };
     case 'identity': {
       // A proof for the secret zero: its response is its nonce. So only the check of the point itself can detect it.
       const nonce = group.randomScalar(random);

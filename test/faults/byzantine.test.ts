@@ -77,6 +77,19 @@ describe.each(curves)('a DKG on %s', (curve) => {
     expect(blamed(fixture.cluster)).toEqual([2]);
   });
 
+  test.each(['too_few', 'malformed', 'identity', 'other'] as const)(
+    'takes a lie (%s) about an opening without commitments',
+    (how) => {
+      const fixture = new FaultFixture(`nothing left ${how} ${curve}`);
+      fixture.arm({ fault: 'altered_answer', target: 'node/2', field: 'opening.commitments', change: 'empty' });
+      const id = fixture.arm({ fault: 'bad_commitment', target: 'node/2', how });
+      const failed = dkg(fixture, curve);
+      expect(codeOf(failed)).toBe('DEALER_MISBEHAVED');
+      expect(fixture.triggerCount(id)).toBeGreaterThan(0);
+      expect(blamed(fixture.cluster)).toEqual([2]);
+    },
+  );
+
   test('names a dealer that shows another opening when it is asked again', () => {
     const fixture = new FaultFixture(`asked again ${curve}`);
     fixture.arm({ fault: 'equivocate', target: 'node/2' });
