@@ -12,7 +12,7 @@ const forgottenMax = 2;
 export class Refusals {
   /** "tenant/session" to reason codes, to the nodes that gave them. */
   readonly #bySession = new Map<string, Map<string, Set<number>>>();
-  /** "tenant/session node": the number of its answers without a nonce. */
+  /** "tenant/session node": the number of its answers without a nonce; the coordinator cannot tell a copy from an answer. */
   readonly #forgot = new Map<string, number>();
 
   /** "tenant/session node": it refused a dealing or a share in a key generation. */
@@ -21,7 +21,8 @@ export class Refusals {
   /** Call it with every observation. A refusal that is lost or late counts too. */
   take(observation: Observation): void {
     if (observation.kind !== 'frame') return;
-    const { from, to, message } = observation.envelope;
+    const { envelope, decided } = observation;
+    const { from, to, message } = envelope;
     const { body } = message;
     if (body.case === 'dkgRefused' || (body.case === 'dkgVerified' && hasDispute(body.value as DkgVerified)))
       this.#disputes.add(`${to.replace(/^dkg\//, '')} ${Number(from.split('/')[1])}`);
@@ -37,7 +38,7 @@ export class Refusals {
     const reason = reasonOf(code);
     codes.set(reason, (codes.get(reason) ?? new Set()).add(node));
     if (code === 'NONCE_UNKNOWN') {
-      const times = (this.#forgot.get(`${name} ${node}`) ?? 0) + 1;
+      const times = (this.#forgot.get(`${name} ${node}`) ?? 0) + Math.max(1, decided?.arrivals.length ?? 1);
       this.#forgot.set(`${name} ${node}`, times);
       if (times > forgottenMax) codes.set('', (codes.get('') ?? new Set()).add(node));
     }
