@@ -56,8 +56,11 @@ export class RedisWakes implements Wakes {
 /** Wake-ups of all tenants, over a connection like `redis`. The returned function ends them. */
 export function followAllWakes(redis: Redis, onWake: (tenant: string) => void): () => void {
   const subscriber = openSubscriber(redis, (connection) => {
-    connection.on('ready', () => void connection.psubscribe(`${wakePrefix}*`).catch(() => undefined));
+    const subscribe = () => void connection.psubscribe(`${wakePrefix}*`).catch(() => undefined);
+    connection.on('ready', subscribe);
     connection.on('pmessage', (_pattern: string, channel: string) => onWake(channel.slice(wakePrefix.length)));
+    // A connection to the Redis in memory is ready from the beginning, and does not say so.
+    if (connection.status === 'ready') subscribe();
   });
   return () => subscriber.close();
 }

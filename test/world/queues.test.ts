@@ -83,9 +83,9 @@ describe.each(['BullMQ', 'memory'] as const)('the queue of tries: %s', (world) =
     await until(() => names.length === 1, 'the job');
     await until(async () => {
       await open.queue.add([job('c')]);
-      return names.length === 2;
+      return names.length >= 2;
     }, 'the job again');
-    expect(names).toEqual(['c-0', 'c-0']);
+    expect(new Set(names)).toEqual(new Set(['c-0']));
   });
 
   test('what work throws costs the job, and no other', async () => {
