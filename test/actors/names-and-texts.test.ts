@@ -1,8 +1,14 @@
 /** Addresses, the texts of errors in logs, and the identity of a process: exact values, without a system around them. */
 import { describe, expect, it, test } from 'vitest';
 import { liesUnder, peerOf, prefixTable } from '../../actors/address.ts';
+import { returnLeastMs } from '../../actors/admission/return-times.ts';
+import { gateDefaults } from '../../actors/admission/work-gate.ts';
 import { safeErrorText, safeStack } from '../../actors/error-text.ts';
+import { backOffMinMs } from '../../actors/kernel/restart-pacer.ts';
+import { furtherHandles } from '../../actors/live/acceptors.ts';
+import { handshakeBytesMax } from '../../actors/live/handshake.ts';
 import { identityFromSeed, verifyIdentity } from '../../actors/live/handshake-crypto.ts';
+import { closeCodes, defaultLinkLimits } from '../../actors/live/link.ts';
 import {
   identify,
   isRunning,
@@ -11,6 +17,8 @@ import {
   processorMs,
   signal,
 } from '../../actors/live/process-identity.ts';
+import { intervalMs, linesMax } from '../../actors/live/refusal-log.ts';
+import { roleGateway, roleNode } from '../../actors/live/wire-port.ts';
 
 describe('an address', () => {
   it.each([
@@ -141,5 +149,22 @@ describe('the identity of a process', () => {
     ['', undefined],
   ])('is read from its record: %s', (text, expected) => {
     expect(parseRecord(text)).toEqual(expected);
+  });
+});
+
+test('every limit of links, load control and restarts is the stated one', () => {
+  expect(defaultLinkLimits).toEqual({
+    ...{ heartbeatMs: 2_000, heartbeatsMissedMax: 3, closeGraceMs: 1_000 },
+    ...{ messageBytesMax: 8_388_608, batchBytesMax: 262_144, sendBufferBytesMax: 16_777_216 },
+  });
+  expect(closeCodes).toEqual({
+    ...{ GOING_AWAY: 1001, TEXT_FRAME: 1003, TOO_LARGE: 1009, HANDSHAKE_REFUSED: 4000 },
+    ...{ MALFORMED_FRAME: 4001, SPOOFED_SENDER: 4002, TAKEN_OVER: 4003 },
+  });
+  expect([handshakeBytesMax, roleNode, roleGateway, linesMax, intervalMs]).toEqual([4_096, 1, 2, 10, 60_000]);
+  expect([returnLeastMs, backOffMinMs, furtherHandles]).toEqual([1_000, 100, 15]);
+  expect(gateDefaults).toMatchObject({
+    ...{ limitStart: 64, limitMin: 16, limitMax: 4_096, tenantShare: 0.75, waitingMax: 8_192, delayTargetMs: 100 },
+    ...{ burstWaitMs: 2_000, standingWaitMs: 250, standingAfterMs: 1_000 },
   });
 });

@@ -36,6 +36,7 @@ import {
   withoutSteps,
   withStep,
 } from '../../coordinator/signing/queue.ts';
+import { changeOf, openingOf, redisKeys } from '../../coordinator/store/layout.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { opaqueBytesMax, resumeTokenCharsMax } from '../../proto/limits.ts';
@@ -302,4 +303,53 @@ test('a receipt has the correlation id of the call, else of the session; the ses
     keystoreType: KeystoreType.MOCK_THRESHOLD,
   });
   expect(proof('', undefined, asked).receipt.sessionId).toBe('asked');
+});
+
+test('records of a tenant lie under its tag; what belongs to one cluster names it, the first cluster excepted', () => {
+  const keys = (cluster?: number) => [
+    redisKeys.ending('acme', cluster),
+    redisKeys.list('acme', cluster),
+    redisKeys.fence('acme', cluster),
+  ];
+  const own = ['ending', 'sessions', 'fence'].map((name) => `sm:{t:acme}:${name}`);
+  expect([keys(), keys(1), keys(3)]).toEqual([own, own, own.map((key) => `${key}:3`)]);
+  expect([
+    ...[redisKeys.session('acme', 's-1'), redisKeys.key('acme', 'k-1')],
+    ...[redisKeys.open('acme', 'wal_1'), redisKeys.closed('acme', 'wal_1')],
+  ]).toEqual(['session:s-1', 'key:k-1', 'open:wal_1', 'closed:wal_1'].map((name) => `sm:{t:acme}:${name}`));
+  expect([redisKeys.probe, redisKeys.fenceCounter('cl_1')]).toEqual(['sm:probe:coordinator', 'sm:fence:cl_1']);
+});
+
+test('what a session is to the key of its wallet follows from its state; other keys count no sessions', () => {
+  const signing = (
+    state: ReceiptState,
+    more: { readonly keyId?: string; readonly curve?: string; vendorOrder?: object } = {},
+  ) => {
+    const { keyId = 'wal_1', curve = 'secp256k1', vendorOrder } = more;
+    return { state, ceremony: { kind: 'signing', curve, facts: { keyId }, vendorOrder } } as unknown as SessionRecord;
+  };
+  const S = ReceiptState;
+  const states = [
+    S.ACCEPTED,
+    S.PENDING_HUMAN_APPROVAL,
+    S.RESUMED,
+    S.BACKEND_FAILED,
+    S.BACKEND_COMPLETED,
+    S.DENIED,
+  ] as const;
+  const ended = [S.EXPIRED, S.REVOKED] as const;
+  const each = (of: (session: SessionRecord) => string) => [...states, ...ended].map((state) => of(signing(state)));
+  const checked = 'checked';
+  expect(each(openingOf)).toEqual([checked, checked, checked, checked, '', '', '', '']);
+  expect(each(changeOf)).toEqual(['', '', 'goesOn', '', 'completes', 'ends', 'ends', 'ends']);
+  // A directive of the sandbox comes before the key is looked at; a vendor's decision prolongs the session.
+  expect(openingOf(signing(S.BACKEND_FAILED, { curve: '' }))).toBe('listed');
+  expect([S.ACCEPTED, S.BACKEND_FAILED].map((state) => changeOf(signing(state, { vendorOrder: {} })))).toEqual([
+    'goesOn',
+    '',
+  ]);
+  for (const state of states) {
+    expect([openingOf(signing(state, { keyId: 'k-1' })), changeOf(signing(state, { keyId: 'k-1' }))]).toEqual(['', '']);
+    expect(openingOf(signing(state, { keyId: 'vky_1' }))).toBe(openingOf(signing(state)));
+  }
 });

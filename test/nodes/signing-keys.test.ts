@@ -1,10 +1,14 @@
 /** The signer's keys at hand, the requests that wait for one to be loaded, and the changes that wait to be written. */
 import { expect, it } from 'vitest';
+import { dkgIdleMs } from '../../nodes/dkg/dkg-actor.ts';
 import { parseRecord } from '../../nodes/records/key-record.ts';
 import { isRecordName, vendorRecordKey, vendorRecordName } from '../../nodes/records/records.ts';
+import { bucketsCachedMax } from '../../nodes/signer/intent-memory.ts';
 import { PendingWrite } from '../../nodes/signer/pending-write.ts';
-import { SigningKeys } from '../../nodes/signer/signing-keys.ts';
+import { childrenMax, keysMax, SigningKeys } from '../../nodes/signer/signing-keys.ts';
 import { WaitingRequests, waitingBytesMax, waitingRequestsMax } from '../../nodes/signer/waiting-requests.ts';
+import { tellMs } from '../../nodes/vendor/messages.ts';
+import { pollMs } from '../../nodes/vendor/order-actor.ts';
 import { Ceremony } from './ceremony.ts';
 
 it('a key is bound to one scheme, once', () => {
@@ -22,6 +26,11 @@ it('for a key that no request waits for there is none to take', () => {
   const waiting = new WaitingRequests<string>();
   waiting.add('a', 'one', 10);
   expect([waiting.take('b'), waiting.take('a'), waiting.take('a'), waiting.count]).toEqual([[], ['one'], [], 0]);
+});
+
+it('a node keeps so many keys, children and buckets of intents at hand, and looks, tells and ends after so long', () => {
+  expect([keysMax, childrenMax, bucketsCachedMax]).toEqual([1_024, 4_096, 64]);
+  expect([dkgIdleMs, pollMs, tellMs]).toEqual([60_000, 15_000, 5_000]);
 });
 
 it('so many requests wait, over all keys, and a request that is taken out makes room', () => {

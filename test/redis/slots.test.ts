@@ -2,8 +2,13 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../actors/live/ports.ts';
 import { redisAddress, redisHosts } from '../../redis/address.ts';
+import { ofCluster } from '../../redis/clusters.ts';
+import { claimedMax, holdMs, lateWriteMs, recheckMs, registeredForMs, unsettledMs } from '../../redis/due-work.ts';
+import { tenantPrefix, wakePrefix } from '../../redis/event-log.ts';
 import { MemoryRedis } from '../../redis/memory/memory-redis.ts';
-import { absentKey, slotOf, tagOf } from '../../redis/slots.ts';
+import { clusterKeys, clusterSilentMs } from '../../redis/redis-clusters.ts';
+import { dueKeys } from '../../redis/redis-due-work.ts';
+import { absentKey, slotOf, slotsTotal, tagOf } from '../../redis/slots.ts';
 import { asking } from '../../store/asking-redis.ts';
 
 test('an address names one Redis, or nodes of a Redis Cluster that share scheme, user and password', () => {
@@ -87,4 +92,20 @@ test('a command that a Redis Cluster has sent on too often has changed nothing; 
   expect(await fate("Cluster isn't ready and enableOfflineQueue options is false")).toMatchObject({
     changedNothing: true,
   });
+});
+
+test('the times of due work, and the names that all processes share in Redis, are the stated ones', () => {
+  expect({ registeredForMs, unsettledMs, lateWriteMs, recheckMs, holdMs, claimedMax, clusterSilentMs }).toEqual({
+    ...{ registeredForMs: 10_000, unsettledMs: 30_000, lateWriteMs: 20_000, recheckMs: 1_000, holdMs: 10_000 },
+    ...{ claimedMax: 64, clusterSilentMs: 10_000 },
+  });
+  expect(slotsTotal).toBe(16_384);
+  expect(dueKeys('sessions:2')).toEqual({
+    tenantsKey: 'sm:{due:sessions:2}',
+    registeredKey: 'sm:{due:sessions:2}:registered',
+  });
+  expect(clusterKeys).toEqual({ clustersKey: 'sm:{clusters}', placedKey: 'sm:{clusters}:placed' });
+  expect([tenantPrefix('acme'), wakePrefix, ofCluster('ending', 1), ofCluster('ending', 2)]).toEqual([
+    ...['sm:{t:acme}:', 'sm:wake:', 'ending', 'ending:2'],
+  ]);
 });
