@@ -6,9 +6,11 @@ import { tokenCharsMax } from '../../gateway/auth/token-format.ts';
 import { approverTokenId, liveTokenLifetimeMs, sandboxTokenId, tenantPattern } from '../../gateway/auth/token-store.ts';
 import { connectionsDefaultMax } from '../../gateway/http/connections.ts';
 import { loadLimitDefaults } from '../../gateway/limits/load-control.ts';
-import { rateLimitDefaults } from '../../gateway/limits/rate-limits.ts';
+import { RedisRateLimits, rateLimitDefaults } from '../../gateway/limits/rate-limits.ts';
 import { faultLifetime } from '../../gateway/sandbox/fault-schemas.ts';
 import { callDeadlineDefaultMs, callDeadlineMaxMs, inFlightDefaultMax } from '../../gateway/signing/signing-calls.ts';
+import { MemoryRedis } from '../../redis/memory/memory-redis.ts';
+import { collectLog } from '../support/log.ts';
 
 test('every limit is the stated one', () => {
   expect(rateLimitDefaults).toEqual({ windowS: 10, reads: 300, writes: 100, signing: 2_000 });
@@ -27,4 +29,47 @@ test('a tenant has a name of 1 to 64 characters, and a sandbox has two tokens of
   for (const name of ['a', 'A-b_9', 'x'.repeat(64)]) expect(name).toMatch(tenantPattern);
   for (const name of ['', 'x'.repeat(65), 'a b', 'a:b', '{a}', 'a\n', 'ä']) expect(name).not.toMatch(tenantPattern);
   expect([sandboxTokenId, approverTokenId]).toEqual(['tok_sandbox', 'tok_approver']);
+});
+
+test('a Redis that fails is asked once a second, and every call passes meanwhile', async () => {
+  let nowMs = 0;
+  let asked = 0;
+  let fails = true;
+  const redis = new MemoryRedis({ nowMs: () => nowMs }).client({
+    command: async (perform) => {
+      asked += 1;
+      if (fails) throw new Error('away');
+      return perform();
+    },
+  });
+  const { lines, log } = collectLog();
+  const config = { windowS: 10, reads: 1, writes: 1, signing: 1 };
+  const limits = new RedisRateLimits(redis, config, { elapsedMs: () => nowMs }, log);
+  const uncounted = { allowed: true, policy: '"reads";q=1;w=10', state: undefined, resetS: 0 };
+  const askedAt = async (atMs: number) => {
+    nowMs = atMs;
+    const before = asked;
+    expect(await limits.consume('a', 'reads')).toEqual(uncounted);
+    return asked > before;
+  };
+  expect([await askedAt(0), await askedAt(0), await askedAt(999), await askedAt(1_000), await askedAt(1_999)]).toEqual([
+    ...[true, false, false, true, false],
+  ]);
+  fails = false;
+  nowMs = 2_000;
+  const calls = [
+    await limits.consume('a', 'reads'),
+    await limits.consume('a', 'reads'),
+    await limits.consume('b', 'reads'),
+  ];
+  expect(calls.map(({ allowed, resetS }) => [allowed, resetS])).toEqual([
+    ...[
+      [true, 10],
+      [false, 10],
+      [true, 10],
+    ],
+  ]);
+  expect(lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
+    ...['warn rate limits are off while Redis is unreachable', 'info rate limits count again'],
+  ]);
 });

@@ -130,7 +130,7 @@ describe('health', () => {
     });
   const bodyOf = async (view: ClusterView) => {
     const endpoint = healthEndpoint({ environment: 'sandbox', version: '1.2.3', cluster: view });
-    const { status: code, headers, body } = await endpoint.run(undefined as never);
+    const { status: code, headers = {}, body } = await endpoint.run(undefined as never);
     return { code, headers, body: JSON.parse(String(body)) };
   };
 

@@ -36,7 +36,9 @@ const fieldsOf = (found: readonly { readonly field: string }[]) =>
   found.map(({ field }) => field.replace('expect.', ''));
 
 describe('a step of the signing API', () => {
-  test.each<[object, object]>([
+  type Expected = Parameters<typeof stepMismatches>[0];
+
+  test.each<[Expected, Expected]>([
     [{ state: 'BACKEND_COMPLETED' }, { state: 'ACCEPTED' }],
     [{ verified: true }, { verified: false }],
     [{ is_complete: true }, { is_complete: false }],
