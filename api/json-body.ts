@@ -23,9 +23,14 @@ export function isJsonType(contentType: string): boolean {
   return contentType.split(';', 1)[0]!.trim().toLowerCase() === 'application/json';
 }
 
-/** Bodies are UTF-8 as they come: throws ServiceError for a content encoding and for another charset. */
+/** Bodies are UTF-8 as they come: throws ServiceError for a content encoding, a transfer coding but chunked, and another charset. */
 export function refuseEncoding(headers: IncomingHttpHeaders): void {
   const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = headers;
+  const { 'transfer-encoding': transfer = 'chunked' } = headers;
+  // Node decodes chunks alone, also of "gzip, chunked": a proxy in front may have read another body.
+  if (transfer.toLowerCase() !== 'chunked') {
+    throw new ServiceError('unsupportedMediaType', 'the only transfer coding of a body is chunked');
+  }
   if (encoding.toLowerCase() !== 'identity') {
     throw new ServiceError('unsupportedMediaType', 'the body must come without a content encoding');
   }

@@ -230,6 +230,9 @@ describe('the HTTP door of the signing API', () => {
     it('refuses a compressed body with 415, and takes one that says it is not', async () => {
       expect((await post('/v1/signing/share', '{}', { 'content-encoding': 'gzip' })).statusCode).toBe(415);
       expect((await post('/v1/signing/share', '{}', { 'content-encoding': 'identity' })).statusCode).toBe(200);
+      // As a transfer coding too: Node would undo only the chunks.
+      expect((await post('/v1/signing/share', '{}', { 'transfer-encoding': 'gzip, chunked' })).statusCode).toBe(415);
+      expect((await post('/v1/signing/share', '{}', { 'transfer-encoding': 'Chunked' })).statusCode).toBe(200);
     });
 
     it('refuses a call without any body', async () => {
