@@ -288,6 +288,9 @@ describe('a plan', () => {
     const desk = new Desk();
     const plan = await desk.plan(await desk.open(), { dry_run: false });
     expect(plan.status).toBe('pending_approval');
+    desk.price = 3_100n * usd;
+    expect(await desk.stale(plan)).toEqual(['price_moved']);
+    desk.price = 3_000n * usd;
     const scopes = new Set(['treasury:write'] as const);
     await expect(desk.execute(plan, { actorId: 'tok_2', scopes })).rejects.toEqual(refusal('insufficientScope'));
     await expect(desk.execute(plan, {})).rejects.toEqual(refusal('conflict', 'plan.asked_by', 'own_plan'));
