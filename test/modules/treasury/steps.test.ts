@@ -1,4 +1,4 @@
-/** The steps of a trade, each from a stored plan: what becomes of it, of the venue account, of the plan and of its strategy. */
+/** The steps of a trade, each from a stored plan: their effect on the trade, the venue account, the plan and its strategy. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { silentLog, systemRandom } from '../../../actors/live/ports.ts';
 import { type ConnectionRecord, connectionType } from '../../../custody/connections/record.ts';
