@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemPorts } from '../../actors/live/ports.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
+import { type StoreUnderTest, startMemoryStore } from '../support/memory-store.ts';
 import { type RestApp, restApp, tokenOf } from '../support/rest-app.ts';
-import { type StoreUnderTest, startStore } from '../support/store.ts';
 import { notes } from './support/notes.ts';
 
 let under: StoreUnderTest;
@@ -11,7 +11,7 @@ let app: RestApp['app'];
 const room = notes();
 
 beforeAll(async () => {
-  under = await startStore('memory');
+  under = startMemoryStore();
   const store = new RedisTenantStore(under.redis, systemPorts, 20_000);
   ({ app } = await restApp({ routes: room.routes, store }));
 });

@@ -12,12 +12,12 @@ import { newId } from '../../../proto/ids.ts';
 import { create } from '../../../store/changes.ts';
 import type { TenantStore } from '../../../store/contract.ts';
 import { call, contextAt, refusal } from '../../modules/support/handlers.ts';
-import { done, newTenant, startStore } from '../../support/store.ts';
+import { done, newTenant, startMemoryStore } from '../../support/memory-store.ts';
 
 const startMs = Date.UTC(2026, 5, 15, 12);
 let memory: TenantStore;
 beforeAll(async () => {
-  memory = await (await startStore('memory')).open({ nowMs: () => startMs });
+  memory = await startMemoryStore().open({ nowMs: () => startMs });
 });
 
 /** A tenant with one webhook, whose event log begins at `floor`. */
@@ -166,7 +166,7 @@ describe('a range of deliveries', () => {
     expect([hooks.moved.toSorted(), hooks.wakes]).toEqual([[3, 4, 5], 1]);
   });
 
-  it('ends where no room is left for a page, and goes on from there', async () => {
+  it('ends where no room is left for a page, and continues from there', async () => {
     const hooks = await new Hooks().open();
     const records = await hooks.deliveries(250);
     hooks.retrying = relayDefaults.retryingMax - 250;
@@ -184,7 +184,7 @@ describe('a range of deliveries', () => {
   });
 });
 
-it('a call names its range without its first and its last sequence, and gets a cursor to go on with', async () => {
+it('a call names its range without its first and its last sequence, and gets a cursor to continue with', async () => {
   const hooks = await new Hooks().open();
   const asked: RangeQuery[] = [];
   const outcome = { redelivered: 3, notRetained: 1, nextId: 'dlv_9' as string | undefined, full: true };

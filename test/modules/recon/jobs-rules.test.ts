@@ -23,7 +23,7 @@ import { ProviderUnavailable } from '../../../providers/port/port.ts';
 import type { StatementsByKind } from '../../../providers/port/statement.ts';
 import { create, update } from '../../../store/changes.ts';
 import type { TenantStore } from '../../../store/contract.ts';
-import { done, newTenant, type StoreUnderTest, startStore } from '../../support/store.ts';
+import { done, newTenant, type StoreUnderTest, startMemoryStore } from '../../support/memory-store.ts';
 import { answered, type Caller, call, contextAt, eventTypes, refusal } from '../support/handlers.ts';
 
 const nowMs = Date.UTC(2026, 5, 15, 12);
@@ -34,7 +34,7 @@ const routes = reconRoutes({ wake: () => {} });
 let under: StoreUnderTest;
 let store: TenantStore;
 beforeAll(async () => {
-  under = await startStore('memory');
+  under = startMemoryStore();
   store = await under.open({ nowMs: () => nowMs });
 });
 

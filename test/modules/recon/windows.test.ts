@@ -11,7 +11,7 @@ import { exchangeType } from '../../../modules/treasury/exchange-record.ts';
 import type { Movement, ProviderStatements } from '../../../providers/port/statement.ts';
 import { create } from '../../../store/changes.ts';
 import type { Balances } from '../../../store/contract.ts';
-import { done, newTenant, startStore } from '../../support/store.ts';
+import { done, newTenant, startMemoryStore } from '../../support/memory-store.ts';
 
 const nowMs = 1_800_000_000_000;
 const [fromMs, toMs] = [nowMs - 1_000, nowMs - 100];
@@ -25,7 +25,7 @@ const terms: StepTerms = {
 
 it('our deposits and exchanges of a window are those from its first millisecond to its last', async () => {
   const tenant = newTenant();
-  const store = await (await startStore('memory')).open();
+  const store = await startMemoryStore().open();
   const times = [fromMs - 1, fromMs, toMs - 1, toMs];
   const puts = times.flatMap((createdAtMs, index) => [
     create(depositType, {

@@ -5,14 +5,14 @@ import { walletType } from '../../../custody/wallets/record.ts';
 import { type OrderRecord, orderType, tokenType } from '../../../modules/tokens/record.ts';
 import { update } from '../../../store/changes.ts';
 import type { TenantStore } from '../../../store/contract.ts';
-import { type StoreUnderTest, startStore } from '../../support/store.ts';
+import { type StoreUnderTest, startMemoryStore } from '../../support/memory-store.ts';
 import { eventTypes } from '../support/handlers.ts';
 import { attestation, one, startMs, TokenDesk, wallet } from './support/desk.ts';
 
 let under: StoreUnderTest;
 let store: TenantStore;
 beforeAll(async () => {
-  under = await startStore('memory');
+  under = startMemoryStore();
   store = await under.open({ nowMs: () => startMs });
 });
 

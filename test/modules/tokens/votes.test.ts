@@ -5,7 +5,7 @@ import { type OrderRecord, orderType } from '../../../modules/tokens/record.ts';
 import { orderView } from '../../../modules/tokens/view.ts';
 import { update } from '../../../store/changes.ts';
 import type { TenantStore } from '../../../store/contract.ts';
-import { type StoreUnderTest, startStore } from '../../support/store.ts';
+import { type StoreUnderTest, startMemoryStore } from '../../support/memory-store.ts';
 import { eventTypes, refusal } from '../support/handlers.ts';
 import { attestation, startMs, TokenDesk, wallet } from './support/desk.ts';
 
@@ -15,7 +15,7 @@ const time = (ms: number) => new Date(ms).toISOString();
 let under: StoreUnderTest;
 let store: TenantStore;
 beforeAll(async () => {
-  under = await startStore('memory');
+  under = startMemoryStore();
   store = await under.open({ nowMs: () => startMs });
 });
 

@@ -13,7 +13,7 @@ import { lookAtStrategy } from '../../../modules/treasury/triggers.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../../providers/port/port.ts';
 import { create, update } from '../../../store/changes.ts';
 import type { TenantStore } from '../../../store/contract.ts';
-import { done, newTenant, startStore } from '../../support/store.ts';
+import { done, newTenant, startMemoryStore } from '../../support/memory-store.ts';
 import { type Caller, call, contextAt, eventTypes, refusal } from '../support/handlers.ts';
 
 const startMs = Date.UTC(2026, 5, 15, 12);
@@ -21,7 +21,7 @@ const dayMs = 86_400_000;
 const usd = 10n ** 8n;
 let store: TenantStore;
 beforeAll(async () => {
-  store = await (await startStore('memory')).open({ nowMs: () => startMs });
+  store = await startMemoryStore().open({ nowMs: () => startMs });
 });
 
 // biome-ignore lint/suspicious/noExplicitAny: the service's own JSON

@@ -13,7 +13,7 @@ import type { NetworkId } from '../../../networks/networks.ts';
 import { ProviderUnavailable } from '../../../providers/port/port.ts';
 import { create, update } from '../../../store/changes.ts';
 import type { TenantStore } from '../../../store/contract.ts';
-import { done, newTenant, startStore } from '../../support/store.ts';
+import { done, newTenant, startMemoryStore } from '../../support/memory-store.ts';
 import { eventTypes } from '../support/handlers.ts';
 
 const startMs = Date.UTC(2026, 5, 15, 12);
@@ -22,7 +22,7 @@ const times = { createdAtMs: startMs, updatedAtMs: startMs };
 const member = `${planPrefix}pln_1`;
 let store: TenantStore;
 beforeAll(async () => {
-  store = await (await startStore('memory')).open({ nowMs: () => startMs });
+  store = await startMemoryStore().open({ nowMs: () => startMs });
 });
 
 /** A plan with one trade of 9 ETH units for USDC units, and a venue account that holds 9 and 20 of them. */

@@ -18,7 +18,7 @@ import { vaultKeyView } from '../../../modules/vaults/view.ts';
 import { ProviderUnavailable } from '../../../providers/port/port.ts';
 import { create, update } from '../../../store/changes.ts';
 import type { Change, TenantStore } from '../../../store/contract.ts';
-import { done, newTenant, type StoreUnderTest, startStore } from '../../support/store.ts';
+import { done, newTenant, type StoreUnderTest, startMemoryStore } from '../../support/memory-store.ts';
 import { type Caller, call, contextAt, eventTypes, refusal } from '../support/handlers.ts';
 
 const startMs = Date.UTC(2026, 5, 15, 12);
@@ -28,7 +28,7 @@ const message = Buffer.from('a message').toString('base64');
 let under: StoreUnderTest;
 let store: TenantStore;
 beforeAll(async () => {
-  under = await startStore('memory');
+  under = startMemoryStore();
   store = await under.open({ nowMs: () => startMs });
 });
 

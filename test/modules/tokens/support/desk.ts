@@ -21,7 +21,7 @@ import { tokenJobs } from '../../../../modules/tokens/settle.ts';
 import { newId } from '../../../../proto/ids.ts';
 import { create, update } from '../../../../store/changes.ts';
 import type { Change, TenantStore } from '../../../../store/contract.ts';
-import { done, newTenant, type StoreUnderTest } from '../../../support/store.ts';
+import { done, newTenant, type StoreUnderTest } from '../../../support/memory-store.ts';
 import { type Caller, call, contextAt } from '../../support/handlers.ts';
 
 export const startMs = Date.UTC(2026, 5, 15, 12);
