@@ -228,7 +228,7 @@ function checkRedis(program) {
 async function installRedis() {
   const manual =
     'Install Redis 7 or newer (package "redis-server" or "redis"), or set SIGNMESH_REDIS_SERVER to its program or ' +
-    'REDIS_URL to a running one.';
+    'REDIS_URL to a running one. "signmesh up --embedded" needs none.';
   // Who adds a package to a project has not asked for changes to the system.
   if (!isCheckout) throw new SetupFailure(`redis-server is not on this machine. ${manual}`);
   // Homebrew refuses to run as root and needs none; the others do.

@@ -15,6 +15,7 @@ import { exitCodes, Failure } from './common/failure.ts';
 import { runSubcommand } from './common/subcommands.ts';
 import { redisUrlFor, withRedis } from './redis/redis-address.ts';
 import { loadSettings } from './settings/config.ts';
+import { runningCluster } from './up/public.ts';
 
 interface CommonFlags {
   readonly tenant?: string;
@@ -171,6 +172,7 @@ function readSettings({ dataDir }: CommonFlags) {
 function tenantOf(flags: CommonFlags): string {
   if (flags.tenant !== undefined) return flags.tenant;
   const { settings } = readSettings(flags);
+  refuseEmbedded(settings.SIGNMESH_DATA_DIR);
   const isSandbox =
     settings.SIGNMESH_ENVIRONMENT === 'sandbox' && readSandbox(settings.SIGNMESH_DATA_DIR) !== undefined;
   if (isSandbox) return sandboxTenant;
@@ -180,10 +182,21 @@ function tenantOf(flags: CommonFlags): string {
   );
 }
 
+/** An embedded service in the background has a data directory, and its tokens in memory. */
+function refuseEmbedded(dataDir: string): void {
+  const ready = runningCluster(dataDir)?.ready;
+  if (ready === undefined || !('embedded' in ready)) return;
+  throw new Failure(
+    `The service in ${dataDir} is embedded: it keeps tokens in memory. Use the two of its banner, or any "svc_sk_test_…" with 12 ` +
+      'letters and digits or more, which opens a tenant of its own; "signmesh up" without --embedded issues tokens.',
+  );
+}
+
 /** The token key is in the data directory: the same for gateways and commands. */
 async function withStore<T>(flags: CommonFlags, work: (store: TokenStore) => Promise<T>): Promise<T> {
   const { settings, warnings } = readSettings(flags);
   for (const warning of warnings) note(warning);
+  refuseEmbedded(settings.SIGNMESH_DATA_DIR);
   readRoster(settings.SIGNMESH_DATA_DIR, undefined);
   const tokenKey = readSecret(settings.SIGNMESH_DATA_DIR, secretFiles.gatewayToken);
   return withRedis(redisUrlFor(settings), async (redis) => {

@@ -192,7 +192,9 @@ function sentence({ status, code, message, details }: ErrorAnswer, facts: CallFa
   });
   const listed = named.length === 0 ? '' : `: ${named.join('; ')}`;
   const head = withoutFirst(message, details);
-  return `${facts.operation}: ${status} ${code}: ${head}${listed}${tries(facts)}${remedies[code] ?? ''}`;
+  // A module that needs a request for access names its own remedy.
+  const remedy = details.some(({ issue }) => issue === 'module_access_needed') ? '' : (remedies[code] ?? '');
+  return `${facts.operation}: ${status} ${code}: ${head}${listed}${tries(facts)}${remedy}`;
 }
 
 /** The service's message ends with its first detail ("…: asset: unknown_asset, and 1 more"), and the list follows anyway. */

@@ -24,7 +24,8 @@ export function makeDirectory(path: string): void {
   try {
     makeWithParents(resolve(path));
   } catch (error) {
-    throw new Failure(`Cannot make the directory ${path}: ${errorText(error)}`);
+    const remedy = 'Choose another data directory: --data-dir, or SIGNMESH_DATA_DIR';
+    throw new Failure(`Cannot make the directory ${path}: ${errorText(error)}. ${remedy}.`);
   }
 }
 

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { exitCodes } from '../common/failure.ts';
 import { makeDirectory } from '../common/files.ts';
+import { commandName } from '../common/invocation.ts';
 import { bannerLines, type ReadyLine } from '../start/banner.ts';
 import { Screen } from '../start/screen.ts';
 import { earlierLog } from './child-log.ts';
@@ -46,7 +47,7 @@ export async function detach({ dataDir, args, json, colour }: DetachOptions): Pr
     const ready = JSON.parse(outcome) as ReadyLine;
     const screen = new Screen({ stream: process.stdout, terminal: false, colour });
     if (json) process.stdout.write(`${outcome}\n`);
-    else for (const line of bannerLines(ready, '"signmesh stop"', screen)) screen.line(line);
+    else for (const line of bannerLines(ready, `"${commandName()} stop"`, screen)) screen.line(line);
     return exitCodes.ok;
   } finally {
     for (const signal of signals) process.off(signal, interrupt);

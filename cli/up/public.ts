@@ -4,7 +4,7 @@ export { reachable } from './gateway-health.ts';
 export { type Lock, takeLock } from './lock.ts';
 export { logs } from './logs.ts';
 export { listenFailure } from './ports.ts';
-export { lockFile, readReady, readyFile } from './running.ts';
+export { lockFile, readReady, readyFile, runningCluster } from './running.ts';
 export { status } from './status.ts';
 export { stop } from './stop.ts';
 export { readyMessage } from './supervisor.ts';

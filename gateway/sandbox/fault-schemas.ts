@@ -50,7 +50,11 @@ export const FaultBody = Type.Unsafe<FaultBodyValue>(Type.Union(variants('FaultR
 export const FaultView = Closed(
   {
     id: Type.String({ description: 'the requested id, or a generated one' }),
-    fault: Type.Unsafe<Fault>(Type.Union(variants('Fault', {}))),
+    fault: Type.Unsafe<Fault>(
+      Type.Union(variants('Fault', {}), {
+        examples: [{ fault: 'bad_partial', target: 'node/2', at: { point: 'partial_reply', nth: 3 }, count: 1 }],
+      }),
+    ),
     state: OneOf(['armed', 'holding', 'over'], {
       description: 'waits for its trigger; is active; has ended by itself and stays listed for a while',
     }),

@@ -40,8 +40,8 @@ export function exitCodeOf(report: LoadReport): number {
 
 export function loadCommand(): Command {
   return new Command('signmesh load')
-    .description('Load a service over its doors: rates, latencies, and whether every answer was right.')
-    .argument('<what...>', 'operations such as sign or sign=8 read=2, or a plan: one YAML file')
+    .description('Load a service through its APIs: rates, latencies, and whether every answer was right.')
+    .argument('[what...]', 'operations such as sign or sign=8 read=2, or a plan: one YAML file')
     .option('--rate <number>', 'operations a second (open model)', number)
     .option('--ramp-to <number>', 'the rate changes evenly from --rate to this', number)
     .option('--spike-to <number>', 'the rate is this in the second third of the time', number)

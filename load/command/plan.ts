@@ -27,6 +27,7 @@ const words: ShapeWords = {
 /** From operations, or from the only plan file. `read` gives a file's text. Throws WrongCall, and YamlError for a file. */
 export function planFrom(given: readonly string[], flags: PlanFlags, read: (file: string) => string): LoadPlan {
   const [file] = given;
+  if (given.length === 0) throw wrong('Name operations, such as "sign" or "sign=8 read=2", or a plan file.');
   if (given.length !== 1 || file === undefined || !/\.ya?ml$/.test(file)) return planOf(given, flags);
   const strange = (['rate', 'rampTo', 'spikeTo', 'soak', 'callers', 'for'] as const).find(
     (each) => flags[each] !== undefined,

@@ -321,6 +321,7 @@ const reasonCodes: Readonly<Record<string, readonly string[]>> = {
 interface Operation {
   readonly operationId: string;
   readonly requestBody?: { readonly content: Record<string, { readonly example?: Body }> };
+  readonly responses: Record<string, { readonly content?: Record<string, { schema?: object; example?: unknown }> }>;
 }
 
 function operations(): { method: string; path: string; operation: Operation }[] {
@@ -339,6 +340,20 @@ describe('the examples', () => {
       const example = operation.requestBody!.content['application/json']!.example;
       expect(example).toEqual(bodyExamples[operation.operationId]);
     }
+  });
+
+  test('of answers fit their schemas', () => {
+    let examples = 0;
+    for (const { operation } of operations()) {
+      for (const [status, { content }] of Object.entries(operation.responses)) {
+        const { schema, example } = content?.['application/json'] ?? {};
+        if (schema === undefined || example === undefined) continue;
+        examples += 1;
+        const wrong = compileSchema(inline(schema, document) as never)(example);
+        expect(wrong, `${operation.operationId} ${status}`).toBeUndefined();
+      }
+    }
+    expect(examples).toBeGreaterThan(100);
   });
 
   // What disturbs the whole sandbox comes last.

@@ -12,6 +12,7 @@ import { identify, writeRecord } from '../../cli/common/process-identity.ts';
 import { redisUrlFor } from '../../cli/redis/redis-address.ts';
 import { loadSettings } from '../../cli/settings/config.ts';
 import { run } from '../../cli/tokens.ts';
+import { lockFile, readyFile } from '../../cli/up/public.ts';
 import { Authenticator } from '../../gateway/auth/authenticator.ts';
 import { tokenEnvironment } from '../../gateway/auth/token-format.ts';
 import { TokenStore } from '../../gateway/auth/token-store.ts';
@@ -188,6 +189,21 @@ describe('signmesh tokens', () => {
       message: expect.stringContaining(text),
     });
     expect(out).toBe('');
+  });
+
+  test('refuses an embedded service that runs in the data directory, and names its tokens', async () => {
+    const folder = temporaryFolder();
+    vi.stubEnv('SIGNMESH_DATA_DIR', folder);
+    mkdirSync(join(folder, 'run'));
+    writeRecord(lockFile(folder), identify(process.pid));
+    writeFileSync(readyFile(folder), JSON.stringify({ embedded: true, pids: { up: process.pid } }));
+    const remedy = /is embedded.*in memory.*"svc_sk_test_….*without --embedded/;
+    for (const args of [
+      ['issue', '--all'],
+      ['issue', '--all', '--tenant', 't'],
+    ]) {
+      await expect(run(args)).rejects.toMatchObject({ name: 'Failure', message: expect.stringMatching(remedy) });
+    }
   });
 
   test('help lists every scope', async () => {

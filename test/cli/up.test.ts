@@ -186,7 +186,7 @@ describe.sequential('signmesh up', () => {
   test('detached it outlives the command that started it; status, logs and stop find it', async () => {
     const started = signmesh('up', '--detach');
     expect(started).toMatchObject({ status: 0, stderr: expect.stringMatching(/✓ keys/) });
-    expect(started.stdout).toContain('"signmesh stop" stops it');
+    expect(started.stdout).toContain('signmesh.mjs stop" stops it');
     // The next start has the same keys, and the signature from before.
     for (const key of ready.keys) expect(started.stdout).toContain(key.public_key);
     expect((await share(ready, signature.signing_session_id)).full_signature).toBe(signature.full_signature);

@@ -47,6 +47,11 @@ describe('an answer that is an error', () => {
     expect(said('not valid: too_large', [{ ...amount, field: '' }])).toBe(`${head}: not valid: too_large (at most 9)`);
     expect(failed({}, 3).message).toBe(`${head}: the request is not valid (after 3 attempts)`);
     expect(failed({ code: 'internal_error', status: 500 }).message).toMatch(/report it with the request id$/);
+    const forbidden = (details: ErrorAnswer['details']) => failed({ code: 'insufficient_scope', details }).message;
+    expect(forbidden([])).toMatch(/Use a token with the scope that the operation needs$/);
+    expect(forbidden([{ field: '', issue: 'module_access_needed', message: 'POST it' }])).toMatch(
+      /needed \(POST it\)$/,
+    );
   });
 
   test('has an issue for one field, or for any', () => {

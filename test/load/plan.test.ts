@@ -95,6 +95,10 @@ describe('the words of a command', () => {
     expect(plan.api).toBe('grpc');
   });
 
+  test('are refused when there is none, with an example', () => {
+    expect(() => planFrom([], { rate: 5, threshold: [] }, noFile)).toThrow('Name operations, such as "sign"');
+  });
+
   test('may change what a file says, but not its stages', () => {
     const plan = planFrom(['plan.yaml'], { threshold: ['rate>5'], seed: 9 }, () => good);
     expect([plan.thresholds.length, plan.seed]).toEqual([3, 9]);
