@@ -95,6 +95,15 @@ describe('a call', () => {
     expect(sentTo()).toEqual([2, 2, 2, 3]);
   });
 
+  test('of one tenant is not sent where another tenant’s session of the same id is', async () => {
+    const { registry, rooms, sentTo } = open([1, 2, 3]);
+    registry.at.set('acme/k', 2).set('other/k', 3);
+    for (const tenant of ['acme', 'other', 'acme', 'other']) {
+      await rooms.calls.call({ request: initiate('k'), tenant, correlationId: 'c', traceparent: '' });
+    }
+    expect([sentTo(), registry.located]).toEqual([[2, 2, 3, 3], 2]);
+  });
+
   test('about nothing that is known goes to a cluster that answers', async () => {
     const { call, sentTo, coordinators } = open([1, 2]);
     coordinators.get(1)!.link(false);
@@ -131,6 +140,26 @@ describe('a new key', () => {
     await read.timers.advance(1_000);
     await Promise.all(Array.from({ length: 24 }, (_, index) => read.call(dkg(`k${index}`))));
     expect([...read.coordinators.values()].map(({ sent }) => sent.length)).toEqual([1 + 10, 10, 4]);
+  });
+
+  test('counts where it was placed, also when the registry does not show it yet', async () => {
+    const { call, coordinators, registry, timers } = open([1, 2]);
+    const entry = (number: number, placed: number) => ({
+      ...{ number, clusterId: `cl_${number}`, silentMs: 0, url: '', nodesTotal: 5, nodesReady: 5, threshold: 3 },
+      ...{ keyNodes: 5, load: 0, placed },
+    });
+    const makeKeys = (from: number, to: number) =>
+      Promise.all(Array.from({ length: to - from }, (_, index) => call(dkg(`k${from + index}`))));
+    await makeKeys(0, 4);
+    registry.entries = [entry(1, 0), entry(2, 2)];
+    await timers.advance(1_000);
+    await makeKeys(4, 6);
+    expect([...coordinators.values()].map(({ sent }) => sent.length)).toEqual([3, 3]);
+    // What other gateways have placed since counts too.
+    registry.entries = [entry(1, 3), entry(2, 7)];
+    await timers.advance(1_000);
+    await makeKeys(6, 10);
+    expect([...coordinators.values()].map(({ sent }) => sent.length)).toEqual([7, 3]);
   });
 
   test('that is ready-made is made in cluster 1, and one that exists stays where it is', async () => {
