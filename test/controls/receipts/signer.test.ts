@@ -54,6 +54,15 @@ describe('a policy receipt', () => {
     });
   });
 
+  it('is of the second in which its decision was made, and names the policies that decided beside the first', () => {
+    const claims = (ms: number, more = {}) =>
+      receiptClaims('tenant-1', 'evaluation', { ...facts(), nowMs: ms }, { ...decision, ...more }, risk(0));
+    expect([0, 999, 1_000].map((ms) => claims(nowMs + ms).iat - nowMs / 1_000)).toEqual([0, 0, 1]);
+    const alsoPolicies = [{ name: 'cold', id: 'pol_2', version: 3 }];
+    expect(claims(nowMs, { alsoPolicies }).also_policies).toEqual(alsoPolicies);
+    expect(claims(nowMs)).not.toHaveProperty('also_policies');
+  });
+
   it('names its key by the RFC 7638 thumbprint', async () => {
     const [key] = signer.jwks().keys;
     expect(await calculateJwkThumbprint({ ...key! })).toBe(signer.kid);

@@ -144,6 +144,22 @@ it('two jobs of a tenant run at a time; an ended one leaves the store in its tim
   expect([expires(id), expires((await two!).id)]).toMatchObject([{ expires: true }, { expires: false }]);
 });
 
+it('a job covers wallets that are made while it runs, and counts them', async () => {
+  const tenant = newTenant();
+  await done(store, tenant, { puts: [create(walletType, sandboxWallet())] });
+  const { id } = await jobOf(tenant, { kind: 'balances' });
+  let reads = 0;
+  const balances = async () => {
+    reads += 1;
+    if (reads === 1) await done(store, tenant, { puts: [create(walletType, { ...sandboxWallet(), id: 'wal_2' })] });
+    return new Map();
+  };
+  const statements = new Map([['sandbox', { joinsBy: 'reference', balances }]]) as unknown as StatementsByKind;
+  await new JobRunner({ ...systemPorts, store, statements, log: silentLog }).run(tenant, id);
+  const { status, progress } = (await store.read(tenant, jobType, id))!;
+  expect([status, progress]).toMatchObject(['completed', { walletsTotal: 2, walletsDone: 2, walletsUnsettled: 0 }]);
+});
+
 it('a provider that gives no statement is asked five times, each time after twice as long, and then the job fails', async () => {
   const tenant = newTenant();
   await done(store, tenant, { puts: [create(walletType, sandboxWallet())] });
@@ -336,6 +352,31 @@ describe('an adjustment', () => {
       else expect((await adjusted).status).toBe('resolved');
     }
   });
+
+  it.each(['its transfer', 'its balance', 'another adjustment'] as const)(
+    'is refused when %s changes after it was computed',
+    async (what) => {
+      const asBalance = {
+        subject: 'balance',
+        internal: null,
+        expected: { amount: '0' } as Finding['expected'],
+      } as const;
+      const { tenant, id } = await opened(what === 'its balance' ? asBalance : {});
+      const fingerprint = fingerprintOf('balance', 'wal_1', 'ETH');
+      if (what === 'another adjustment') await met(tenant, 'rcj_2', finding({ ...asBalance, fingerprint }));
+      const { change } = await resolveException(as({ tenant }), id, { resolution: 'adjusted' });
+      const before = (await store.read(tenant, intentType, intentId))!;
+      const ledger = [{ walletId: 'wal_1', asset: 'ETH', available: 1n, reserved: 0n }];
+      if (what === 'its transfer') {
+        await done(store, tenant, { puts: [update(intentType, before, { ...before, version: 2 })] });
+      } else if (what === 'its balance') await done(store, tenant, { ledger });
+      else {
+        const [other] = (await exceptionsOf(tenant)).filter(({ subject }: Finding) => subject === 'balance');
+        await adjust(tenant, other.id);
+      }
+      expect(await store.commit(tenant, change!)).toMatchObject({ committed: false, refusal: { kind: 'conflict' } });
+    },
+  );
 
   it('omits what an earlier one of the same movement has made already', async () => {
     const { tenant, id } = await opened({});

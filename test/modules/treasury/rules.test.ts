@@ -88,6 +88,12 @@ class Desk {
     return this.call('executePlan', { params: { id } }, who);
   }
 
+  /** The job of the strategy's trigger. */
+  look(id: string): Promise<void> {
+    const clock = { nowMs: () => this.nowMs };
+    return lookAtStrategy({ ...this.deps, store, clock, log: silentLog }, this.tenant, `${triggerPrefix}${id}`);
+  }
+
   async stale({ id }: Json): Promise<string[]> {
     const { stale } = await this.call('getPlan', { params: { id } });
     return stale.map(({ issue }: Json) => issue);
@@ -293,11 +299,26 @@ describe('a plan', () => {
     desk.price = 3_000n * usd;
     const scopes = new Set(['treasury:write'] as const);
     await expect(desk.execute(plan, { actorId: 'tok_2', scopes })).rejects.toEqual(refusal('insufficientScope'));
-    await expect(desk.execute(plan, {})).rejects.toEqual(refusal('conflict', 'plan.asked_by', 'own_plan'));
+    for (const own of [{}, { actorId: 'tok_1', tokenId: 'its token after a rotation' }]) {
+      await expect(desk.execute(plan, own)).rejects.toEqual(refusal('conflict', 'plan.asked_by', 'own_plan'));
+    }
     expect(await desk.execute(plan)).toMatchObject({ status: 'executing', asked_by: 'tok_1', executed_by: 'tok_2' });
     expect((await eventTypes(store, desk.tenant)).slice(1)).toEqual(
       ['proposed', 'pending_approval', 'executing'].map((happening) => `treasury.plan.${happening}`),
     );
+  });
+
+  it('counts nothing in a wallet that is frozen, and is stale when one is', async () => {
+    const desk = new Desk();
+    const strategy = await desk.open();
+    const plan = await desk.plan(strategy);
+    const before = (await store.read(desk.tenant, walletType, 'wal_1'))!;
+    await done(store, desk.tenant, { puts: [update(walletType, before, { ...before, version: 2, status: 'frozen' })] });
+    expect(await desk.stale(plan)).toEqual(['balance_moved', 'balance_moved']);
+    expect([plan, await desk.plan(strategy)]).toMatchObject([
+      { total_value_usd: '40000' },
+      { total_value_usd: '0', trades: [] },
+    ]);
   });
 
   it('is not executed while the strategy cools down, which takes exactly as long as it says', async () => {
@@ -346,16 +367,29 @@ describe('a trigger', () => {
   ] as const)('%s with the targets %j makes %i plans', async (kind, over, count) => {
     const desk = new Desk();
     const { id } = await desk.open({ ...over, ...every(kind) });
-    const clock = { nowMs: () => desk.nowMs };
-    const deps = { ...desk.deps, store, clock, log: silentLog };
-    await lookAtStrategy(deps, desk.tenant, `${triggerPrefix}${id}`);
+    desk.nowMs = startMs + 60_000;
+    await desk.look(id);
     const { plans } = await desk.call('listPlans');
     expect(plans).toHaveLength(count);
     expect(plans.map(({ origin, asked_by }: Json) => [origin, asked_by])).toEqual(
       Array(count).fill(['trigger', 'tok_1']),
     );
     const { nextAtMs } = await store.takeDue(desk.tenant, 0, 1, 10);
-    expect(nextAtMs).toBe(kind === 'manual' ? undefined : startMs + 60_000);
+    expect(nextAtMs).toBe(kind === 'manual' ? undefined : startMs + 120_000);
+  });
+
+  it('makes no plan of a strategy that changes meanwhile', async () => {
+    const desk = new Desk();
+    const { id } = await desk.open(every('interval'));
+    desk.quote = async () => {
+      desk.quote = async () => ({ fee: { asset: 'ETH', units: 1n } });
+      await desk.call('putStrategyVersion', { params: { id }, body: desk.body(every('interval')) });
+      return desk.quote();
+    };
+    await desk.look(id);
+    expect((await desk.call('listPlans')).plans).toEqual([]);
+    await desk.look(id);
+    expect((await desk.call('listPlans')).plans).toMatchObject([{ strategy_version: 2 }]);
   });
 });
 

@@ -32,7 +32,7 @@ class Desk {
   readonly asked: unknown[] = [];
   trade: () => Promise<object> = silent;
   settle: () => Promise<void> = async () => {};
-  quote: () => Promise<never> = silent;
+  quote: () => Promise<object> = silent;
 
   async open(trade: Partial<TradeRecord>, strategy: Partial<StrategyRecord> = {}): Promise<this> {
     const connection: ConnectionRecord = {
@@ -48,7 +48,15 @@ class Desk {
     const actor = { tenant: this.tenant, environment: 'sandbox', tokenId: 'tok_1', actorId: 'tok_1' } as const;
     const plan = {
       ...{ id: 'pln_1', version: 1, strategyId: 'stg_1', strategyVersion: 1, status: 'executing', origin: 'request' },
-      ...{ asker: actor, executor: actor, rationale: null, prices: [], holdings: [], positions: [], skipped: [] },
+      ...{
+        asker: actor,
+        executor: { ...actor, actorId: 'tok_2' },
+        rationale: null,
+        prices: [],
+        holdings: [],
+        positions: [],
+        skipped: [],
+      },
       ...{ totalValue: '0', withheld: null, expiresAtMs: startMs, ...times, trades: [{ ...planned, ...trade }] },
     } as PlanRecord;
     const held = { id: 'stg_1', version: 1, status: 'active', executingPlanId: 'pln_1', lastExecutedAtMs: startMs };
@@ -61,9 +69,11 @@ class Desk {
         create(strategyType, { ...held, versions, ...times, ...strategy } as StrategyRecord),
         create(planType, plan),
       ],
-      ledger: Object.entries({ ETH: 9n, USDC: 20n }).map(([asset, available]) => {
-        return { walletId: 'wal_v', asset, available, reserved: 0n };
-      }),
+      ledger: [
+        { walletId: 'wal_1', asset: 'ETH', available: 99n, reserved: 0n },
+        { walletId: 'wal_v', asset: 'ETH', available: 9n, reserved: 0n },
+        { walletId: 'wal_v', asset: 'USDC', available: 20n, reserved: 0n },
+      ],
       due: [{ member, atMs: startMs }],
     });
     return this;
@@ -88,8 +98,13 @@ class Desk {
     };
     const adapter = { quote: () => this.quote(), info: { capabilities: [] } };
     const adapters = new Map([['sandbox', adapter]]);
-    const intents = { store, log: silentLog, random: systemRandom, clock: { nowMs: () => startMs + 1 }, adapters };
-    const deps = { intents, venue, accounts: { adapters }, driver: { enqueue: () => {} } };
+    const intents = { store, log: silentLog, random: systemRandom, clock: { nowMs: () => startMs + 1 } };
+    const deps = {
+      intents: { ...intents, adapters, evaluators },
+      venue,
+      accounts: { adapters },
+      driver: { enqueue: () => {} },
+    };
     await executePlan(deps as unknown as ExecutionDeps, this.tenant, member);
     return this;
   }
@@ -118,6 +133,12 @@ class Desk {
 
 const silent = async (): Promise<never> => {
   throw new ProviderUnavailable('silent');
+};
+const evaluators = {
+  screen: async () => ({ result: { id: 'scr_1', decision: 'clear', riskScore: 0, matches: [] }, change: {} }),
+  assess: async () => ({ result: { score: 0, level: 'low', action: 'allow', factors: [] }, change: {} }),
+  decide: async () => ({ result: { id: 'dec_1', decision: 'allow', policy: { name: 'default' } }, change: {} }),
+  receipt: () => '',
 };
 const planned: TradeRecord = {
   sell: { asset: 'ETH', walletId: 'wal_1', units: '9' },
@@ -154,6 +175,42 @@ describe('a payment', () => {
     };
     await expect(desk.run()).rejects.toMatchObject({ kind: 'internalError' });
     expect(await desk.standing()).toEqual(['executing', 'planned', 'provider_unavailable']);
+  });
+
+  it('and a return are transfers in the name of the token that executes the plan', async () => {
+    const fee = { asset: 'ETH', units: 1n };
+    const back = { status: 'returning', soldUnits: '9', boughtUnits: '15' } as const;
+    for (const [trade, intentIds, status, expected] of [
+      [
+        {},
+        [],
+        'paying',
+        { walletId: 'wal_1', asset: 'ETH', units: '9', destination: { address: `0x${'1'.repeat(40)}` } },
+      ],
+      [
+        back,
+        ['txi_pay'],
+        'returning',
+        { walletId: 'wal_v', asset: 'USDC', units: '15', destination: { address: `0x${'2'.repeat(40)}` } },
+      ],
+    ] as const) {
+      const desk = await new Desk().open({ ...trade, intentIds } as Partial<TradeRecord>);
+      desk.quote = async () => ({ fee });
+      await desk.run();
+      expect(await desk.standing()).toEqual(['executing', status, 'transfer_approved']);
+      const ids = (await desk.plan()).trades[0]!.intentIds;
+      expect(ids.slice(0, -1)).toEqual(intentIds);
+      const origin = { kind: 'treasury-plan', id: 'pln_1' };
+      expect(await store.read(desk.tenant, intentType, ids.at(-1)!)).toMatchObject({
+        ...{
+          initiator: 'tok_2',
+          origin,
+          metadata: { trade: 0 },
+          feeReserve: { asset: 'ETH', units: '1' },
+          ...expected,
+        },
+      });
+    }
   });
 
   it('is not made to a venue account that cannot pay back', async () => {
