@@ -236,4 +236,8 @@ it('a list of one type is whole over its pages, which may be short', async () =>
   } while (afterId !== undefined);
   expect(sequences).toEqual([231, 111].flatMap((first) => Array.from({ length: 10 }, (_, k) => first + 9 - k)));
   expect(pages).toEqual([7, 7, 6]);
+  const few = await new Hooks().open();
+  const [, second] = await few.deliveries(3);
+  const page = await listDeliveries(memory, few.tenant, { webhookId: 'whk_1', eventType: 'wallet.*', limit: 2 });
+  expect([page.items.length, page.hasMore, page.nextId]).toEqual([2, true, second!.id]);
 });

@@ -49,6 +49,7 @@ describe('an order that awaits approval', () => {
     expect(await vote(desk, order, { expected_version: 2 }, 'tok_3')).toMatchObject({
       ...{ status: 'reserve_check', version: 3, expires_at: null, transaction_intent_id: order.draft.id },
     });
+    expect(desk.queued).toEqual([order.draft.id]);
     const intent = (await store.read(desk.tenant, intentType, order.draft.id))!;
     expect(intent).toMatchObject({
       status: 'approved',

@@ -2,6 +2,7 @@
 import { systemRandom } from '../../../../actors/live/ports.ts';
 import { tokenAssetId, tokenAssetType } from '../../../../custody/assets/token-assets.ts';
 import { type ConnectionRecord, connectionType } from '../../../../custody/connections/record.ts';
+import type { TransactionFacts } from '../../../../custody/intents/facts.ts';
 import { type IntentRecord, intentType } from '../../../../custody/intents/record.ts';
 import { walletFrom } from '../../../../custody/wallets/new-wallet.ts';
 import { walletType } from '../../../../custody/wallets/record.ts';
@@ -19,13 +20,17 @@ import {
 import { tokenRoutes } from '../../../../modules/tokens/routes.ts';
 import { tokenJobs } from '../../../../modules/tokens/settle.ts';
 import { newId } from '../../../../proto/ids.ts';
+import { tokensCapability } from '../../../../providers/port/port.ts';
 import { create, update } from '../../../../store/changes.ts';
 import type { Change, TenantStore } from '../../../../store/contract.ts';
 import { done, newTenant, type StoreUnderTest } from '../../../support/memory-store.ts';
-import { type Caller, call, contextAt } from '../../support/handlers.ts';
+import { answered, type Caller, contextAt } from '../../support/handlers.ts';
 
 export const startMs = Date.UTC(2026, 5, 15, 12);
 const network = 'eip155:11155111';
+const fee = { asset: 'ETH', units: 42n };
+/** The address of the wallet. */
+export const own = `0x${'1'.repeat(40)}`;
 /** Smallest units of a token and of USDC, which have six decimals. */
 export const one = 1_000_000n;
 
@@ -42,8 +47,29 @@ export class TokenDesk {
   nowMs = startMs;
   /** Ids of intents that the driver got. */
   readonly queued: string[] = [];
+  decision: object = { decision: 'allow' };
+  /** Runs while the policies decide. */
+  deciding: () => Promise<unknown> = async () => {};
+  /** The facts of each transaction that the policies decided. */
+  readonly decided: TransactionFacts[] = [];
   readonly #routes = tokenRoutes({
     driver: { enqueue: (_: string, { id }: IntentRecord) => this.queued.push(id) },
+    intents: {
+      adapters: new Map([
+        ['self_hosted', { info: { capabilities: [tokensCapability] }, quote: async () => ({ fee }) }],
+      ]),
+      evaluators: {
+        screen: async () => ({ result: { id: 'scr_1', decision: 'clear', riskScore: 0, matches: [] }, change: {} }),
+        assess: async () => ({ result: { score: 0, level: 'low', action: 'allow', factors: [] }, change: {} }),
+        decide: async (_: unknown, facts: TransactionFacts) => {
+          this.decided.push(facts);
+          await this.deciding();
+          const policy = { name: 'default', id: 'pol_1', version: 1 };
+          return { result: { id: 'dec_1', policy, ...this.decision }, change: {} };
+        },
+        receipt: () => '',
+      },
+    },
   } as unknown as TokenDeps);
 
   constructor(under: StoreUnderTest, store: TenantStore) {
@@ -61,7 +87,7 @@ export class TokenDesk {
       { asset: 'ETH', units: 10n ** 18n },
       { asset: 'USDC', units: 100n * one },
     ];
-    const made = { providerWalletId: 'wal_1', publicKey: null, addresses: [{ network, address: '0x1' }], balances };
+    const made = { providerWalletId: 'wal_1', publicKey: null, addresses: [{ network, address: own }], balances };
     const order = { id: 'wal_1', name: 'w', connection, network, made, nowMs: startMs, signingApi: 'allowed' } as const;
     const ledger = balances.map(({ asset, units }) => ({ walletId: 'wal_1', asset, available: units, reserved: 0n }));
     await this.does({
@@ -184,8 +210,15 @@ export class TokenDesk {
     return contextAt(this.nowMs, this.store, { tenant: this.tenant, ...who });
   }
 
-  call(operation: string, input: object = {}, actorId = 'tok_2'): Promise<Json> {
-    return call(this.#routes, operation, this.context({ actorId, tokenId: actorId }), input);
+  /** What a route answers; its change is committed, and what follows the commit is done. */
+  async call(operation: string, input: object = {}, actorId = 'tok_2'): Promise<Json> {
+    const { handle } = this.#routes.find(({ operationId }) => operationId === operation)!;
+    const context = this.context({ actorId, tokenId: actorId });
+    const given = { params: {}, query: {}, body: {}, headers: {}, idempotencyKey: undefined, ...input };
+    const answer = await handle(context, given);
+    const body = await answered(context, answer);
+    answer.afterCommit?.();
+    return body;
   }
 }
 
