@@ -13,6 +13,12 @@ test('transfers go from wallets made by key generation to their webhook, by no c
     // Needs an approval of another person.
     expect(await world.run(pay(tenant, 'large', '0.2'))).toBe('completed');
     expect(await settledFaults(world, tenant)).toEqual([]);
+    // Its worker, once it knows that the tenant has a webhook, hears of each event at once: by itself it looks once a second.
+    const [first, ...received] = world.receivers.received;
+    const times = received.map(({ atMs, body }) => ({ atMs, eventMs: Date.parse(JSON.parse(body).timestamp) }));
+    const later = times.filter(({ eventMs }) => eventMs > first!.atMs);
+    expect(later.length).toBeGreaterThan(10);
+    expect(Math.max(...later.map(({ atMs, eventMs }) => atMs - eventMs))).toBeLessThan(100);
   });
   expect(used).toEqual([]);
 });
