@@ -217,8 +217,10 @@ function isHex(value: unknown): value is string {
   return typeof value === 'string' && /^([0-9a-f]{2}){0,128}$/.test(value);
 }
 
+/** In bytes: a header holds Latin-1, of which as many characters may be more bytes. */
 function sameText(a: string, b: string): boolean {
-  return a.length === b.length && timingSafeEqual(utf8(a), utf8(b));
+  const [one, other] = [utf8(a), utf8(b)];
+  return one.length === other.length && timingSafeEqual(one, other);
 }
 
 async function limitedText(response: Response): Promise<string> {

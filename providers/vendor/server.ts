@@ -29,6 +29,8 @@ import {
 } from './model.ts';
 
 const bodyBytesMax = 256 * 1024;
+const connectionsMax = 256;
+const limits = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
 const redeliveriesMs = [1_000, 5_000, 25_000, 120_000];
 const callbackTimeoutMs = 5_000;
 
@@ -59,7 +61,10 @@ export class VendorServer {
     const changed = (entry: BookEntry) => appendFileSync(journal, `${JSON.stringify(entry)}\n`, { mode: 0o600 });
     const { random } = ports;
     this.#book = new VendorBook({ random, decideMs, lifetimeMs, changed }, journalOf(journal));
-    this.#server = createServer((request, response) => void this.#asked(request, response));
+    this.#server = createServer(limits, (request, response) => {
+      this.#asked(request, response).catch(() => response.destroy());
+    });
+    this.#server.maxConnections = connectionsMax;
   }
 
   /** Resolves when it listens. */
@@ -119,10 +124,14 @@ export class VendorServer {
 
   async #answer(request: IncomingMessage, mac: string): Promise<{ status: number; body: object }> {
     const { method = '', url = '', headers } = request;
-    const text = await bodyOf(request);
+    // Undefined: the connection broke in the middle.
+    const text = await bodyOf(request).catch(() => undefined);
+    if (text === undefined) return refusal(400, 'the request was cut short');
     const time = String(headers['x-vendor-time'] ?? '');
-    const expected = vendorMac(this.#options.secret, 'request', time, method, url, text);
-    const isKnown = expected.length === mac.length && timingSafeEqual(Buffer.from(expected), Buffer.from(mac));
+    const expected = Buffer.from(vendorMac(this.#options.secret, 'request', time, method, url, text));
+    // A header holds Latin-1: as many characters may be more bytes.
+    const given = Buffer.from(mac);
+    const isKnown = expected.length === given.length && timingSafeEqual(expected, given);
     if (!isKnown || !(Math.abs(this.#nowMs - Number(time)) <= vendorMacAgeMaxMs))
       return refusal(401, 'not authenticated');
     if (this.#book.isUnavailable) return refusal(503, 'unavailable');

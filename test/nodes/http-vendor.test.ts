@@ -1,7 +1,7 @@
 /** The live way to a vendor and back: HTTP between a node's port and the simulated vendor's own server, as an attacker sees it. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
@@ -68,6 +68,25 @@ function publicKeyOf(made: HsmOutcome): Uint8Array {
   if (made.kind !== 'made') throw new Error(`no key: ${JSON.stringify(made)}`);
   return made.publicKey;
 }
+
+test.each([
+  ['a request that is cut short', 'content-length: 9\r\n\r\n{'],
+  ['a MAC of as many characters and more bytes', `content-length: 2\r\nx-vendor-mac: ${'\u00e9'.repeat(64)}\r\n\r\n{}`],
+])('%s ends that request, and not the vendor’s process', async (_, rest) => {
+  const ended: unknown[] = [];
+  const unhandled = (reason: unknown) => ended.push(reason);
+  process.on('unhandledRejection', unhandled);
+  onTestFinished(() => void process.off('unhandledRejection', unhandled));
+  const vendor = await server();
+  const socket = connect(Number(new URL(vendor.url).port), '127.0.0.1', () => {
+    socket.write(`POST /v1/orders HTTP/1.1\r\nhost: v\r\n${rest}`, 'latin1', () => socket.end());
+  });
+  socket.on('error', () => {}).resume();
+  await new Promise((resolve) => socket.once('close', resolve));
+  const node = await port(vendor);
+  publicKeyOf(await node.make());
+  expect(ended).toEqual([]);
+});
 
 test('an order is placed, decided later, called back, and given with a signature of the vendor’s key', async () => {
   const vendor = await server({ decideMs: 50 });
