@@ -10,11 +10,14 @@ import { ServiceError } from '../../api/errors/service-error.ts';
 import { keepsChanging } from '../../api/failures.ts';
 import type { Answer, RequestContext } from '../../api/route.ts';
 import { deriveTweak, parsePath } from '../../crypto/derivation.ts';
+import { ed25519Check } from '../../crypto/ed25519-check.ts';
 import { CryptoError } from '../../crypto/errors.ts';
+import { verifyBip340 } from '../../crypto/frost/bip340.ts';
+import { verifyEcdsa } from '../../crypto/mock-ecdsa.ts';
 import { metaOf } from '../../custody/provider-calls/calling.ts';
 import { askingProvider } from '../../custody/provider-calls/refusals.ts';
 import { schemeFacts } from '../../proto/key-schemes.ts';
-import { ProviderRejected } from '../../providers/port/port.ts';
+import { ProviderRejected, ProviderUnavailable } from '../../providers/port/port.ts';
 import { create, merge } from '../../store/changes.ts';
 import type { Change, Guard } from '../../store/contract.ts';
 import { signatureEvent } from './change.ts';
@@ -69,7 +72,7 @@ export async function signMessage(
         witness,
         policyReceipt: order.receipt,
       })
-      .catch(closedMeanwhile),
+      .then((answered) => verified(answered, key, publicKey, signed), closedMeanwhile),
   );
   const summary = summaryOf(asked, order, made, publicKey);
   const happening = made.status === 'completed' ? 'completed' : 'pending';
@@ -85,6 +88,38 @@ export async function signMessage(
 function closedMeanwhile(error: unknown): never {
   const isClosed = error instanceof ProviderRejected && error.providerCode === 'WALLET_ARCHIVED';
   throw isClosed ? vaultArchived() : error;
+}
+
+/**
+ * The coordinator only relays what the nodes signed: a signature that is not the key's is not passed on, and the request may be
+ * repeated. Those of an EVM multisig wallet, which has no key of its own, are for its contract to verify.
+ */
+function verified(
+  made: MessageSignature,
+  { curve, scheme }: VaultKeyRecord,
+  publicKey: Uint8Array | undefined,
+  message: Uint8Array,
+): MessageSignature {
+  const { status, signature } = made;
+  if (status !== 'completed' || publicKey === undefined) return made;
+  if (isSignature(curve === 'ed25519' ? 'ed25519' : scheme, publicKey, message, signature)) return made;
+  throw new ProviderUnavailable('the signer cluster: the coordinator gave a signature that the key does not verify');
+}
+
+function isSignature(
+  scheme: 'ed25519' | VaultKeyRecord['scheme'],
+  publicKey: Uint8Array,
+  message: Uint8Array,
+  signature: Uint8Array,
+): boolean {
+  switch (scheme) {
+    case 'ed25519':
+      return signature.length === 64 && ed25519Check.current(publicKey, message, signature);
+    case 'frost_bip340':
+      return verifyBip340(signature, message, publicKey.subarray(1));
+    default:
+      return verifyEcdsa({ signature, digest: message, publicKey });
+  }
 }
 
 type Decided = Omit<SignatureOrder, 'id' | 'version' | 'needsHuman'>;

@@ -27,7 +27,7 @@ import { testOutcome } from '../port/test-triggers.ts';
 import { bitcoinLine } from './bitcoin-line.ts';
 import type { ClusterSigner } from './cluster-signer.ts';
 import { evmLine, fillNonce } from './evm-line.ts';
-import type { Line } from './line.ts';
+import { type Line, wrongSignature } from './line.ts';
 import { notSubmitted, onChain, readSubmission, type Submission } from './progress.ts';
 import { solanaLine } from './solana-line.ts';
 
@@ -178,6 +178,7 @@ async function advance(meta: CallMeta, signer: ClusterSigner, line: Line, transf
     return onChain(transaction, madeOf({ signingSessionIds, rawTransaction: raw }, line, transaction), time);
   } catch (error) {
     if (!(error instanceof ProviderRejected || error instanceof ChainRejected)) throw error;
+    if (error instanceof ChainRejected && error.code === 'invalid_signature') throw wrongSignature();
     await line.abandon?.(transfer);
     if (error instanceof ProviderRejected) {
       const { providerCode: code, message } = error;

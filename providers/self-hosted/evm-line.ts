@@ -1,5 +1,6 @@
 /** EVM: one EIP-1559 transaction an intent, whose nonce is the number that the store allocated. */
 
+import { recoverEcdsa } from '../../crypto/mock-ecdsa.ts';
 import { assetOf, assetsOn, type TokenTerms } from '../../networks/assets.ts';
 import {
   type EvmAction,
@@ -18,7 +19,7 @@ import {
   ProviderRejected,
 } from '../port/port.ts';
 import type { ClusterSignature, ClusterSigner } from './cluster-signer.ts';
-import { addressOf, type Line } from './line.ts';
+import { addressOf, type Line, publicKeyOf, wrongSignature } from './line.ts';
 
 export function evmLine(chain: EvmChain): Line {
   return {
@@ -118,9 +119,16 @@ async function signAndSubmit(
     networkId: wallet.network,
     policyReceipt,
   });
+  assertSigner(wallet, unsigned.digest, signature);
   const raw = signedEvm(unsigned, signature.signature, parityOf(signature));
   const transaction = await chain.submit(raw, meta.nowMs, options);
   return { transaction, raw: `0x${Buffer.from(raw).toString('hex')}`, sessionId: signature.sessionId };
+}
+
+/** A transaction's sender follows from its signature: another one would spend from another account. */
+function assertSigner(wallet: HeldWallet, digest: Uint8Array, { signature, recoveryId = 0 }: ClusterSignature): void {
+  const sender = recoverEcdsa({ signature, recoveryId, digest });
+  if (sender === undefined || Buffer.compare(sender, publicKeyOf(wallet)) !== 0) throw wrongSignature();
 }
 
 /** Ethereum writes one bit: a nonce point whose abscissa passed the order, once in 2^127, cannot be encoded. */

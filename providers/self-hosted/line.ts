@@ -6,7 +6,13 @@
  */
 
 import type { Chain, ChainTransaction, EvmReceipt } from '../chains/public.ts';
-import type { CallMeta, HeldWallet, Transfer, TransferDraft } from '../port/port.ts';
+import {
+  type CallMeta,
+  type HeldWallet,
+  ProviderUnavailable,
+  type Transfer,
+  type TransferDraft,
+} from '../port/port.ts';
 import type { ClusterSigner } from './cluster-signer.ts';
 
 export type Submitted =
@@ -45,4 +51,12 @@ export function addressOf(wallet: HeldWallet): string {
   const found = wallet.addresses.find(({ network }) => network === wallet.network);
   if (found === undefined) throw new Error(`wallet ${wallet.id} has no address on its network`);
   return found.address;
+}
+
+/**
+ * The coordinator gave another signature than the nodes made. The right one may exist, so the transfer has not failed: it is tried
+ * again.
+ */
+export function wrongSignature(): ProviderUnavailable {
+  return new ProviderUnavailable('the signer cluster: the coordinator gave a signature that the key does not verify');
 }

@@ -12,6 +12,7 @@ import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
 import { silentLog } from '../../actors/live/ports.ts';
+import { deriveTweak, parsePath } from '../../crypto/derivation.ts';
 import type { SandboxControl } from '../../faults/control.ts';
 import { liveWalletPorts } from '../../gateway/live-wallet-ports.ts';
 import { openRedis } from '../../gateway/redis.ts';
@@ -78,7 +79,7 @@ export class LocalSigner implements ClusterSigner {
   }
 }
 
-/** The same cluster for vaults: whole keys made from their ids. It derives no children. */
+/** The same cluster for vaults: whole keys made from their ids. It derives children for ECDSA alone. */
 export class LocalVaultCluster implements VaultCluster {
   readonly #keys = new Map<string, KeyOrder>();
   /** Signatures by what they were for. */
@@ -122,7 +123,7 @@ export class LocalVaultCluster implements VaultCluster {
     this.signatures += 1;
     const key = this.#keys.get(order.keyId);
     if (key === undefined) throw new Error('no such key');
-    const made = { sessionId, status: 'completed' as const, ...signWith(key, order.message), receipt, checkpoint };
+    const made = { sessionId, status: 'completed' as const, ...signWith(key, order), receipt, checkpoint };
     this.signed.set(order.purpose, made);
     await this.meanwhile();
     if (this.losesNextAnswer) {
@@ -157,7 +158,10 @@ function schemeOf({ keystoreType, curve }: KeyOrder): KeyScheme | undefined {
   return keystoreType === 'mpc_frost' ? 'frost_bip340' : 'mock_ecdsa';
 }
 
-function signWith(key: KeyOrder, message: Uint8Array): Pick<MessageSignature, 'signature' | 'recoveryId'> {
+function signWith(
+  key: KeyOrder,
+  { message, derivationPath }: MessageOrder,
+): Pick<MessageSignature, 'signature' | 'recoveryId'> {
   const secret = secretOf(key.keyId);
   switch (schemeOf(key)) {
     case 'frost_ed25519':
@@ -165,7 +169,12 @@ function signWith(key: KeyOrder, message: Uint8Array): Pick<MessageSignature, 's
     case 'frost_bip340':
       return { signature: schnorr.sign(message, secret), recoveryId: undefined };
     default: {
-      const [recoveryId, ...signature] = secp256k1.sign(message, secret, { prehash: false, format: 'recovered' });
+      const { normal: path } = parsePath(derivationPath);
+      const publicKey = secp256k1.getPublicKey(secret);
+      const { tweak } = deriveTweak({ curve: 'secp256k1', publicKey, chainCode: secretOf(`${key.keyId}/chain`), path });
+      const { Fn } = secp256k1.Point;
+      const child = Fn.toBytes(Fn.add(Fn.fromBytes(secret), tweak));
+      const [recoveryId, ...signature] = secp256k1.sign(message, child, { prehash: false, format: 'recovered' });
       return { signature: Uint8Array.from(signature), recoveryId: recoveryId! };
     }
   }

@@ -160,6 +160,26 @@ describe('signing', () => {
     expect(secp256k1.verify(signature, digest, Buffer.from(body.public_key, 'hex'), { prehash: false })).toBe(true);
   });
 
+  it.each(['mock_threshold', 'mpc_frost'])(
+    'a signature that the key (%s) does not verify is not passed on; a repeat gets the right one',
+    async (keystore) => {
+      for (const curve of ['secp256k1', 'ed25519']) {
+        const made = await vault({ keystore_type: keystore, curve });
+        const flip = () => {
+          const { signature } = [...service.vaultCluster.signed.values()].at(-1)!;
+          signature[40]! ^= 1;
+        };
+        service.vaultCluster.meanwhile = async () => flip();
+        const key = { 'idempotency-key': `forged-${made.id}` };
+        const forged = await sign(made, {}, key);
+        service.vaultCluster.meanwhile = async () => {};
+        expect([forged.status, forged.body.error.message]).toEqual([503, expect.stringContaining('does not verify')]);
+        flip();
+        expect((await sign(made, {}, key)).body.status).toBe('completed');
+      }
+    },
+  );
+
   it('a repeat under the same idempotency key never signs twice, also when the first answer was lost', async () => {
     const made = await vault();
     const before = service.vaultCluster.signatures;

@@ -156,6 +156,17 @@ describe.each(all)('on %s', (network) => {
     expect((await drive(from, intent, numberFor(from))).last.stage).toBe('completed');
   });
 
+  it('a wrong signature neither moves money nor fails the transfer; the next attempt sends the right one', async () => {
+    const [from, to] = await pair(network);
+    const intent = transfer(from, to, '0.5');
+    const step = () => adapter.advance(metaAt(startMs), { intent, wallet: from, number: numberFor(from) });
+    vi.spyOn(signer, 'sign').mockImplementationOnce((meta, order) =>
+      signer.sign(meta, { ...order, walletId: to.id, purpose: 'x' }),
+    );
+    await expect(step()).rejects.toThrow('that the key does not verify');
+    expect(await step()).toMatchObject({ stage: 'confirming' });
+  });
+
   it('a cluster that refuses fails the transfer: nothing is spent, the number is free, the money can be used', async () => {
     const [from, to] = await pair(network);
     signer.failures.push(
