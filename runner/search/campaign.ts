@@ -62,19 +62,30 @@ export function runChecked(scenario: CheckedScenario, { crypto, trials, record, 
   const cluster = { nodesTotal: nodes, identities };
   const model = { ...cluster, nodesWaitMs, partialTimeoutMs, lifetimesMs, linkNewsMs, ...waiting };
   return withCryptography(crypto, () => {
-    return runSimulated(scenario, {
-      crypto,
-      record,
-      checkers: [
-        ...allCheckers({ delivers: true, consents: () => client_dealers }),
-        ...modelCheckers(model),
-        ...trials({ ...cluster, seed, allowsDealers: client_dealers }),
-        ...(reached ? [watchLandmarks(reached)] : []),
-      ],
-      passesOver: true,
-      stopsAtViolation: true,
-    });
+    try {
+      return runSimulated(scenario, {
+        crypto,
+        record,
+        checkers: [
+          ...allCheckers({ delivers: true, consents: () => client_dealers }),
+          ...modelCheckers(model),
+          ...trials({ ...cluster, seed, allowsDealers: client_dealers }),
+          ...(reached ? [watchLandmarks(reached)] : []),
+        ],
+        passesOver: true,
+        stopsAtViolation: true,
+      });
+    } catch (error) {
+      return thrown(scenario, error);
+    }
   });
+}
+
+/** A run that the engine of faults, a checker or the world itself ended: the search names its seed and shrinks it, too. */
+function thrown({ scenario, about, cluster: { seed, nodes } }: CheckedScenario, error: unknown): Run {
+  const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const verdict = { kind: 'violated', invariant: 'no-bugs', cause } as const;
+  return { scenario, about, world: 'simulated', seed, nodes, verdict, tookMs: 0, replay: '', events: [] };
 }
 
 export function runSeed(seed: number, profile: Profile, options: SearchOptions): Run {

@@ -12,7 +12,7 @@ import type { CheckedScenario } from '../../runner/scenario/format.ts';
 import { loadScenario } from '../../runner/scenario/load.ts';
 import { toYaml } from '../../runner/scenario/to-yaml.ts';
 import { type Verdict, verdictExitCodes } from '../../runner/scenario/world.ts';
-import { failsAlike, runChecked, runSeed, shrinkFailure } from '../../runner/search/campaign.ts';
+import { failsAlike, runChecked, runSeed, shrinkFailure, type Trials } from '../../runner/search/campaign.ts';
 import { randomScenario } from '../../runner/search/generate.ts';
 import { profiles } from '../../runner/search/profiles.ts';
 import { shrink } from '../../runner/search/shrink.ts';
@@ -136,6 +136,28 @@ describe('a failure', () => {
     ).toEqual(['fresh-key', 'fresh-signature']);
     const again = loadScenario(toYaml(one.scenario), { file: 'again.yaml' });
     expect(failsAlike(verdict, runChecked(again, { crypto: 'model', trials, record: false }).verdict)).toBe(true);
+  });
+
+  test('of the simulation itself is one of that seed, and shrinks like others', () => {
+    let seen = 0;
+    const broken: Trials = () => {
+      seen = 0;
+      const observe = () => {
+        seen += 1;
+        if (seen > 30) throw new TypeError('a planted bug');
+        return undefined;
+      };
+      return [{ invariant: 'planted', observe }];
+    };
+    const scenario = randomScenario(5, 'calm');
+    const { verdict } = runChecked(scenario, { crypto: 'model', trials: broken, record: false });
+    const cause = expect.stringMatching(/^TypeError: a planted bug\n.* at /);
+    expect(verdict).toEqual({ kind: 'violated', invariant: 'no-bugs', cause });
+    const shrunk = shrinkFailure(scenario, verdict, { crypto: 'model', trials: broken, runsMax: 60 });
+    expect(shrunk.runs).toBeLessThanOrEqual(60);
+    expect(Object.values(shrunk.scenario.clients).flat().length).toBeLessThan(
+      Object.values(scenario.clients).flat().length,
+    );
   });
 
   test('keeps what it leans on, and makes numbers small: without running anything', () => {
