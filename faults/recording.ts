@@ -2,7 +2,7 @@
  * The events of a run, for reports: the same in both worlds. Public values only: no share, nonce, token or secret is in
  * any of them. Times are milliseconds of scenario time, which begins at 0.
  */
-import type { FaultKind } from './vocabulary/fault.ts';
+import type { FaultKind } from './vocabulary/generated-types.ts';
 import type { Point } from './vocabulary/trigger-points.ts';
 
 export type RunEvent =

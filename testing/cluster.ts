@@ -8,7 +8,7 @@ import { create, type DescMessage, type MessageInitShape } from '@bufbuild/proto
 import type { ClientPorts } from '../client/contract.ts';
 import type { Intent } from '../client/generated-api.ts';
 import type { RunEvent } from '../faults/recording.ts';
-import type { Fault, FaultOf } from '../faults/vocabulary/fault.ts';
+import type { Fault, FaultOf } from '../faults/vocabulary/generated-types.ts';
 import {
   ApprovalMode,
   DkgShareExchangeRequestSchema,

@@ -5,8 +5,8 @@ import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/
 import { ErrorInfoSchema, RetryInfoSchema } from '../proto/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../proto/gen/google/rpc/status_pb.ts';
 import { MpcWalletService } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { GrpcCode } from '../runner/scenario/format.ts';
 import { failureOfCode } from '../runner/scenario/outcome.ts';
+import type { GrpcCode } from '../runner/scenario/terms.ts';
 import type { CallName, CallTypes, NoAnswer } from '../runner/scenario/world.ts';
 
 const timeoutMs = 35_000;

@@ -5,7 +5,7 @@
 import { clustersMax } from '../proto/limits.ts';
 import type { TestCluster } from './cluster.ts';
 
-export type { Fault } from '../faults/vocabulary/fault.ts';
+export type { Fault } from '../faults/vocabulary/generated-types.ts';
 export { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 export { CeremonyFailed, type Key, type Signature, type SignOptions } from './ceremonies.ts';
 export { type InjectedFault, TestCluster } from './cluster.ts';

@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { faultEngine } from '../faults/engine.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import type { FaultEngine, Order, ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
-import type { Fault } from '../faults/vocabulary/fault.ts';
+import type { Fault } from '../faults/vocabulary/generated-types.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import type { CallTypes, QuestionName, Questions, ScenarioWorld } from '../runner/scenario/world.ts';
 import type { Checker, Observation } from '../sim/observation.ts';

@@ -14,7 +14,7 @@ import {
 } from '@bufbuild/protobuf';
 import type { RunEvent } from '../faults/recording.ts';
 import { type RunEventJson, runEventOf } from '../faults/recording-json.ts';
-import type { Fault } from '../faults/vocabulary/fault.ts';
+import type { Fault } from '../faults/vocabulary/generated-types.ts';
 import {
   DkgShareExchangeRequestSchema,
   DkgShareExchangeResponseSchema,

@@ -8,6 +8,7 @@ import { exitCodes } from '../cli/common/failure.ts';
 import { readIfThere } from '../cli/common/files.ts';
 import { clientApiModule } from './docs/client-api.ts';
 import { configurationPage } from './docs/configuration.ts';
+import { faultTypesModule } from './docs/fault-types.ts';
 import { faultsPage } from './docs/faults.ts';
 import { metricsPage } from './docs/metrics.ts';
 import { reasonCodesPage } from './docs/reason-codes.ts';
@@ -40,6 +41,7 @@ const generatedPages: readonly Page[] = [
   { path: 'docs/tokens.md', render: tokensPage },
   { path: 'docs/treasury.md', render: treasuryPage },
   { path: 'docs/wallet-api.md', render: walletApiPage },
+  { path: 'faults/vocabulary/generated-types.ts', render: faultTypesModule },
   { path: 'runner/scenario/generated-operations.ts', render: scenarioOperationsModule },
   { path: 'scenarios/schema.json', render: scenarioSchemaFile },
 ];

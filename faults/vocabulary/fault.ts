@@ -12,9 +12,12 @@
  *   receivers) begins with the point's frame instead.
  */
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
+import type { FaultKind } from './generated-types.ts';
 import { refusalCodes } from './refusal-codes.ts';
 import { Closed, OneOf } from './schema-kit.ts';
 import { points, portNames } from './trigger-points.ts';
+
+export type { Fault, FaultKind, FaultOf } from './generated-types.ts';
 
 /** Names of the processes that a fault can target. `node/*`: every node. */
 const inCluster = '(cluster/([1-9][0-9]?|100)/)?';
@@ -67,7 +70,6 @@ export const Trigger = Closed(
   },
   { description: 'when it begins. `of`: frames to or from this process, or its calls; by default the target' },
 );
-export type Trigger = Static<typeof Trigger>;
 
 const common = {
   id: Type.Optional(
@@ -489,11 +491,8 @@ export const faultSchemas = {
     { state: OneOf(['DENIED', 'REVOKED', 'EXPIRED', 'BACKEND_FAILED'] as const, 'the receipt state') },
     'signing sessions begin with a mock directive',
   ),
-} as const satisfies Record<string, TObject>;
+} as const satisfies Readonly<Record<FaultKind, TObject>>;
 
-export type FaultKind = keyof typeof faultSchemas;
-export type FaultOf<K extends FaultKind> = Static<(typeof faultSchemas)[K]>;
-export type Fault = { [K in FaultKind]: FaultOf<K> }[FaultKind];
 export const faultKinds = Object.keys(faultSchemas) as readonly FaultKind[];
 
 /** Faults of byzantine nodes. A node may be blamed for these only. */

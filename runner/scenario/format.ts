@@ -11,6 +11,7 @@ import { Alteration, faultSchemas } from '../../faults/vocabulary/fault.ts';
 import { Closed, OneOf } from '../../faults/vocabulary/schema-kit.ts';
 import { clustersMax } from '../../proto/limits.ts';
 import { custodyExpectations, custodyStepSchemas, custodyWaits } from './custody-format.ts';
+import { grpcCodes, ownKeystores, walletTerms } from './terms.ts';
 
 const Name = (description: string) => Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$', description });
 const Ms = (description: string) => Type.Integer({ minimum: 0, maximum: 604_800_000, description });
@@ -18,13 +19,6 @@ const NodeId = Type.Integer({ minimum: 1, maximum: 100 });
 
 export const curves = ['secp256k1', 'ed25519'] as const;
 export const keystores = ['MOCK_THRESHOLD', 'MPC_FROST'] as const;
-/** The status codes of gRPC that a call without an answer may end with. */
-export const grpcCodes = [
-  ...(['CANCELLED', 'UNKNOWN', 'INVALID_ARGUMENT', 'DEADLINE_EXCEEDED', 'NOT_FOUND', 'PERMISSION_DENIED'] as const),
-  ...(['RESOURCE_EXHAUSTED', 'FAILED_PRECONDITION', 'ABORTED', 'UNIMPLEMENTED', 'INTERNAL', 'UNAVAILABLE'] as const),
-  'UNAUTHENTICATED',
-] as const;
-export type GrpcCode = (typeof grpcCodes)[number];
 export const receiptStates = [
   'ACCEPTED',
   'DENIED',
@@ -108,14 +102,9 @@ const signing = {
   ),
   contract_version: Type.Optional(Type.String({ maxLength: 40 })),
   wallet_terms: Type.Optional(
-    OneOf(
-      ['archived', 'intents_only', 'human_required', 'custodian'] as const,
-      'what the wallet of the key asks of clients’ calls; in the simulated world alone',
-    ),
+    OneOf(walletTerms, 'what the wallet of the key asks of clients’ calls; in the simulated world alone'),
   ),
 };
-/** Keystore types with their own kind of key. */
-export const ownKeystores = ['MULTISIG_EVM_WALLET', 'HSM_PKCS11', 'MPC_VENDOR'] as const;
 const dkg = {
   session: Name('what this scenario calls the key and its session'),
   threshold: Type.Optional(Type.Integer()),

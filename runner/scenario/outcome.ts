@@ -4,7 +4,7 @@ import {
   ReceiptState,
   type SessionCheckpoint,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { GrpcCode } from './format.ts';
+import type { GrpcCode } from './terms.ts';
 import type {
   CallFailure,
   CallName,

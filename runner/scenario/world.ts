@@ -4,7 +4,7 @@
  */
 
 import type { RunEvent } from '../../faults/recording.ts';
-import type { Fault } from '../../faults/vocabulary/fault.ts';
+import type { Fault } from '../../faults/vocabulary/generated-types.ts';
 import type {
   CloseKeyRequest,
   CloseKeyResponse,
@@ -32,8 +32,7 @@ import type {
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { LoggedEvent } from '../../redis/event-log.ts';
 import type { Violation } from '../../sim/violation.ts';
-import type { ReceiverAnswer } from './custody-format.ts';
-import type { GrpcCode, ownKeystores, StepOf } from './format.ts';
+import type { GrpcCode, OwnKeystore, ReceiverAnswer, WalletTerms } from './terms.ts';
 
 export interface CallTypes {
   initiateDkg: readonly [InitiateDkgRequest, InitiateDkgResponse];
@@ -109,9 +108,9 @@ export interface Questions {
         readonly name: N;
         readonly request: CallTypes[N][0];
         /** Of a key that nodes do not share. */
-        readonly keystoreType?: (typeof ownKeystores)[number] | undefined;
+        readonly keystoreType?: OwnKeystore | undefined;
         /** Of the key’s wallet. */
-        readonly walletTerms?: StepOf<'initiate_signing'>['wallet_terms'];
+        readonly walletTerms?: WalletTerms | undefined;
         /** undefined: the world’s default. */
         readonly transport?: 'grpc' | undefined;
         /** Of a gRPC call. */

@@ -5,9 +5,9 @@ import {
   type Fault,
   type FaultKind,
   hsmFailures,
-  type Trigger,
   vendorFailures,
 } from '../../faults/vocabulary/fault.ts';
+import type { Trigger } from '../../faults/vocabulary/generated-types.ts';
 import { dkgRefusalCodes, partialRefusalCodes } from '../../faults/vocabulary/refusal-codes.ts';
 import { type Point, points } from '../../faults/vocabulary/trigger-points.ts';
 import type { Draw } from '../../sim/draw.ts';

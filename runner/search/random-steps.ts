@@ -4,7 +4,8 @@
  */
 
 import type { Draw } from '../../sim/draw.ts';
-import type { ownKeystores, Step } from '../scenario/format.ts';
+import type { Step } from '../scenario/format.ts';
+import type { OwnKeystore } from '../scenario/terms.ts';
 import { alterationOfCall } from './alterations.ts';
 import type { Story, Swarm } from './profiles.ts';
 
@@ -19,7 +20,7 @@ export interface KeyPlan {
   /** The scheme of its clients' signatures: a key has one. */
   readonly keystore: 'MOCK_THRESHOLD' | 'MPC_FROST';
   /** A key that nodes do not share; undefined: a shared one. */
-  readonly ownType: (typeof ownKeystores)[number] | undefined;
+  readonly ownType: OwnKeystore | undefined;
   /** Client-supplied dealers; the client gives all their shares, where the nodes allow it. */
   readonly supplied: readonly number[];
   /** The wallet service makes it, and signs with it in one call. */

@@ -26,6 +26,7 @@ test('a page that is missing or old is found', () => {
     'docs/tokens.md',
     'docs/treasury.md',
     'docs/wallet-api.md',
+    'faults/vocabulary/generated-types.ts',
     'runner/scenario/generated-operations.ts',
     'scenarios/schema.json',
   ]);

@@ -53,6 +53,21 @@ describe('the package', () => {
     expect(packed.files.filter((path) => strays.test(path))).toEqual([]);
   });
 
+  test('declares types out of its own files and of packages that it brings', () => {
+    const brought = Object.keys(JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')).dependencies);
+    const declarations = packed.files.filter((path) => path.endsWith('.d.ts'));
+    expect(declarations.length).toBeGreaterThan(20);
+    const imported = declarations.flatMap((path) => {
+      const text = readFileSync(join(installed, path), 'utf8');
+      return [...text.matchAll(/(?:from|import\(|import) ?['"]((?:@[^/'"]+\/)?[^./'"][^/'"]*)/g)].map(
+        ([, name]) => name!,
+      );
+    });
+    expect([...new Set(imported)].filter((name) => !brought.includes(name))).toEqual([]);
+    // A schema library's types take a compiler 15 s.
+    expect(imported).not.toContain('typebox');
+  });
+
   test('has no module of the trials of the random search in any bundle; a checkout has', () => {
     const withTrials = (folder: string) =>
       readdirSync(join(folder, 'dist'), { recursive: true, encoding: 'utf8' })

@@ -8,7 +8,7 @@ import { reasonCodes } from '../../proto/reason-codes.ts';
 import { clientNames, dryRuns, unnamed } from './client-names.ts';
 import { restRoutes, sandboxRoutes } from './rest-routes.ts';
 
-interface Schema {
+export interface Schema {
   readonly type?: string;
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
@@ -215,7 +215,7 @@ function typeOf(schema: Schema, indent = ''): string {
 
 const wrapped = (type: string): string => (/^\w+$/.test(type) ? type : `(${type})`);
 
-function objectType(schema: Schema, indent: string): string {
+export function objectType(schema: Schema, indent: string): string {
   const { properties, required = [], additionalProperties, patternProperties } = schema;
   if (properties === undefined || Object.keys(properties).length === 0) {
     const [values] = Object.values(patternProperties ?? {});
@@ -233,7 +233,7 @@ function objectType(schema: Schema, indent: string): string {
 }
 
 /** The schema's description of a field, for editors. */
-function comment({ description }: Schema, indent: string): string {
+export function comment({ description }: Schema, indent: string): string {
   if (description === undefined) return '';
   return `${indent}/** ${description.replaceAll('*/', '*\\/').replaceAll('\n', ' ')} */\n`;
 }

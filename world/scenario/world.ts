@@ -7,9 +7,9 @@ import { status } from '@grpc/grpc-js';
 import { type SigningMethod, signingMethods } from '../../api/signing-methods.ts';
 import type { RunEvent } from '../../faults/recording.ts';
 import { owner } from '../../runner/scenario/custody-format.ts';
-import type { GrpcCode } from '../../runner/scenario/format.ts';
 import { failureOfCode } from '../../runner/scenario/outcome.ts';
 import { factsOf, simulatedWorld } from '../../runner/scenario/simulated-world.ts';
+import type { GrpcCode } from '../../runner/scenario/terms.ts';
 import type {
   CallFailure,
   QuestionName,
