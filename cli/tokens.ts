@@ -187,8 +187,9 @@ function refuseEmbedded(dataDir: string): void {
   const ready = runningCluster(dataDir)?.ready;
   if (ready === undefined || !('embedded' in ready)) return;
   throw new Failure(
-    `The service in ${dataDir} is embedded: it keeps tokens in memory. Use the two of its banner, or any "svc_sk_test_…" with 12 ` +
-      'letters and digits or more, which opens a tenant of its own; "signmesh up" without --embedded issues tokens.',
+    `The service in ${dataDir} is embedded: it keeps tokens in memory. Use the two of its banner, any "svc_sk_test_…" with 12 ` +
+      'letters and digits or more, which opens a tenant of its own, or POST /v1/sandbox/tokens; only a process cluster (no ' +
+      '--embedded) has "signmesh tokens".',
   );
 }
 

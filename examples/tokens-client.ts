@@ -30,6 +30,10 @@ interface Mined {
 
 async function main(url: string, token: string): Promise<void> {
   const client = createClient({ baseUrl: url, token });
+  // A sandbox grants access to the module at once.
+  const { modules } = await client.modules.list();
+  const { access } = modules.find(({ module }) => module === 'tokens')!;
+  if (access === 'by_request') await client.modules.requestAccess('tokens');
 
   /** What its transaction has logged: units above zero were minted, below zero burnt. */
   async function logged({ wallet_id, transaction_intent_id }: TokenOrder): Promise<bigint> {

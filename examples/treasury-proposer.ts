@@ -32,6 +32,10 @@ function propose(positions: readonly Position[]): Proposal | undefined {
 
 async function main(url: string, token: string): Promise<void> {
   const client = createClient({ baseUrl: url, token });
+  // A sandbox grants access to the module at once.
+  const { modules } = await client.modules.list();
+  const { access } = modules.find(({ module }) => module === 'treasury')!;
+  if (access === 'by_request') await client.modules.requestAccess('treasury');
   const connection = await client.connections.connect({ type: 'sandbox', credentials: {} });
   const wallet = await client.wallets.create({
     name: 'treasury-proposer',

@@ -22,6 +22,10 @@ interface Settings {
 
 async function main({ url, token }: Settings): Promise<void> {
   const client = createClient({ baseUrl: url, token });
+  // A sandbox grants access to the module at once.
+  const { modules } = await client.modules.list();
+  const { access } = modules.find(({ module }) => module === 'vaults')!;
+  if (access === 'by_request') await client.modules.requestAccess('vaults');
   const keyOf = async (vaultId: string) => (await client.vaults.keys(vaultId).toArray(1))[0]!;
 
   const terms = { keystore_type: 'mpc_frost', curve: 'ed25519', threshold: 3, total_nodes: 5 } as const;

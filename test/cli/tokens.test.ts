@@ -197,7 +197,7 @@ describe('signmesh tokens', () => {
     mkdirSync(join(folder, 'run'));
     writeRecord(lockFile(folder), identify(process.pid));
     writeFileSync(readyFile(folder), JSON.stringify({ embedded: true, pids: { up: process.pid } }));
-    const remedy = /is embedded.*in memory.*"svc_sk_test_….*without --embedded/;
+    const remedy = /is embedded.*in memory.*"svc_sk_test_….*POST \/v1\/sandbox\/tokens/;
     for (const args of [
       ['issue', '--all'],
       ['issue', '--all', '--tenant', 't'],

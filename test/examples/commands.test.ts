@@ -6,7 +6,9 @@
  * Where grpcurl is not installed, its block runs with child/grpcurl.mjs in its place, which goes the same way: reflection,
  * then the call.
  */
+
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -127,7 +129,7 @@ describe('examples/grpc-client.ts', () => {
 
 describe('examples/vault-client.ts', () => {
   test('signs in a vault, meets its policy, and sees its shares deleted', async () => {
-    const { exitCode, stdout, stderr } = await example(examples.vault, ['--url', cluster.httpUrl]);
+    const { exitCode, stdout, stderr } = await example(examples.vault, ['--url', cluster.httpUrl, ...newTenant()]);
     expect([exitCode, stderr]).toEqual([0, '']);
     const said = rows(stdout);
     expect(said.signed).toMatch(/^yes/);
@@ -176,7 +178,7 @@ describe('examples/reconciliation.ts', () => {
 
 describe('examples/treasury-proposer.ts', () => {
   test('proposes a trade, which is checked and carried out', async () => {
-    const { exitCode, stdout, stderr } = await example(proposer, ['--url', cluster.httpUrl]);
+    const { exitCode, stdout, stderr } = await example(proposer, ['--url', cluster.httpUrl, ...newTenant()]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(
       /^proposed: .+ basis points above its target.*\ncompleted: sold [\d.]+ \w+, bought [\d.]+ \w+\n$/m,
@@ -190,7 +192,7 @@ describe('examples/treasury-proposer.ts', () => {
 
 describe('examples/tokens-client.ts', () => {
   test('issues a token, mints it within its reserve alone, and redeems it', async () => {
-    const { exitCode, stdout, stderr } = await example(tokens, ['--url', cluster.httpUrl]);
+    const { exitCode, stdout, stderr } = await example(tokens, ['--url', cluster.httpUrl, ...newTenant()]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(
       /^deployed: 0x[0-9a-fA-F]{40}\nrefused: .+\nmint\(8000000000\) .+\nburn\(500000000\) .+\nsupply: 7500, /,
@@ -201,6 +203,11 @@ describe('examples/tokens-client.ts', () => {
     expect((await example(tokens, ['--colour', 'blue'])).exitCode).toBe(2);
   });
 });
+
+/** A tenant that no module was granted to yet, as the one of an embedded service's banner. */
+function newTenant(): string[] {
+  return ['--token', `svc_sk_test_${randomUUID().replaceAll('-', '')}`];
+}
 
 /** "name  value" lines. */
 function rows(text: string): Readonly<Record<string, string>> {
