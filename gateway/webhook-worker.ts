@@ -28,8 +28,8 @@ export interface WebhookWorkerPorts extends Ports {
   readonly ring: KeyRing;
   readonly queue: WebhookQueue;
   readonly send: Send;
-  /** Wake-ups of all tenants; the returned function ends them. */
-  readonly followAllWakes: (onWake: (tenant: string) => void) => () => void;
+  /** Wake-ups of tenants with webhooks; the returned function ends them. */
+  readonly followRelayWakes: (onWake: (tenant: string) => void) => () => void;
   readonly log: Log;
 }
 
@@ -68,7 +68,7 @@ export function composeWebhookWorker(ports: WebhookWorkerPorts, options: Webhook
     if (behind) relay.freed(job.tenant, job.webhookId);
     if (retryAtMs !== undefined) relay.retryAt(job.tenant, job.webhookId, retryAtMs);
   });
-  const endWakes = ports.followAllWakes((tenant) => relay.wake(tenant));
+  const endWakes = ports.followRelayWakes((tenant) => relay.wake(tenant));
   return {
     start: () => relay.start(),
     stop: async () => {

@@ -17,7 +17,7 @@ import { RedisOutboxStore } from '../delivery/deliveries/redis-outbox-store.ts';
 import { Connections } from '../delivery/egress/connections.ts';
 import type { Send } from '../delivery/egress/public.ts';
 import { sendTo } from '../delivery/egress/send.ts';
-import { followAllWakes } from '../delivery/events/redis-wakes.ts';
+import { followRelayWakes } from '../delivery/events/redis-wakes.ts';
 import { BullReconQueue, type ReconConsumerOptions } from '../modules/recon/bull-queue.ts';
 import { startReconWorker } from '../modules/recon/public.ts';
 import { openChains } from '../providers/chains/public.ts';
@@ -80,7 +80,7 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
       ring: fileKeyRing(config.credentialKeysDir, { clock, random }),
       queue,
       send: telemetry.isOn ? measureSending(telemetry, timers, send) : send,
-      followAllWakes: (onWake) => followAllWakes(queueRedis, onWake),
+      followRelayWakes: (onWake) => followRelayWakes(queueRedis, onWake),
     },
     {
       ...{ environment, version: packageVersion(), scheduleMs },

@@ -1,5 +1,5 @@
 -- append_events(prefix, events, shown, balances): appends the events of one step to the log of a tenant, wakes its readers
--- once, and returns the sequence of the last; without events it does nothing and returns 0. `prefix` is the tenant's. An
+-- once (and the relays if it has webhooks, or records of removed ones), and returns the sequence of the last; without events it does nothing and returns 0. `prefix` is the tenant's. An
 -- event of the resource `shown` gets `balances` beside its object (`bal`); nil: none does.
 --
 -- Clocks differ, and a change may be committed long after its clock was read: an event is never stamped earlier than the
@@ -64,7 +64,11 @@ local function close_log(log, prefix)
   redis.call('HSET', prefix .. 'seq', 'n', whole, 'm', string.format('%.0f', log.latest),
     'b', string.format('%.0f', math.max(0, log.bytes)))
   -- The prefix is sm:{t:<tenant>}:
-  redis.call('PUBLISH', 'sm:wake:' .. string.sub(prefix, 7, -3), whole)
+  local tenant = string.sub(prefix, 7, -3)
+  redis.call('PUBLISH', 'sm:wake:' .. tenant, whole)
+  if redis.call('EXISTS', prefix .. 'ix:webhooks', prefix .. 'hk') > 0 then
+    redis.call('PUBLISH', 'sm:relay:' .. tenant, whole)
+  end
 end
 
 local function append_events(prefix, events, shown, balances)

@@ -6,8 +6,8 @@
  * Retention: the last 1,000,000 events of a tenant, 1 GiB of them, and the last 30 days before its newest event, whichever is
  * least. Each append trims a bounded number. Ages are relative to event times, since clocks differ.
  *
- * A channel of the tenant wakes readers of events (the relay of webhooks, streams to clients). It only saves time: a message
- * may be lost, the event is in the log. So a writer also registers the tenant as having events to
+ * A channel of the tenant wakes streams of events to clients, and another one the relays, if the tenant has webhooks: no event
+ * of any other tenant wakes a worker. Channels only save time: a message may be lost, the event is in the log. So a writer also registers the tenant as having events to
  * relay (due-work.ts, kind "webhooks"), before it writes.
  */
 
@@ -36,6 +36,8 @@ export interface LoggedEvent {
 
 /** Channels are `sm:wake:<tenant>`; a message is the sequence of the last event of a step. */
 export const wakePrefix = 'sm:wake:';
+/** Channels of the relays: `sm:relay:<tenant>`. */
+export const relayPrefix = 'sm:relay:';
 
 /** The arguments of an event, as append-event.lua takes them. */
 export type EventArguments = Readonly<

@@ -4,7 +4,7 @@ import type { Log } from '../actors/live/ports.ts';
 import type { RelayOptions, WebhookQueue } from '../delivery/deliveries/public.ts';
 import { RedisOutboxStore } from '../delivery/deliveries/redis-outbox-store.ts';
 import type { Send } from '../delivery/egress/public.ts';
-import { followAllWakes } from '../delivery/events/redis-wakes.ts';
+import { followRelayWakes } from '../delivery/events/redis-wakes.ts';
 import type { WalletApiConfig } from '../gateway/wallet-api.ts';
 import { composeWebhookWorker } from '../gateway/webhook-worker.ts';
 import { type ReconQueue, startReconWorker } from '../modules/recon/public.ts';
@@ -40,7 +40,7 @@ export function startWorker(life: ProcessLife, parts: WorkerParts): void {
     {
       ...{ clock, timers, random, log, store, ring, queue, send },
       hooks: new RedisOutboxStore(redis, relay?.overdueMs, timers),
-      followAllWakes: (onWake) => followAllWakes(redis.duplicate(), onWake),
+      followRelayWakes: (onWake) => followRelayWakes(redis.duplicate(), onWake),
     },
     { environment: config.environment, version: '0.0.0-world', scheduleMs, ...(relay && { relay }) },
   );

@@ -5,7 +5,7 @@
 import type { Redis } from 'ioredis';
 import type { Timers } from '../../actors/contract.ts';
 import type { DueHandler, DueWork } from '../../redis/due-work.ts';
-import { tenantPrefix, wakePrefix } from '../../redis/event-log.ts';
+import { relayPrefix, tenantPrefix } from '../../redis/event-log.ts';
 import { RedisDueWork } from '../../redis/redis-due-work.ts';
 import { asking } from '../../store/asking-redis.ts';
 import { eventOf } from '../../store/replies.ts';
@@ -70,7 +70,7 @@ export class RedisOutboxStore implements OutboxStore {
   }
 
   async wake(tenant: string): Promise<void> {
-    await asking(this.#redis.publish(`${wakePrefix}${tenant}`, '0'));
+    await asking(this.#redis.publish(`${relayPrefix}${tenant}`, '0'));
   }
 
   async begin(tenant: string, webhookId: string, cursor: number): Promise<void> {

@@ -1,6 +1,6 @@
 /** Wake-ups by the publish/subscribe of Redis. With the first follower a connection of its own is opened. */
 import type { Redis } from 'ioredis';
-import { wakePrefix } from '../../redis/event-log.ts';
+import { relayPrefix, wakePrefix } from '../../redis/event-log.ts';
 import { openSubscriber, type Subscriber } from '../../redis/subscriber.ts';
 import type { Wakes, WakesListener } from './wakes.ts';
 
@@ -53,12 +53,12 @@ export class RedisWakes implements Wakes {
   }
 }
 
-/** Wake-ups of all tenants, over a connection like `redis`. The returned function ends them. */
-export function followAllWakes(redis: Redis, onWake: (tenant: string) => void): () => void {
+/** Wake-ups of all tenants with webhooks, over a connection like `redis`. The returned function ends them. */
+export function followRelayWakes(redis: Redis, onWake: (tenant: string) => void): () => void {
   const subscriber = openSubscriber(redis, (connection) => {
-    const subscribe = () => void connection.psubscribe(`${wakePrefix}*`).catch(() => undefined);
+    const subscribe = () => void connection.psubscribe(`${relayPrefix}*`).catch(() => undefined);
     connection.on('ready', subscribe);
-    connection.on('pmessage', (_pattern: string, channel: string) => onWake(channel.slice(wakePrefix.length)));
+    connection.on('pmessage', (_pattern: string, channel: string) => onWake(channel.slice(relayPrefix.length)));
     // A connection to the Redis in memory is ready from the beginning, and does not say so.
     if (connection.status === 'ready') subscribe();
   });

@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { macChars } from '../../coordinator/store/record-macs.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { tenantPrefix, wakePrefix } from '../../redis/event-log.ts';
+import { relayPrefix, tenantPrefix, wakePrefix } from '../../redis/event-log.ts';
 import { luaCommand, luaScript, readScript } from '../../redis/lua.ts';
 import { reservedSuffix } from '../../store/layout.ts';
 import { root } from '../cli/support/up-process.ts';
@@ -163,6 +163,7 @@ describe('the scripts of the product', () => {
     expect(session).toContain(`local mac_chars = ${macChars}\n`);
     expect(text('store/commit.lua')).toContain(`local reserved_suffix = '${reservedSuffix}'\n`);
     const append = text('redis/append-event.lua');
-    expect(append).toContain(`'${wakePrefix}' .. string.sub(prefix, ${tenantPrefix('').indexOf('}') + 1}, -3)`);
+    expect(append).toContain(`local tenant = string.sub(prefix, ${tenantPrefix('').indexOf('}') + 1}, -3)\n`);
+    for (const channel of [wakePrefix, relayPrefix]) expect(append).toContain(`'PUBLISH', '${channel}' .. tenant,`);
   });
 });

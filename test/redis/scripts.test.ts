@@ -71,6 +71,31 @@ describeScript(
       expect(heard).toEqual(['sm:wake:append 2', 'append:end end']);
     });
 
+    test('an event wakes the relays if its tenant has a webhook, or what a removed one has left, and only then', async () => {
+      const relay = script.redis.duplicate();
+      const heard: string[] = [];
+      await relay.psubscribe('sm:relay:*');
+      const done = new Promise<void>((resolve) => {
+        relay.on('pmessage', (_: string, channel: string, message: string) => {
+          heard.push(`${channel} ${message}`);
+          if (message === 'end') resolve();
+        });
+      });
+      const webhooks = ['sm:{t:append}:ix:webhooks', 'sm:{t:append}:hk'] as const;
+      await append('before', at);
+      await script.redis.zadd(webhooks[0], 0, 'whk_1');
+      await append('with', at);
+      await script.redis.del(webhooks[0]);
+      await script.redis.sadd(webhooks[1], 'whk_1');
+      await append('removed', at);
+      await script.redis.del(webhooks[1]);
+      await append('after', at);
+      await script.redis.publish('sm:relay:append', 'end');
+      await done;
+      relay.disconnect();
+      expect(heard).toEqual(['sm:relay:append 2', 'sm:relay:append 3', 'sm:relay:append end']);
+    });
+
     test('events older than 30 days leave the log; those of the last 30 days stay', async () => {
       const month = 30 * 24 * 3_600_000;
       for (let k = 1; k <= 60; k++) await append(`old${k}`, at - month - 1);

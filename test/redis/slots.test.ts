@@ -4,7 +4,7 @@ import { systemClock } from '../../actors/live/ports.ts';
 import { redisAddress, redisHosts } from '../../redis/address.ts';
 import { ofCluster } from '../../redis/clusters.ts';
 import { claimedMax, holdMs, lateWriteMs, recheckMs, registeredForMs, unsettledMs } from '../../redis/due-work.ts';
-import { tenantPrefix, wakePrefix } from '../../redis/event-log.ts';
+import { relayPrefix, tenantPrefix, wakePrefix } from '../../redis/event-log.ts';
 import { MemoryRedis } from '../../redis/memory/memory-redis.ts';
 import { clusterKeys, clusterSilentMs } from '../../redis/redis-clusters.ts';
 import { dueKeys } from '../../redis/redis-due-work.ts';
@@ -105,7 +105,7 @@ test('the times of due work, and the names that all processes share in Redis, ar
     registeredKey: 'sm:{due:sessions:2}:registered',
   });
   expect(clusterKeys).toEqual({ clustersKey: 'sm:{clusters}', placedKey: 'sm:{clusters}:placed' });
-  expect([tenantPrefix('acme'), wakePrefix, ofCluster('ending', 1), ofCluster('ending', 2)]).toEqual([
-    ...['sm:{t:acme}:', 'sm:wake:', 'ending', 'ending:2'],
+  expect([tenantPrefix('acme'), wakePrefix, relayPrefix, ofCluster('ending', 1), ofCluster('ending', 2)]).toEqual([
+    ...['sm:{t:acme}:', 'sm:wake:', 'sm:relay:', 'ending', 'ending:2'],
   ]);
 });
