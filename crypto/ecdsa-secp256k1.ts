@@ -17,7 +17,7 @@ export interface EcdsaChecks {
 export const secp256k1Ecdsa: EcdsaChecks = {
   verify(signature, digest, publicKey) {
     try {
-      return secp256k1.ecdsaVerify(signature, digest, publicKey);
+      return secp256k1.ecdsaVerify(signature, digest, uncompressed(publicKey));
     } catch {
       return false;
     }
@@ -33,6 +33,22 @@ export const secp256k1Ecdsa: EcdsaChecks = {
     return { signature, recoveryId: recid };
   },
 };
+
+/**
+ * The key of the last check, and its uncompressed form: parsing a compressed key takes a square root, a tenth of a check, and
+ * signatures under one key follow each other.
+ */
+let lastKey: Uint8Array = new Uint8Array(0);
+let lastUncompressed = lastKey;
+
+/** Throws for bytes that are no key. */
+function uncompressed(publicKey: Uint8Array): Uint8Array {
+  if (!equalBytes(publicKey, lastKey)) {
+    lastUncompressed = secp256k1.publicKeyConvert(publicKey, false);
+    lastKey = publicKey.slice();
+  }
+  return lastUncompressed;
+}
 
 function recover(signature: Uint8Array, recoveryId: number, digest: Uint8Array): Uint8Array | undefined {
   try {

@@ -1,4 +1,5 @@
 /** The common part of the keystores for keys of a DKG. */
+import { toHex } from '../../crypto/bytes.ts';
 import { type DerivedKey, deriveTweak } from '../../crypto/derivation.ts';
 import { type Curve, groupOf } from '../../crypto/group.ts';
 import { placeOf } from '../../crypto/participants.ts';
@@ -8,13 +9,21 @@ import type { FullSignature, SigningTask } from './port.ts';
 
 export const scalarPartialBytes = scalarBytes;
 
+/** The last derived key of each record: sessions of one key mostly have one path, and a derivation checks the key's point. */
+const lastDerived = new WeakMap<KeyRecord, { readonly path: readonly number[]; readonly derived: DerivedKey }>();
+
 export function deriveFrom(key: KeyRecord, path: readonly number[]): DerivedKey {
-  return deriveTweak({
+  const last = lastDerived.get(key);
+  if (last?.path.length === path.length && path.every((index, place) => index === last.path[place]))
+    return last.derived;
+  const derived = deriveTweak({
     curve: key.curve,
     publicKey: Buffer.from(key.publicKey, 'hex'),
     chainCode: Buffer.from(key.chainCode, 'hex'),
     path,
   });
+  lastDerived.set(key, { path, derived });
+  return derived;
 }
 
 export function derivedKey({ derived }: SigningTask): DerivedKey {
@@ -44,7 +53,7 @@ export function underDerivedKey(
 ): FullSignature | undefined {
   try {
     const made = make();
-    const verified = `verified under the derived public key ${Buffer.from(publicKey).toString('hex')}`;
+    const verified = `verified under the derived public key ${toHex(publicKey)}`;
     return made && { ...made, verified };
   } catch {
     return undefined;
