@@ -32,7 +32,7 @@ import {
   noncesRejected,
 } from './round.ts';
 import { askedAside } from './sandbox-work.ts';
-import { healthyNodes, isBusy, knownKey, leaveRound, participants, type Turn } from './state.ts';
+import { healthyNodes, isBusy, isHealthy, knownKey, leaveRound, participants, type Turn } from './state.ts';
 
 /** Does everything that is possible now for the waiting calls. */
 export function advanceRound(turn: Turn): void {
@@ -133,23 +133,28 @@ function mustRedraw(turn: Turn): boolean {
 }
 
 function ask(turn: Turn, attempt: Attempt): void {
-  const { work, record } = turn.state;
+  const { state } = turn;
+  const { work, record } = state;
   const { queue, round } = work;
   const asked = askedOf(round);
-  const healthy = healthyNodes(turn.state);
   const mayAsk = (id: number) =>
-    healthy.includes(id) && !attempt.partials.has(id) && (!bindsSigners(attempt) || isSigner(attempt, id));
-  const wanted = new Set(
-    [...queue.steps.keys(), ...round.history.askAgain].filter((id) => mayAsk(id) && !asked.has(id)),
-  );
+    !attempt.partials.has(id) && isHealthy(state, id) && (!bindsSigners(attempt) || isSigner(attempt, id));
+  const wanted = new Set<number>();
+  for (const ids of [queue.steps.keys(), round.history.askAgain]) {
+    for (const id of ids) if (!asked.has(id) && mayAsk(id)) wanted.add(id);
+  }
   if (queue.gathers.length > 0) {
-    const signers = attempt.nonces.map(({ nodeId }) => nodeId);
-    let expected = attempt.partials.size + wanted.size + [...asked].filter(mayAsk).length;
-    for (const id of [...signers, ...healthy.filter((other) => !signers.includes(other))]) {
-      if (expected >= knownKey(work).threshold) break;
-      if (!mayAsk(id) || wanted.has(id) || asked.has(id)) continue;
-      wanted.add(id);
-      expected += 1;
+    const { threshold } = knownKey(work);
+    let expected = attempt.partials.size + wanted.size;
+    for (const id of asked) if (mayAsk(id)) expected += 1;
+    // The signers of the attempt come first. After most answers nothing is missing.
+    for (const ids of expected < threshold ? [attempt.nonces.map(({ nodeId }) => nodeId), healthyNodes(state)] : []) {
+      for (const id of ids) {
+        if (expected >= threshold) break;
+        if (wanted.has(id) || asked.has(id) || !mayAsk(id)) continue;
+        wanted.add(id);
+        expected += 1;
+      }
     }
   }
   const aside = previewedNodes(work).filter((id) => mayAsk(id) && !wanted.has(id) && !asked.has(id));

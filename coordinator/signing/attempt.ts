@@ -62,6 +62,25 @@ export function openAttempt(
   };
 }
 
+/** Field by field, since every answer changes the attempt: objects built by spreading have different hidden classes. */
+export function changedAttempt(
+  held: Attempt,
+  { partials, askedMs, heardMs }: Pick<Attempt, 'partials' | 'askedMs' | 'heardMs'>,
+): Attempt {
+  return {
+    number: held.number,
+    tag: held.tag,
+    coordinatorBoot: held.coordinatorBoot,
+    nonces: held.nonces,
+    bindsSigners: held.bindsSigners,
+    backend: held.backend,
+    partials,
+    askedMs,
+    heardMs,
+    nonceless: held.nonceless,
+  };
+}
+
 /** Whether only the drawn signers can answer. */
 export function bindsSigners(attempt: Attempt): boolean {
   return attempt.bindsSigners;

@@ -90,7 +90,7 @@ export function failToken(turn: Turn, nodeId: number, reason: TokenFault, messag
 /** Too many nodes refused the order for a quorum: waiting does not help. */
 export function failUnordered(turn: Turn): boolean {
   const { work } = turn.state;
-  if (work.queue.gathers.length === 0) return false;
+  if (work.queue.gathers.length === 0 || work.nodes.unable.size === 0) return false;
   const { threshold, totalNodes } = knownKey(work);
   if (totalNodes - orderRefusers(work.nodes).size >= threshold) return false;
   const text = `${orderRefusals(work.nodes)}; ${threshold} of ${totalNodes} nodes are needed`;

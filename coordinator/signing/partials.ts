@@ -52,7 +52,17 @@ import {
   voidedTold,
 } from './round.ts';
 import { answeredAside, answersAside, isAskedAside } from './sandbox-work.ts';
-import { healthyNodes, isAtVendor, isBusy, knownKey, leaveRound, participants, type Turn, type Work } from './state.ts';
+import {
+  healthyNodes,
+  isAtVendor,
+  isBusy,
+  isParticipant,
+  knownKey,
+  leaveRound,
+  participants,
+  type Turn,
+  type Work,
+} from './state.ts';
 
 /** The session stops asking a node that forgot this many nonces in it. */
 const forgottenMax = 2;
@@ -83,14 +93,14 @@ export function takeOffers(turn: Turn): void {
   const { work } = turn.state;
   for (;;) {
     const attempt = attemptOf(work.round)!;
-    const [offer, ...others] = work.queue.offers;
+    const [offer] = work.queue.offers;
     if (!offer || attempt.partials.size >= knownKey(work).threshold) return;
     const { call, nodeId } = offer;
     if (dealersAtFault(attempt).length > 0) {
       excludeNodes(turn, []);
       return;
     }
-    work.queue = { ...work.queue, offers: others };
+    work.queue = { ...work.queue, offers: work.queue.offers.slice(1) };
     const taken = readOffer(work.task!, attempt, offer);
     if ('fault' in taken) {
       reply(turn, call, taken.fault);
@@ -135,7 +145,7 @@ export function partialReply(turn: Turn, nodeId: number, said: PartialReply): Ve
   const { task } = work;
   const attempt = attemptOf(work.round);
   if (!attempt || !task || said.attemptTag !== attempt.tag || attempt.partials.has(nodeId)) return undefined;
-  if (!participants(turn.state).includes(nodeId) || (bindsSigners(attempt) && !isSigner(attempt, nodeId))) {
+  if (!isParticipant(turn.state, nodeId) || (bindsSigners(attempt) && !isSigner(attempt, nodeId))) {
     return undefined;
   }
   // A second answer of this node: the first one counts, once a call wants it.
@@ -164,7 +174,7 @@ export function takeAside(turn: Turn): void {
     const attempt = attemptOf(work.round)!;
     if (turn.persisted || attempt.partials.size >= knownKey(work).threshold) return;
     if (attempt.partials.has(nodeId) || !isWanted(work, nodeId)) continue;
-    if (participants(turn.state).includes(nodeId)) count(turn, attempt, nodeId, bytes);
+    if (isParticipant(turn.state, nodeId)) count(turn, attempt, nodeId, bytes);
   }
 }
 

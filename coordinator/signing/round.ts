@@ -57,7 +57,7 @@
  */
 import type { SigningRecord } from '../contract/record.ts';
 import { isOpen, type SessionState } from '../contract/transitions.ts';
-import type { Attempt, HeldPartial } from './attempt.ts';
+import { type Attempt, changedAttempt, type HeldPartial } from './attempt.ts';
 
 /** The part of a round that outlives its attempts. */
 interface History {
@@ -205,29 +205,34 @@ export function noncesRejected(round: Round): Round {
 export function nodesAsked(round: Round, ids: Iterable<number>, nowMs: number): Round {
   const { history } = round;
   const held = heldAttempt(round);
-  const attempt = { ...held, askedMs: nowMs, heardMs: undefined };
+  const attempt = changedAttempt(held, { partials: held.partials, askedMs: nowMs, heardMs: undefined });
   return moved(round, 'ask', { phase: 'collecting', history, attempt, asked: new Set([...askedOf(round), ...ids]) });
 }
 
 /** Those that owe no answer are ignored. */
 export function nodesReleased(round: Round, isReleased: (id: number) => boolean): Round {
   if (round.phase !== 'collecting') return round;
-  const left = [...round.asked].filter((id) => !isReleased(id));
-  if (left.length === round.asked.size) return round;
+  const left = new Set<number>();
+  for (const id of round.asked) if (!isReleased(id)) left.add(id);
+  if (left.size === round.asked.size) return round;
   return moved(round, 'release', withAsked(round.history, round.attempt, left));
 }
 
 export function partialTaken(round: Round, nodeId: number, partial: HeldPartial, nowMs: number): Round {
   const held = heldAttempt(round);
-  const attempt = { ...held, partials: new Map(held.partials).set(nodeId, partial), heardMs: nowMs };
-  const { askAgain, voided } = round.history;
+  const attempt = changedAttempt(held, {
+    partials: new Map(held.partials).set(nodeId, partial),
+    askedMs: held.askedMs,
+    heardMs: nowMs,
+  });
+  const { attempts, draws, askAgain, voided } = round.history;
   const history = {
-    ...round.history,
+    attempts,
+    draws,
     askAgain: without(askAgain, [nodeId]),
     voided: partial.origin === 'caller' ? without(voided, [nodeId]) : voided,
   };
-  const left = [...askedOf(round)].filter((id) => id !== nodeId);
-  return moved(round, 'take', withAsked(history, attempt, left));
+  return moved(round, 'take', withAsked(history, attempt, without(askedOf(round), [nodeId])));
 }
 
 /** Their nodes are excluded, so the session does not ask them again. */
@@ -235,7 +240,7 @@ export function partialsDropped(round: Round, ids: readonly number[]): Round {
   const held = heldAttempt(round);
   const partials = new Map([...held.partials].filter(([id]) => !ids.includes(id)));
   const history = { ...round.history, askAgain: without(round.history.askAgain, ids) };
-  return moved(round, 'drop', withAsked(history, { ...held, partials }, [...askedOf(round)]));
+  return moved(round, 'drop', withAsked(history, { ...held, partials }, askedOf(round)));
 }
 
 /** Without an attempt it changes nothing. */
@@ -252,7 +257,7 @@ export function attemptAbandoned(round: Round): Round {
 /** Pending answers count when they arrive; pending nonces do not. */
 export function roundLeft(round: Round): Round {
   if (round.phase === 'drawing') return moved(round, 'leave', { phase: 'idle', history: round.history });
-  if (round.phase === 'collecting') return moved(round, 'leave', withAsked(round.history, round.attempt, []));
+  if (round.phase === 'collecting') return moved(round, 'leave', withAsked(round.history, round.attempt, none));
   return round;
 }
 
@@ -311,10 +316,8 @@ function heldAttempt(round: Round): Attempt {
   return attempt;
 }
 
-function withAsked(history: History, attempt: Attempt, asked: readonly number[]): Asking | Collecting {
-  return asked.length === 0
-    ? { phase: 'asking', history, attempt }
-    : { phase: 'collecting', history, attempt, asked: new Set(asked) };
+function withAsked(history: History, attempt: Attempt, asked: ReadonlySet<number>): Asking | Collecting {
+  return asked.size === 0 ? { phase: 'asking', history, attempt } : { phase: 'collecting', history, attempt, asked };
 }
 
 function without(ids: ReadonlySet<number>, gone: readonly number[]): ReadonlySet<number> {

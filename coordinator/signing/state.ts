@@ -91,7 +91,17 @@ export function newWork({ state, ceremony }: SigningSession): Work {
 }
 
 export function beginSigningTurn({ record, work }: OpenState, context: Context, config: SessionConfig): Turn {
-  return beginTurn({ phase: 'open', record, work: { ...work } }, context, config);
+  // Field by field, like every object of the hot path: objects built by spreading have different hidden classes.
+  const draft = {
+    key: work.key,
+    task: work.task,
+    round: work.round,
+    nodes: work.nodes,
+    queue: work.queue,
+    sandbox: work.sandbox,
+    settled: work.settled,
+  };
+  return beginTurn({ phase: 'open', record, work: draft }, context, config);
 }
 
 /** Whether a call or a preview wants partials. */
@@ -122,16 +132,32 @@ export function keyFault({ key }: Work, keyId: string): Answer {
 }
 
 /** Nodes that this session may ask at all. */
-export function participants({ record, work }: OpenState): number[] {
-  const { excluded } = record.ceremony;
-  return participantsOf(knownKey(work)).filter((id) => !excluded.includes(id) && !work.nodes.unable.has(id));
+export function participants(state: OpenState): number[] {
+  return participantsOf(knownKey(state.work)).filter((id) => mayAnswer(state, id));
+}
+
+/** Whether a node is one of them. */
+export function isParticipant(state: OpenState, nodeId: number): boolean {
+  return participantsOf(knownKey(state.work)).includes(nodeId) && mayAnswer(state, nodeId);
 }
 
 /** Participants that are ready, as far as known, and not silent in this round. */
 export function healthyNodes(state: OpenState): number[] {
-  const { nodes } = state.work;
-  const ready = readyNodes(nodes);
-  return participants(state).filter((id) => !nodes.silent.has(id) && (ready?.has(id) ?? true));
+  return participantsOf(knownKey(state.work)).filter((id) => mayAnswer(state, id) && isHeard(state, id));
+}
+
+/** Whether a node is one of them. */
+export function isHealthy(state: OpenState, nodeId: number): boolean {
+  return isParticipant(state, nodeId) && isHeard(state, nodeId);
+}
+
+/** Of a node that holds a share. */
+function mayAnswer({ record, work }: OpenState, nodeId: number): boolean {
+  return !record.ceremony.excluded.includes(nodeId) && !work.nodes.unable.has(nodeId);
+}
+
+function isHeard({ work: { nodes } }: OpenState, nodeId: number): boolean {
+  return !nodes.silent.has(nodeId) && (readyNodes(nodes)?.has(nodeId) ?? true);
 }
 
 /** The signature in every answer of a completed session. */

@@ -316,7 +316,7 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'behind another',
     'an assertion: no code asks for another transition',
   ],
-  'coordinator/signing/round.ts: left.length === round.asked.size': ['equivalent', 'saves a copy'],
+  'coordinator/signing/round.ts: left.size === round.asked.size': ['equivalent', 'saves a copy'],
   "coordinator/signing/round.ts: round.phase !== 'asking' && round.phase !== 'collecting'": [
     'behind another',
     'a refusal comes in an attempt alone (partialReply)',
