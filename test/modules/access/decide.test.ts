@@ -1,8 +1,10 @@
 /** What a tenant's request and the operator's decision make of a module's access, in every order. */
 import { expect, it } from 'vitest';
+import { systemPorts } from '../../../actors/live/ports.ts';
 import { ask, decide } from '../../../modules/access/decide.ts';
+import { decideAccess } from '../../../modules/access/operator.ts';
 import { type AccessRecord, requestFor } from '../../../modules/access/record.ts';
-import type { Change } from '../../../store/contract.ts';
+import type { Change, TenantStore } from '../../../store/contract.ts';
 
 type Step = 'asks' | 'granted' | 'denied';
 
@@ -37,4 +39,28 @@ it.each([
   [['granted'], false, 'granted', ['granted']],
 ] as const)('%j, granted at once: %s', (steps, isAutomatic, status, events) => {
   expect(after(steps, isAutomatic)).toEqual([status, events]);
+});
+
+it('the operator’s decision is made again while the tenant’s requests change, eleven times at most', async () => {
+  let reads = 0;
+  let refusals = 10;
+  const store = {
+    read: async () => {
+      reads += 1;
+      return { id: 'module-access', version: reads, requests: [] };
+    },
+    commit: async (_: string, { puts }: Change) => {
+      expect(puts![0]!.after.version).toBe(reads + 1);
+      refusals -= 1;
+      return { committed: refusals < 0 };
+    },
+  } as unknown as TenantStore;
+  const decided = (status: 'granted' | 'denied') =>
+    decideAccess(store, { tenant: 'tn_a', module: 'vaults', status, note: 'n' }, systemPorts);
+  expect(await decided('granted')).toMatchObject({ module: 'vaults', status: 'granted', note: 'n' });
+  expect(reads).toBe(11);
+  // There is no request to deny, and nothing to commit.
+  expect([await decided('denied'), refusals]).toEqual([undefined, -1]);
+  refusals = 11;
+  await expect(decided('granted')).rejects.toThrow('keeps changing');
 });

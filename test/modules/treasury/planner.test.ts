@@ -64,6 +64,25 @@ describe('a plan', () => {
     ]);
   });
 
+  it('takes assets that are off by the same value in the order of their names, and an asset on its target in no trade', () => {
+    const targets = [target('ETH', 2_500), target('USDC', 4_000), target('BTC', 1_000), target('SOL', 2_500)];
+    const holdings = [holding(eth, 10n), holding(sol, 200n)];
+    const given = { holdings, constraints: { ...unconstrained, maxTrades: 1 } };
+    for (const ordered of [targets, targets.toReversed()]) {
+      const { trades } = planTrades(input({ ...given, targets: ordered }));
+      expect(trades.map(({ sell, buy }) => [sell.asset, buy.asset])).toEqual([['ETH', 'USDC']]);
+    }
+    const balanced = input({
+      targets: [target('ETH', 5_000, 0), target('USDC', 2_500, 0), target('SOL', 2_500, 0)],
+      holdings: [holding(eth, 5n), holding(usdc, 15_000n)],
+    });
+    const { objections } = planProposal(balanced, [
+      { sell: 'ETH', buy: 'SOL', units: 1n },
+      { sell: 'USDC', buy: 'ETH', units: 1n },
+    ]);
+    expect(objections.map(({ constraint }) => constraint)).toEqual(['wrong_side', 'wrong_side']);
+  });
+
   it('leaves a treasury alone whose assets lie within their bands', () => {
     const plan = planTrades(
       input({

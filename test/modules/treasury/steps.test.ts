@@ -246,6 +246,15 @@ describe('an exchange', () => {
     });
   });
 
+  it('is not ended by a bug of ours', async () => {
+    const desk = await new Desk().open({ ...paid, status: 'exchanging' });
+    desk.trade = async () => {
+      throw new TypeError('a bug');
+    };
+    await expect(desk.run()).rejects.toThrow('a bug');
+    expect(await desk.standing()).toEqual(['executing', 'exchanging', null]);
+  });
+
   it('fails where the venue account holds less than was sold', async () => {
     const desk = await new Desk().open({ ...paid, status: 'exchanging' });
     desk.trade = async () => ({ kind: 'filled', soldUnits: 10n, boughtUnits: 17n });
