@@ -31,6 +31,19 @@ export interface SignOptions {
   readonly path?: string;
 }
 
+const keystores: readonly unknown[] = ['MOCK_THRESHOLD', 'MPC_FROST', undefined] satisfies SignOptions['keystore'][];
+
+/** Callers in JavaScript have no types. Throws a TypeError that names the argument; a view of another realm (Jest's) is bytes too. */
+export function checkSigning(key: Key, message: string | Uint8Array, { keystore }: SignOptions): void {
+  if (typeof key?.id !== 'string' || !['secp256k1', 'ed25519'].includes(key.curve)) {
+    throw new TypeError('key takes a key as makeKey gives it: an object with id and curve');
+  }
+  if (typeof message !== 'string' && !ArrayBuffer.isView(message)) {
+    throw new TypeError('message takes a text or bytes (Uint8Array)');
+  }
+  if (!keystores.includes(keystore)) throw new TypeError('keystore takes MOCK_THRESHOLD or MPC_FROST');
+}
+
 /** A ceremony that did not complete; its receipt holds the reason. */
 export class CeremonyFailed extends Error {
   override readonly name = 'CeremonyFailed';

@@ -29,7 +29,7 @@ import type {
   SessionFacts,
 } from '../runner/scenario/world.ts';
 import type { Violation } from '../sim/violation.ts';
-import { CeremonyFailed, type Key, type Signature, type SignOptions } from './ceremonies.ts';
+import { CeremonyFailed, checkSigning, type Key, type Signature, type SignOptions } from './ceremonies.ts';
 import type { ClusterEvents, ClusterPorts, ClusterWebhooks, TokenOptions } from './cluster-ports.ts';
 import type { EventMatch } from './event-reader.ts';
 import { CallFailed } from './sandbox-api.ts';
@@ -177,8 +177,9 @@ export class TestCluster {
     return { id: sessionId, curve, publicKey: Buffer.from(facts!.publicKey, 'hex') };
   }
 
-  /** A whole signature. Rejects with CeremonyFailed when it pauses or is refused. */
+  /** A whole signature. Rejects with CeremonyFailed when it pauses or is refused, and with a TypeError for wrong arguments. */
   async sign(key: Key, message: string | Uint8Array, options: SignOptions = {}): Promise<Signature> {
+    checkSigning(key, message, options);
     const bytes = typeof message === 'string' ? Buffer.from(message) : message;
     const signed = key.curve === 'secp256k1' ? createHash('sha256').update(bytes).digest() : bytes;
     const begun = await this.initiateSigning({

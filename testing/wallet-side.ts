@@ -170,7 +170,7 @@ export class WalletSide {
       this.#knownTypes.add(type);
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 400) throw error;
-      throw new TypeError(`match: there is no event type ${type}; docs/webhooks.md lists them`);
+      throw new TypeError(`match: there is no event type ${type}; docs/wallet-api.md#events lists them`);
     }
   }
 

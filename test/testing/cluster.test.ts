@@ -136,6 +136,11 @@ describe.each(kinds)('a %s cluster', (kind: 'simulated' | 'listening' | 'live') 
     await expect(custody.advance(-1)).rejects.toThrow(RangeError);
     await expect(custody.wait(0.5)).rejects.toThrow(RangeError);
     await expect(custody.restoreSnapshot('none')).rejects.toThrow(/snapshot/);
+    const sign = (...args: unknown[]) => custody.sign(...(args as Parameters<typeof custody.sign>));
+    await expect(sign('treasury', 'x')).rejects.toThrow(/^key takes a key as makeKey gives it/);
+    const key = { id: 'k', curve: 'ed25519' };
+    await expect(sign(key, { pay: 5 })).rejects.toThrow(/^message takes a text or bytes/);
+    await expect(sign(key, 'x', { keystore: 'MPC_FORST' })).rejects.toThrow(/^keystore takes MOCK_THRESHOLD/);
     // What the sandbox refuses is an answer too, and no test waits for ever.
     if (kind !== 'simulated') await expect(custody.advance(1e15)).rejects.toThrow(/advance_ms/);
     await custody.advance(0);

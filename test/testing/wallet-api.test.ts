@@ -265,7 +265,7 @@ test('events are given once, in their order; wrong types are named at once', asy
   expect((await coming).resource.id).toBe('third');
   expect((await events()).length).toBe(6);
   await expect(events.next('transaction_intent.complete' as '*')).rejects.toThrow(
-    'there is no event type transaction_intent.complete',
+    'there is no event type transaction_intent.complete; docs/wallet-api.md#events lists them',
   );
   await expect(
     events.next(() => {
