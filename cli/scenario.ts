@@ -14,6 +14,7 @@ interface RunFlags {
   /** true: a private cluster; a text: an existing one. */
   readonly live?: string | true;
   readonly token?: string;
+  readonly dataDir?: string;
   readonly seed?: string;
   readonly crypto?: 'real' | 'model';
   readonly report: readonly Report[];
@@ -49,6 +50,7 @@ function makeCommand(end: (exitCode: number) => void): Command {
     .argument('[file...]', 'scenario files, folders, or names of scenarios of the package')
     .option('--live [url]', 'run against real processes: a new cluster, or the sandbox at this URL')
     .option('--token <token>', 'with --live URL: a token with sandbox:admin; by default the token of the local sandbox')
+    .option('--data-dir <path>', 'with --live URL: data directory of the local sandbox (SIGNMESH_DATA_DIR)')
     .option('--seed <text>', 'seed of the simulated world, instead of the scenario’s')
     .addOption(
       new Option('--crypto <kind>', 'of the simulated world').choices(['real', 'model']).default(undefined, 'real'),
@@ -94,13 +96,16 @@ async function runAll(names: readonly string[], flags: RunFlags): Promise<number
   const reporter = new RunReporter(flags.report, scenarios.length);
   if (flags.live === undefined) {
     if (flags.token !== undefined) throw new Failure('--token goes with --live.', exitCodes.usage);
+    if (flags.dataDir !== undefined) throw new Failure('--data-dir goes with --live URL.', exitCodes.usage);
     for (const scenario of scenarios) reporter.add(...(await timed(() => simulated(scenario, flags))));
   } else {
     if (flags.seed !== undefined) throw new Failure('--seed applies only to the simulated world.', exitCodes.usage);
     if (flags.crypto !== undefined) throw new Failure('--crypto applies only to the simulated world.', exitCodes.usage);
     const { runLive } = await import('./scenario/public.ts');
     const url = isUrl ? (flags.live as string) : undefined;
-    await runLive(scenarios, { url, token: flags.token }, (done, tookMs) => reporter.add(done, tookMs));
+    await runLive(scenarios, { url, token: flags.token, dataDir: flags.dataDir }, (done, tookMs) =>
+      reporter.add(done, tookMs),
+    );
   }
   reporter.finish();
   return worst(reporter.runs.map(({ verdict }) => verdict));

@@ -30,6 +30,8 @@ export interface LiveTarget {
   /** undefined: private clusters. */
   readonly url: string | undefined;
   readonly token: string | undefined;
+  /** Of the sandbox at `url`, whose token is taken where none is given. */
+  readonly dataDir: string | undefined;
 }
 
 /** Calls `done` with each run, as it ends; `tookMs` of real time. */
@@ -40,7 +42,7 @@ export async function runLive(
 ): Promise<void> {
   const { url } = target;
   if (url !== undefined) {
-    const token = target.token ?? ownToken(url);
+    const token = target.token ?? ownToken(url, target.dataDir);
     const api = new SandboxApi({ baseUrl: url, token });
     // The caller must pass a sandbox and one of its tokens.
     await api.processes().catch((error: unknown) => {
@@ -102,13 +104,13 @@ async function runAlike(
 }
 
 /** The address of the sandbox that runs here. Throws a Failure. */
-function ownToken(url: string): string {
+function ownToken(url: string, dataDir: string | undefined): string {
   try {
-    return targetOf({ url }).token;
+    return targetOf({ url, ...(dataDir !== undefined && { dataDir }) }).token;
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     throw new Failure(
-      `Give --token with the scope sandbox:admin: no local sandbox runs that has one.`,
+      'Give --token with the scope sandbox:admin, or the --data-dir of a local sandbox: none runs here that has one.',
       exitCodes.usage,
     );
   }

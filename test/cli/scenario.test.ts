@@ -1,5 +1,5 @@
 /** `signmesh scenario` as a person calls it: exit codes by verdict, reports, and what is said of wrong files. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -97,6 +97,15 @@ describe('signmesh scenario run', () => {
     });
   });
 
+  test('takes the token of the sandbox in --data-dir', async () => {
+    const dataDir = join(folder, 'sandbox');
+    const args = ['run', '--live', 'http://127.0.0.1:1', '--data-dir', dataDir, passes];
+    await expect(run(args)).rejects.toMatchObject({ message: expect.stringMatching(/^Give --token .*--data-dir/) });
+    mkdirSync(join(dataDir, 'run'), { recursive: true });
+    writeFileSync(join(dataDir, 'run', 'ready.json'), JSON.stringify({ token: 'svc_sk_test_found1234567', pids: {} }));
+    await expect(run(args)).rejects.toMatchObject({ message: expect.stringMatching(/^No scenario can run at/) });
+  });
+
   test.each([
     [['run'], /Give a scenario/],
     [['run', 'no-such-scenario'], /no scenario of that name: see "signmesh scenario list"/],
@@ -110,6 +119,7 @@ describe('signmesh scenario run', () => {
     [['run', '--report', 'html=', passes], /needs a file name/],
     [['run', '--report', 'text', '--report', 'jsonl', passes], /At most one report/],
     [['run', '--token', 't', passes], /--token goes with --live/],
+    [['run', '--data-dir', 'd', passes], /--data-dir goes with --live URL/],
     [['run', '--live', '--seed', 's', passes], /--seed applies only to the simulated world/],
     [
       ['run', '--live', 'http://127.0.0.1:1', '--crypto', 'model', passes],
