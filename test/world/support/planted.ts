@@ -226,7 +226,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     invariants: ['decided-as-written'],
     profile: 'hostile',
     favoured: ['race', 'freeze', 'transfer'],
-    seeds: 80,
+    seeds: 129,
   },
   {
     name: 'job-lost',
