@@ -221,22 +221,32 @@ describe('ProtoJSON out', () => {
   );
 });
 
-it('ProtoJSON of a message that is not usual has every field too, and null for messages that are not set', () => {
-  let tried = 0;
-  for (const { response } of signingMethods) {
-    const fields = response.fields.filter(({ fieldKind }) => fieldKind === 'message');
-    for (const [index, field] of fields.entries()) {
-      if (field.message !== DiagnosticReceiptSchema) continue;
-      const given = create(response, { [field.localName]: create(DiagnosticReceiptSchema, { state: 77 as never }) });
-      const json = JSON.parse(encodeProtoJson(response, given));
-      expect(Object.keys(json).sort()).toEqual(response.fields.map(({ name }) => name).sort());
-      expect(json[field.name].state).toBe(77);
-      tried += 1;
-      for (const [other, { name }] of fields.entries()) if (other !== index) expect(json[name]).toBeNull();
+it.each([
+  ['usual', 1, 'RECEIPT_STATE_'],
+  ['not usual', 77, 77],
+] as const)(
+  'ProtoJSON of a message that is %s has every field, and null for messages that are not set',
+  (_, state, shown) => {
+    let tried = 0;
+    for (const { response } of signingMethods) {
+      const fields = response.fields.filter(({ fieldKind }) => fieldKind === 'message');
+      for (const [index, field] of fields.entries()) {
+        if (field.message !== DiagnosticReceiptSchema) continue;
+        const given = create(response, {
+          [field.localName]: create(DiagnosticReceiptSchema, { state: state as never }),
+        });
+        const json = JSON.parse(encodeProtoJson(response, given));
+        expect(Object.keys(json).sort()).toEqual(response.fields.map(({ name }) => name).sort());
+        expect(json[field.name].state).toEqual(shown === 77 ? 77 : expect.stringContaining(shown));
+        tried += 1;
+        for (const [other, { name }] of fields.entries()) if (other !== index) expect(json[name]).toBeNull();
+      }
+      const nothing = JSON.parse(encodeProtoJson(response, create(response)));
+      expect(fields.map(({ name }) => nothing[name])).toEqual(fields.map(() => null));
     }
-  }
-  expect(tried).toBe(signingMethods.length);
-});
+    expect(tried).toBe(signingMethods.length);
+  },
+);
 
 describe('the plans for what is usual', () => {
   /** Values of a field, in ProtoJSON or, with `isJson` false, in a message; undefined: a message that is not set. */

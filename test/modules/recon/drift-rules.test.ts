@@ -174,7 +174,11 @@ it.each([
 describe('the movement that a drift changes', () => {
   it('is the newest one of all pages, without tokens of tenants', async () => {
     const desk = await open();
-    desk.pages = [[movement('a'), movement('b')], [movement('c'), movement('d', 'GOLD')], [movement('e', 'TIN')]];
+    desk.pages = [
+      [movement('a'), movement('b')],
+      [movement('b2'), movement('c'), movement('d', 'GOLD')],
+      [movement('e', 'TIN')],
+    ];
     expect((await desk.add({ kind: 'missing' })).movement).toBe('c');
     desk.pages = [[movement('d', 'GOLD')], []];
     await expect(desk.add({ kind: 'missing' })).rejects.toEqual(refusal('conflict'));
