@@ -219,5 +219,7 @@ function fromLua(value: unknown, made: (text: string) => unknown): unknown {
   const [status, error] = [value.get('ok'), value.get('err')];
   if (typeof error === 'string') throw new Error(error);
   if (typeof status === 'string') return status;
-  return value.items.map((each) => fromLua(each, made));
+  const nil = value.items.indexOf(undefined);
+  const items = nil < 0 ? value.items : value.items.slice(0, nil);
+  return items.map((each) => fromLua(each, made));
 }

@@ -179,6 +179,14 @@ describe('the handshake', () => {
     });
   });
 
+  it('ends for a peer that has refused: it takes no other message after that', () => {
+    const peer = clientHandshake(clientConfig('node', 1), codec, nonce(2));
+    const challengeOf = (changes: Partial<ServerHandshakeConfig>) =>
+      serverHandshake(serverConfig(changes), codec, nonce(1)).challenge;
+    expect(peer.receive(challengeOf({ clusterId: 'other' }))).toMatchObject({ code: 'CLUSTER_MISMATCH' });
+    expect(peer.receive(challengeOf({}))).toEqual({ kind: 'refused', by: 'peer', code: 'MALFORMED' });
+  });
+
   it('has a transcript in which no two sets of parts look alike', () => {
     const parts = {
       protocolVersion: 1,

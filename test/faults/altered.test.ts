@@ -1,7 +1,10 @@
 /** Frames with one field altered: what is altered, what stays, and that the true frame is left as it was. */
 import { expect, test } from 'vitest';
 import { altered, alteredFrame } from '../../faults/byzantine/altered.ts';
+import { falseRefusal } from '../../faults/byzantine/refusals.ts';
 import type { AlterationKind } from '../../faults/vocabulary/fault.ts';
+import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { WireBody } from '../../proto/wire.ts';
 import { alteredAnswers, alteredRequests } from '../../runner/search/alterations.ts';
 import { frameAt } from './support/frames.ts';
 
@@ -39,8 +42,25 @@ test('what is not there, or is so already, is not altered', () => {
   expect(change('signers', 'empty')).toBeUndefined();
   expect(change('order.mac', 'empty')).toBeUndefined();
   expect(change('ids.7', 'zero')).toBeUndefined();
-  expect(altered({ ids: [] }, { field: 'ids', change: 'empty' })).toBeUndefined();
+  for (const kind of ['empty', 'shorter', 'reversed', 'twice'] as const) {
+    expect(altered({ ids: [] }, { field: 'ids', change: kind })).toBeUndefined();
+  }
   expect(change('is_supplied', 'zero')).toBeUndefined();
+});
+
+test('a false refusal is of the kind that is asked for, with a code that nodes give there, and none otherwise', () => {
+  const partial = frameAt('partial_reply', 'node/1').envelope.message.body as unknown as WireBody;
+  const confirmed = frameAt('dkg_confirmed', 'node/1').envelope.message.body as unknown as WireBody;
+  expect(falseRefusal('KEY_UNKNOWN', 1, partial)).toMatchObject({
+    case: 'partialReply',
+    value: { outcome: { case: 'refusal', value: { code: PartialRefusalCode.KEY_UNKNOWN } } },
+  });
+  expect(falseRefusal('NOT_OPEN', 1, partial)).toBeUndefined();
+  expect(falseRefusal('NOT_OPEN', 3, confirmed)).toMatchObject({
+    case: 'dkgRefused',
+    value: { nodeId: 3, code: 'NOT_OPEN', culprits: [] },
+  });
+  expect(falseRefusal('KEY_UNKNOWN', 1, confirmed)).toBeUndefined();
 });
 
 test('of a frame the tenant, session and attempt can be altered too', () => {

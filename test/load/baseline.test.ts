@@ -54,6 +54,15 @@ describe('a run against its baseline', () => {
     expect(new Set(compare(now, run(10, 100)).map(({ verdict }) => verdict))).toEqual(new Set(['unclear', 'same']));
   });
 
+  test('leaves out operations that one of the two did not complete', () => {
+    const before = run(10, 100);
+    const { operations } = before.stages[0]! as unknown as { operations: Record<string, object> };
+    Object.assign(operations, { read: { ...operations.sign, completed: 0 }, key: operations.sign });
+    const now = run(10, 100);
+    Object.assign(now.stages[0]!.operations, { read: now.stages[0]!.operations.sign });
+    expect(verdicts(now, before)).toEqual(all.map((name) => [name, 'same']));
+  });
+
   test('needs a stage of the same name', () => {
     expect(() => compare(run(1, 1, 0, 'other'), run(1, 1))).toThrow('no stage of the same name');
   });

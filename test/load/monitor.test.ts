@@ -38,3 +38,13 @@ test('a process that began since the last look counts from its beginning', async
   await monitor.sample();
   expect(monitor.stage().worker?.cpuSeconds).toBeGreaterThanOrEqual(before);
 });
+
+test('while the service does not answer, the processes that were known are watched on', async () => {
+  let pids: Pids = { worker: own };
+  const monitor = new ProcessMonitor(async () => pids);
+  await monitor.start();
+  pids = {};
+  const point = await monitor.sample();
+  expect(Object.keys(point)).toEqual(['worker']);
+  expect(point.worker!.rssBytes).toBeGreaterThan(0);
+});
