@@ -601,6 +601,15 @@ describe('the list', () => {
     expect(engine.list(700_000).map(({ fault }) => fault.fault)).toEqual(['drop']);
   });
 
+  test('drops those first that ended first, whenever they were armed', () => {
+    const engine = engineOf();
+    engine.arm({ fault: 'drop', id: 'first', target: 'node/1', for_ms: 500 }, 0);
+    for (let at = 1; at <= 200; at += 1) engine.arm({ fault: 'crash', id: `crash-${at}`, target: 'node/1' }, at);
+    engine.wake(500);
+    const ids = engine.list(501).map(({ id }) => id);
+    expect([ids.length, ids.includes('first'), ids.includes('crash-1')]).toEqual([200, true, false]);
+  });
+
   test('says when a fault ends only while it is active and its end is known', () => {
     const engine = engineOf();
     engine.arm({ fault: 'drop', target: 'node/1', for_ms: 100, at: { after_ms: 50 } }, 0);
@@ -733,6 +742,15 @@ describe('calls of ports', () => {
         [],
       ]);
     }
+  });
+
+  test('a late provider is 5 s late, unless the fault says how long', () => {
+    const delayOf = (more: object) => {
+      const one = engine();
+      one.arm({ fault: 'provider_fails', by: 'late', ...more } as Fault, 0);
+      return one.portCall({ process: 'gateway', port: 'provider', call: 'fireblocks' }, 1).delayMs;
+    };
+    expect([delayOf({}), delayOf({ by_ms: 70 })]).toEqual([5_000, 70]);
   });
 
   test('fates of stores: commands to Redis, or the calls that at.port names; the nth alone', () => {
