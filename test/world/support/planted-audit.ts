@@ -118,7 +118,7 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
     edits: [{ file: 'store/list.lua', from: 'if not score then out[k] = true end', to: 'out[k] = not score or nil' }],
     invariants: ['pages-complete'],
     profile: 'calm',
-    seeds: 40,
+    seeds: 88,
   },
   {
     name: 'unsold-rest-kept',
