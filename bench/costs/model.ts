@@ -110,4 +110,4 @@ export type TransferKind = 'self_hosted' | 'custodian';
 export const transferEvents: Readonly<Record<TransferKind, number>> = { self_hosted: 10, custodian: 12 };
 
 /** The events of a moment are taken from the log and put into the queue together: at most this often a transfer. */
-export const batchesMax: Readonly<Record<TransferKind, number>> = { self_hosted: 2, custodian: 4 };
+export const batchesMax: Readonly<Record<TransferKind, number>> = { self_hosted: 5, custodian: 8 };

@@ -2,6 +2,7 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { contextOf } from '../../../api/context.ts';
+import { deriveTweak, parsePath } from '../../../crypto/derivation.ts';
 import type { PolicyDecision } from '../../../custody/intents/facts.ts';
 import { deleteKey } from '../../../modules/vaults/archive.ts';
 import type { MessageOrder } from '../../../modules/vaults/cluster.ts';
@@ -22,7 +23,9 @@ import { done, newTenant, type StoreUnderTest, startMemoryStore } from '../../su
 import { type Caller, call, contextAt, eventTypes, refusal } from '../support/handlers.ts';
 
 const startMs = Date.UTC(2026, 5, 15, 12);
+/** The secret of this key is 1. */
 const publicKey = Buffer.from(secp256k1.Point.BASE.toBytes(true)).toString('hex');
+const chainCode = new Uint8Array(32).fill(7);
 const message = Buffer.from('a message').toString('base64');
 
 let under: StoreUnderTest;
@@ -42,7 +45,10 @@ class Keeper {
   decision: Partial<PolicyDecision> = { decision: 'allow', reason: 'a rule' };
   /** Runs while the policies decide; its change is committed with the decision. */
   deciding: () => Promise<Change> = async () => ({});
-  signing: () => Promise<object> = async () => ({ status: 'completed', signature: new Uint8Array([7]) });
+  signing: (order: MessageOrder) => Promise<object> = async (order) => ({
+    status: 'completed',
+    signature: signatureOf(order),
+  });
   decided = 0;
   readonly signed: MessageOrder[] = [];
   readonly deps = {
@@ -53,7 +59,7 @@ class Keeper {
       makeKey: async () => ({ ...parts, publicKey: Buffer.from(publicKey, 'hex'), chainCode: new Uint8Array(32) }),
       sign: async (_: unknown, order: MessageOrder) => {
         this.signed.push(order);
-        return { sessionId: 'sig_1', receipt: {}, checkpoint: {}, recoveryId: 1, ...(await this.signing()) };
+        return { sessionId: 'sig_1', receipt: {}, checkpoint: {}, recoveryId: 1, ...(await this.signing(order)) };
       },
       closeKey: async (_: unknown, id: string) => void this.closed.push(id),
     },
@@ -101,6 +107,14 @@ class Keeper {
   }
 }
 
+function signatureOf({ message, derivationPath }: MessageOrder): Uint8Array {
+  const { normal: path } = parsePath(derivationPath);
+  const key = Buffer.from(publicKey, 'hex');
+  const { tweak } = deriveTweak({ curve: 'secp256k1', publicKey: key, chainCode, path });
+  const { Fn } = secp256k1.Point;
+  return secp256k1.sign(message, Fn.toBytes(Fn.add(Fn.ONE, tweak)), { prehash: false });
+}
+
 const parts = { scheme: 'mock_ecdsa', ownerKeys: [], participants: [1, 2, 3] } as const;
 const times = { createdAtMs: startMs, updatedAtMs: startMs };
 const vaultRecord: VaultRecord = {
@@ -110,7 +124,13 @@ const vaultRecord: VaultRecord = {
 };
 const keyRecord: VaultKeyRecord = {
   ...{ id: 'vky_1', version: 1, vaultId: 'vlt_1', name: null, status: 'active', curve: 'secp256k1', publicKey },
-  ...{ keystoreType: 'mock_threshold', chainCode: '07'.repeat(32), ...parts, createdAtMs: startMs, deletedAtMs: null },
+  ...{
+    keystoreType: 'mock_threshold',
+    chainCode: Buffer.from(chainCode).toString('hex'),
+    ...parts,
+    createdAtMs: startMs,
+    deletedAtMs: null,
+  },
 };
 const archived = refusal('conflict', 'status', 'vault_archived');
 
@@ -169,9 +189,10 @@ describe('a signature', () => {
     expect(await keeper.sign({}, again())).toMatchObject({
       ...{ id: purpose, status: 'pending_human_approval', signature: null, policy_decision_id: 'dec_1' },
     });
-    keeper.signing = async () => ({ status: 'completed', signature: new Uint8Array([7]) });
-    expect(await keeper.sign({}, again())).toMatchObject({ status: 'completed', signature: 'Bw==', reason: 'a rule' });
-    expect(keeper.decided).toBe(1);
+    keeper.signing = async (order) => ({ status: 'completed', signature: signatureOf(order) });
+    const { status, signature, reason } = await keeper.sign({}, again());
+    expect([status, reason, keeper.decided]).toEqual(['completed', 'a rule', 1]);
+    expect(signature).toBe(Buffer.from(signatureOf(keeper.signed[0]!)).toString('base64'));
     expect(keeper.signed[2]).toEqual(keeper.signed[0]);
     expect(keeper.signed[0]).toMatchObject({ needsHuman: true, policyReceipt: 'receipt of dec_1', keyId: 'vky_1' });
     expect(await keeper.events()).toEqual(['vault.signature_pending', 'vault.signature_completed']);
