@@ -1,6 +1,7 @@
 -- append_events(prefix, events, shown, balances): appends the events of one step to the log of a tenant, wakes its readers
--- once (and the relays if it has webhooks, or records of removed ones), and returns the sequence of the last; without events it does nothing and returns 0. `prefix` is the tenant's. An
--- event of the resource `shown` gets `balances` beside its object (`bal`); nil: none does.
+-- once (and the relays if it has webhooks, or records of removed ones), and returns the sequence of the last; without events
+-- it does nothing and returns 0. `prefix` is the tenant's. An event of the resource `shown` gets `balances` beside its object
+-- (`bal`); nil: none does.
 --
 -- Clocks differ, and a change may be committed long after its clock was read: an event is never stamped earlier than the
 -- one before it. `max` is the same time again, which entries of earlier versions had beside an earlier one of their own.

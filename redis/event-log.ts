@@ -7,8 +7,8 @@
  * least. Each append trims a bounded number. Ages are relative to event times, since clocks differ.
  *
  * A channel of the tenant wakes streams of events to clients, and another one the relays, if the tenant has webhooks: no event
- * of any other tenant wakes a worker. Channels only save time: a message may be lost, the event is in the log. So a writer also registers the tenant as having events to
- * relay (due-work.ts, kind "webhooks"), before it writes.
+ * of any other tenant wakes a worker. Channels only save time: a message may be lost, the event is in the log. So a writer also
+ * registers the tenant as having events to relay (due-work.ts, kind "webhooks"), before it writes.
  */
 
 /** The prefix of all Redis keys of a tenant; ends in a colon. Its hash tag puts them in one slot. */
