@@ -14,7 +14,7 @@
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { exitCodes, Failure } from '../cli/common/failure.ts';
 import { randomStream } from '../sim/random.ts';
@@ -42,8 +42,8 @@ export async function run(args: readonly string[]): Promise<number> {
   });
   if (rooms.length === 0)
     throw new Failure('mutate: name folders, for example: mutate coordinator nodes custody/intents');
-  const { root, before } = values;
-  if (before !== undefined) return compare(before, root, rooms, values);
+  const root = resolve(values.root);
+  if (values.before !== undefined) return compare(resolve(values.before), root, rooms, values);
   const samples = rooms.map((room) => {
     const all = mutantsIn(root, room);
     const drawn = sample(all, Number(values.count), drawing(`${values.seed} ${room}`));
