@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { repositoryRoot } from '../../tools/check/repository.ts';
@@ -67,10 +67,11 @@ test('tells killed, surviving and unreached mutants apart, loops and promises th
     `import { test } from 'vitest'; test('fails', () => { throw new Error('always'); });`,
   );
   symlinkSync(join(repositoryRoot(), 'node_modules'), join(root, 'node_modules'));
+  const relativeRoot = relative(repositoryRoot(), root);
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
     // An endless loop computes until its process is killed.
-    ['cli/signmesh.mjs', '--development', 'mutate', 'room', '--root', root, '--seconds-blocked', '2'],
+    ['cli/signmesh.mjs', '--development', 'mutate', 'room', '--root', relativeRoot, '--seconds-blocked', '2'],
     { cwd: repositoryRoot() },
   );
   expect(stderr).toContain('left out, since it fails without any mutant: test/broken.test.ts: always');
