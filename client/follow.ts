@@ -5,6 +5,7 @@
 import type { CallOptions, Operation } from './contract.ts';
 import { ApiError, CallError, ClientError, InvalidOptionError } from './errors.ts';
 import type { Event } from './generated-api.ts';
+import { type Names, needKnown } from './known-options.ts';
 import { mayRepeat, pauseMs } from './retry.ts';
 import { EventParser } from './server-sent-events.ts';
 import { pause, type Transport } from './transport.ts';
@@ -22,6 +23,14 @@ export interface FollowOptions extends Pick<CallOptions, 'signal'> {
 }
 
 const stream: Operation = { id: 'streamEvents', method: 'GET', path: '/v1/events/stream', repeat: 'always' };
+const optionNames: Names<FollowOptions> = {
+  signal: true,
+  types: true,
+  resourceId: true,
+  afterSequence: true,
+  onPlace: true,
+  attemptsMax: true,
+};
 /** The gateway writes every 15 s: a connection that is silent for three times as long is dead. */
 const silenceMsMax = 45_000;
 
@@ -30,6 +39,7 @@ const silenceMsMax = 45_000;
  * `events_lost` when events after the place are no longer retained, and with ApiError for a refusal that a repeat meets again.
  */
 export async function* follow(transport: Transport, options: FollowOptions): AsyncGenerator<Event, void, undefined> {
+  needKnown('events.follow', options, optionNames);
   const { types, resourceId, afterSequence, onPlace, signal, attemptsMax = Number.POSITIVE_INFINITY } = options;
   if (afterSequence !== undefined && !(Number.isSafeInteger(afterSequence) && afterSequence >= 0)) {
     throw new InvalidOptionError('afterSequence', 'takes the sequence of an event, or 0');

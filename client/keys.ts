@@ -15,6 +15,7 @@ import type {
   SessionCheckpoint,
   SigningApi,
 } from './generated-api.ts';
+import { callOptionNames, type Names, needKnown } from './known-options.ts';
 import { pauseMs } from './retry.ts';
 import { SigningError } from './signing-error.ts';
 import { pause, type Transport } from './transport.ts';
@@ -86,6 +87,29 @@ interface Parts {
 const passing: ReadonlySet<string> = new Set<ReasonCode>(['QUORUM_UNAVAILABLE', 'NODES_UNAVAILABLE']);
 const deadlineMsDefault = 60_000;
 
+const createNames: Names<CreateKeyOptions> = {
+  ...callOptionNames,
+  keyId: true,
+  threshold: true,
+  totalNodes: true,
+  curve: true,
+  acceptExisting: true,
+  correlationId: true,
+};
+
+const signNames: Names<SignOptions> = {
+  ...callOptionNames,
+  keyId: true,
+  message: true,
+  intentId: true,
+  derivationPath: true,
+  keystoreType: true,
+  approvalMode: true,
+  humanApprovalWitness: true,
+  acceptExisting: true,
+  correlationId: true,
+};
+
 export class Keys {
   readonly #parts: Parts;
 
@@ -95,6 +119,7 @@ export class Keys {
 
   /** Needs the scopes `signing:dkg`, `signing:resume` and `events:read`. Rejects with SigningError, CallError. */
   async create(options: CreateKeyOptions = {}): Promise<CreatedKey> {
+    needKnown('keys.create', options, createNames);
     const { transport, signing, events } = this.#parts;
     const { keyId = `key-${transport.ports.uuid()}`, threshold = 0, totalNodes = 0, curve = 'secp256k1' } = options;
     const call = this.#call(options);
@@ -121,6 +146,7 @@ export class Keys {
    * `HUMAN_APPROVAL_REQUIRED`: its checkpoint holds the token to resume with) and CallError.
    */
   async sign(options: SignOptions): Promise<Signature> {
+    needKnown('keys.sign', options, signNames);
     const { transport, signing } = this.#parts;
     const { keyId, message, intentId = `intent-${transport.ports.uuid()}`, derivationPath } = options;
     const { keystoreType, approvalMode, humanApprovalWitness: witness } = options;
@@ -156,16 +182,24 @@ export class Keys {
   #call({
     deadlineMs = deadlineMsDefault,
     correlationId,
-    idempotencyKey: _,
-    ...shared
+    signal,
+    attemptsMax,
+    requestId,
+    traceparent,
   }: CallOptions & { correlationId?: string }) {
     const { ports } = this.#parts.transport;
     const endMs = ports.nowMs() + deadlineMs;
     const { client } = this.#parts;
     const own = { ...(client !== undefined && { client }) };
+    const shared: CallOptions = {
+      ...(signal !== undefined && { signal }),
+      ...(attemptsMax !== undefined && { attemptsMax }),
+      ...(requestId !== undefined && { requestId }),
+      ...(traceparent !== undefined && { traceparent }),
+    };
     return {
       endMs,
-      signal: shared.signal,
+      signal,
       context: { ...own, correlation_id: correlationId ?? `cor-${ports.uuid()}` },
       anonymous: own,
       options: (): CallOptions => ({ ...shared, deadlineMs: Math.max(1, endMs - ports.nowMs()) }),

@@ -13,6 +13,7 @@ import {
   isServiceCode,
   NoAnswerError,
 } from './errors.ts';
+import { callOptionNames, type Names, needKnown } from './known-options.ts';
 import { type Failure, mayRepeat, pauseMs, readRetryAfter } from './retry.ts';
 
 export interface Request {
@@ -26,6 +27,20 @@ export interface Request {
 const defaults = { deadlineMs: 60_000, attemptTimeoutMs: 35_000, attemptsMax: 10 };
 const keyPattern = /^[\x21-\x7e]{1,255}$/;
 const tokenPattern = /^[\x21-\x7e]+$/;
+
+const clientOptionNames: Names<ClientOptions> = {
+  baseUrl: true,
+  token: true,
+  fetch: true,
+  deadlineMs: true,
+  attemptTimeoutMs: true,
+  attemptsMax: true,
+  clientName: true,
+  clientVersion: true,
+  ports: true,
+};
+
+const portNames: Names<ClientPorts> = { fetch: true, nowMs: true, startTimer: true, random: true, uuid: true };
 
 interface Attempt {
   readonly failure: Failure;
@@ -42,6 +57,8 @@ export class Transport {
 
   /** Throws InvalidOptionError. */
   constructor(options: ClientOptions) {
+    needKnown('createClient', options, clientOptionNames);
+    if (options.ports !== undefined) needKnown('ports', options.ports, portNames);
     this.#base = readBase(options.baseUrl);
     this.#token = readToken(options.token);
     this.ports = { ...ambientPorts, ...options.ports, ...(options.fetch && { fetch: options.fetch }) };
@@ -56,6 +73,7 @@ export class Transport {
   async call(request: Request, options: CallOptions = {}): Promise<unknown> {
     const { operation } = request;
     const { ports } = this;
+    needKnown(operation.id, options, callOptionNames);
     const url = this.url(operation.path, request.params, request.query);
     const body = this.#named(operation, request.body);
     const idempotencyKey = this.#keyOf(operation, body, options);

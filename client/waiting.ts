@@ -3,6 +3,7 @@ import type { ClientPorts } from './contract.ts';
 import { ClientError } from './errors.ts';
 import type { FollowOptions } from './follow.ts';
 import type { Event, Intent } from './generated-api.ts';
+import { type Names, needKnown } from './known-options.ts';
 import { pause } from './transport.ts';
 
 export interface WaitOptions {
@@ -45,6 +46,9 @@ export class WaitTimedOutError extends ClientError {
   }
 }
 
+const waitNames: Names<WaitOptions> = { signal: true, deadlineMs: true };
+const waitForNames: Names<WaitForOptions> = { ...waitNames, until: true, by: true };
+
 const deadlineMsDefault = 60_000;
 const firstPollMs = 50;
 const pollMsMax = 2_000;
@@ -64,8 +68,10 @@ export async function waitUntil<T>(
   ports: ClientPorts,
   read: (signal: AbortSignal | undefined) => Promise<T>,
   isOver: (value: T) => boolean,
-  { signal, deadlineMs = deadlineMsDefault }: WaitOptions,
+  options: WaitOptions,
 ): Promise<T> {
+  needKnown('waitUntil', options, waitNames);
+  const { signal, deadlineMs = deadlineMsDefault } = options;
   const endMs = ports.nowMs() + deadlineMs;
   for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMsMax, pollMs * 1.5)) {
     const value = await read(signal);
@@ -84,14 +90,16 @@ export interface IntentReader {
 
 /** Rejects with IntentEndedError, WaitTimedOutError, and as reading and following do. */
 export async function waitForIntent(id: string, reader: IntentReader, options: WaitForOptions): Promise<Intent> {
+  needKnown('waitFor', options, waitForNames);
   const wanted = [options.until ?? 'completed'].flat();
   const settled = (intent: Intent): Intent | undefined => {
     if (wanted.includes(intent.status)) return intent;
     if (finalStatuses.has(intent.status)) throw new IntentEndedError(intent, wanted);
     return undefined;
   };
-  if (options.by === 'events') return waitByEvents(id, reader, options, settled);
-  return waitUntil(reader.ports, reader.read, (intent) => settled(intent) !== undefined, options);
+  const { by, until: _, ...wait } = options;
+  if (by === 'events') return waitByEvents(id, reader, wait, settled);
+  return waitUntil(reader.ports, reader.read, (intent) => settled(intent) !== undefined, wait);
 }
 
 /** Follows first and reads then, so that it misses no change in between. */

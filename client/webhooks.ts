@@ -8,6 +8,7 @@
 import { fromBase64 } from './base64.ts';
 import { ClientError, InvalidOptionError, type WebhookRefusal } from './errors.ts';
 import type { Event } from './generated-api.ts';
+import { type Names, needKnown } from './known-options.ts';
 
 export type WebhookHeaders =
   | { get(name: string): string | null }
@@ -31,6 +32,7 @@ export class WebhookVerificationError extends ClientError {
   }
 }
 
+const optionNames: Names<VerifyOptions> = { toleranceS: true, allowUntimed: true, nowMs: true };
 const encoder = new TextEncoder();
 const secretPattern = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
 /** A header holds one signature for each secret; no rotation leaves more than two. */
@@ -38,14 +40,16 @@ const signaturesMax = 10;
 
 /**
  * The event of a genuine request. `body`: as received, not parsed and serialized again. `secrets`: `whsec_…` of the webhook;
- * during a rotation the old one too. Rejects with WebhookVerificationError, and InvalidOptionError for invalid secrets.
+ * during a rotation the old one too. Rejects with WebhookVerificationError, and InvalidOptionError for invalid secrets and unknown options.
  */
 export async function verifyWebhook(
   body: string | Uint8Array,
   headers: WebhookHeaders,
   secrets: string | readonly string[],
-  { toleranceS = 300, allowUntimed = false, nowMs = Date.now() }: VerifyOptions = {},
+  options: VerifyOptions = {},
 ): Promise<Event> {
+  needKnown('verifyWebhook', options, optionNames);
+  const { toleranceS = 300, allowUntimed = false, nowMs = Date.now() } = options;
   const known = [secrets].flat();
   if (known.length === 0 || !known.every((secret) => secretPattern.test(secret))) {
     throw new InvalidOptionError('secrets', 'takes the whsec_… of the webhook, or several');

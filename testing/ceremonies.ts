@@ -1,5 +1,6 @@
 /** Keys and signatures, as tests get them. */
 import { type DiagnosticReceipt, ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { checkNames, type OptionNames } from './option-names.ts';
 
 export interface Key {
   /** The DKG session; wallet_id of signing calls. */
@@ -19,6 +20,21 @@ export interface Signature {
   readonly sessionId: string;
 }
 
+export interface MakeKeyOptions {
+  /** A new one by default. */
+  readonly session?: string;
+  readonly curve?: Key['curve'];
+  readonly threshold?: number;
+  readonly totalNodes?: number;
+}
+
+export const makeKeyNames: OptionNames<MakeKeyOptions> = {
+  session: true,
+  curve: true,
+  threshold: true,
+  totalNodes: true,
+};
+
 export interface SignOptions {
   /** The transaction intent; a new one by default. */
   readonly intent?: string;
@@ -31,17 +47,19 @@ export interface SignOptions {
   readonly path?: string;
 }
 
+const signNames: OptionNames<SignOptions> = { intent: true, keystore: true, path: true };
 const keystores: readonly unknown[] = ['MOCK_THRESHOLD', 'MPC_FROST', undefined] satisfies SignOptions['keystore'][];
 
 /** Callers in JavaScript have no types. Throws a TypeError that names the argument; a view of another realm (Jest's) is bytes too. */
-export function checkSigning(key: Key, message: string | Uint8Array, { keystore }: SignOptions): void {
+export function checkSigning(key: Key, message: string | Uint8Array, options: SignOptions): void {
   if (typeof key?.id !== 'string' || !['secp256k1', 'ed25519'].includes(key.curve)) {
     throw new TypeError('key takes a key as makeKey gives it: an object with id and curve');
   }
   if (typeof message !== 'string' && !ArrayBuffer.isView(message)) {
     throw new TypeError('message takes a text or bytes (Uint8Array)');
   }
-  if (!keystores.includes(keystore)) throw new TypeError('keystore takes MOCK_THRESHOLD or MPC_FROST');
+  checkNames('sign', options, signNames);
+  if (!keystores.includes(options.keystore)) throw new TypeError('keystore takes MOCK_THRESHOLD or MPC_FROST');
 }
 
 /** A ceremony that did not complete; its receipt holds the reason. */

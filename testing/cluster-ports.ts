@@ -4,6 +4,7 @@ import type { Event } from '../client/generated-api.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import type { EventMatch, EventOf } from './event-reader.ts';
+import type { OptionNames } from './option-names.ts';
 import type { NextOptions, WalletWorld } from './wallet-side.ts';
 import type { OpenReceiver, Webhook, WebhookOptions } from './webhooks.ts';
 
@@ -28,6 +29,8 @@ export interface TokenOptions {
   /** The cluster's own by default; another tenant sees none of its data. */
   readonly tenant?: string;
 }
+
+export const tokenNames: OptionNames<TokenOptions> = { name: true, scopes: true, tenant: true };
 
 /** The ports that a kind of cluster adds to its world. */
 export interface ClusterPorts extends Pick<WalletWorld, 'ports' | 'since' | 'drive' | 'obstacles'> {

@@ -29,9 +29,24 @@ import type {
   SessionFacts,
 } from '../runner/scenario/world.ts';
 import type { Violation } from '../sim/violation.ts';
-import { CeremonyFailed, checkSigning, type Key, type Signature, type SignOptions } from './ceremonies.ts';
-import type { ClusterEvents, ClusterPorts, ClusterWebhooks, TokenOptions } from './cluster-ports.ts';
+import {
+  CeremonyFailed,
+  checkSigning,
+  type Key,
+  type MakeKeyOptions,
+  makeKeyNames,
+  type Signature,
+  type SignOptions,
+} from './ceremonies.ts';
+import {
+  type ClusterEvents,
+  type ClusterPorts,
+  type ClusterWebhooks,
+  type TokenOptions,
+  tokenNames,
+} from './cluster-ports.ts';
 import type { EventMatch } from './event-reader.ts';
+import { checkNames } from './option-names.ts';
 import { CallFailed } from './sandbox-api.ts';
 import {
   type ApproveOptions,
@@ -146,6 +161,7 @@ export class TestCluster {
 
   /** A token of another principal. Rejects with an Error where only a command issues tokens. */
   async issueToken(options: TokenOptions = {}): Promise<string> {
+    checkNames('issueToken', options, tokenNames);
     const { issueToken } = this.#ports;
     if (issueToken !== undefined) return issueToken(options);
     throw new Error('a live cluster issues tokens by command alone: `signmesh tokens`; or take a simulated one');
@@ -164,9 +180,8 @@ export class TestCluster {
   resumeSession = this.#call('resumeSession', ResumeSessionRequestSchema);
 
   /** A whole key generation. Rejects with CeremonyFailed when it pauses or is refused. */
-  async makeKey(
-    options: { session?: string; curve?: Key['curve']; threshold?: number; totalNodes?: number } = {},
-  ): Promise<Key> {
+  async makeKey(options: MakeKeyOptions = {}): Promise<Key> {
+    checkNames('makeKey', options, makeKeyNames);
     const { curve = 'secp256k1', threshold = 0, totalNodes = 0 } = options;
     const sessionId = options.session ?? this.#name('key');
     const begun = await this.initiateDkg({ sessionId, threshold, totalNodes, derivation: { curve } });

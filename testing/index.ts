@@ -4,6 +4,7 @@
  */
 import { clustersMax } from '../proto/limits.ts';
 import type { TestCluster } from './cluster.ts';
+import { checkNames, type OptionNames } from './option-names.ts';
 
 export type { Fault } from '../faults/vocabulary/generated-types.ts';
 export { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -45,7 +46,7 @@ export interface ClusterOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-const optionNames: Readonly<Record<keyof ClusterOptions, true>> = {
+const optionNames: OptionNames<ClusterOptions> = {
   live: true,
   token: true,
   listen: true,
@@ -58,21 +59,14 @@ const optionNames: Readonly<Record<keyof ClusterOptions, true>> = {
   environment: true,
 };
 
-/** Without this check a misspelt option would silently give another kind of cluster. */
-function checkNames(options: object): void {
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(optionNames, name));
-  if (unknown === undefined) return;
-  throw new TypeError(`there is no option ${unknown}; one of ${Object.keys(optionNames).join(', ')}`);
-}
-
 /**
  * A running cluster. The caller stops it, or uses `await using`.
  *
  * @throws TypeError for options that contradict each other; Error with the last output of a sandbox that does not start
  */
 export async function cluster(options: ClusterOptions = {}): Promise<TestCluster> {
+  checkNames('cluster', options, optionNames);
   const { live = false, listen = false, token, clusters = 1, nodes = 5, seed = 'test', environment } = options;
-  checkNames(options);
   const { partialTimeoutMs = 300, nodesWaitMs = 2000, receiver = false } = options;
   if (!Number.isInteger(nodes) || nodes < 2 || nodes > 100)
     throw new TypeError('nodes must be a whole number from 2 to 100');
@@ -89,6 +83,9 @@ export async function cluster(options: ClusterOptions = {}): Promise<TestCluster
     return simulatedCluster({ clusters, nodes, seed, partialTimeoutMs, nodesWaitMs, receiver });
   }
   if (listen) throw new TypeError('listen is for simulated clusters: a live one listens already');
+  if (typeof live === 'string' && !/^https?:$/.test(URL.canParse(live) ? new URL(live).protocol : '')) {
+    throw new TypeError('live must be true, false, or the address of a running sandbox, e.g. http://127.0.0.1:8080');
+  }
   if (typeof live === 'string' && token === undefined) {
     throw new TypeError('token is missing: a sandbox that runs already needs one with the scope sandbox:admin');
   }

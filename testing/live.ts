@@ -6,7 +6,7 @@ import { TestCluster } from './cluster.ts';
 import { startLiveProcess, testVariables } from './live-process.ts';
 import { LiveWorld } from './live-world.ts';
 import type { OwnSandbox } from './own-sandbox.ts';
-import { SandboxApi } from './sandbox-api.ts';
+import { ApiError, type ProcessView, SandboxApi } from './sandbox-api.ts';
 
 export interface LiveClusterOptions {
   /** Of a sandbox in this process, which listens; undefined: of processes. */
@@ -28,6 +28,23 @@ function fetchAt(baseUrl: string): typeof globalThis.fetch {
   return async (input, init) => globalThis.fetch(typeof input === 'string' ? new URL(input, baseUrl) : input, init);
 }
 
+/** The first call of a cluster: its errors name the address of a running sandbox, and the remedy. */
+async function processesOf(api: SandboxApi, running: LiveClusterOptions['running']): Promise<readonly ProcessView[]> {
+  try {
+    return await api.processes();
+  } catch (error) {
+    if (running === undefined) throw error;
+    const remedy =
+      'start one with `npx signmesh up` and pass the address and the token of its banner, or use cluster({ live: true }), which starts its own';
+    if (error instanceof SyntaxError) {
+      throw new ApiError(0, 'no_answer', `the server at ${running.baseUrl} is no signmesh sandbox: ${remedy}`);
+    }
+    if (!(error instanceof ApiError) || error.status !== 0) throw error;
+    const { code, message } = error;
+    throw new ApiError(0, code, `no sandbox answers at ${running.baseUrl} (${message}): ${remedy}`);
+  }
+}
+
 export async function liveCluster(options: LiveClusterOptions): Promise<TestCluster> {
   const { running, receiver, seed, environment, clusters, nodes, partialTimeoutMs, nodesWaitMs } = options;
   let own: OwnSandbox | undefined;
@@ -42,7 +59,7 @@ export async function liveCluster(options: LiveClusterOptions): Promise<TestClus
   const api = new SandboxApi({ baseUrl, token });
   const fetch = fetchAt(baseUrl);
   try {
-    const all = (await api.processes()).map(({ process }) => process).filter(isNode);
+    const all = (await processesOf(api, running)).map(({ process }) => process).filter(isNode);
     const ofFirst = all.filter((process) => splitName(process).cluster === firstCluster).length;
     const world = await LiveWorld.open({ api, nodes: all.length, receiver: receiver && 'registered' });
     let stopping: Promise<void> | undefined;

@@ -6,6 +6,7 @@ import type { ClientPorts } from '../client/contract.ts';
 import type { Event, Intent } from '../client/generated-api.ts';
 import { finalStatuses, IntentEndedError, type IntentStatus } from '../client/waiting.ts';
 import { type EventMatch, type EventOf, EventReader, matcher } from './event-reader.ts';
+import { checkNames, type OptionNames } from './option-names.ts';
 import { ApiError } from './sandbox-api.ts';
 import { StillPending } from './still-pending.ts';
 
@@ -50,6 +51,11 @@ export interface RejectOptions {
   readonly token?: string;
 }
 
+export const nextNames: OptionNames<NextOptions> = { of: true, withinMs: true };
+const waitForNames: OptionNames<WaitForOptions> = { until: true, withinMs: true };
+const approveNames: OptionNames<ApproveOptions> = { comment: true, token: true };
+const rejectNames: OptionNames<RejectOptions> = { reason: true, token: true };
+
 export type IntentRef = Pick<Intent, 'id' | 'wallet_id'>;
 
 const withinMsDefault = 60_000;
@@ -65,7 +71,9 @@ export class WalletSide {
     this.#reader = new EventReader(world);
   }
 
-  async next<M extends EventMatch>(match: M, { of, withinMs = withinMsDefault }: NextOptions): Promise<EventOf<M>> {
+  async next<M extends EventMatch>(match: M, options: NextOptions): Promise<EventOf<M>> {
+    checkNames('events.next', options, nextNames);
+    const { of, withinMs = withinMsDefault } = options;
     const resource = resourceOf(of);
     if (typeof match !== 'function') await this.#needType(match);
     const wanted = matcher(match);
@@ -87,10 +95,9 @@ export class WalletSide {
     this.#reader.giveAll();
   }
 
-  async waitFor(
-    intent: IntentRef,
-    { until = 'completed', withinMs = withinMsDefault }: WaitForOptions,
-  ): Promise<Intent> {
+  async waitFor(intent: IntentRef, options: WaitForOptions): Promise<Intent> {
+    checkNames('waitFor', options, waitForNames);
+    const { until = 'completed', withinMs = withinMsDefault } = options;
     const wanted = [until].flat();
     const isOver = ({ status }: Intent) => wanted.includes(status) || finalStatuses.has(status);
     const settled = (found: Intent): Intent => {
@@ -105,11 +112,15 @@ export class WalletSide {
     return settled(event.data.object as Intent);
   }
 
-  approve(intent: IntentRef, { comment, token }: ApproveOptions): Promise<Intent> {
+  async approve(intent: IntentRef, options: ApproveOptions): Promise<Intent> {
+    checkNames('approve', options, approveNames);
+    const { comment, token } = options;
     return this.#vote(intent, { decision: 'approve', ...(comment !== undefined && { comment }) }, token);
   }
 
-  reject(intent: IntentRef, { reason = 'rejected by a test', token }: RejectOptions): Promise<Intent> {
+  async reject(intent: IntentRef, options: RejectOptions): Promise<Intent> {
+    checkNames('reject', options, rejectNames);
+    const { reason = 'rejected by a test', token } = options;
     return this.#vote(intent, { decision: 'reject', reason }, token);
   }
 

@@ -3,8 +3,9 @@ import type { Event } from '../client/generated-api.ts';
 import { verifyWebhook } from '../client/webhooks.ts';
 import { type EventMatch, type EventOf, type EventPattern, matcher } from './event-reader.ts';
 import { Feed } from './feed.ts';
+import { checkNames, type OptionNames } from './option-names.ts';
 import { ApiError } from './sandbox-api.ts';
-import { type NextOptions, resourceOf, type WalletSide } from './wallet-side.ts';
+import { type NextOptions, nextNames, resourceOf, type WalletSide } from './wallet-side.ts';
 
 /** A received request, and its answer. */
 export interface ReceivedRequest {
@@ -44,6 +45,7 @@ export interface WebhookOptions {
   readonly respond?: Respond;
 }
 
+const webhookNames: OptionNames<WebhookOptions> = { events: true, respond: true };
 const withinMsDefault = 60_000;
 
 /** A registered webhook and its receiver. */
@@ -73,11 +75,9 @@ export class Webhook {
     this.#failures = failures;
   }
 
-  static async open(
-    side: WalletSide,
-    open: OpenReceiver,
-    { events = ['*'], respond }: WebhookOptions,
-  ): Promise<Webhook> {
+  static async open(side: WalletSide, open: OpenReceiver, options: WebhookOptions): Promise<Webhook> {
+    checkNames('webhooks.open', options, webhookNames);
+    const { events = ['*'], respond } = options;
     if (respond !== undefined && typeof respond !== 'function')
       throw new TypeError('respond must be a function that gives a status or a Response');
     const feed = new Feed<WebhookDelivery>();
@@ -107,7 +107,9 @@ export class Webhook {
   next<M extends EventMatch>(match: M, options?: NextOptions): Promise<WebhookDelivery<EventOf<M>>>;
   /** Of any event. */
   next(): Promise<WebhookDelivery>;
-  async next(match: EventMatch = '*', { of, withinMs = withinMsDefault }: NextOptions = {}): Promise<WebhookDelivery> {
+  async next(match: EventMatch = '*', options: NextOptions = {}): Promise<WebhookDelivery> {
+    checkNames('next', options, nextNames);
+    const { of, withinMs = withinMsDefault } = options;
     const resource = resourceOf(of);
     const wanted = matcher(match);
     const matches = ({ event }: WebhookDelivery) =>

@@ -268,7 +268,9 @@ test('a call without an answer is told apart from a refusal', async () => {
 });
 
 test('refuses options that contradict each other, by their names', async () => {
-  await expect(cluster({ lives: true } as object)).rejects.toThrow(/no option lives; one of live, token/);
+  await expect(cluster({ lives: true } as object)).rejects.toThrow(/^cluster has no option lives; one of live, token/);
+  await expect(cluster('http://127.0.0.1:1' as never)).rejects.toThrow(/^the options of cluster must be an object/);
+  await expect(cluster({ live: '127.0.0.1:8080', token: 'svc_sk_test_x' })).rejects.toThrow(/^live must be/);
   await expect(cluster({ nodes: 1 })).rejects.toThrow(/nodes/);
   await expect(cluster({ token: 'svc_sk_test_x' })).rejects.toThrow(/token/);
   await expect(cluster({ live: 'http://127.0.0.1:1' })).rejects.toThrow(/token/);
