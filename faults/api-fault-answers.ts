@@ -35,16 +35,22 @@ export function refusalOf({ status = 503, retryAfterS }: DoorVerdict, requestId:
   return { status, headers, body };
 }
 
-/** The gRPC status for an HTTP status, as the service maps them (docs/http-and-grpc.md). */
+/** The gRPC status for each HTTP status of the service, as the service maps them (api/errors/kinds.ts), and for those of proxies. */
 const grpcStatuses: Readonly<Record<number, number>> = {
   400: 3,
   401: 16,
   403: 7,
   404: 5,
+  405: 12,
+  408: 4,
   409: 10,
+  413: 8,
+  415: 3,
   422: 9,
   429: 8,
+  431: 8,
   500: 13,
+  501: 12,
   502: 14,
   503: 14,
   504: 4,

@@ -474,7 +474,10 @@ export const faultSchemas = {
       status: Type.Integer({
         minimum: 400,
         maximum: 599,
-        description: 'on gRPC the corresponding status: 429 RESOURCE_EXHAUSTED, 503 UNAVAILABLE, …',
+        description:
+          'on gRPC the status that the service gives with it: 400 and 415 INVALID_ARGUMENT, 401 UNAUTHENTICATED, 403 ' +
+          'PERMISSION_DENIED, 404 NOT_FOUND, 405 and 501 UNIMPLEMENTED, 408 and 504 DEADLINE_EXCEEDED, 409 ABORTED, 422 ' +
+          'FAILED_PRECONDITION, 413, 429 and 431 RESOURCE_EXHAUSTED, 500 INTERNAL, 502 and 503 UNAVAILABLE; any other UNKNOWN',
       }),
       retry_after_s: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600, description: 'the header Retry-After' })),
     },

@@ -47,9 +47,13 @@ export function endpointFinder(endpoints: readonly Endpoint[]): (method: string,
   };
 }
 
-/** It quotes the path without its query, cut short: it is the caller's text. */
+/** It quotes the path without its query, cut short: it is the caller's text. Both named pages need no token. */
 export function noSuchPath(method: string, target: string): ServiceError {
-  return new ServiceError('notFound', `no such path: ${method} ${target.split('?', 1)[0]!.slice(0, 200)}`);
+  const path = target.split('?', 1)[0]!.slice(0, 200);
+  return new ServiceError(
+    'notFound',
+    `no such path: ${method} ${path}; GET /v1/openapi.json lists all paths, and /v1/docs shows them in a browser`,
+  );
 }
 
 function byPath(endpoints: readonly Endpoint[]): ReadonlyMap<string, ReadonlyMap<string, Endpoint>> {

@@ -1,5 +1,6 @@
 /** The names of a fault's targets, also with several clusters, and the answers of API faults: exact values. */
 import { describe, expect, test } from 'vitest';
+import { errorKinds } from '../../api/errors/kinds.ts';
 import { grpcRefusalOf, isFaultyPath, refusalOf } from '../../faults/api-fault-answers.ts';
 import { asSeen, isNode, ofOneCluster, processIn, splitName } from '../../faults/cluster-names.ts';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
@@ -143,12 +144,18 @@ describe('answers of API faults', () => {
     [401, 'authentication_failed', 16],
     [403, 'insufficient_scope', 7],
     [404, 'not_found', 5],
+    [405, 'invalid_request', 12],
+    [408, 'invalid_request', 4],
     [409, 'conflict', 10],
+    [413, 'invalid_request', 8],
+    [415, 'invalid_request', 3],
     [418, 'invalid_request', 2],
     [422, 'provider_rejected', 9],
     [429, 'rate_limited', 8],
+    [431, 'invalid_request', 8],
     [500, 'internal_error', 13],
-    [501, 'internal_error', 2],
+    [501, 'internal_error', 12],
+    [505, 'internal_error', 2],
     [502, 'provider_unavailable', 14],
     [503, 'provider_unavailable', 14],
     [504, 'provider_unavailable', 4],
@@ -167,6 +174,14 @@ describe('answers of API faults', () => {
     expect(headers).toEqual(said);
     expect(refusalOf({ ...verdict, retryAfterS: 0 }, 'req_1').headers).toEqual({ ...said, 'retry-after': '0' });
     expect(grpcRefusalOf(verdict)).toEqual({ code: grpc, details: message });
+  });
+
+  test('every status of the service has its code and its gRPC status', () => {
+    for (const { http: status, code, grpc } of Object.values(errorKinds)) {
+      const verdict = { fate: 'refused', status, delayMs: 0, faults: [] } as const;
+      expect(grpcRefusalOf(verdict).code, String(status)).toBe(grpc);
+      expect(JSON.parse(refusalOf(verdict, 'r').body).error.code, String(status)).toBe(code);
+    }
   });
 
   test('a refusal without a status is 503', () => {

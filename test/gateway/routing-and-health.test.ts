@@ -55,9 +55,11 @@ describe('an endpoint', () => {
     ]);
   });
 
+  const listed = '; GET /v1/openapi.json lists all paths, and /v1/docs shows them in a browser';
+
   test.each([
-    ['GET', '/v1/wallet', 'notFound', 'no such path: GET /v1/wallet'],
-    ['BREW', '/v1/wallets', 'notFound', 'no such path: BREW /v1/wallets'],
+    ['GET', '/v1/wallet', 'notFound', `no such path: GET /v1/wallet${listed}`],
+    ['BREW', '/v1/wallets', 'notFound', `no such path: BREW /v1/wallets${listed}`],
     ['GET', '/v1/wallets/%', 'invalidRequest', 'the path is not a valid URL'],
     ['GET', `/v1/wallets/${'x'.repeat(101)}`, 'notFound', 'no such resource'],
   ])('%s %s is none: %s', async (method, target, kind, message) => {
@@ -66,8 +68,8 @@ describe('an endpoint', () => {
   });
 
   test('a refusal quotes no query, and 200 characters of a path at most', () => {
-    expect(noSuchPath('GET', '/a?token=b').message).toBe('no such path: GET /a');
-    expect(noSuchPath('GET', `/${'x'.repeat(300)}`).message).toBe(`no such path: GET /${'x'.repeat(199)}`);
+    expect(noSuchPath('GET', '/a?token=b').message).toBe(`no such path: GET /a${listed}`);
+    expect(noSuchPath('GET', `/${'x'.repeat(300)}`).message).toBe(`no such path: GET /${'x'.repeat(199)}${listed}`);
   });
 
   test('two that are the same are a bug', () => {
