@@ -28,7 +28,7 @@ async function load(args: readonly string[]): Promise<number> {
   const flags = command.opts<LoadFlags & TargetFlags>();
   const plan = planFrom(command.args, flags, (file) => readFileSync(file, 'utf8'));
   const { url, token, grpc } = targetOf(flags);
-  const target = { url, token, grpc: flags.grpc ?? grpc };
+  const target = { url, token, grpc };
   checkTarget(target, plan, flags);
   const faults = plan.faults === undefined ? [] : readScenarios([plan.faults]).flatMap((scenario) => scenario.faults);
   return performLoad(plan, target, faults, flags);

@@ -16,7 +16,7 @@ import { ApiError, SandboxApi } from '../../testing/sandbox-api.ts';
 import { brokenBooks, readersOf } from '../../world/scenario/books.ts';
 import { errorText, exitCodes, Failure } from '../common/failure.ts';
 import { commandName } from '../common/invocation.ts';
-import { targetOf } from '../events/public.ts';
+import { TokenKept, targetOf } from '../events/public.ts';
 import type { FoundScenario } from './files.ts';
 import { transitionsOnTable, wrongBlame } from './live-checkers.ts';
 
@@ -108,7 +108,7 @@ function ownToken(url: string, dataDir: string | undefined): string {
   try {
     return targetOf({ url, ...(dataDir !== undefined && { dataDir }) }).token;
   } catch (error) {
-    if (!(error instanceof Failure)) throw error;
+    if (!(error instanceof Failure) || error instanceof TokenKept) throw error;
     throw new Failure(
       'Give --token with the scope sandbox:admin, or the --data-dir of a local sandbox: none runs here that has one.',
       exitCodes.usage,
