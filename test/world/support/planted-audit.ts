@@ -156,8 +156,8 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'modules/tokens/decide.js',
-        from: "if (order.status !== 'pending_approval' || context.nowMs >= order.expiresAtMs)",
-        to: "if (order.status !== 'pending_approval')",
+        from: "status === 'pending_approval' && nowMs >= expiresAtMs",
+        to: 'false',
       },
     ],
     invariants: ['votes-as-required'],
