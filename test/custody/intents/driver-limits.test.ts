@@ -16,7 +16,7 @@ import {
 } from '../../../store/contract.ts';
 import { collectLog } from '../../support/log.ts';
 import { VirtualTimers } from '../../support/virtual-timers.ts';
-import { draft } from './support/world.ts';
+import { draft } from './support/draft.ts';
 
 const tenant = 'tn_acme';
 const wallet = {
@@ -499,4 +499,103 @@ test('work of an unknown kind is left alone, and a job of a known kind is done o
   driver.start();
   await pass(2_000);
   expect([done, lines]).toEqual([[`${tenant} chore/1`], []]);
+});
+
+test('an intent that is over falls due no more; one in a status that is never stored is reported, and stays due', async () => {
+  const { asked, driver, lines, pass, store } = open();
+  store.records.set('txi_1', { ...approved('txi_1'), status: 'cancelled' } as IntentRecord);
+  store.records.set('txi_2', { ...approved('txi_2'), status: 'screening' } as IntentRecord);
+  for (const id of ['txi_1', 'txi_2']) store.due.set(`intent/${id}`, 0);
+  driver.start();
+  await pass(1_000);
+  expect([asked, [...store.due.keys()]]).toEqual([[], ['intent/txi_2']]);
+  expect(lines).toMatchObject([
+    { level: 'error', fields: { intent: 'txi_2', reason: expect.stringContaining('screening') } },
+  ]);
+  expect(lines[0]!.message).toBe('an intent could not be advanced; it is retried when due');
+});
+
+test('what was queued or in progress when the store was restored does not disturb its successor', async () => {
+  for (const error of [undefined, new Error('broken')]) {
+    const { answers, asked, driver, lines, pass, store } = open({ perProviderMax: 2 });
+    const ends: (() => void)[] = [];
+    answers.to = () => new Promise((resolve) => ends.push(() => resolve(completed)));
+    for (const id of ['txi_1', 'txi_2', 'txi_3']) driver.enqueue(tenant, approved(id), wallet);
+    await pass(1);
+    store.due.clear();
+    store.due.set('intent/txi_1', 0);
+    store.records.set('txi_1', approved('txi_1'));
+    await driver.restored();
+    ends[1]!();
+    await pass(1);
+    // The third is dropped; the first begins anew from what is stored.
+    expect(asked).toEqual(['txi_1', 'txi_2', 'txi_1']);
+    const record = store.records.get('txi_1') as IntentRecord;
+    const { commit } = store;
+    if (error !== undefined) store.commit = () => Promise.reject(error);
+    ends[0]!();
+    await pass(1);
+    store.commit = commit;
+    driver.enqueue(tenant, { ...record, version: record.version + 1 }, wallet);
+    await pass(1);
+    // Its newer version waits for the step in progress.
+    expect([asked.length, lines]).toEqual([3, []]);
+  }
+});
+
+test('after a clock was set back, a wait that ends later than those before it ends in time', async () => {
+  const { answers, asked, clock, driver, pass } = open();
+  clock.offsetMs = 2_000;
+  answers.to = () => confirming(clock.nowMs() + (asked.length === 1 ? 5_000 : 9_000));
+  driver.start();
+  driver.enqueue(tenant, approved('txi_1'), wallet);
+  await pass(1_000);
+  clock.offsetMs = 0;
+  await pass(1_000);
+  expect(asked).toHaveLength(2);
+  await pass(9_000);
+  expect(asked).toHaveLength(3);
+});
+
+test('a wait that a newer version has ended wakes its transfer no more', async () => {
+  const { answers, asked, driver, pass, store, timers } = open();
+  answers.to = () => confirming(timers.nowMs() + (asked.length === 1 ? 500 : 5_000));
+  driver.enqueue(tenant, approved('txi_1'), wallet);
+  await pass(100);
+  const record = store.records.get('txi_1') as IntentRecord;
+  driver.enqueue(tenant, { ...record, version: record.version + 1 }, wallet);
+  await pass(4_999);
+  expect(asked).toHaveLength(2);
+  await pass(1);
+  expect(asked).toHaveLength(3);
+});
+
+test('a transfer without news stays with its gateway, which writes that less often than it asks', async () => {
+  const { answers, asked, driver, pass, store, timers } = open();
+  answers.to = () => confirming(timers.nowMs() + 500);
+  let commits = 0;
+  const { commit } = store;
+  store.commit = async (...given) => {
+    commits += 1;
+    return commit(...given);
+  };
+  driver.enqueue(tenant, approved('txi_1'), wallet);
+  await pass(1);
+  for (let tries = 0; tries < 20; tries += 1) {
+    expect(store.due.get('intent/txi_1')).toBeGreaterThan(timers.nowMs() + 1_000);
+    await pass(500);
+  }
+  expect(asked).toHaveLength(21);
+  // The beginning and the news of the first answer are two.
+  expect(commits - 2).toBeLessThan(12);
+});
+
+test('a transfer that another gateway has begun to sign meanwhile is left to it', async () => {
+  const { asked, driver, lines, pass, store } = open();
+  store.records.set('txi_1', { ...approved('txi_1'), version: 2, status: 'signing' } as IntentRecord);
+  const refused = { committed: false, refusal: { kind: 'conflict', id: 'txi_1' } } as const;
+  store.commit = (async () => refused) as unknown as typeof store.commit;
+  driver.enqueue(tenant, approved('txi_1'), wallet);
+  await pass(60_000);
+  expect([asked, lines]).toEqual([[], []]);
 });

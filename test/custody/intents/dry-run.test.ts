@@ -1,65 +1,21 @@
 /** What a dry run says of a wallet's funds, to the last unit, and of the policies that decide. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type ConnectionRecord, connectionType } from '../../../custody/connections/record.ts';
-import type { IntentDependencies } from '../../../custody/intents/dependencies.ts';
-import { intentRoutes } from '../../../custody/intents/routes.ts';
-import { walletFrom } from '../../../custody/wallets/new-wallet.ts';
-import { walletType } from '../../../custody/wallets/record.ts';
-import { create } from '../../../store/changes.ts';
 import type { TenantStore } from '../../../store/contract.ts';
-import { call, contextAt, refusal } from '../../modules/support/handlers.ts';
-import { done, newTenant, startMemoryStore } from '../../support/memory-store.ts';
+import { refusal } from '../../modules/support/handlers.ts';
+import { startMemoryStore } from '../../support/memory-store.ts';
+import { IntentDesk, startMs } from './support/desk.ts';
 
-const startMs = Date.UTC(2026, 5, 15, 12);
-const network = 'eip155:11155111';
-const fee = { asset: 'ETH', units: 42n };
-const somewhere = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 let store: TenantStore;
 beforeAll(async () => {
   store = await startMemoryStore().open({ nowMs: () => startMs });
 });
 
 /** The answer to a dry run of a wallet that holds so many units, and the names of policies that were asked. */
-async function dryRun(held: Readonly<Record<string, bigint>>, body: object, decision: object = { decision: 'allow' }) {
-  const tenant = newTenant();
-  const times = { createdAtMs: startMs, updatedAtMs: startMs };
-  const connection: ConnectionRecord = {
-    ...{ id: 'pcn_1', version: 1, provider: 'self_hosted', name: 'c', environment: 'sandbox', status: 'connected' },
-    ...{ capabilities: [], credentials: '', credentialFingerprint: '', metadata: {}, lastSyncedAtMs: null, ...times },
-  };
-  const addresses = [{ network, address: `0x${'1'.repeat(40)}` }] as const;
-  const made = { providerWalletId: 'wal_1', publicKey: null, addresses, balances: [] };
-  const order = { id: 'wal_1', name: 'w', connection, network, made, nowMs: startMs, policy: 'cold' } as const;
-  await done(store, tenant, {
-    puts: [create(connectionType, connection), create(walletType, walletFrom({ ...order, signingApi: 'allowed' }))],
-    ledger: Object.entries(held).map(([asset, available]) => ({ walletId: 'wal_1', asset, available, reserved: 0n })),
-  });
-  const asked: (readonly string[])[] = [];
-  const deps = {
-    adapters: new Map([['self_hosted', { info: { capabilities: [] }, quote: async () => ({ fee }) }]]),
-    evaluators: {
-      screen: async () => ({ result: { id: 'scr_1', decision: 'clear', riskScore: 0, matches: [] }, change: {} }),
-      assess: async () => ({
-        result: { txId: 'txi_1', score: 7, level: 'low', action: 'allow', factors: [] },
-        change: {},
-      }),
-      decide: async (...[, , , , names]: readonly unknown[]) => {
-        asked.push(names as readonly string[]);
-        const policy = { name: 'cold', id: 'pol_1', version: 2 };
-        return {
-          result: { id: 'dec_1', policy, matchedRules: ['r'], trace: [], reason: 'why', ...decision },
-          change: {},
-        };
-      },
-    },
-  };
-  const routes = intentRoutes(deps as unknown as IntentDependencies, { enqueue: () => {} } as never);
-  const answer = await call(routes, 'createTransactionIntent', contextAt(startMs, store, { tenant }), {
-    params: { id: 'wal_1' },
-    query: { dry_run: 'true' },
-    body: { destination: { address: somewhere }, ...body },
-  });
-  return { answer, asked };
+async function dryRun(held: Readonly<Record<string, bigint>>, body: object, decision: object = {}) {
+  const desk = await new IntentDesk(store).open(held);
+  desk.decision = decision;
+  const answer = await desk.transfer(body, { dry_run: 'true' });
+  return { answer, asked: desk.asked.flatMap(([name, ...told]) => (name === 'decide' ? [told.at(-1)] : [])) };
 }
 
 const wei = { asset: 'ETH', amount: '0.000000000000001' };

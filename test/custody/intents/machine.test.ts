@@ -30,7 +30,7 @@ import {
 } from '../../../custody/intents/states.ts';
 import type { WalletRecord } from '../../../custody/wallets/record.ts';
 import type { Progress } from '../../../providers/port/port.ts';
-import { draft } from './support/world.ts';
+import { draft } from './support/draft.ts';
 
 const wallet = { id: 'wal_1', addresses: [{ address: '0x1' }], network: 'eip155:11155111' } as unknown as WalletRecord;
 const startMs = 1_800_000_000_000;

@@ -18,10 +18,10 @@ import { collectLog, type LogLine } from '../../../support/log.ts';
 import { QuickTime } from '../../../support/quick-time.ts';
 import { type StoreUnderTest, startStore } from '../../../support/store.ts';
 import { until } from '../../../support/until.ts';
-import { FakeProvider, feeReserve } from './fake-provider.ts';
+import { draft, oneEth, somewhere } from './draft.ts';
+import { FakeProvider } from './fake-provider.ts';
 
-export const somewhere = '0x1111111111111111111111111111111111111111';
-export const oneEth = 10n ** 18n;
+export { oneEth, somewhere };
 
 export interface World {
   readonly redis: StoreUnderTest;
@@ -173,31 +173,6 @@ export async function startWorld({ pace = 1 } = {}): Promise<World> {
     },
   };
   return world;
-}
-
-export function draft(id: string, wallet: WalletRecord): IntentDraft {
-  return {
-    id,
-    kind: 'transfer',
-    walletId: wallet.id,
-    connectionId: wallet.connectionId,
-    provider: wallet.provider,
-    network: wallet.network,
-    asset: 'ETH',
-    amount: '1',
-    units: oneEth.toString(),
-    fromAddress: wallet.addresses[0]!.address,
-    destination: { address: somewhere },
-    feeReserve: { asset: 'ETH', units: feeReserve.toString() },
-    policy: { name: 'default', id: 'pol_1', version: 1 },
-    decisionId: 'dec_1',
-    policyReceipt: 'header.payload.signature',
-    riskScore: 5,
-    screeningId: 'scr_1',
-    initiator: 'tok_maker',
-    metadata: {},
-    correlationId: 'req_test',
-  };
 }
 
 /** Compliance and risk find nothing; the policy says what the test has set. */
