@@ -70,9 +70,6 @@ export class Relay {
   readonly #dispatches: Keyed<{ readonly tenant: string; readonly webhookId: string }>;
   readonly #retries = new TimeHeap<{ readonly tenant: string; readonly webhookId: string }>();
   #retryCount = 0;
-  /** Tenants known to have webhooks, and those without that were read since the last sweep. */
-  readonly #tenants = new Set<string>();
-  readonly #without = new Set<string>();
   #cancelRetry: Cancel | undefined;
   #retryTimerAtMs = 0;
   #cancelSweep: Cancel | undefined;
@@ -98,15 +95,9 @@ export class Relay {
     await Promise.all([this.#tenantRuns.idle(), this.#dispatches.idle()]);
   }
 
-  /** An event of this tenant was written. */
+  /** An event of this tenant was written, and it has webhooks, or records of removed ones. */
   wake(tenant: string): void {
-    if (this.#stopping) return;
-    if (!this.#tenants.has(tenant)) {
-      // It may have its first webhook now; the sweep would find it too.
-      if (this.#without.has(tenant)) return;
-      this.#without.add(tenant);
-    }
-    this.#tenantRuns.run(tenant, tenant);
+    if (!this.#stopping) this.#tenantRuns.run(tenant, tenant);
   }
 
   /** A delivery of this webhook has ended, and more waits. */
@@ -125,7 +116,6 @@ export class Relay {
 
   /** Handles every tenant with something due. Resolves when all are handled. */
   async sweep(): Promise<void> {
-    this.#without.clear();
     const { hooks, clock } = this.#deps;
     for (let more = true; more && !this.#stopping; ) {
       const nowMs = clock.nowMs();
@@ -149,11 +139,6 @@ export class Relay {
     const { hooks, clock } = this.#deps;
     const nowMs = clock.nowMs();
     const outboxes = await hooks.outboxes(tenant, this.#options, nowMs);
-    if (outboxes.webhooks.length === 0) this.#tenants.delete(tenant);
-    else {
-      if (this.#tenants.size >= knownMax) this.#tenants.clear();
-      this.#tenants.add(tenant);
-    }
     await Promise.all([
       ...outboxes.removed.map((webhookId) => this.#clear(tenant, webhookId)),
       ...outboxes.webhooks
