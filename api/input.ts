@@ -1,6 +1,7 @@
 /** Validates a route's input strictly: it collects every fault of query and body before it refuses the request. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TSchema } from 'typebox';
+import { invalidFields } from './errors/invalid-fields.ts';
 import { type FieldIssue, ServiceError } from './errors/service-error.ts';
 import type { JsonBody } from './json-body.ts';
 import type { Route, RouteInput } from './route.ts';
@@ -35,16 +36,9 @@ export function inputReader(route: Route): (received: Received) => Input {
     const issues: FieldIssue[] = [...queryIssues(query, checkQuery)];
     const headers = readHeaders(received, issues);
     const body = readBody(received, issues);
-    if (issues.length > 0) throw invalid(issues.slice(0, issuesMax));
+    if (issues.length > 0) throw invalidFields(issues.slice(0, issuesMax));
     return { params, query, headers, body };
   };
-}
-
-function invalid(details: readonly FieldIssue[]): ServiceError {
-  const [first] = details;
-  const where = first === undefined || first.field === '' ? 'the request' : first.field.slice(0, 100);
-  const more = details.length > 1 ? `, and ${details.length - 1} more` : '';
-  return new ServiceError('invalidRequest', `the request is not valid: ${where}: ${first?.issue}${more}`, { details });
 }
 
 function queryIssues(query: Record<string, unknown>, check: Validate): readonly FieldIssue[] {

@@ -188,7 +188,7 @@ export class NoAnswerError extends CallError {
 function sentence({ status, code, message, details }: ErrorAnswer, facts: CallFacts): string {
   const named = details.map(({ field, issue, message: takes }) => {
     const where = field === '' ? '' : `${field}: `;
-    return `${where}${issue}${takes === undefined ? '' : ` (${takes})`}`;
+    return `${where}${issue}${takes === undefined || message.includes(takes) ? '' : ` (${takes})`}`;
   });
   const listed = named.length === 0 ? '' : `: ${named.join('; ')}`;
   const head = withoutFirst(message, details);

@@ -19,6 +19,12 @@ export function parseAmount(text: string, decimals: number): bigint | AmountProb
   return units === 0n ? 'must_be_positive' : units;
 }
 
+/** What a refused amount takes, for the message beside its fault. `decimals` undefined: of an unknown asset. */
+export function amountTakes(problem: AmountProblem, decimals: number | undefined): string {
+  if (problem === 'too_large') return `takes up to ${integerDigitsMax} digits before the decimal point`;
+  return `takes a decimal above 0${decimals === undefined ? '' : ` with up to ${decimals} decimals`}`;
+}
+
 /** Without trailing zeros: 1500000 with 6 decimals is "1.5". */
 export function formatAmount(units: bigint, decimals: number): string {
   const sign = units < 0n ? '-' : '';

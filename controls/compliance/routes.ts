@@ -1,6 +1,6 @@
 /** The compliance routes. Screening makes a report, so it asks for `compliance:write`. */
 import Type, { type Static } from 'typebox';
-import { ServiceError } from '../../api/errors/service-error.ts';
+import { invalidFields } from '../../api/errors/invalid-fields.ts';
 import { listBody, readPage } from '../../api/pages.ts';
 import { actorOf } from '../../api/principal.ts';
 import { type RequestContext, type Route, route } from '../../api/route.ts';
@@ -8,7 +8,7 @@ import { Closed, ListOf, PathId, pageQuery } from '../../api/schema-kit.ts';
 import { mayUseConnection, noSuch } from '../../api/visibility.ts';
 import { findAsset } from '../../custody/assets/public.ts';
 import { intentType, type ScreeningResult } from '../../custody/intents/public.ts';
-import { parseAmount } from '../../networks/amounts.ts';
+import { amountTakes, parseAmount } from '../../networks/amounts.ts';
 import { catalogOf, newestFirst, pageOfEntries } from '../rules/catalog.ts';
 import { type EvaluationRecord, evaluationPut, evaluationType, maySee, sibling } from '../rules/evaluation-record.ts';
 import { needWholeTenant } from '../rules/tenant-wide.ts';
@@ -81,9 +81,7 @@ async function checkScreening(
   { subject, asset, amount }: Static<typeof ScreenBody>,
 ): Promise<void> {
   const refuse = (field: string, issue: string, message?: string): never => {
-    throw new ServiceError('invalidRequest', `the request is not valid: ${field}`, {
-      details: [{ field, issue, ...(message === undefined ? {} : { message }) }],
-    });
+    throw invalidFields([{ field, issue, ...(message === undefined ? {} : { message }) }]);
   };
   if (subject.address === undefined && subject.name === undefined) {
     refuse(subject.type === 'address' ? 'subject.address' : 'subject.name', 'missing_required');
@@ -99,7 +97,7 @@ async function checkScreening(
   if (asset !== undefined && known === undefined) refuse('asset', 'unknown_asset');
   if (amount === undefined) return;
   const units = parseAmount(amount, known?.decimals ?? 18);
-  if (typeof units !== 'bigint') refuse('amount', units);
+  if (typeof units !== 'bigint') refuse('amount', units, amountTakes(units, known?.decimals));
 }
 
 /** The connection of the intent that a screening is about. Throws ServiceError 404 when the token sees no such intent. */

@@ -1,5 +1,6 @@
 /** Making the next version of a list from a request. */
 import type { Static } from 'typebox';
+import { invalidFields } from '../../api/errors/invalid-fields.ts';
 import type { FieldIssue } from '../../api/errors/service-error.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { eventOf } from '../../api/event.ts';
@@ -127,5 +128,5 @@ function withoutRepeats(entries: readonly ListedEntry[]): readonly ListedEntry[]
 }
 
 function invalid(details: readonly FieldIssue[]): ServiceError {
-  return new ServiceError('invalidRequest', 'the list is not valid', { details });
+  return invalidFields(details, 'the list');
 }

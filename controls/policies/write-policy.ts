@@ -1,5 +1,6 @@
 /** Making the next version of a policy from a request. */
 import type { Static } from 'typebox';
+import { invalidFields } from '../../api/errors/invalid-fields.ts';
 import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
 import { eventOf } from '../../api/event.ts';
 import type { RequestContext } from '../../api/route.ts';
@@ -85,9 +86,7 @@ function compileRules(rules: Body['rules']): readonly CompiledRule[] {
   const chars = rules.reduce((total, { when }) => total + when.length, 0);
   if (chars > ruleLimits.policyCharsMax) {
     const message = `at most ${ruleLimits.policyCharsMax} characters of conditions in all`;
-    throw new ServiceError('invalidRequest', 'the policy is too long', {
-      details: [{ field: 'rules', issue: 'too_large', message }],
-    });
+    throw invalidFields([{ field: 'rules', issue: 'too_large', message }], 'the policy');
   }
   const seen = new Set<string>();
   const compiled = rules.flatMap((given, index): CompiledRule[] => {
@@ -112,8 +111,7 @@ function compileRules(rules: Body['rules']): readonly CompiledRule[] {
     issues.push({ field: 'rules', issue: 'too_large', message: 'the rules together are too expensive to evaluate' });
   }
   if (issues.length > 0) {
-    const details = issues.slice(0, issuesMax);
-    throw new ServiceError('invalidRequest', `the policy is not valid: ${issues[0]!.field}`, { details });
+    throw invalidFields(issues.slice(0, issuesMax), 'the policy');
   }
   return compiled;
 }

@@ -1,6 +1,7 @@
 /** Builds the facts for evaluators from a transaction in a request: from its intent, or given in full. */
 import Type, { type Static } from 'typebox';
-import { ServiceError } from '../../api/errors/service-error.ts';
+import { invalidFields } from '../../api/errors/invalid-fields.ts';
+import type { ServiceError } from '../../api/errors/service-error.ts';
 import { Metadata } from '../../api/metadata.ts';
 import { actorOf } from '../../api/principal.ts';
 import type { RequestContext } from '../../api/route.ts';
@@ -10,7 +11,7 @@ import { findAsset } from '../../custody/assets/public.ts';
 import { historyOf, intentType, type TransactionFacts, withoutOwn } from '../../custody/intents/public.ts';
 import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';
 import { addressProblem, canonicalAddress } from '../../networks/addresses.ts';
-import { formatAmount, parseAmount } from '../../networks/amounts.ts';
+import { amountTakes, formatAmount, parseAmount } from '../../networks/amounts.ts';
 
 export const TransactionBody = Closed(
   {
@@ -52,7 +53,7 @@ async function factsOfTransaction(
   const asset = await findAsset(context, symbol);
   if (asset === undefined || asset.network !== wallet.network) throw refused('transaction.asset', 'unknown_asset');
   const units = parseAmount(amount, asset.decimals);
-  if (typeof units !== 'bigint') throw refused('transaction.amount', units);
+  if (typeof units !== 'bigint') throw refused('transaction.amount', units, amountTakes(units, asset.decimals));
   const problem = addressProblem(wallet.network, destination.address);
   if (problem !== undefined) throw refused('transaction.destination.address', problem);
   const toAddress = canonicalAddress(wallet.network, destination.address);
@@ -128,7 +129,5 @@ async function walletOf(
 }
 
 function refused(field: string, issue: string, message?: string): ServiceError {
-  return new ServiceError('invalidRequest', `the request is not valid: ${field}`, {
-    details: [{ field, issue, ...(message === undefined ? {} : { message }) }],
-  });
+  return invalidFields([{ field, issue, ...(message === undefined ? {} : { message }) }]);
 }

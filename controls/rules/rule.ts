@@ -3,6 +3,7 @@
  * total: a failure (a missing metadata key, a division by zero) is a value, and the caller treats it in the safe way.
  */
 import { type ASTNode, serialize } from '@marcbachmann/cel-js';
+import { invalidFields } from '../../api/errors/invalid-fields.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { makeEnvironment, type RuleInput, type RuleScope, ruleLimits } from './cel.ts';
 import { costOf, RefusedPart } from './cost.ts';
@@ -95,9 +96,7 @@ export function compileStored(text: string, scope: RuleScope): Rule {
 }
 
 function invalid(field: string, message: string): ServiceError {
-  return new ServiceError('invalidRequest', `${field} is not a valid expression`, {
-    details: [{ field, issue: 'invalid_expression', message }],
-  });
+  return invalidFields([{ field, issue: 'invalid_expression', message }], 'the expression');
 }
 
 /** The library's errors carry a one-line summary beside a message with a drawing. */

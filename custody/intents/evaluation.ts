@@ -3,12 +3,13 @@
  * compliance, risk and policy, in this order. Intents are made from the result, and dry runs return it.
  */
 
+import { invalidFields } from '../../api/errors/invalid-fields.ts';
 import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
 import type { MetadataValue } from '../../api/metadata.ts';
 import { actorOf } from '../../api/principal.ts';
 import type { RequestContext } from '../../api/route.ts';
 import { addressProblem, canonicalAddress, isLostAddress } from '../../networks/addresses.ts';
-import { formatAmount, parseAmount } from '../../networks/amounts.ts';
+import { amountTakes, formatAmount, parseAmount } from '../../networks/amounts.ts';
 import { type Asset, assetsOn, type TokenTerms } from '../../networks/assets.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import { type IntentKind, type Quote, tokensCapability } from '../../providers/port/port.ts';
@@ -187,14 +188,12 @@ function checkFields(
   // Even without the asset, the form and the sign can be checked.
   const units = parseAmount(request.amount, asset?.decimals ?? 30);
   if (typeof units === 'string') {
-    const message = `takes a decimal above 0${asset === undefined ? '' : ` with up to ${asset.decimals} decimals`}`;
-    issues.push({ field: 'amount', issue: units, message });
+    issues.push({ field: 'amount', issue: units, message: amountTakes(units, asset?.decimals) });
   }
   const { address } = request.destination;
   issues.push(...destinationIssues(wallet.network, address));
   if (issues.length > 0 || asset === undefined || typeof units === 'string') {
-    const fields = issues.map(({ field, issue }) => `${field}: ${issue}`).join(', ');
-    throw new ServiceError('invalidRequest', `the transfer is not valid: ${fields}`, { details: issues });
+    throw invalidFields(issues, 'the transfer');
   }
   return { asset, units, toAddress: usableDestination(wallet.network, address) };
 }

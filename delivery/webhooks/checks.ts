@@ -1,6 +1,7 @@
 /** Checks of a webhook that a schema cannot express: its target address and its event types. */
 
-import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
+import { invalidFields } from '../../api/errors/invalid-fields.ts';
+import type { FieldIssue } from '../../api/errors/service-error.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { checkTarget } from '../egress/public.ts';
 import { isEventFilter } from '../events/public.ts';
@@ -17,7 +18,7 @@ export function checkWebhook<T extends { readonly url?: string; readonly events?
     ...(input.url === undefined ? [] : urlIssues(input.url, environment)),
     ...(input.events === undefined ? [] : eventIssues(input.events)),
   ];
-  if (details.length > 0) throw new ServiceError('invalidRequest', 'the webhook is not valid', { details });
+  if (details.length > 0) throw invalidFields(details, 'the webhook');
   return input.url === undefined ? input : { ...input, url: new URL(input.url).href };
 }
 

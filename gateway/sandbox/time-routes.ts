@@ -1,6 +1,7 @@
 /** /v1/sandbox/clock, /v1/sandbox/snapshots and /v1/sandbox/reset: advances the clock, restores a snapshot, resets. */
 import Type from 'typebox';
-import { ServiceError } from '../../api/errors/service-error.ts';
+import { invalidFields } from '../../api/errors/invalid-fields.ts';
+import type { ServiceError } from '../../api/errors/service-error.ts';
 import { type Route, route } from '../../api/route.ts';
 import { Closed, ListOf, Name, PathId, Timestamp } from '../../api/schema-kit.ts';
 import type { ControlGives, SnapshotStatus } from '../../faults/control.ts';
@@ -153,8 +154,7 @@ function snapshotView({ id, name, takenMs, bytes }: SnapshotStatus) {
 }
 
 function bothGiven(): ServiceError {
-  const message = 'takes advance_ms or advance_s, not both';
-  return new ServiceError('invalidRequest', `the request is not valid: advance_s: ${message}`, {
-    details: [{ field: 'advance_s', issue: 'duplicate_field', message }],
-  });
+  return invalidFields([
+    { field: 'advance_s', issue: 'duplicate_field', message: 'takes advance_ms or advance_s, not both' },
+  ]);
 }

@@ -4,6 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import type { Timers } from '../../actors/contract.ts';
+import { invalidFields } from '../../api/errors/invalid-fields.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
 import { Closed, Id, ListOf, Nullable, OneOf, PathId, Timestamp } from '../../api/schema-kit.ts';
@@ -11,7 +12,7 @@ import { mayUseConnection, noSuch } from '../../api/visibility.ts';
 import { connectionType } from '../../custody/connections/public.ts';
 import { intentType } from '../../custody/intents/public.ts';
 import { readWallet, type WalletRecord } from '../../custody/wallets/public.ts';
-import { formatAmount, parseAmount } from '../../networks/amounts.ts';
+import { amountTakes, formatAmount, parseAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
 import { networkOf } from '../../networks/networks.ts';
 import type { Movement, ProviderStatements, StatementsByKind } from '../../providers/port/statement.ts';
@@ -165,12 +166,12 @@ function assetFor(wallet: WalletRecord, symbol = networkOf(wallet.network).nativ
 
 function unitsOf(asset: string, amount = '1'): bigint {
   const units = parseAmount(amount, assetOf(asset)!.decimals);
-  if (typeof units !== 'bigint') throw invalid('amount', units);
+  if (typeof units !== 'bigint') throw invalid('amount', units, amountTakes(units, assetOf(asset)!.decimals));
   return units;
 }
 
-function invalid(field: string, issue: string): ServiceError {
-  return new ServiceError('invalidRequest', `the request is not valid: ${field}`, { details: [{ field, issue }] });
+function invalid(field: string, issue: string, message?: string): ServiceError {
+  return invalidFields([{ field, issue, ...(message !== undefined && { message }) }]);
 }
 
 /** Throws ServiceError 404 if the wallet has no such transfer, 409 if the provider shows no movement to change. */

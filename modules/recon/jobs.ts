@@ -1,12 +1,13 @@
 /** Creates and cancels jobs, and checks who may see them. */
 import type { Static } from 'typebox';
+import { invalidFields } from '../../api/errors/invalid-fields.ts';
 import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
 import { actorOf } from '../../api/principal.ts';
 import type { Answer, RequestContext } from '../../api/route.ts';
 import { mayUseConnection, noSuch, seesWholeTenant } from '../../api/visibility.ts';
 import { connectionType } from '../../custody/connections/public.ts';
 import { readWallet } from '../../custody/wallets/public.ts';
-import { parseAmount } from '../../networks/amounts.ts';
+import { amountTakes, parseAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
 import { create, update } from '../../store/changes.ts';
 import { jobEvent } from './events.ts';
@@ -114,12 +115,12 @@ function checkAmounts({ scope, tolerance }: Body): void {
   }
   const problem = tolerance?.absolute === undefined ? 0n : parseAmount(tolerance.absolute, 18);
   if (typeof problem !== 'bigint' && problem !== 'must_be_positive') {
-    throw invalid({ field: 'tolerance.absolute', issue: problem });
+    throw invalid({ field: 'tolerance.absolute', issue: problem, message: `${amountTakes(problem, 18)}, or 0` });
   }
 }
 
 function invalid(detail: FieldIssue): ServiceError {
-  return new ServiceError('invalidRequest', `the request is not valid: ${detail.field}`, { details: [detail] });
+  return invalidFields([detail]);
 }
 
 /** Throws ServiceError 404. */

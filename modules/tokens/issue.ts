@@ -1,5 +1,6 @@
 /** A new token: its record, its symbol, and the intent that deploys its contract from the issuer's wallet, in one change. */
 import type { Static } from 'typebox';
+import { invalidFields } from '../../api/errors/invalid-fields.ts';
 import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
 import type { Answer, RequestContext } from '../../api/route.ts';
 import { tokenAssetId, tokenAssetType } from '../../custody/assets/public.ts';
@@ -13,7 +14,7 @@ import {
   refuseIntent,
   verdictOf,
 } from '../../custody/intents/public.ts';
-import { parseAmount } from '../../networks/amounts.ts';
+import { amountTakes, parseAmount } from '../../networks/amounts.ts';
 import { assetOf, type TokenTerms } from '../../networks/assets.ts';
 import { networkOf } from '../../networks/networks.ts';
 import { create, merge } from '../../store/changes.ts';
@@ -41,7 +42,7 @@ export async function issueToken(
   const found = await findWallet(context, body.issuer_wallet_id);
   const { wallet } = found;
   if (wallet.network !== body.network) {
-    throw invalid([
+    throw invalidFields([
       { field: 'issuer_wallet_id', issue: 'wrong_network', message: `takes a wallet on ${body.network}` },
     ]);
   }
@@ -101,11 +102,7 @@ function termsOf({ symbol, name, network, decimals, supply_cap: cap }: Static<ty
   }
   const units = parseAmount(cap, decimals);
   if (typeof units === 'string') {
-    issues.push({
-      field: 'supply_cap',
-      issue: units,
-      message: `takes a decimal above 0 with up to ${decimals} decimals`,
-    });
+    issues.push({ field: 'supply_cap', issue: units, message: amountTakes(units, decimals) });
   } else if (units.toString().length > unitDigitsMax) {
     issues.push({
       field: 'supply_cap',
@@ -113,7 +110,7 @@ function termsOf({ symbol, name, network, decimals, supply_cap: cap }: Static<ty
       message: `at most ${unitDigitsMax} digits with its decimals`,
     });
   }
-  if (issues.length > 0 || typeof units === 'string') throw invalid(issues);
+  if (issues.length > 0 || typeof units === 'string') throw invalidFields(issues);
   return { symbol, name, network, decimals, contract: null, supplyCap: units.toString() };
 }
 
@@ -124,9 +121,4 @@ async function assertSymbolFree({ store, tenant }: RequestContext, symbol: strin
   throw new ServiceError('conflict', `the symbol ${symbol} is taken`, {
     details: [{ field: 'symbol', issue: 'symbol_taken', message: 'an asset of the registry or your own token has it' }],
   });
-}
-
-function invalid(details: FieldIssue[]): ServiceError {
-  const fields = details.map(({ field, issue }) => `${field}: ${issue}`).join(', ');
-  return new ServiceError('invalidRequest', `the request is not valid: ${fields}`, { details });
 }

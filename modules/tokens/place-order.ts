@@ -4,6 +4,7 @@
  * (owner.ts).
  */
 import type { Static } from 'typebox';
+import { invalidFields } from '../../api/errors/invalid-fields.ts';
 import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
 import type { Answer, RequestContext } from '../../api/route.ts';
 import {
@@ -17,7 +18,7 @@ import {
   usableDestination,
   verdictOf,
 } from '../../custody/intents/public.ts';
-import { formatAmount, parseAmount } from '../../networks/amounts.ts';
+import { amountTakes, formatAmount, parseAmount } from '../../networks/amounts.ts';
 import { merge } from '../../store/changes.ts';
 import { orderChange } from './effects.ts';
 import { findToken } from './find.ts';
@@ -139,12 +140,9 @@ async function place(
 function unitsOf({ decimals }: TokenRecord, amount: string, issues: FieldIssue[]): bigint {
   const units = parseAmount(amount, decimals);
   if (typeof units === 'string') {
-    issues.push({ field: 'amount', issue: units, message: `takes a decimal above 0 with up to ${decimals} decimals` });
+    issues.push({ field: 'amount', issue: units, message: amountTakes(units, decimals) });
   }
-  if (issues.length > 0 || typeof units === 'string') {
-    const fields = issues.map(({ field, issue }) => `${field}: ${issue}`).join(', ');
-    throw new ServiceError('invalidRequest', `the order is not valid: ${fields}`, { details: issues });
-  }
+  if (issues.length > 0 || typeof units === 'string') throw invalidFields(issues, 'the order');
   return units;
 }
 

@@ -4,12 +4,13 @@
  * unit of the reserve asset backs one unit of the token, whatever decimals both have.
  */
 import type { Static } from 'typebox';
-import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
+import { invalidFields } from '../../api/errors/invalid-fields.ts';
+import type { FieldIssue } from '../../api/errors/service-error.ts';
 import type { RequestContext } from '../../api/route.ts';
 import { findAsset } from '../../custody/assets/public.ts';
 import { findWallet } from '../../custody/intents/public.ts';
 import { walletType } from '../../custody/wallets/public.ts';
-import { formatAmount, parseAmount } from '../../networks/amounts.ts';
+import { amountTakes, formatAmount, parseAmount } from '../../networks/amounts.ts';
 import { merge } from '../../store/changes.ts';
 import type { Change, Guard, TenantStore } from '../../store/contract.ts';
 import type { OrderRecord, Reserve, ReserveCheck, Supply } from './record.ts';
@@ -35,13 +36,16 @@ export async function readReserve(context: RequestContext, token: string, refere
   needs('expires_at', expiresAt !== undefined, type === 'attestation');
   if (asset === token)
     issues.push({ field: 'reserve_reference.asset', issue: 'invalid_value', message: 'a token cannot back itself' });
-  if (issues.length > 0) throw invalid(issues);
+  if (issues.length > 0) throw invalidFields(issues);
   if (type === 'attestation') {
     const units = parseAmount(amount!, attestationDecimals);
-    if (typeof units === 'string') throw invalid([{ field: 'reserve_reference.amount', issue: units }]);
+    if (typeof units === 'string')
+      throw invalidFields([
+        { field: 'reserve_reference.amount', issue: units, message: amountTakes(units, attestationDecimals) },
+      ]);
     const expiresAtMs = Date.parse(expiresAt!);
     if (expiresAtMs <= context.nowMs) {
-      throw invalid([
+      throw invalidFields([
         { field: 'reserve_reference.expires_at', issue: 'too_small', message: 'the attestation has expired' },
       ]);
     }
@@ -50,7 +54,7 @@ export async function readReserve(context: RequestContext, token: string, refere
   const { wallet } = await findWallet(context, walletId!);
   const known = await findAsset(context, asset);
   if (known === undefined || known.network !== wallet.network) {
-    throw invalid([
+    throw invalidFields([
       { field: 'reserve_reference.asset', issue: 'unknown_asset', message: 'takes an asset of the wallet’s network' },
     ]);
   }
@@ -130,9 +134,4 @@ export function scaledUp(units: bigint, from: number, to: number): bigint {
   if (to >= from) return units * 10n ** BigInt(to - from);
   const divisor = 10n ** BigInt(from - to);
   return (units + divisor - 1n) / divisor;
-}
-
-function invalid(details: readonly FieldIssue[]): ServiceError {
-  const fields = details.map(({ field, issue }) => `${field}: ${issue}`).join(', ');
-  return new ServiceError('invalidRequest', `the request is not valid: ${fields}`, { details: [...details] });
 }

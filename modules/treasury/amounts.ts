@@ -1,6 +1,7 @@
 /** US dollars and amounts of assets, between the API's decimal strings and whole numbers. */
-import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
-import { formatAmount, parseAmount } from '../../networks/amounts.ts';
+import { invalidFields } from '../../api/errors/invalid-fields.ts';
+import type { ServiceError } from '../../api/errors/service-error.ts';
+import { amountTakes, formatAmount, parseAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
 import { type PricedAsset, usdDecimals } from './valuation.ts';
 
@@ -35,12 +36,11 @@ export function pricedAsset(asset: string, price: bigint): PricedAsset {
 }
 
 export function badField(field: string, issue: string, message: string): ServiceError {
-  const details: FieldIssue[] = [{ field, issue, message }];
-  return new ServiceError('invalidRequest', `${field}: ${message}`, { details });
+  return invalidFields([{ field, issue, message }]);
 }
 
 function read(field: string, text: string, decimals: number): bigint {
   const units = parseAmount(text, decimals);
   if (typeof units === 'bigint') return units;
-  throw badField(field, units, `takes a decimal above 0 with up to ${decimals} decimals`);
+  throw badField(field, units, amountTakes(units, decimals));
 }

@@ -3,6 +3,7 @@
  * events are one change. A repeat with the same idempotency key finds the existing key.
  */
 import type { Static } from 'typebox';
+import { invalidFields } from '../../api/errors/invalid-fields.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { Answer, RequestContext } from '../../api/route.ts';
 import { metaOf } from '../../custody/provider-calls/calling.ts';
@@ -143,7 +144,5 @@ function sharingOf(
 }
 
 function refusedSharing(field: string, message: string): ServiceError {
-  return new ServiceError('invalidRequest', `the request is not valid: ${field}`, {
-    details: [{ field, issue: 'not_allowed_value', message }],
-  });
+  return invalidFields([{ field, issue: 'not_allowed_value', message }]);
 }

@@ -4,7 +4,8 @@
  * ECDSA and BIP-340 sign 32 bytes: for a raw message its SHA-256. Ed25519 (RFC 8032) includes hashing, so it signs the raw
  * message; it signs a digest as a message with these bytes.
  */
-import { ServiceError } from '../../api/errors/service-error.ts';
+import { invalidFields } from '../../api/errors/invalid-fields.ts';
+import type { ServiceError } from '../../api/errors/service-error.ts';
 import { sha256 } from '../../crypto/hashing.ts';
 import { digestBytes, ed25519MessageBytesMax } from '../../proto/limits.ts';
 import type { Curve } from './record.ts';
@@ -32,7 +33,5 @@ export function readBase64(field: string, text: string): Uint8Array {
 }
 
 function refused(issue: string, message: string, field = 'message'): ServiceError {
-  return new ServiceError('invalidRequest', `the request is not valid: ${field}`, {
-    details: [{ field, issue, message }],
-  });
+  return invalidFields([{ field, issue, message }]);
 }

@@ -6,7 +6,8 @@
 
 import { createHash } from 'node:crypto';
 import type { Static } from 'typebox';
-import { ServiceError } from '../../api/errors/service-error.ts';
+import { invalidFields } from '../../api/errors/invalid-fields.ts';
+import type { ServiceError } from '../../api/errors/service-error.ts';
 import { keepsChanging } from '../../api/failures.ts';
 import type { Answer, RequestContext } from '../../api/route.ts';
 import { deriveTweak, parsePath } from '../../crypto/derivation.ts';
@@ -219,7 +220,5 @@ function derivedKey(
 }
 
 function invalidPath(message: string): ServiceError {
-  return new ServiceError('invalidRequest', 'the request is not valid: derivation_path', {
-    details: [{ field: 'derivation_path', issue: 'invalid_format', message }],
-  });
+  return invalidFields([{ field: 'derivation_path', issue: 'invalid_format', message }]);
 }

@@ -45,6 +45,10 @@ describe('an answer that is an error', () => {
       `${head}: asset: unknown_asset is not there: asset: unknown_asset`,
     );
     expect(said('not valid: too_large', [{ ...amount, field: '' }])).toBe(`${head}: not valid: too_large (at most 9)`);
+    const stale = { field: 'expected_version', issue: 'version_conflict', message: 'the wallet is at version 2' };
+    expect(said('the wallet is at version 2', [stale])).toBe(
+      `${head}: the wallet is at version 2: expected_version: version_conflict`,
+    );
     expect(failed({}, 3).message).toBe(`${head}: the request is not valid (after 3 attempts)`);
     expect(failed({ code: 'internal_error', status: 500 }).message).toMatch(/report it with the request id$/);
     const forbidden = (details: ErrorAnswer['details']) => failed({ code: 'insufficient_scope', details }).message;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatAmount, parseAmount } from '../../networks/amounts.ts';
+import { amountTakes, formatAmount, parseAmount } from '../../networks/amounts.ts';
 import { assetOf, assets, assetsOn } from '../../networks/assets.ts';
 import { networkIds, networkOf, networks } from '../../networks/networks.ts';
 
@@ -39,6 +39,12 @@ describe('amounts', () => {
     ['1'.repeat(40), 'too_large'],
   ])('refuses %j as %s', (text, problem) => {
     expect(parseAmount(text, 6)).toBe(problem);
+  });
+
+  it('says of a refused amount which limit it exceeds', () => {
+    expect(amountTakes('too_large', 6)).toBe('takes up to 30 digits before the decimal point');
+    expect(amountTakes('too_many_decimals', 6)).toBe('takes a decimal above 0 with up to 6 decimals');
+    expect(amountTakes('invalid_format', undefined)).toBe('takes a decimal above 0');
   });
 
   const units = fc.bigInt({ min: 1n, max: 10n ** 30n - 1n });

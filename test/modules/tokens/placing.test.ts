@@ -191,5 +191,9 @@ describe('a token', () => {
       const refused = field === undefined ? refusal('notFound') : invalid(field, issues);
       await expect(issue(desk, { symbol: 'LEAD', ...over })).rejects.toEqual(refused);
     }
+    const message = 'takes up to 30 digits before the decimal point';
+    await expect(issue(desk, { symbol: 'LEAD', supply_cap: `${supply_cap}9` })).rejects.toMatchObject({
+      details: [{ field: 'supply_cap', issue: 'too_large', message }],
+    });
   });
 });
