@@ -249,7 +249,10 @@ describe('an unauthenticated peer', () => {
     expect(patient.events).toEqual([]);
   });
 
-  it('is cut when it does not upgrade in time: without a byte, in its headers, or in a body', async () => {
+  // Node's own limit of 60 s would cut the headers.
+  it('is cut when it does not upgrade in time: without a byte, in its headers, or in a body', {
+    timeout: 45_000,
+  }, async () => {
     const hub = await world.server({ handshakeTimeoutMs: 50 });
     const begun = ['', 'GET / HTTP/1.1\r\nhost: x\r\n', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nx'];
     const ended = begun.map((text) => {

@@ -18,7 +18,7 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
     invariants: ['votes-as-required'],
     profile: 'calm',
     favoured: ['issue', 'mint', 'order_vote', 'policy'],
-    seeds: 20,
+    seeds: 60,
   },
   {
     name: 'voters-off-by-one',
@@ -41,7 +41,7 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
     edits: [{ file: 'custody/wallets/create.js', from: 'await assertPolicy(deps, context, body.policy);', to: '' }],
     invariants: ['answers-as-modelled'],
     profile: 'calm',
-    seeds: 10,
+    seeds: 40,
   },
   {
     name: 'rotated-token-sees-all',
@@ -63,7 +63,7 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
     edits: [{ file: 'custody/wallets/lifecycle.js', from: 'archiveReason: reason ?? null', to: 'archiveReason: null' }],
     invariants: ['answers-as-modelled'],
     profile: 'calm',
-    seeds: 10,
+    seeds: 40,
   },
   {
     name: 'reports-of-scores-lost',
