@@ -138,6 +138,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const grpc = buildGrpc({ ...doors, loadRefusals: admission });
   const onRestored = async () => {
     authenticator.clearCache();
+    limits?.restored();
     rooms.restored();
     await wallets.restored();
     await sandboxTokens?.register();

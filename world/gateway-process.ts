@@ -142,6 +142,7 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
     rpc: (request, listener) => serveRpc(signing, request, listener),
     restored: () => {
       authenticator.clearCache();
+      limits?.restored();
       rooms.restored();
       return api.restored();
     },

@@ -89,6 +89,11 @@ export class RedisRateLimits implements RateLimits {
     }
   }
 
+  /** The store was replaced: tenants are no longer blocked by what the old one counted. */
+  restored(): void {
+    this.#blockedUntilMs.clear();
+  }
+
   #block(counterKey: string, leftMs: number): void {
     const nowMs = this.#timers.elapsedMs();
     if (this.#blockedUntilMs.size >= blockedMax) {

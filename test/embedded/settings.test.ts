@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it('counts calls by tenant, and refuses those beyond the limit until the window ends', async () => {
+it('counts calls by tenant, and refuses those beyond the limit until the window ends or a reset', async () => {
   const read = (token: string) => running.call('GET', '/v1/wallets', undefined, token);
   const mine = 'svc_sk_test_ofTheFirstTenantHere';
   for (let call = 0; call < 3; call += 1) expect((await read(mine)).status).toBe(200);
@@ -37,6 +37,8 @@ it('counts calls by tenant, and refuses those beyond the limit until the window 
   expect([status, body.error.code]).toEqual([429, 'rate_limited']);
   expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
   expect((await read('svc_sk_test_ofAnotherTenantHere')).status).toBe(200);
+  await running.must(200, 'POST', '/v1/sandbox/reset');
+  expect((await read(mine)).status).toBe(200);
 });
 
 it('counts calls over gRPC with those over REST', async () => {

@@ -31,6 +31,20 @@ test('a tenant has a name of 1 to 64 characters, and a sandbox has two tokens of
   expect([sandboxTokenId, approverTokenId]).toEqual(['tok_sandbox', 'tok_approver']);
 });
 
+test('a tenant over its limit has its whole allowance again when the store was reset or restored', async () => {
+  const clock = { nowMs: () => 0, elapsedMs: () => 0 };
+  const redis = new MemoryRedis(clock).client();
+  const limits = new RedisRateLimits(redis, { windowS: 10, reads: 2, writes: 1, signing: 1 }, clock);
+  const read = async () => {
+    const { allowed, state } = await limits.consume('a', 'reads');
+    return [allowed, state];
+  };
+  expect([await read(), await read(), await read()].map(([allowed]) => allowed)).toEqual([true, true, false]);
+  await redis.del('sm:{t:a}:rl:reads');
+  limits.restored();
+  expect(await read()).toEqual([true, '"reads";r=1;t=10']);
+});
+
 test('a Redis that fails is asked once a second, and every call passes meanwhile', async () => {
   let nowMs = 0;
   let asked = 0;
