@@ -156,6 +156,24 @@ test('claims nothing that it has no room for', async () => {
   expect(store.due.get('intent/txi_3')).toBe(0);
 });
 
+test('a sweep ends when memory is full, although more is due, and two at once are one', async () => {
+  const { answers, driver, pass, store } = open({ heldMax: 2 });
+  answers.to = () => never;
+  for (const id of ['txi_1', 'txi_2', 'txi_3']) {
+    store.records.set(id, approved(id));
+    store.due.set(`intent/${id}`, 0);
+  }
+  const { sweepDue } = store;
+  store.sweepDue = async (...given) => {
+    await sweepDue(...given);
+    if (store.sweeps > 5) throw new Error('swept without an end');
+    return true as never;
+  };
+  await Promise.all([driver.sweep(), driver.sweep()]);
+  await pass(1);
+  expect([store.sweeps, store.due.get('intent/txi_3')]).toEqual([1, 0]);
+});
+
 test('waits in memory for ten seconds at most, and leaves a longer wait to the store', async () => {
   for (const [waitMs, calls] of [
     [10_000, 2],

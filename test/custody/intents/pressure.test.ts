@@ -16,6 +16,21 @@ describe('the pace of a queue', () => {
     expect(pace.waitMs(100)).toBeLessThan(1_100);
   });
 
+  it('that has just grown is measured by the present window alone', async () => {
+    const timers = new VirtualTimers();
+    const pace = new Pace(timers);
+    const start = async (count: number, everyMs: number) => {
+      for (let started = 0; started < count; started += 1) {
+        pace.started();
+        await timers.advance(everyMs);
+      }
+    };
+    await start(10, 100);
+    await start(50, 10);
+    expect(pace.waitMs(100)).toBeGreaterThan(900);
+    expect(pace.waitMs(100)).toBeLessThan(1_100);
+  });
+
   it('knows no end of a wait when nothing starts any more', async () => {
     const timers = new VirtualTimers();
     const pace = new Pace(timers);

@@ -39,6 +39,8 @@ export class IntentDesk {
   fee = fee;
   /** Capabilities of the provider. */
   readonly capabilities: string[] = [];
+  /** Runs between the reads of a route and its commit. */
+  meanwhile: () => Promise<unknown> = async () => {};
   readonly asked: Asked[] = [];
   /** Ids of intents that the driver got. */
   readonly queued: string[] = [];
@@ -93,6 +95,7 @@ export class IntentDesk {
     const context = contextAt(this.nowMs, this.store, { tenant: this.tenant, actorId: by, tokenId: by, ...caller });
     const given = { query: {}, body: {}, headers: {}, idempotencyKey: undefined, params: { id: 'wal_1' }, ...input };
     const answer = await handle(context, given);
+    await this.meanwhile();
     const body = await answered(context, answer);
     answer.afterCommit?.();
     return body;
