@@ -4,6 +4,7 @@
  */
 import { clustersMax } from '../proto/limits.ts';
 import type { TestCluster } from './cluster.ts';
+import { needNode } from './node-version.ts';
 import { checkNames, type OptionNames } from './option-names.ts';
 
 export type { Fault } from '../faults/vocabulary/generated-types.ts';
@@ -62,9 +63,10 @@ const optionNames: OptionNames<ClusterOptions> = {
 /**
  * A running cluster. The caller stops it, or uses `await using`.
  *
- * @throws TypeError for options that contradict each other; Error with the last output of a sandbox that does not start
+ * @throws Error on an older Node.js than 20.19; TypeError for options that contradict each other; Error with the last output of a sandbox that does not start
  */
 export async function cluster(options: ClusterOptions = {}): Promise<TestCluster> {
+  needNode();
   checkNames('cluster', options, optionNames);
   const { live = false, listen = false, token, clusters = 1, nodes = 5, seed = 'test', environment } = options;
   const { partialTimeoutMs = 300, nodesWaitMs = 2000, receiver = false } = options;

@@ -1,8 +1,10 @@
 /** Errors of `signmesh/testing` that name a wrong option, and an address where no sandbox runs. */
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ApiError, cluster } from '../../testing/index.ts';
+import { needNode, nodeNeeded } from '../../testing/node-version.ts';
 
 describe('the address of a sandbox that does not run', () => {
   const remedy = 'start one with `npx signmesh up` and pass the address and the token of its banner';
@@ -28,6 +30,30 @@ describe('the address of a sandbox that does not run', () => {
     await expect(cluster({ live, token: 'svc_sk_test_x' })).rejects.toThrow(
       `the server at ${live} is no signmesh sandbox: ${remedy}`,
     );
+  });
+});
+
+describe('an older Node.js', () => {
+  test.each(['18.20.8', '20.18.3', '12.0.0'])('%s is refused by a sentence', (version) => {
+    expect(() => needNode(version)).toThrow(`signmesh/testing needs Node.js 20.19 or newer; this is ${version}`);
+  });
+
+  test.each(['20.19.0', '22.0.0', '24.1.0'])('%s is none', (version) => {
+    expect(() => needNode(version)).not.toThrow();
+  });
+
+  test('rejects before anything is loaded', async () => {
+    const { node } = process.versions;
+    const told = (version: string) => Object.defineProperty(process.versions, 'node', { value: version });
+    told('18.20.8');
+    onTestFinished(() => void told(node));
+    await expect(cluster()).rejects.toThrow('signmesh/testing needs Node.js 20.19 or newer; this is 18.20.8');
+  });
+
+  test('is that of package.json and of the command', () => {
+    const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as { engines: { node: string } };
+    expect(engines.node).toBe(`>=${nodeNeeded.join('.')}`);
+    expect(readFileSync('cli/signmesh.mjs', 'utf8')).toContain(`const nodeNeeded = [${nodeNeeded.join(', ')}];`);
   });
 });
 
