@@ -57,6 +57,54 @@ describe.each(documents)('%s', (path) => {
   });
 });
 
+/** Whether the npm package holds a file: the last pattern of `files` that fits decides. */
+function isPackaged(path: string): boolean {
+  // npm packs these whatever `files` says.
+  if (['README.md', 'LICENSE', 'package.json'].includes(path)) return true;
+  const { files } = JSON.parse(read('package.json')) as { readonly files: readonly string[] };
+  const last = files.findLast((pattern) => {
+    const glob = pattern
+      .replace(/^!/, '')
+      .replaceAll('.', '\\.')
+      .replaceAll('**/', '(.+/)?')
+      .replace(/\*(?!\))/g, '[^/]*');
+    return new RegExp(`^${glob}(/.*)?$`).test(path);
+  });
+  return last !== undefined && !last.startsWith('!');
+}
+
+describe('the npm package', () => {
+  const linksOf = (path: string) =>
+    // Its image is in the repository alone, which shows it where there is one.
+    [...read(path).matchAll(/(?<!!\[[^\]]*)\]\(([^)\s#]+)(?:#[^)]*)?\)/g)]
+      .map(([, target]) => target!)
+      .filter((target) => !/^https?:/.test(target))
+      .map((target) => join(dirname(path), target));
+
+  test('holds every file that its pages link to', () => {
+    const pages = documents.filter(isPackaged);
+    expect(pages).toEqual(expect.arrayContaining(['README.md', 'CHANGELOG.md', 'docs/testing.md', 'docs/client.md']));
+    expect(pages.flatMap(linksOf).length).toBeGreaterThan(100);
+    for (const page of pages)
+      expect(
+        linksOf(page).filter((file) => !isPackaged(file)),
+        page,
+      ).toEqual([]);
+  });
+
+  test('holds what `files` of package.json says', () => {
+    const inside = ['docs', 'docs/testing.md', 'scenarios/bad-partial.yaml', 'proto/svc/mesh/v1/mpc_wallet.proto'];
+    const outside = [
+      'docs/wire.md',
+      'docs/run-report.png',
+      'ARCHITECTURE.md',
+      'dist/cli/main.js.map',
+      'proto/limits.ts',
+    ];
+    expect([...inside, ...outside].filter(isPackaged)).toEqual(inside);
+  });
+});
+
 describe.each(written)('%s', (path) => {
   const text = read(path);
   const rooms =
