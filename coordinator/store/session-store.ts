@@ -213,7 +213,7 @@ export function sessionStore(
     if (write.kind === 'closeKey') {
       const { tenant, keyId } = write;
       const keys = { fenceKey: redisKeys.fence(tenant, cluster), closedKey: redisKeys.closed(tenant, keyId) };
-      return outcome(await scripts.closeKey(keys, { fence }));
+      return settled(tenant, await scripts.closeKey(keys, { fence }));
     }
     try {
       return await registered(write, () => (write.kind === 'create' ? create(write) : update(write)));
@@ -230,7 +230,7 @@ export function sessionStore(
     const made = writeArguments(session, { kind: 'create', event, guardIntent, ...own }, macs, cluster);
     const { tenant } = session;
     const reply = await (ends ? batches.write(tenant, held(ends, nowMs), made) : batches.write(tenant, made));
-    return learn(binds, outcome(reply, session, binds));
+    return learn(binds, await settled(tenant, reply, session, binds));
   }
 
   /** The end of the session that another one replaces as holder of the intent. */
@@ -245,7 +245,29 @@ export function sessionStore(
     const guardIntent = ceremony.kind === 'signing' ? ceremony.facts.intentId : '';
     const own = { nowMs: 0, counted: false, change: changeOf(session), key, binds: binds !== undefined };
     const made = writeArguments(session, { kind: 'update', event, guardIntent, ...own }, macs, cluster);
-    return learn(binds, outcome(await batches.write(session.tenant, made), session, binds));
+    const { tenant } = session;
+    return learn(binds, await settled(tenant, await batches.write(tenant, made), session, binds));
+  }
+
+  async function settled(
+    tenant: string,
+    reply: WriteReply,
+    about?: SessionRecord,
+    binds?: KeyRecord,
+  ): Promise<WriteOutcome<CoordinatorRecord>> {
+    return reply[0] === 'FENCED' ? fenced(tenant) : outcome(reply, about, binds);
+  }
+
+  /**
+   * The tenant's fence is higher than this start's. Every start takes its number from the counter before it writes, so while the
+   * counter holds this start's number there is no newer coordinator, and something else changed the fence of this one tenant:
+   * its writes are refused, and the others' go on. The script refuses in either case, so this decides only whether to stop.
+   */
+  async function fenced(tenant: string): Promise<WriteOutcome<CoordinatorRecord>> {
+    const counter = await redis.get(redisKeys.fenceCounter(options.clusterId));
+    if (counter === String(fence)) return { kind: 'conflict', code: 'FENCED', current: tampered(`fence/${tenant}`) };
+    options.onFenced();
+    return { kind: 'conflict', code: 'FENCED', current: undefined };
   }
 
   /** `about`: the session of the write; a conflicting record belongs to the same tenant, if not the same session. */
@@ -255,7 +277,6 @@ export function sessionStore(
     binds?: KeyRecord,
   ): WriteOutcome<CoordinatorRecord> {
     if (code === 'OK') return { kind: 'written' };
-    if (code === 'FENCED') options.onFenced();
     if (code === 'KEY_BOUND' && binds) {
       return { kind: 'conflict', code, current: keyRecord(keyKey(binds.tenant, binds.keyId), fields?.[0] ?? null) };
     }

@@ -23,6 +23,7 @@ let redis: Redis;
 let store: RedisStore;
 const opened: RedisStore[] = [];
 const told: string[] = [];
+let ends = 0;
 
 async function open(resumeKey = new Uint8Array(32).fill(7), clusterId = 'c'): Promise<RedisStore> {
   const fresh = await openRedisStore({
@@ -31,7 +32,9 @@ async function open(resumeKey = new Uint8Array(32).fill(7), clusterId = 'c'): Pr
     resumeKey,
     onTampered: (key) => told.push(key),
     onStatus: () => undefined,
-    onFenced: () => undefined,
+    onFenced: () => {
+      ends += 1;
+    },
   });
   opened.push(fresh);
   return fresh;
@@ -69,6 +72,43 @@ async function freshRedis(): Promise<void> {
 
 const prefix = `sm:{t:${tenant}}:`;
 const sessionAt = () => `${prefix}session:${sessionId}`;
+
+describe('a fence', () => {
+  const refused = { kind: 'conflict', code: 'FENCED', current: { kind: 'tampered' } };
+  const ofTenant = (of: string) => {
+    const write = writes.find((each) => each.kind === 'create')!;
+    return { ...write, session: { ...write.session, tenant: of } } as CoordinatorWrite;
+  };
+
+  test.each(['999', '1e300', 'x', ''])(
+    'that something else set to %j stops the writes of its tenant alone',
+    async (value) => {
+      await freshRedis();
+      ends = 0;
+      await redis.set(`${prefix}fence`, value);
+      expect(await store.write(ofTenant(tenant))).toEqual(refused);
+      expect(await store.write({ kind: 'closeKey', tenant, keyId: 'k' })).toEqual(refused);
+      expect([told, ends]).toEqual([[`fence/${tenant}`, `fence/${tenant}`], 0]);
+      expect(await store.write(ofTenant('tn_other'))).toEqual({ kind: 'written' });
+      await redis.del(`${prefix}fence`);
+      expect(await store.write({ kind: 'closeKey', tenant, keyId: 'k' })).toEqual({ kind: 'written' });
+    },
+  );
+
+  test('of a newer start ends this one, and so does one that may be of a newer start', async () => {
+    await freshRedis();
+    ends = 0;
+    const newer = await open();
+    expect(await newer.write(ofTenant('tn_other'))).toEqual({ kind: 'written' });
+    expect(await store.write(ofTenant('tn_other'))).toEqual({ ...refused, current: undefined });
+    expect([told, ends]).toEqual([[], 1]);
+    // Without the counter nothing says that there is no newer start.
+    await redis.del('sm:fence:c');
+    await redis.set(`${prefix}fence`, '999');
+    expect(await newer.write(ofTenant(tenant))).toEqual({ ...refused, current: undefined });
+    expect([told, ends]).toEqual([[], 2]);
+  });
+});
 
 describe('a session', () => {
   test('is read as it was written', async () => {
