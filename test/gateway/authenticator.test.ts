@@ -7,6 +7,7 @@ import { Admission, type Admitted } from '../../gateway/auth/admission.ts';
 import { Authenticator, type AuthenticatorOptions } from '../../gateway/auth/authenticator.ts';
 import { hashToken, newToken, tenantOfHash } from '../../gateway/auth/token-format.ts';
 import type { TokenRecord } from '../../gateway/auth/token-record.ts';
+import { LoadControl } from '../../gateway/limits/load-control.ts';
 import type { RateLimits } from '../../gateway/limits/rate-limits.ts';
 import { VirtualTimers } from '../support/virtual-timers.ts';
 
@@ -227,6 +228,30 @@ describe('admission', () => {
       },
     ]);
     expect(consumed).toEqual(Array(3).fill('acme reads'));
+  });
+
+  test('an overload is told at once to a caller whose token is known, valid and has the scope', async () => {
+    const { authenticator, timers, answers, who } = open({ [sandboxToken]: { ...record, scopes: ['wallets:read'] } });
+    const load = new LoadControl({ timers });
+    load.heed('reads', () => 'much waits');
+    const admission = new Admission(authenticator, undefined, timers, load);
+    const told = (more: object = {}) =>
+      admission.refusedForLoad(() => `Bearer ${sandboxToken}`, { ...requirement, ...more })?.error.kind;
+    expect(told()).toBeUndefined();
+    await who(sandboxToken);
+    expect(told()).toBe('overloaded');
+    expect(told({ scope: 'wallets:write', loadClass: 'reads' })).toBeUndefined();
+    expect(told({ alsoScope: 'preview:policies' })).toBeUndefined();
+    await timers.advance(4_999);
+    expect(told()).toBe('overloaded');
+    await timers.advance(1);
+    expect(told()).toBeUndefined();
+    answers[sandboxToken] = { ...record, expiresAtMs: timers.nowMs() + 1_000 };
+    await who(sandboxToken);
+    await timers.advance(999);
+    expect(told()).toBe('overloaded');
+    await timers.advance(1);
+    expect(told()).toBeUndefined();
   });
 
   test('a caller of a long answer stays while its token and scope do, and while the store is away', async () => {

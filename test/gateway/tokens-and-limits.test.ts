@@ -88,8 +88,9 @@ describe('the token store', () => {
     const { record } = await store.issueToken({
       tenant: 'acme',
       environment: 'production',
-      scopes: ['signing:dkg'],
+      scopes: ['wallets:read'],
       name: 'ci',
+      providerConnectionIds: ['pcn_1'],
     });
     nowMs += 86_400_000;
     const rotated = await store.rotateToken('acme', record.id);
@@ -99,8 +100,9 @@ describe('the token store', () => {
       expiresAtMs: nowMs + liveTokenLifetimeMs,
       actorId: record.id,
       name: 'ci',
-      scopes: ['signing:dkg'],
+      scopes: ['wallets:read'],
       environment: 'production',
+      providerConnectionIds: ['pcn_1'],
     });
     expect((await store.listTokens('acme')).map((one) => one.revokedAtMs !== undefined).sort()).toEqual([false, true]);
     expect(await store.rotateToken('acme', record.id)).toBeUndefined();

@@ -217,6 +217,8 @@ describe('several policies', () => {
       timeoutS: 600,
     });
     expect(await of('one', 'three')).toMatchObject({ decision: 'deny', approvals: undefined });
+    await put('never', [deny]);
+    expect(await of('one', 'never')).toMatchObject({ decision: 'deny', approvals: undefined });
   });
 });
 

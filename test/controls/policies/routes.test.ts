@@ -87,6 +87,22 @@ describe('policies', () => {
     expect((await door.get(`/v1/policies/${before.id}?version=1`)).body.rules).toEqual(before.rules);
   });
 
+  it('keep a replaced version for 30 days, and the one that decides beside a dry run for good', async () => {
+    const { id } = await put('ops', [allowAll]);
+    const leaving = async () => {
+      const keys = (await world.under.redis.keys(`*${id}.v*`)).toSorted();
+      const left = await Promise.all(keys.map((key) => world.under.redis.pttl(key)));
+      for (const ms of left) expect(ms === -1 || ms > 29 * 24 * 3_600_000).toBe(true);
+      return left.map((ms) => ms !== -1);
+    };
+    await put('ops', [denyEth], 'dry_run');
+    expect(await leaving()).toEqual([false, false]);
+    await put('ops', [allowAll], 'dry_run');
+    expect(await leaving()).toEqual([false, true, false]);
+    await put('ops', [denyEth]);
+    expect(await leaving()).toEqual([true, true, true, false]);
+  });
+
   it('list in pages', async () => {
     for (const name of ['a', 'b', 'c']) await put(name, [allowAll]);
     const first = (await door.get('/v1/policies?limit=3')).body;
@@ -94,6 +110,7 @@ describe('policies', () => {
     const second = (await door.get(`/v1/policies?limit=3&cursor=${first.next_cursor}`)).body;
     expect(second.policies.map((policy: { name: string }) => policy.name)).toEqual(['default']);
     expect(second).toMatchObject({ has_more: false, next_cursor: null });
+    expect((await door.get('/v1/policies?limit=4')).body).toMatchObject({ has_more: false, next_cursor: null });
   });
 
   it('point out rules without effect', async () => {

@@ -67,6 +67,8 @@ describe('built-in factors', () => {
     expect(share(900n)).toEqual(['balance_share_half', 'balance_share_nearly_all']);
     expect(codes(score({ units: 10n ** 40n, availableUnits: 10n ** 40n }))).toHaveLength(2);
     expect(codes(score({ availableUnits: 0n }))).toEqual([]);
+    // New units are taken from no balance.
+    expect(codes(score({ kind: 'mint', units: 900n, availableUnits: 1_000n }))).toEqual([]);
   });
 
   it('count a first transfer and velocity', () => {

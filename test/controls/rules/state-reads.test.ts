@@ -1,7 +1,10 @@
 /** What rules read of the state that other transactions change, and how far it may move before they say something else. */
 import { describe, expect, test } from 'vitest';
 import { compileRule } from '../../../controls/rules/rule.ts';
+import { stateGuards } from '../../../controls/rules/state-guards.ts';
 import { rangeAround, readsOf, stateFields } from '../../../controls/rules/state-reads.ts';
+import { ofWalletIndex, toDestinationIndex } from '../../../custody/intents/record.ts';
+import { facts } from '../policies/support/facts.ts';
 
 const reads = (when: string) => Object.fromEntries(readsOf(compileRule(when, 'policy', 'when').root));
 
@@ -52,4 +55,25 @@ test('a value may move between the breaks around it, and not at all where it is 
   expect(rangeAround(5n, [9n, 3n, 6n, 4n])).toEqual({ min: 4n, max: 5n });
   expect(rangeAround(5n, [])).toEqual({ min: 0n, max: undefined });
   expect(rangeAround(5n, 'exactly')).toEqual({ min: 5n, max: 5n });
+});
+
+test('a decision is committed while what its rules read is within these breaks, in the hour and the day before it', () => {
+  const given = facts({ history: { intentsLastHour: 1, intentsLastDay: 7, intentsToDestination: 0 } });
+  const { walletId, toAddress } = given;
+  const guards = (condition: string) => stateGuards(given, compileRule(condition, 'policy', 'when').reads);
+  const ofWallet = { kind: 'count', index: ofWalletIndex(walletId) };
+  const hourMs = 3_600_000;
+  expect(guards('history.intents_last_hour >= 3')).toEqual([
+    { ...ofWallet, min: 0, max: 2, createdAfterMs: given.nowMs - hourMs },
+  ]);
+  expect(guards('history.intents_last_day > 5')).toEqual([
+    { ...ofWallet, min: 6, max: undefined, createdAfterMs: given.nowMs - 24 * hourMs },
+  ]);
+  expect(guards('history.intents_to_destination == 0')).toEqual([
+    { kind: 'count', index: toDestinationIndex(walletId, toAddress), min: 0, max: 0 },
+  ]);
+  expect(guards('tx.available < 2000')).toEqual([
+    { kind: 'available', walletId, asset: 'ETH', min: 2_000n, max: undefined },
+  ]);
+  expect(guards('risk.score > 3 && tx.asset == "ETH"')).toEqual([]);
 });

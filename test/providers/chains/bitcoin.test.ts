@@ -170,6 +170,14 @@ describe('a payment', () => {
     });
   });
 
+  it('is refused when it spends an output twice', async () => {
+    const [coin] = await coinsFor('p', 0, address(1), 50_000n);
+    await expect(chain.submit(pay(0, [coin!, coin!], address(1), 150_000n), startMs)).rejects.toMatchObject({
+      code: 'missing_input',
+    });
+    expect([await held(0), await held(1)]).toEqual([1_000_000n, 0n]);
+  });
+
   it('never takes changed or cut bytes', async () => {
     const good = pay(0, await coinsFor('p', 0, address(1), 250_000n), address(1), 250_000n);
     await fc.assert(
