@@ -68,6 +68,18 @@ describe('risk evaluation', () => {
     expect([both.status, both.body.error.details[0].field]).toEqual([400, 'transaction']);
   });
 
+  it('counts what an intent has reserved itself as available, and not what others have', async () => {
+    const moved = 90n * 10n ** 18n;
+    const entry = { walletId: wallet.id, asset: 'ETH', available: -moved, reserved: moved };
+    await door.store.commit(world.tenant, { ledger: [entry] });
+    const ten = { amount: '10', units: String(10n ** 19n) };
+    const { id } = await putIntent(door.store, world.tenant, wallet, ten);
+    expect((await door.post('/v1/risk/evaluate', { intent_id: id })).body.factors).toMatchObject([
+      { code: 'balance_share_half', evidence: '50 % of the available ETH' },
+      { code: 'first_transfer' },
+    ]);
+  });
+
   it('lets a token that is limited to connections evaluate its own intents alone', async () => {
     const mine = await putWallet(door.store, world.tenant);
     const [own, other] = [
@@ -78,6 +90,7 @@ describe('risk evaluation', () => {
     door.tokens.put(scoped, { id: 'tok_scoped', tenant: world.tenant, providerConnectionIds: [mine.connectionId] });
     expect((await door.post('/v1/risk/evaluate', { intent_id: own.id }, scoped)).status).toBe(200);
     expect((await door.post('/v1/risk/evaluate', { intent_id: other.id }, scoped)).status).toBe(404);
+    expect((await door.post('/v1/risk/evaluate', transaction(), scoped)).status).toBe(404);
     await door.post('/v1/risk/evaluate', { intent_id: other.id });
     expect((await door.get(`/v1/risk/scores/${own.id}`, scoped)).status).toBe(200);
     expect((await door.get(`/v1/risk/scores/${other.id}`, scoped)).status).toBe(404);
