@@ -38,9 +38,10 @@ interface Terms {
 interface Shown {
   readonly terms: Map<string, Terms>;
   /** By dealer. */
-  readonly openings: Map<number, Map<string, DkgOpening>>;
+  readonly openings: Map<number, readonly DkgOpening[]>;
 }
 
+type TermsAsked = Omit<Terms, 'context' | 'curve'> & { readonly curve: string };
 type Result = Omit<DkgFinished, '$typeName' | '$unknown'>;
 
 export function transcriptsAsDealt(rosterOf: () => Roster): Checker {
@@ -49,10 +50,23 @@ export function transcriptsAsDealt(rosterOf: () => Roster): Checker {
   const shown = new Map<string, Shown>();
   /** "node/1 tenant/session": it was shown every participant's signature of one result. */
   const proven = new Set<string>();
+  /** By what they say: each node is shown the same results, and every node's request names the same terms. */
+  const proofs = new Map<string, boolean>();
+  const knownTerms = new Map<string, Terms>();
 
   const roster = (): Roster => {
     known ??= rosterOf();
     return known;
+  };
+  const termsOf = (about: string, attempt: number, asked: TermsAsked): Terms => {
+    const { curve, threshold, holders, scheme } = asked;
+    const name = JSON.stringify([about, attempt, curve, threshold, holders, scheme]);
+    let found = knownTerms.get(name);
+    if (found === undefined) {
+      found = termsFor(roster(), about, attempt, asked);
+      knownTerms.set(name, found);
+    }
+    return found;
   };
   const shownAt = (name: string): Shown => {
     let found = shown.get(name);
@@ -75,9 +89,17 @@ export function transcriptsAsDealt(rosterOf: () => Roster): Checker {
 
   /** Whether every participant has signed one and the same result. */
   function isProof(terms: Terms, results: readonly Result[]): boolean {
+    const contents = results.map(contentOf);
     const ids = results.map(({ nodeId }) => nodeId).sort((a, b) => a - b);
-    const isOne = new Set(results.map(contentOf)).size === 1;
-    return isOne && ids.join() === terms.holders.join() && results.every((result) => isSigned(terms, result));
+    if (new Set(contents).size !== 1 || ids.join() !== terms.holders.join()) return false;
+    const signatures = results.map(({ nodeId, signature }) => `${nodeId} ${hexOf(signature)}`);
+    const name = [hexOf(terms.context), contents[0], ...signatures].join('; ');
+    let found = proofs.get(name);
+    if (found === undefined) {
+      found = results.every((result) => isSigned(terms, result));
+      proofs.set(name, found);
+    }
+    return found;
   }
 
   function opens({ to, message: { tenant, session, attempt, body } }: WireEnvelope, touched: boolean): void {
@@ -85,7 +107,7 @@ export function transcriptsAsDealt(rosterOf: () => Roster): Checker {
     const totalNodes = Math.min((body.value as DkgOpen).totalNodes, roster().nodes.length);
     const holders = holdersOf({ totalNodes, participants: participants.length > 0 ? participants : undefined });
     const name = scheme === Scheme.UNSPECIFIED ? '' : (Scheme[scheme] ?? '').toLowerCase();
-    const terms = termsFor(roster(), `${tenant}/${session}`, attempt, { curve, threshold, holders, scheme: name });
+    const terms = termsOf(`${tenant}/${session}`, attempt, { curve, threshold, holders, scheme: name });
     const about = `${tenant}/${session} ${attempt}`;
     shownAt(`${nodeOf(to)} ${about}`).terms.set(hexOf(terms.context), terms);
     if (!touched) shownAt(about).terms.set(hexOf(terms.context), terms);
@@ -94,8 +116,9 @@ export function transcriptsAsDealt(rosterOf: () => Roster): Checker {
   function shows({ to, message: { tenant, session, attempt, body } }: WireEnvelope): void {
     const { openings } = shownAt(`${nodeOf(to)} ${tenant}/${session} ${attempt}`);
     for (const opening of (body.value as DkgVerify).dealers) {
-      const ofDealer = openings.get(opening.dealer) ?? new Map<string, DkgOpening>();
-      openings.set(opening.dealer, ofDealer.set(hexOf(openingHash(new Uint8Array(), opening)), opening));
+      const ofDealer = openings.get(opening.dealer) ?? [];
+      if (!ofDealer.some((other) => isSameOpening(other, opening)))
+        openings.set(opening.dealer, [...ofDealer, opening]);
     }
   }
 
@@ -121,7 +144,7 @@ export function transcriptsAsDealt(rosterOf: () => Roster): Checker {
     if (node !== `node/${finished.nodeId}` || !isSigned(terms, finished)) return `${what} is not signed by it`;
     const unseen = terms.holders.find((dealer) => !openings.has(dealer));
     if (unseen !== undefined) return `${what} came without an opening of dealer ${unseen}`;
-    const dealt = terms.holders.flatMap((dealer) => only(openings.get(dealer)!) ?? []);
+    const dealt = terms.holders.flatMap((dealer) => (openings.get(dealer)!.length === 1 ? openings.get(dealer)! : []));
     if (dealt.length < terms.holders.length) return undefined;
     const wrong = resultFault(terms, dealt, finished);
     return wrong && `${what}: ${wrong}`;
@@ -139,7 +162,7 @@ export function transcriptsAsDealt(rosterOf: () => Roster): Checker {
       confirmation,
     } = ceremony as DkgRecord;
     const holders = holdersOf(ceremony as DkgRecord);
-    const terms = termsFor(roster(), `${tenant}/${sessionId}`, attempt, { curve, threshold, holders, scheme });
+    const terms = termsOf(`${tenant}/${sessionId}`, attempt, { curve, threshold, holders, scheme });
     const common = {
       publicKey: bytesOf(publicKey),
       chainCode: bytesOf(chainCode),
@@ -219,7 +242,7 @@ function termsFor(
   roster: Roster,
   about: string,
   attempt: number,
-  { curve, threshold, holders, scheme }: Omit<Terms, 'context' | 'curve'> & { readonly curve: string },
+  { curve, threshold, holders, scheme }: TermsAsked,
 ): Terms {
   const [tenant, session] = [about.slice(0, about.indexOf('/')), about.slice(about.indexOf('/') + 1)];
   const names = [utf8(tenant), utf8(session), number(attempt), rosterDigest(roster), utf8(curve)];
@@ -237,6 +260,15 @@ function openingHash(context: Uint8Array, opening: DkgOpening): Uint8Array {
     ...(clientSupplied ? [none, none] : [possession, sealingKey]),
     ...[number(commitments.length), ...commitments],
   );
+}
+
+/** Whether the transcript covers both alike. */
+function isSameOpening(one: DkgOpening, other: DkgOpening): boolean {
+  if (one.clientSupplied !== other.clientSupplied || one.commitments.length !== other.commitments.length) return false;
+  const isSame = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
+  const isOwnAlike =
+    one.clientSupplied || (isSame(one.possession, other.possession) && isSame(one.sealingKey, other.sealingKey));
+  return isOwnAlike && one.commitments.every((point, at) => isSame(point, other.commitments[at]!));
 }
 
 function contentOf({ publicKey, chainCode, transcriptDigest, verificationShares }: Result): string {

@@ -12,7 +12,8 @@ export function untilRolledBack(checker: Checker, ...of: readonly ('node' | 'coo
   return {
     ...checker,
     observe(observation) {
-      rolledBack ||= of.some((one) => isRollbackOf(observation, one));
+      // It runs at every event, of which few are faults.
+      if (observation.kind === 'fault') rolledBack ||= of.some((one) => isRollbackOf(observation, one));
       return rolledBack ? undefined : checker.observe(observation);
     },
     finish: () => (rolledBack ? undefined : checker.finish?.()),
