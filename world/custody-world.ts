@@ -23,6 +23,7 @@ import type { Packing } from '../redis/memory/blocks.ts';
 import type { KeyspaceSnapshot } from '../redis/memory/keyspace.ts';
 import type { SimCluster } from '../sim/cluster.ts';
 import type { Guest, GuestHost, GuestLink } from '../sim/guest-processes.ts';
+import { ObjectTable } from '../store/event-text.ts';
 import type { KeyRing } from '../store/secrets/key-ring.ts';
 import { Client, type ClientOptions, type Response } from './client.ts';
 import { type ClustersOptions, ClustersSide, type ClustersSnapshot, type Surroundings } from './clusters-side.ts';
@@ -73,6 +74,8 @@ export interface WorldOptions extends Omit<ClustersOptions, 'guestCounts'> {
   readonly logOf?: (process: ProcessName) => Log;
   /** 'model' is fast and protects nothing; 'real' by default. */
   readonly cryptography?: Cryptography;
+  /** Larger objects are not packed, but lie in a table beside Redis (store/event-text.ts), which is faster; false by default. */
+  readonly objectTable?: boolean;
 }
 
 /** The result of `snapshot`: maps, lists and plain values. */
@@ -162,6 +165,7 @@ export class CustodyWorld {
       logOf: _logOf,
       onFailure: _onFailure,
       cryptography = 'real',
+      objectTable: _objectTable,
       ...ofClusters
     } = options;
     const restore = holdCryptography(cryptography);
@@ -177,7 +181,8 @@ export class CustodyWorld {
     this.#side = side;
     this.#host = host;
     this.#redis = new SimRedis(time, redisWay, this.#options.packing, this.#options.replied);
-    this.loop = new RunLoop(time, cryptography, onFailure);
+    const objects = this.#options.objectTable === true ? new ObjectTable() : undefined;
+    this.loop = new RunLoop(time, cryptography, onFailure, objects);
     this.#providers = new Providers(time, this.loop, this.#redis.memory);
     this.receivers = new Receivers(time, receiverWayMs);
     this.#queues = new Queues({ start: (afterMs, run) => time.after(afterMs, run, true) });

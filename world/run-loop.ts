@@ -6,6 +6,7 @@
 import type { Cryptography } from '../crypto/backend.ts';
 import { holdCryptography } from '../crypto/model/switch.ts';
 import type { VirtualTime } from '../sim/virtual-time.ts';
+import { holdObjects, type ObjectTable } from '../store/event-text.ts';
 import { turnOfEventLoop } from './event-loop-turn.ts';
 
 /** Whether a loop of this process has its turn, and the waiting loops, first come first. */
@@ -18,6 +19,7 @@ const turnsAtOnceMax = 20_000;
 export class RunLoop {
   readonly #time: VirtualTime;
   readonly #cryptography: Cryptography;
+  readonly #objects: ObjectTable | undefined;
   readonly #onFailure: ((error: unknown) => void) | undefined;
   #awake = false;
   #turns = 0;
@@ -25,8 +27,14 @@ export class RunLoop {
   #hereMs = 0;
   #failure: unknown;
 
-  /** `onFailure`: gets failures; without it, they end the run. */
-  constructor(time: VirtualTime, cryptography: Cryptography = 'real', onFailure?: (error: unknown) => void) {
+  /** `onFailure`: gets failures; without it, they end the run. `objects`: where the store keeps larger objects instead of packing them. */
+  constructor(
+    time: VirtualTime,
+    cryptography: Cryptography = 'real',
+    onFailure?: (error: unknown) => void,
+    objects?: ObjectTable,
+  ) {
+    this.#objects = objects;
     this.#onFailure = onFailure;
     this.#time = time;
     this.#cryptography = cryptography;
@@ -75,10 +83,12 @@ export class RunLoop {
     if (isTaken) await new Promise<void>((resolve) => waiting.push(resolve));
     isTaken = true;
     const restore = holdCryptography(this.#cryptography);
+    const release = holdObjects(this.#objects);
     try {
       events();
       await this.#settle();
     } finally {
+      release();
       restore();
       const next = waiting.shift();
       if (next === undefined) isTaken = false;

@@ -64,7 +64,7 @@ async function transfersFor(label: string, forMs: number): Promise<{ readonly cp
 
 /** Throws Error when a transfer is not completed. */
 async function payAll(seed: string): Promise<void> {
-  const world = new CustodyWorld({ seed, cryptography: 'model', codec: 'none', keepTrace: false });
+  const world = new CustodyWorld({ seed, cryptography: 'model', codec: 'none', objectTable: true, keepTrace: false });
   const token = await world.run(world.token({ tenant: 'tn_bench', environment: 'sandbox', name: 'owner' }));
   const client = world.client(token);
   await world.run(payments(client));

@@ -62,7 +62,8 @@ function slice<T>(items: readonly T[], from: number, to: number): T[] {
 }
 
 function withScores(entries: readonly { member: string; score: number }[], scores: boolean): string[] {
-  return entries.flatMap(({ member, score }) => (scores ? [member, scoreText(score)] : [member]));
+  if (!scores) return entries.map(({ member }) => member);
+  return entries.flatMap(({ member, score }) => [member, scoreText(score)]);
 }
 
 interface RangeOptions {
@@ -226,14 +227,12 @@ const commands: Readonly<Record<string, Command>> = {
     return Number(text);
   },
 
-  HSET: (space, [key, ...words]) => {
-    const { fields } = space.make(key!, 'hash');
-    let added = 0;
-    for (const [field, text] of evenPairs(words)) {
-      if (!fields.has(field)) added += 1;
-      fields.set(field, text);
-    }
-    return added;
+  HSET: (space, words) => {
+    const { fields } = space.make(words[0]!, 'hash');
+    if (words.length % 2 !== 1) throw new CommandError('ERR wrong number of arguments');
+    const before = fields.size;
+    for (let at = 1; at < words.length; at += 2) fields.set(words[at]!, words[at + 1]!);
+    return fields.size - before;
   },
   HSETNX: (space, [key, field, text]) => {
     const { fields } = space.make(key!, 'hash');

@@ -334,5 +334,7 @@ const expiryLooks = 2;
 
 /** `words` alternate between names and values. */
 export function pairsOf(words: readonly string[]): (readonly [string, string])[] {
-  return words.flatMap((word, at) => (at % 2 === 0 ? [[word, words[at + 1]!] as const] : []));
+  const pairs: [string, string][] = [];
+  for (let at = 0; at < words.length; at += 2) pairs.push([words[at]!, words[at + 1]!]);
+  return pairs;
 }

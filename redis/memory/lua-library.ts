@@ -196,23 +196,59 @@ function find(subject: unknown, pattern: unknown, from: unknown = 1, plain: unkn
   return found === null ? [undefined] : [found.index + 1, found.index + found[0].length, ...found.slice(1)];
 }
 
+interface Placeholder {
+  /** The text after it, up to the next one. */
+  readonly after: string;
+  readonly fill: string;
+  readonly width: number;
+  readonly precision: number;
+  /** `%` takes no value. */
+  readonly kind: string;
+}
+
+interface Format {
+  readonly before: string;
+  readonly places: readonly Placeholder[];
+}
+
+/** Read once: a script formats at each of its runs. */
+const formats = new Map<string, Format>();
+
+function formatOf(pattern: string): Format {
+  const known = formats.get(pattern);
+  if (known !== undefined) return known;
+  const found = [...pattern.matchAll(/%(0?)(\d*)(?:\.(\d+))?([dsfgx%])/g)];
+  const places = found.map(({ index, 0: whole, 1: zero, 2: width, 3: precision, 4: kind }, at) => ({
+    after: pattern.slice(index + whole.length, found[at + 1]?.index),
+    fill: zero === '0' ? '0' : ' ',
+    width: Number(width || 0),
+    precision: precision === undefined ? 6 : Number(precision),
+    kind: kind!,
+  }));
+  const made = { before: pattern.slice(0, found[0]?.index), places };
+  formats.set(pattern, made);
+  return made;
+}
+
 function format(pattern: unknown, ...values: unknown[]): string {
+  const { before, places } = formatOf(text(pattern));
+  let made = before;
   let next = 0;
-  return text(pattern).replace(
-    /%(0?)(\d*)(?:\.(\d+))?([dsfgx%])/g,
-    (_, zero: string, width: string, precision: string | undefined, kind: string) => {
-      if (kind === '%') return '%';
-      const value = values[next];
+  for (const { after, fill, width, precision, kind } of places) {
+    if (kind === '%') made += `%${after}`;
+    else {
+      made += formatted(values[next], kind, precision).padStart(width, fill) + after;
       next += 1;
-      let out: string;
-      if (kind === 's') out = text(value);
-      else if (kind === 'x') out = Math.trunc(number(value)).toString(16);
-      else if (kind === 'd') out = String(Math.trunc(number(value)));
-      else if (kind === 'f') out = fixed(number(value), precision === undefined ? 6 : Number(precision));
-      else out = general(number(value), precision === undefined ? 6 : Number(precision));
-      return out.padStart(Number(width || 0), zero === '0' ? '0' : ' ');
-    },
-  );
+    }
+  }
+  return made;
+}
+
+function formatted(value: unknown, kind: string, precision: number): string {
+  if (kind === 's') return text(value);
+  if (kind === 'x') return Math.trunc(number(value)).toString(16);
+  if (kind === 'd') return String(Math.trunc(number(value)));
+  return kind === 'f' ? fixed(number(value), precision) : general(number(value), precision);
 }
 
 /** Beyond 1e21 JavaScript's toFixed writes an exponent. */

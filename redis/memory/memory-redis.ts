@@ -84,7 +84,8 @@ class MemoryClient extends EventEmitter {
       const tag = oneTag('MGET', keys);
       // Compiles at the first call: most processes use few of their registered scripts.
       return compiled(lua)(keys, words.slice(numberOfKeys), (command, args) => {
-        const texts = args.map(argumentText);
+        // Most arguments are texts already.
+        const texts = args.every(isText) ? args : args.map(argumentText);
         if (tag !== undefined) oneTag(command, texts, tag);
         return toLua(perform(this.#space, command, texts));
       });
@@ -152,7 +153,12 @@ class MemoryClient extends EventEmitter {
       configurable: true,
       // A call takes effect when it reaches Redis, so its arguments are copied now.
       value: (...words: readonly (Word | readonly Word[] | Readonly<Record<string, Word>>)[]) => {
-        const texts = words.flatMap(wordTexts);
+        const texts: string[] = [];
+        for (const word of words) {
+          if (typeof word === 'string') texts.push(toBytes(word));
+          else if (typeof word === 'number') texts.push(String(word));
+          else texts.push(...wordTexts(word));
+        }
         return this.#link.command(() => perform(texts), name);
       },
     });
@@ -182,6 +188,10 @@ function wordTexts(word: Word | readonly Word[] | Readonly<Record<string, Word>>
   if (word instanceof Uint8Array) return [Buffer.from(word).toString('latin1')];
   if (Array.isArray(word)) return word.flatMap(wordTexts);
   return Object.entries(word).flatMap(([field, value]) => [toBytes(field), ...wordTexts(value)]);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
 }
 
 /** A script's number as Redis writes it into a command. */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { packObject, unpackObject } from '../../store/event-text.ts';
+import { holdObjects, ObjectTable, packObject, unpackObject } from '../../store/event-text.ts';
 
 const transfer = (words: Record<string, unknown>) =>
   JSON.stringify({ id: 'txi_1', kind: 'transfer', status: 'created', metadata: words, note: 'é💥'.repeat(600) });
@@ -26,6 +26,18 @@ test('small objects stand as they are, large ones take less', () => {
   expect(packObject(sized(1_200))).not.toBe(sized(1_200));
   const large = transfer({});
   expect(packObject(large).length).toBeLessThan(large.length / 4);
+});
+
+test('with a table, large objects are stored as their places, and packed ones are read too', () => {
+  const large = transfer({});
+  const packed = packObject(large);
+  const restore = holdObjects(new ObjectTable());
+  const placed = packObject(large);
+  expect([packObject(large), packObject(transfer({ a: 1 })), packObject('{}')]).toEqual([placed, 't1', '{}']);
+  expect([unpackObject(placed), unpackObject(packed), unpackObject('{}')]).toEqual([large, large, '{}']);
+  expect(() => unpackObject('t2')).toThrow('there is no object at 2');
+  restore();
+  expect([packObject(large), unpackObject(placed)]).toEqual([packed, placed]);
 });
 
 test('an object that was packed over the first dictionary is read', () => {
