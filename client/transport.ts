@@ -143,32 +143,37 @@ export class Transport {
     signal?.throwIfAborted();
     const { ports } = this;
     const { idempotencyKey } = facts;
-    const headers = {
-      accept: 'application/json',
-      ...(await this.#authorization()),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
-      ...(requestId !== undefined && { 'x-request-id': requestId }),
-      ...(traceparent !== undefined && { traceparent }),
-    };
     const leftMs = Math.max(0, deadlineMs - ports.nowMs());
     const isLast = leftMs <= this.#limits.attemptTimeoutMs;
     const scope = new AbortController();
     const stop = (): void => scope.abort(signal?.reason);
     signal?.addEventListener('abort', stop, { once: true });
     let isLate = false;
+    let isSent = false;
     const cancel = ports.startTimer(Math.min(leftMs, this.#limits.attemptTimeoutMs), () => {
       isLate = true;
       scope.abort();
     });
     try {
+      const headers = {
+        accept: 'application/json',
+        ...(await orAborted(this.#authorization(), scope.signal)),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+        ...(requestId !== undefined && { 'x-request-id': requestId }),
+        ...(traceparent !== undefined && { traceparent }),
+      };
       const init = { method: operation.method, headers, redirect: 'error' as const, signal: scope.signal };
+      isSent = true;
       const response = await ports.fetch(url, body === undefined ? init : { ...init, body });
       const text = await response.text();
       return readAnswer(operation, response, text, facts, ports.nowMs());
     } catch (error) {
       signal?.throwIfAborted();
-      if (isLate) return unanswered(isLast ? 'deadline_exceeded' : 'attempt_timed_out', undefined, facts);
+      const code = isLast ? 'deadline_exceeded' : 'attempt_timed_out';
+      if (isLate) return unanswered(code, undefined, facts, isSent ? undefined : 'none');
+      // The caller's own function for the token failed.
+      if (!isSent) throw error;
       return unanswered('connection_failed', error, facts);
     } finally {
       cancel();
@@ -195,6 +200,14 @@ export class Transport {
       throw new InvalidOptionError('idempotencyKey', 'takes 1 to 255 visible ASCII characters');
     return key;
   }
+}
+
+/** The result of `work`; rejects with the reason of the signal as soon as it aborts. */
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    work.then(resolve, reject);
+  });
 }
 
 /** Waits; rejects with the reason of the signal. */
@@ -269,9 +282,11 @@ const reasons: Readonly<Record<NoAnswerCode, string>> = {
 /** Codes of Node.js for a connection that was never made. Other runtimes name none: then the effect is unknown. */
 const neverSent: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 
-function unanswered(code: NoAnswerCode, cause: unknown, facts: CallFacts): Attempt {
+/** `known`: the effect, where it does not follow from the cause. */
+function unanswered(code: NoAnswerCode, cause: unknown, facts: CallFacts, known?: 'none'): Attempt {
   const below = (cause as { cause?: { code?: unknown; message?: unknown } } | undefined)?.cause;
-  const effect = typeof below?.code === 'string' && neverSent.has(below.code) ? 'none' : 'unknown';
+  const isUnsent = typeof below?.code === 'string' && neverSent.has(below.code);
+  const effect = known ?? (isUnsent ? 'none' : 'unknown');
   const said = typeof below?.message === 'string' ? ` (${below.message})` : '';
   const error = new NoAnswerError(code, `${reasons[code]}${said}`, effect, facts, cause);
   return { failure: { kind: 'unanswered', effect }, error };

@@ -76,6 +76,42 @@ describe('a signature', () => {
     expect(signed.sessionId).toBe('sig_1');
   });
 
+  test('continues in a paused session: it resumes it with the token of its checkpoint', async () => {
+    const { fetch, sent } = signing({});
+    const { client, settle } = virtualClient(fetch);
+    await settle(client.keys.sign(request));
+    const resumed = sent.filter(({ path }) => path.endsWith('/resume')).map(({ body }) => body);
+    expect(resumed).toEqual([{ session_id: 'sig_1', resume_token: 'token', context: expect.anything() }]);
+  });
+
+  test('that is refused for good is not asked for again', async () => {
+    let sent = 0;
+    const receipt = { state: 'RECEIPT_STATE_POLICY_REJECTED', reason_code: 'POLICY_REJECTED', message: 'no' };
+    const accepted = { state: 'RECEIPT_STATE_ACCEPTED', reason_code: 'SESSION_ACCEPTED' };
+    const fetch = async (): Promise<Response> => {
+      sent += 1;
+      return json(200, { signing_session_id: 'sig_1', receipt: sent === 1 ? accepted : receipt, checkpoint: null });
+    };
+    const { client, settle } = virtualClient(fetch as never);
+    await expect(settle(client.keys.sign(request))).rejects.toMatchObject({ reasonCode: 'POLICY_REJECTED' });
+    expect(sent).toBe(2);
+  });
+
+  test('whose first session has ended in between continues in the next one', async () => {
+    const replies = [
+      { state: 'RECEIPT_STATE_REPLAY_REJECTED', reason_code: 'DUPLICATE_INTENT', correlation_id: 'cor-of-another' },
+      { state: 'RECEIPT_STATE_ACCEPTED', reason_code: 'SESSION_ACCEPTED', correlation_id: 'cor-new' },
+      { state: 'RECEIPT_STATE_BACKEND_COMPLETED', reason_code: 'SIGNATURE_COMPLETED' },
+    ];
+    const done = { full_signature: 'AQI=', recovery_id: '' };
+    const fetch = async (): Promise<Response> =>
+      json(200, { signing_session_id: `sig_${replies.length}`, receipt: replies.shift(), checkpoint: null, ...done });
+    const { client, settle } = virtualClient(fetch as never);
+    const signed = await settle(client.keys.sign(request));
+    // Of Ed25519: without a recovery id.
+    expect(signed).toMatchObject({ sessionId: 'sig_2', recoveryId: undefined });
+  });
+
   test('that finds no quorum before its deadline fails with the reason', async () => {
     const { fetch } = signing({});
     const { client, settle } = virtualClient(fetch);

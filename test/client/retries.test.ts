@@ -208,6 +208,7 @@ describe('between attempts', () => {
   test('Retry-After is seconds or a date, and anything else says nothing', () => {
     expect(readRetryAfter('7', 0)).toBe(7_000);
     expect(readRetryAfter('Sun, 22 Nov 2026 10:00:05 GMT', Date.parse('2026-11-22T10:00:00Z'))).toBe(5_000);
+    expect(readRetryAfter('Sun, 22 Nov 2026 10:00:05 GMT', Date.parse('2026-11-22T10:00:09Z'))).toBe(0);
     expect([null, '', '-1', 'soon'].map((header) => readRetryAfter(header, 0))).not.toContainEqual(expect.any(Number));
   });
 });

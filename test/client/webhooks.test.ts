@@ -96,6 +96,18 @@ describe('another request', () => {
   });
 });
 
+test('more signatures than a rotation can leave are refused before any is computed', async () => {
+  const signature = signed()['webhook-signature']!;
+  const times = (count: number) => ({ ...signed(), 'webhook-signature': Array(count).fill(signature).join(' ') });
+  expect(await verify(times(10))).toBeDefined();
+  await expect(verify(times(11))).rejects.toMatchObject({ code: 'webhook_header_malformed' });
+});
+
+test('without any secret nothing is believed', async () => {
+  const none = verifyWebhook(body, signed(), [], { nowMs });
+  await expect(none).rejects.toMatchObject({ code: 'invalid_option', field: 'secrets' });
+});
+
 test.each([['', 'whsec_', 'sk_live', 'whsec_a b']])(
   'a secret that is none is named and not quoted: %j',
   async (none) => {
