@@ -23,9 +23,11 @@ function filesOf(tiers: readonly Tier[]): string[] {
 
 /** Stated for each project: one that extends this file has it read and built again. */
 const shared = {
-  // On a busy machine everything takes many times longer; CPU time has limits of its own (`npm test` says them).
-  testTimeout: 90_000,
-  hookTimeout: 180_000,
+  // Against what hangs alone: on a busy machine everything takes many times longer. CPU time has limits of its own (`npm test`
+  // says them). Tests wait no longer than `patienceMs` (test/support/until.ts).
+  testTimeout: 600_000,
+  hookTimeout: 900_000,
+  expect: { poll: { timeout: 90_000 } },
   pool: 'forks' as const,
   // What is built is run as it is: examples import the package as its users do.
   server: { deps: { external: [/\/dist\//, /\/\.setup\/tests\//] } },

@@ -138,7 +138,7 @@ describe('a link that breaks', () => {
 
 describe('a taken id', () => {
   it('stays with the live holder; the claimant is told ID_TAKEN', async () => {
-    const hub = await world.server();
+    const hub = await world.server({ probeTimeoutMs: 60_000 });
     const holder = world.client(hub.url, 'node', 3);
     await until(() => holder.client.isUp, 'the holder is up');
     const claimant = await rawPeer(hub.url, clientConfig('node', 3, { boot: 'other' }));

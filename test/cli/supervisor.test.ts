@@ -34,7 +34,7 @@ function supervise(script: string, backOff: BackOff = quick) {
 }
 
 afterEach(async () => {
-  await Promise.all(children.splice(0).map((child) => child.stop(1000)));
+  await Promise.all(children.splice(0).map((child) => child.stop(60_000)));
 });
 
 describe('a supervised child', () => {
@@ -83,7 +83,7 @@ describe('a supervised child', () => {
     const { child, lines, recordFile } = supervise(untilTold + ready);
     await child.whenReady;
     const pid = child.pid!;
-    await child.stop(5000);
+    await child.stop(60_000);
     expect(isAlive(pid)).toBe(false);
     expect(child.state).toBe('stopped');
     expect(lines).toEqual([]);
@@ -102,7 +102,7 @@ describe('a supervised child', () => {
   test('that waits for its restart can be stopped', async () => {
     const { child } = supervise('process.exit(3)', { firstMs: 60_000, maxMs: 60_000, resetMs: 60_000 });
     await until(() => child.state === 'waiting', 'waiting');
-    await child.stop(1000);
+    await child.stop(60_000);
     expect(child.state).toBe('stopped');
   });
 
@@ -220,10 +220,10 @@ describe('a supervised child', () => {
     expect(lost).toBe(true);
     expect(lines).toContain('child is down until it is restarted');
     expect(child.isAlive).toBe(false);
-    await child.restart(1000);
+    await child.restart(60_000);
     expect(child.state).toBe('running');
     const before = child.pid;
-    await child.restart(1000);
+    await child.restart(60_000);
     expect(child.pid).not.toBe(before);
     expect(child.restarts).toBe(2);
   });
@@ -267,7 +267,7 @@ describe('a supervised child', () => {
     await until(() => beats > before, 'it continues');
     child.pause();
     child.expectStop();
-    await child.stop(5000);
+    await child.stop(60_000);
     expect(changes.filter((what) => what !== 'up')).toEqual(['paused', 'resumed', 'paused', 'resumed', 'down']);
     expect(lines.some((line) => line.includes('does not stop'))).toBe(false);
   });

@@ -129,8 +129,8 @@ describe('faults', () => {
   test('expire by themselves, and end what they hold', async () => {
     const { control, calls, arm } = controlled();
     await arm({ fault: 'pause', target: 'node/1', for_ms: 60_000 }, 20);
-    expect(calls).toEqual(['pause node/1']);
     await until(() => calls.includes('resume node/1'), 'the end of the pause');
+    expect(calls).toEqual(['pause node/1', 'resume node/1']);
     expect((await control.ask('faults.list', {})).faults[0]).toMatchObject({ state: 'over' });
   });
 

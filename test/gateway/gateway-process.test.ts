@@ -164,14 +164,13 @@ function connectionsTo(port: number): { established: number; waiting: number } {
   return { established: count('01'), waiting: count('02') };
 }
 
-const untilHealthy = (gateway: RunningGateway) =>
-  expect.poll(async () => (await health(gateway)).status, { timeout: 5_000 }).toBe('ok');
+const untilHealthy = (gateway: RunningGateway) => expect.poll(async () => (await health(gateway)).status).toBe('ok');
 
 describe('a gateway process', () => {
   it('serves HTTP and gRPC over a real link, with the banner’s token and counted calls', async () => {
     const gateway = await start();
     await untilHealthy(gateway);
-    await expect.poll(async () => (await post(gateway)).statusCode, { timeout: 5_000 }).toBe(200);
+    await expect.poll(async () => (await post(gateway)).statusCode).toBe(200);
     const answer = await post(gateway);
     expect(answer.headers.ratelimit).toMatch(/^"signing";r=\d+;t=\d+$/);
     expect(await answer.body.json()).toMatchObject({ receipt: { receipt_id: 'rcp_1' } });
@@ -206,7 +205,7 @@ describe('a gateway process', () => {
   it('knows its banner’s token at once in a state that was put back or emptied', async () => {
     const gateway = await start();
     await untilHealthy(gateway);
-    await expect.poll(async () => (await post(gateway)).statusCode, { timeout: 5_000 }).toBe(200);
+    await expect.poll(async () => (await post(gateway)).statusCode).toBe(200);
     const client = new Redis(redis.url);
     cleanUps.push(async () => client.disconnect());
     await client.flushdb();
@@ -276,9 +275,7 @@ describe('a gateway process', () => {
     cleanUps.push(() => operator.disconnect());
     await refuse(operator);
     const reason = expect.stringMatching(new RegExp(`^Redis .*\\(${code}\\)$`));
-    await expect
-      .poll(() => healthBody(gateway), { timeout: 10_000 })
-      .toMatchObject({ code: 200, status: 'degraded', reasons: [reason] });
+    await expect.poll(() => healthBody(gateway)).toMatchObject({ code: 200, status: 'degraded', reasons: [reason] });
     await heal(operator);
     await untilHealthy(gateway);
   });
@@ -287,7 +284,7 @@ describe('a gateway process', () => {
     const gateway = await start();
     await untilHealthy(gateway);
     const path = `http://${gateway.httpAddress}/v1/sandbox/nodes`;
-    await expect.poll(async () => (await request(path, { headers })).statusCode, { timeout: 5_000 }).toBe(503);
+    await expect.poll(async () => (await request(path, { headers })).statusCode).toBe(503);
     const production = await start({ environment: 'production', acceptAnyTestToken: false, ...withoutBanner });
     expect((await request(path.replace(gateway.httpAddress, production.httpAddress), { headers })).statusCode).toBe(
       404,
@@ -308,7 +305,7 @@ describe('a gateway process', () => {
   it('lets calls under way finish before it stops, and takes no more', async () => {
     const gateway = await start();
     await untilHealthy(gateway);
-    await expect.poll(async () => (await post(gateway)).statusCode, { timeout: 5_000 }).toBe(200);
+    await expect.poll(async () => (await post(gateway)).statusCode).toBe(200);
     coordinator.hold = true;
     const client = new Client(gateway.grpcAddress, credentials.createInsecure());
     cleanUps.push(() => client.close());

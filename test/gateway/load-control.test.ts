@@ -70,18 +70,23 @@ it('a call that is refused for load takes nothing from the allowance of its tena
       return { allowed: true, policy: '"signing";q=9;w=1', state: undefined, resetS: 0 };
     },
   };
-  const app = await openGateway({ load: { inHandMax: 1, waitMs: 2_000 }, limits });
+  const timers = new VirtualTimers();
+  const app = await openGateway({ load: { inHandMax: 1, waitMs: 2_000 }, limits, timers });
   gateway = app;
   app.coordinator.answer = () => 'silence';
   void initiate(app);
   await until(() => app.coordinator.sent.length === 1, 'the first call is sent');
   // The first to wait shows how long that takes; while another waits, calls are refused before they are counted.
-  expect((await initiate(app)).statusCode).toBe(429);
+  const first = initiate(app);
+  await until(() => consumed === 2, 'a call waits');
+  await timers.advance(10_000);
+  expect((await first).statusCode).toBe(429);
   const waiting = initiate(app);
   await until(() => consumed === 3, 'another call waits');
   expect((await initiate(app)).statusCode).toBe(429);
   expect(consumed).toBe(3);
-  await waiting;
+  await timers.advance(10_000);
+  expect((await waiting).statusCode).toBe(429);
 });
 
 it('at an overload an answer at once is the one of `serve`, and other faults of a request keep their answers', async () => {

@@ -10,7 +10,7 @@ import { serveMetrics } from '../../telemetry/metrics-server.ts';
 import { prometheusMetrics } from '../../telemetry/prometheus.ts';
 import { TestAuthority, validity } from '../support/certificates.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
-import { until } from '../support/until.ts';
+import { patienceMs, until } from '../support/until.ts';
 
 const authority = new TestAuthority();
 const clients = new TestAuthority('clients');
@@ -103,7 +103,9 @@ describe('gRPC', () => {
     const ready = (creds: ReturnType<typeof credentials.createSsl>): Promise<boolean> => {
       const grpc = new Client(`localhost:${port}`, creds, { 'grpc.initial_reconnect_backoff_ms': 60_000 });
       cleanUps.push(() => grpc.close());
-      return new Promise((resolve) => grpc.waitForReady(Date.now() + 2_000, (error) => resolve(error === undefined)));
+      return new Promise((resolve) =>
+        grpc.waitForReady(Date.now() + patienceMs(), (error) => resolve(error === undefined)),
+      );
     };
     expect(await ready(credentials.createSsl(pem(authority.ca), pem(client.key), pem(client.cert)))).toBe(true);
     const plain = connectPlain(port, '127.0.0.1', () => plain.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'));

@@ -95,7 +95,7 @@ it('where every connection has a request under way, a new one is closed', async 
 });
 
 it('a gRPC stream whose client never ends its request is answered DEADLINE_EXCEEDED and closed; other calls go on', async () => {
-  gateway = await openGateway({ requestTimeoutMs: 200 });
+  gateway = await openGateway({ requestTimeoutMs: 1_000 });
   const app = gateway;
   const other = await app.grpcClient();
   const target = other.getChannel().getTarget().replace('dns:', '');

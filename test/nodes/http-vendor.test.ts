@@ -44,7 +44,7 @@ async function server({ directory, decideMs = 1 }: Wish = {}): Promise<VendorSer
 async function port(vendor: VendorServer, wish: Wish = {}) {
   const news: string[] = [];
   const url = wish.through ? await wish.through(vendor.url) : vendor.url;
-  const config = { url, secret: wish.secret ?? secret, timeoutMs: 5_000, callbackHost: '127.0.0.1', callbackPort: 0 };
+  const config = { url, secret: wish.secret ?? secret, timeoutMs: 60_000, callbackHost: '127.0.0.1', callbackPort: 0 };
   const looked = (tenant: string, reference: string) => news.push(`${tenant} ${reference}`) > 0;
   const node = await HttpVendor.start({ ...config, callbackUrl: undefined }, 'cl_1', looked, silentLog);
   onTestFinished(() => node.stop());

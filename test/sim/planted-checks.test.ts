@@ -140,13 +140,13 @@ async function verdictsOf(programs: readonly Program[]): Promise<readonly (reado
   return JSON.parse(out);
 }
 
-describe('without the check of', { timeout: 120_000 }, () => {
+describe('without the check of', () => {
   const scenarios = everyCheck.map(({ scenario }) => scenario);
   let verdicts: Awaited<ReturnType<typeof verdictsOf>>;
   beforeAll(async () => {
     const planted = everyCheck.map(({ edits, scenario }) => ({ edits, scenarios: [scenario] }));
     verdicts = await verdictsOf([{ edits: [], scenarios }, ...planted]);
-  }, 120_000);
+  });
 
   test.each(everyCheck.map((check, index) => ({ ...check, index })))(
     '$name, the scenario $scenario fails',

@@ -1,39 +1,45 @@
 /** The clusters that tests of a run share, by name. Each starts when the first test asks for it. */
+import { nodeWaits } from './busy-machine.ts';
 import type { ClusterOptions } from './cluster.ts';
 
 const retrySchedule = '100,200,400,800,1600,3200,3200,3200';
 
-export const clusterKinds = {
+const kinds = {
   /** For tests that leave it alone, all at once (`sharedCluster`). */
-  shared: {
+  shared: () => ({
     environment: {
       // As `signmesh up` starts it for a person.
       SIGNMESH_FAULTS: 'on',
-      SIGNMESH_NODES_WAIT_MS: '2000',
+      // No test harms its nodes: what they do not answer in time they have had no CPU time for.
+      SIGNMESH_NODES_WAIT_MS: '25000',
+      SIGNMESH_PARTIAL_TIMEOUT_MS: '10000',
       SIGNMESH_CHAIN_BLOCK_MS: '100',
       SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS: '100,200,400,800',
     },
-  },
+  }),
   /** For tests that kill other processes than nodes, one file after the other (`borrowCluster`). */
-  together: {
+  together: () => ({
     environment: {
-      SIGNMESH_NODES_WAIT_MS: '2000',
-      SIGNMESH_PARTIAL_TIMEOUT_MS: '500',
       SIGNMESH_CHAIN_BLOCK_MS: '100',
       SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS: retrySchedule,
     },
-  },
+  }),
   /** For those that also kill or hold nodes, or read a node's log: each node is a process. */
-  apart: {
+  apart: () => ({
     nodesApart: true,
     environment: {
       SIGNMESH_LOG_LEVEL: 'debug',
-      SIGNMESH_NODES_WAIT_MS: '5000',
-      SIGNMESH_PARTIAL_TIMEOUT_MS: '300',
+      ...nodeWaits(5_000, 300),
       SIGNMESH_CHAIN_BLOCK_MS: '100',
       SIGNMESH_SIMULATED_VENDOR_DECIDES_MS: '3000',
     },
-  },
-} satisfies Readonly<Record<string, ClusterOptions>>;
+  }),
+} satisfies Readonly<Record<string, () => ClusterOptions>>;
 
-export type ClusterKind = keyof typeof clusterKinds;
+export type ClusterKind = keyof typeof kinds;
+export const clusterKinds = Object.keys(kinds) as readonly ClusterKind[];
+
+/** As it is to start now. */
+export function clusterOptions(kind: ClusterKind): ClusterOptions {
+  return kinds[kind]();
+}

@@ -7,7 +7,7 @@ import { fromBinary, type MessageShape } from '@bufbuild/protobuf';
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, type ServiceError as GrpcError, Metadata, ServerCredentials } from '@grpc/grpc-js';
 import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../../actors/contract.ts';
+import type { Clock, Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { systemClock, systemPorts, systemRandom, systemTimers } from '../../actors/live/ports.ts';
 import { RequestIds } from '../../api/request-id.ts';
@@ -94,13 +94,19 @@ export interface TestGateway {
   readonly lines: LogLine[];
   /** The access log. */
   readonly requests: LogLine[];
-  /** What the clock shows beyond the real one. */
-  readonly clock: { offsetMs: number };
+  readonly clock: TestClock;
   /** Resolves with the port. */
   listenGrpc(how: ServerCredentials): Promise<number>;
   /** Listens and connects on first use. */
   grpcClient(): Promise<Client>;
   stop(): Promise<void>;
+}
+
+export interface TestClock {
+  /** What the clock shows beyond the real one. */
+  offsetMs: number;
+  /** What it shows in place of the real one, for as long as it is set. */
+  heldMs?: number | undefined;
 }
 
 /** What every gateway has, for the routes of a test. */
@@ -118,6 +124,8 @@ export interface GatewayOptions {
   readonly limits?: RateLimits;
   /** Without it, nothing is refused for load. */
   readonly load?: Partial<LoadLimits>;
+  /** Of what refuses calls: their admission and the load. The system's by default. */
+  readonly timers?: Timers;
   readonly inFlightMax?: number;
   readonly requestTimeoutMs?: number;
   readonly connectionsMax?: number;
@@ -125,7 +133,7 @@ export interface GatewayOptions {
   readonly corsOrigins?: readonly string[] | undefined;
   /** Those of another gateway, where several serve one tenant. */
   readonly tokens?: MemoryTokens;
-  readonly clock?: { offsetMs: number };
+  readonly clock?: TestClock;
   /** The way to a coordinator of the test's own. */
   readonly link?: CoordinatorLink;
   /** Where the signing API finds wallets. */
@@ -139,7 +147,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
   const { environment = 'sandbox', acceptAnyTestToken = environment === 'sandbox', limits } = options;
   const {
     tokens = new MemoryTokens(),
-    clock = { offsetMs: 0 },
+    clock = { offsetMs: 0, heldMs: undefined },
     inFlightMax,
     requestTimeoutMs,
     connectionsMax,
@@ -149,7 +157,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
   const coordinator = new FakeCoordinator();
   const { log, lines } = collectLog();
   const { log: accessLog, lines: accessLines } = collectLog();
-  const time = { nowMs: () => Date.now() + clock.offsetMs };
+  const time = { nowMs: () => (clock.heldMs ?? Date.now()) + clock.offsetMs };
   const room = connectSigning({
     link: options.link ?? coordinator,
     orders: unheededOrders(),
@@ -161,8 +169,9 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
   });
   coordinator.status(healthyCluster);
   const identity = { environment, acceptAnyTestToken, tokenKey, store: tokens, log, clock: time };
-  const load = options.load && new LoadControl({ timers: systemTimers, limits: options.load });
-  const admission = new Admission(new Authenticator(identity), limits, systemTimers, load);
+  const { timers = systemTimers } = options;
+  const load = options.load && new LoadControl({ timers, limits: options.load });
+  const admission = new Admission(new Authenticator(identity), limits, timers, load);
   const rest = options.rest?.({ room, environment, admission, log, clock: time });
   const wallets = options.wallets ?? rest?.wallets;
   const common = {

@@ -14,7 +14,7 @@ import type { TestProject } from 'vitest/node';
 import type { ReadyLine } from '../../testing/ready-line.ts';
 import type { Place } from '../../testing/up-process.ts';
 import { startCluster, type TestCluster } from './cluster.ts';
-import { type ClusterKind, clusterKinds } from './cluster-kinds.ts';
+import { type ClusterKind, clusterKinds, clusterOptions } from './cluster-kinds.ts';
 import { until } from './until.ts';
 
 /** What a worker gets, in one line of JSON. */
@@ -23,9 +23,6 @@ export interface Running {
   readonly ready: ReadyLine;
   readonly outputFile: string;
 }
-
-/** After this time a cluster whose processes were killed is given up. */
-const healsWithinMs = 60_000;
 
 let server: Server | undefined;
 const lenders = new Map<string, Lender>();
@@ -69,7 +66,7 @@ class Lender {
   async #answer(response: ServerResponse): Promise<boolean> {
     if (this.#starting === undefined) {
       this.#outputFile = join(tmpdir(), `signmesh-${this.#kind}-${randomUUID()}.log`);
-      this.#starting = startCluster({ ...clusterKinds[this.#kind], outputFile: this.#outputFile });
+      this.#starting = startCluster({ ...clusterOptions(this.#kind), outputFile: this.#outputFile });
     }
     try {
       const { place, ready } = await this.#starting;
@@ -87,11 +84,11 @@ async function heals(cluster: TestCluster): Promise<boolean> {
   for (const role of cluster.roles) cluster.signal(role, 'SIGCONT');
   const isWhole = async () =>
     cluster.roles.every((role) => cluster.pid(role) !== undefined) && (await cluster.health()).status === 'ok';
-  return until(isWhole, 'a whole cluster', healsWithinMs).catch(() => false);
+  return until(isWhole, 'a whole cluster').catch(() => false);
 }
 
 export async function setup(project: TestProject): Promise<void> {
-  for (const kind of Object.keys(clusterKinds) as ClusterKind[]) lenders.set(kind, new Lender(kind));
+  for (const kind of clusterKinds) lenders.set(kind, new Lender(kind));
   server = createServer(({ url = '' }, response) => {
     const [, way = '', kind = ''] = url.split('/');
     const lender = lenders.get(kind);

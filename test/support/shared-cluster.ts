@@ -9,7 +9,7 @@ import { allScopes } from '../../api/scopes.ts';
 import { readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
 import { TokenStore } from '../../gateway/auth/token-store.ts';
 import { TestCluster } from './cluster.ts';
-import { type ClusterKind, clusterKinds } from './cluster-kinds.ts';
+import { type ClusterKind, clusterOptions } from './cluster-kinds.ts';
 import type { Running } from './shared-cluster-server.ts';
 
 /** Without the ways to harm it. `stop` closes this test's connections. */
@@ -22,7 +22,7 @@ export type SharedCluster = Pick<
 export type BorrowedCluster = Omit<TestCluster, 'start' | 'end' | 'killEverything'>;
 
 /** For `beforeAll`: the borrowers before may need long on a busy machine. */
-export const borrowWithinMs = 900_000;
+export const borrowWithinMs = 3_600_000;
 
 /**
  * For all tests that leave its processes, faults and clock alone. Names and tenants are their own: any token
@@ -42,7 +42,7 @@ export async function borrowCluster(kind: Exclude<ClusterKind, 'shared'>): Promi
   const { place, ready, outputFile } = await ask('lend', kind, (response) => {
     giveBack = () => response.destroy();
   });
-  const options = { ...clusterKinds[kind], outputFile };
+  const options = { ...clusterOptions(kind), outputFile };
   const token = await issueToken(TestCluster.attach({ place, ready, options }));
   const cluster = TestCluster.attach({ place, ready, options, token });
   const detach = cluster.stop.bind(cluster);

@@ -7,6 +7,7 @@ import { uuidV7 } from '../../proto/ids.ts';
 import type { Change, CommitRefusal, NewEvent, RecordType, TenantStore, Versioned } from '../../store/contract.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import { contentsOf, type StoreUnderTest, startMemoryStore } from './memory-store.ts';
+import { openConnection } from './redis-connection.ts';
 import { openDatabase, type RedisDatabase } from './redis-database.ts';
 import { until } from './until.ts';
 
@@ -28,7 +29,10 @@ export type StoreWorld = 'Redis' | 'memory';
 /** What a store must do, it does in both. */
 export const storeWorlds: readonly StoreWorld[] = ['Redis', 'memory'];
 
-/** `where`: one that the test brings, and that `stop` stops; or the world to open one in, Redis unless told. */
+/**
+ * `where`: a server that the test brings, and that `stop` stops: since the test may harm it, connections are the gateway's; or
+ * the world to open one in, Redis unless told.
+ */
 export async function startStore(where: RedisDatabase | StoreWorld = 'Redis'): Promise<StoreUnderTest> {
   if (where === 'memory') return startMemoryStore();
   const server = where === 'Redis' ? await openDatabase() : where;
@@ -36,7 +40,7 @@ export async function startStore(where: RedisDatabase | StoreWorld = 'Redis'): P
   redis.on('error', () => undefined);
   const connections: Redis[] = [redis];
   const connect = async (): Promise<Redis> => {
-    const connection = openRedis(server.url, silentLog);
+    const connection = where === 'Redis' ? await openConnection(server.url) : openRedis(server.url, silentLog);
     connections.push(connection);
     await until(() => connection.status === 'ready', 'a connection to Redis');
     return connection;

@@ -11,11 +11,9 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
-import { silentLog } from '../../actors/live/ports.ts';
 import { deriveTweak, parsePath } from '../../crypto/derivation.ts';
 import type { SandboxControl } from '../../faults/control.ts';
 import { liveWalletPorts } from '../../gateway/live-wallet-ports.ts';
-import { openRedis } from '../../gateway/redis.ts';
 import type { SandboxSessions } from '../../gateway/sandbox/sessions.ts';
 import type { SessionReads } from '../../gateway/signing/session-reads.ts';
 import { composeWalletApi, type WalletApi, type WalletPorts } from '../../gateway/wallet-api.ts';
@@ -28,8 +26,8 @@ import type { ClusterSigner, Curve } from '../../providers/self-hosted/cluster-s
 import { FakeControl, FakeSessions } from './fake-control.ts';
 import { callJson, type JsonAnswer, MemoryTokens, openGateway, tokenKey } from './gateway.ts';
 import type { LogLine } from './log.ts';
+import { openConnection } from './redis-connection.ts';
 import { openDatabase, type RedisDatabase } from './redis-database.ts';
-import { until } from './until.ts';
 
 /** A cluster as the control plane sees it, with whole keys made from wallet ids. */
 /** A coordinator that knows no sessions. */
@@ -256,8 +254,7 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
   const { environment = 'sandbox', chainBlockMs = 20, control = new FakeControl() } = options;
   const { sessions = new FakeSessions() } = options;
   const { redisServer, folder, tokens, signer, vaultCluster, clock } = shared;
-  const redis = openRedis(redisServer.url, silentLog);
-  await until(() => redis.status === 'ready', 'Redis');
+  const redis = await openConnection(redisServer.url);
   const config = {
     environment,
     tokenKey,

@@ -21,6 +21,9 @@ afterEach(async () => {
   await world.stop();
 });
 
+/** No lease ends while a test runs, however busy the machine is. */
+const longLeases = { leaseMs: 36_000_000, abandonAfterMs: 10 ** 9 };
+
 /** What was said of an intent, in order. */
 async function eventsOf(intentId: string): Promise<object[]> {
   const { events } = await world.store.events(tenant, {
@@ -458,19 +461,19 @@ describe('a gateway that starts', () => {
     const wallet = await world.wallet(tenant, { ETH: 99n * oneEth });
     const intents = await Promise.all(Array.from({ length: 70 }, () => world.intent(tenant, wallet)));
     world.provider.plan = () => new Promise(() => {});
-    const dead = world.driver({}, { perProviderMax: 99 });
+    const dead = world.driver({}, { perProviderMax: 99, times: longLeases });
     for (const intent of intents) dead.enqueue(tenant, intent, wallet);
     for (const { id } of intents) await world.reach(tenant, id, 'signing');
     let jobs = 0;
     const job = async () => {
       jobs += 1;
     };
-    await world.store.commit(tenant, { due: [{ member: 'chore/1', atMs: world.clock.nowMs() + 25_000 }] });
+    await world.store.commit(tenant, {
+      due: [{ member: 'chore/1', atMs: world.clock.nowMs() + longLeases.leaseMs - 5_000 }],
+    });
     world.provider.plan = () => 'goes';
-    const startedMs = Date.now();
-    world.driver({}, { jobs: new Map([['chore/', job]]) }).start();
+    world.driver({}, { jobs: new Map([['chore/', job]]), times: longLeases }).start();
     for (const { id } of intents) await world.reach(tenant, id, 'completed');
-    expect(Date.now() - startedMs).toBeLessThan(20_000);
     expect([...world.provider.usedBy(wallet.id).keys()].sort((a, b) => a - b)).toEqual([...Array(70).keys()]);
     expect(jobs).toBe(0);
     const left = (await world.store.takeDue(tenant, world.clock.nowMs() + 10 ** 9, 1, 100)).members;
@@ -603,11 +606,9 @@ test('a job that fails is tried again within seconds, long before its lease ends
     if (runs < 4) throw new Error('not yet');
     await world.store.commit(tenant, { due: [{ member, atMs: undefined }] });
   };
-  const startedMs = Date.now();
   await world.store.commit('tn_chores', { due: [{ member, atMs: world.clock.nowMs() }] });
-  world.driver({}, { jobs: new Map([['chore/', chore]]) }).start();
+  world.driver({}, { jobs: new Map([['chore/', chore]]), times: longLeases }).start();
   await until(() => runs === 4, 'the fourth try');
-  expect(Date.now() - startedMs).toBeLessThan(15_000);
   await until(
     async () => (await world.store.takeDue('tn_chores', Date.now() + 60_000, 0, 9)).members.length === 0,
     'no more work',

@@ -1,7 +1,7 @@
 /** Failing deliveries: retries, the last try, endpoints that get no more calls. */
 
 import { Webhook } from 'standardwebhooks';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { suspendAfterMs } from '../../../delivery/deliveries/retry-schedule.ts';
 import type { StoredEvent } from '../../../store/contract.ts';
 import { until } from '../../support/until.ts';
@@ -21,7 +21,7 @@ const eventsOf = async (tenant: string, type: string): Promise<readonly StoredEv
 
 beforeAll(async () => {
   service = await startService();
-  await service.work({ clock, timeoutMs: 500 });
+  await service.work({ clock });
 });
 afterEach(async () => {
   await Promise.all(receivers.splice(0).map((each) => each.stop()));
@@ -51,18 +51,22 @@ test('a failed delivery is tried again, with the same bytes and id, until it arr
 });
 
 test('when the schedule is used up the delivery has failed, and the next event is tried all the same', async () => {
+  const impatient = await startService();
+  onTestFinished(() => impatient.stop());
+  await impatient.work({ timeoutMs: 500 });
   const tenant = newTenant();
   const target = await receiver(({ event }) => (event.type === 'wallet.created' ? 'hang' : 200));
-  const hook = await service.register(tenant, { url: target.url });
-  await service.happen(tenant, 1);
-  await service.happen(tenant, 1, 'wallet.frozen');
-  await service.settled(tenant, hook.id);
+  const hook = await impatient.register(tenant, { url: target.url });
+  await impatient.happen(tenant, 1);
+  await impatient.happen(tenant, 1, 'wallet.frozen');
+  await impatient.settled(tenant, hook.id);
   // Deliveries that were made within one millisecond stand in any order.
-  const both = [...(await service.deliveries(tenant, hook.id))].sort((one, other) => one.sequence - other.sequence);
+  const both = [...(await impatient.deliveries(tenant, hook.id))].sort((one, other) => one.sequence - other.sequence);
   const [failed, arrived] = both;
   expect(failed).toMatchObject({ status: 'failed', attemptCount: scheduleMs.length + 1, nextAttemptAtMs: null });
   for (const attempt of failed!.attempts) expect(attempt).toMatchObject({ status: null, error: 'timeout' });
-  expect(arrived).toMatchObject({ status: 'delivered', attemptCount: 1 });
+  // On a busy machine the receiver may be late for a try of this one, too.
+  expect(arrived).toMatchObject({ status: 'delivered' });
 });
 
 test.each([
@@ -122,11 +126,24 @@ test('410 disables the webhook: nothing more is sent, one event says so, and ena
 
 test('what is under way when a webhook is disabled waits until it is enabled', async () => {
   const tenant = newTenant();
-  const target = await receiver((_, index) => (index < 16 ? 500 : 200));
+  // Sixteen deliveries fail once, and not before the webhook is disabled.
+  const failing = new Set<unknown>();
+  let isDisabled = () => {};
+  const disabled = new Promise<void>((resolve) => {
+    isDisabled = resolve;
+  });
+  const target = await receiver(async ({ headers }) => {
+    const id = headers['webhook-id'];
+    if (failing.size >= 16 || failing.has(id)) return 200;
+    failing.add(id);
+    await disabled;
+    return 500;
+  });
   const hook = await service.register(tenant, { url: target.url, events: ['wallet.*'] });
   const sequences = await service.happen(tenant, 40);
   await until(() => target.received.length > 0, 'a first try');
   await service.change(tenant, hook.id, { status: 'disabled' });
+  isDisabled();
   await until(async () => (await service.hooks.depth(tenant, hook.id)).outstanding === 0, 'nothing to be outstanding');
   const seen = target.received.length;
   expect((await service.deliveries(tenant, hook.id)).some(({ status }) => status === 'failed')).toBe(false);

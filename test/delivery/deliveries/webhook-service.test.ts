@@ -188,13 +188,13 @@ describe('a range is made again', () => {
     const target = await receiver();
     const hook = await service.register(tenant, { url: target.url, events: ['wallet.*'] });
     const sequences = await service.happen(tenant, 1_150);
-    await service.settled(tenant, hook.id, 25_000);
+    await service.settled(tenant, hook.id);
     const query = { statuses: ['delivered'], types: [] } as const;
     const first = await webhookService.redeliverRange(tenant, hook.id, query);
     expect(first).toMatchObject({ redelivered: 1_000, full: false });
     const second = await webhookService.redeliverRange(tenant, hook.id, { ...query, afterId: first.nextId! });
     expect(second).toEqual({ redelivered: 150, notRetained: 0, nextId: undefined, full: false });
-    await service.settled(tenant, hook.id, 25_000);
+    await service.settled(tenant, hook.id);
     expect(target.received).toHaveLength(2_300);
     expect(sequencesOf(target)).toEqual(sequences);
   });

@@ -29,7 +29,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const send = (path = '/', timeoutMs = 2_000) =>
+const send = (path = '/', timeoutMs = 60_000) =>
   sendTo(
     { url: `http://hooks.test:${port}${path}`, headers: {}, body: Buffer.from('{}'), timeoutMs },
     { environment: 'sandbox', resolver, connections },
@@ -75,8 +75,13 @@ test('a connection that its server closed is not used again', async () => {
 
 test('a request that is given up takes its connection with it', async () => {
   server.removeAllListeners('request');
-  server.on('request', (request) => sockets.add(request.socket));
-  expect(await send('/', 50)).toMatchObject({ kind: 'failed', code: 'timeout' });
-  expect(await send('/', 50)).toMatchObject({ kind: 'failed', code: 'timeout' });
-  expect(sockets.size).toBe(2);
+  server.on('request', (request) => {
+    sockets.add(request.socket);
+    requests += 1;
+  });
+  // On a busy machine a request may be given up before it reaches the server: then it shows nothing.
+  for (let timeoutMs = 50; requests < 2; timeoutMs *= 2) {
+    expect(await send('/', timeoutMs)).toMatchObject({ kind: 'failed', code: 'timeout' });
+  }
+  expect(sockets.size).toBe(requests);
 });

@@ -189,7 +189,7 @@ describe('sending', () => {
     return { seen, port: (server.address() as AddressInfo).port };
   }
 
-  const request = (url: string, timeoutMs = 5_000) => ({
+  const request = (url: string, timeoutMs = 60_000) => ({
     url,
     headers: { 'content-type': 'application/json' },
     body: Buffer.from('{"a":1}'),

@@ -1,6 +1,7 @@
 /** Gateways that listen on a real port with the events' routes, over one Redis. */
 import type { AddressInfo } from 'node:net';
 import type { Redis } from 'ioredis';
+import type { Timers } from '../../../actors/contract.ts';
 import { systemPorts, systemRandom, systemTimers } from '../../../actors/live/ports.ts';
 import type { StreamTimes } from '../../../delivery/events/event-stream.ts';
 import { type FeedLimits, LiveFeed } from '../../../delivery/events/live-feed.ts';
@@ -12,8 +13,8 @@ import { uuidV7 } from '../../../proto/ids.ts';
 import type { NewEvent, TenantStore } from '../../../store/contract.ts';
 import { RedisTenantStore } from '../../../store/redis-tenant-store.ts';
 import { collectLog } from '../../support/log.ts';
+import { openConnection } from '../../support/redis-connection.ts';
 import { type RestApp, restApp } from '../../support/rest-app.ts';
-import { until } from '../../support/until.ts';
 
 export interface Door extends RestApp {
   readonly url: string;
@@ -25,6 +26,8 @@ export interface Door extends RestApp {
 
 export interface DoorOptions {
   readonly times?: Partial<StreamTimes>;
+  /** Of the streams; the system's by default. */
+  readonly timers?: Timers;
   readonly limits?: Partial<FeedLimits>;
   /** Where the feed listens for wake-ups, if not where the events are. */
   readonly wakeUrl?: string;
@@ -32,18 +35,15 @@ export interface DoorOptions {
   readonly wrap?: (store: TenantStore) => TenantStore;
 }
 
-export async function openDoor(redisUrl: string, { times, limits, wrap, wakeUrl }: DoorOptions = {}): Promise<Door> {
+export async function openDoor(redisUrl: string, options: DoorOptions = {}): Promise<Door> {
+  const { times, timers = systemTimers, limits, wrap, wakeUrl } = options;
   const { log } = collectLog();
-  const redis = openRedis(redisUrl, log);
-  await until(() => redis.status === 'ready', 'Redis');
+  const redis = await openConnection(redisUrl);
   const store = new RedisTenantStore(redis, systemPorts);
   const seen = wrap?.(store) ?? store;
   const ears = wakeUrl === undefined ? redis : openRedis(wakeUrl, log);
   const feed = new LiveFeed({ wakes: new RedisWakes(ears), store: seen, timers: systemTimers, log }, limits);
-  const routes = [
-    ...eventRoutes(),
-    ...eventStreamRoutes({ feed, store: seen, timers: systemTimers, log, ...(times && { times }) }),
-  ];
+  const routes = [...eventRoutes(), ...eventStreamRoutes({ feed, store: seen, timers, log, ...(times && { times }) })];
   const rest = await restApp({ routes, store: seen });
   await rest.app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = rest.app.server.address() as AddressInfo;

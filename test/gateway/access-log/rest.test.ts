@@ -8,7 +8,7 @@ let service: WalletService;
 beforeAll(async () => {
   service = await startWalletService();
   service.tokens.put(walletToken, { tenant: 'tn_acme', id: 'tok_acme' });
-}, 60_000);
+});
 afterAll(() => service?.stop());
 
 test('every operation leaves one line, with its pattern, its tenant and the id in its answer', async () => {

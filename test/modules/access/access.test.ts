@@ -2,19 +2,18 @@
 import type { Redis } from 'ioredis';
 import Type from 'typebox';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { silentLog, systemPorts, systemRandom } from '../../../actors/live/ports.ts';
+import { systemPorts, systemRandom } from '../../../actors/live/ports.ts';
 import { plannedModules } from '../../../api/modules.ts';
 import { type Route, route } from '../../../api/route.ts';
 import type { Scope } from '../../../api/scopes.ts';
 import { newToken } from '../../../gateway/auth/token-format.ts';
-import { openRedis } from '../../../gateway/redis.ts';
 import { accessRoutes } from '../../../modules/access/routes.ts';
 import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import { RedisTenantStore } from '../../../store/redis-tenant-store.ts';
 import { callJson } from '../../support/gateway.ts';
+import { openConnection } from '../../support/redis-connection.ts';
 import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import { type RestApp, restApp } from '../../support/rest-app.ts';
-import { until } from '../../support/until.ts';
 
 let database: RedisDatabase;
 let redis: Redis;
@@ -23,8 +22,7 @@ let rest: RestApp;
 
 beforeAll(async () => {
   database = await openDatabase();
-  redis = openRedis(database.url, silentLog);
-  await until(() => redis.status === 'ready', 'Redis');
+  redis = await openConnection(database.url);
   store = new RedisTenantStore(redis, systemPorts);
 });
 afterEach(async () => {

@@ -8,6 +8,8 @@ const worker = await runWorker(JSON.parse(text) as WorkerConfig, {
   // Tests do not wait as long as a cluster does for one that is gone.
   consumer: { lockMs: 1_000, stalledEveryMs: 500 },
   relay: { overdueMs: 3_000 },
+  // A receiver hangs for as long as a test wants.
+  timeoutMs: 3_600_000,
 });
 process.once('SIGTERM', async () => {
   await worker.stop();

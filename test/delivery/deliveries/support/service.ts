@@ -11,7 +11,6 @@ import { type DeliveryRecord, deliveryIndex, deliveryType } from '../../../../de
 import { RedisOutboxStore } from '../../../../delivery/deliveries/redis-outbox-store.ts';
 import { aboutSecret, type WebhookRecord, webhookType } from '../../../../delivery/webhooks/record.ts';
 import type { WorkerConfig } from '../../../../gateway/config.ts';
-import { openRedis } from '../../../../gateway/redis.ts';
 import { type RunningWorker, runWorker, type WorkerParts } from '../../../../gateway/worker.ts';
 import { newId } from '../../../../proto/ids.ts';
 import { create, update } from '../../../../store/changes.ts';
@@ -19,10 +18,14 @@ import type { NewEvent } from '../../../../store/contract.ts';
 import { RedisTenantStore } from '../../../../store/redis-tenant-store.ts';
 import { answerSeal } from '../../../../store/secrets/answer-seal.ts';
 import { fileKeyRing } from '../../../../store/secrets/file-key-ring.ts';
+import { openConnection } from '../../../support/redis-connection.ts';
 import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
 import { until } from '../../../support/until.ts';
 
 export const scheduleMs = [100, 200, 400];
+
+/** Longer than any test. */
+export const foreverMs = 3_600_000;
 
 export interface NewHook {
   readonly url: string;
@@ -43,10 +46,10 @@ export class HookService {
   readonly #directory: string;
   readonly #workers: RunningWorker[] = [];
 
-  constructor(server: RedisDatabase, directory: string) {
+  constructor(server: RedisDatabase, redis: Redis, directory: string) {
     this.#server = server;
     this.#directory = directory;
-    this.redis = openRedis(server.url, silentLog);
+    this.redis = redis;
     this.store = new RedisTenantStore(this.redis, systemPorts);
     this.hooks = new RedisOutboxStore(this.redis);
     this.config = {
@@ -63,8 +66,9 @@ export class HookService {
     return answerSeal(fileKeyRing(this.#directory, systemPorts));
   }
 
+  /** Unless told, it waits for a receiver for ever: on a busy machine one that answers may take long. */
   async work(parts: WorkerParts = {}, config: Partial<WorkerConfig> = {}): Promise<RunningWorker> {
-    const worker = await runWorker({ ...this.config, ...config }, { log: silentLog, ...parts });
+    const worker = await runWorker({ ...this.config, ...config }, { log: silentLog, timeoutMs: foreverMs, ...parts });
     this.#workers.push(worker);
     return worker;
   }
@@ -136,16 +140,12 @@ export class HookService {
   }
 
   /** Resolves when the webhook has looked at every event and nothing of it is on its way. */
-  async settled(tenant: string, webhookId: string, withinMs = 60_000): Promise<void> {
+  async settled(tenant: string, webhookId: string): Promise<void> {
     await this.begun(tenant, webhookId);
-    await until(
-      async () => {
-        const { outstanding, retrying, behind } = await this.hooks.depth(tenant, webhookId);
-        return outstanding + retrying + behind === 0;
-      },
-      'all deliveries to be final',
-      withinMs,
-    );
+    await until(async () => {
+      const { outstanding, retrying, behind } = await this.hooks.depth(tenant, webhookId);
+      return outstanding + retrying + behind === 0;
+    }, 'all deliveries to be final');
   }
 
   /** Resolves when the webhook has its place in the event log. */
@@ -167,13 +167,12 @@ export class HookService {
   }
 }
 
-export async function startService(redis?: RedisDatabase): Promise<HookService> {
-  const server = redis ?? (await openDatabase());
+/** `server`, `connection`: where the test brings them; the service stops both. */
+export async function startService(server?: RedisDatabase, connection?: Redis): Promise<HookService> {
+  const database = server ?? (await openDatabase());
   const directory = mkdtempSync(join(tmpdir(), 'signmesh-hooks-'));
   writeFileSync(join(directory, '1.key'), randomBytes(32).toString('hex'));
-  const service = new HookService(server, directory);
-  await until(() => service.redis.status === 'ready', 'a connection to Redis');
-  return service;
+  return new HookService(database, connection ?? (await openConnection(database.url)), directory);
 }
 
 export function newSecret(): string {
