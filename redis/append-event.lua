@@ -1,7 +1,7 @@
--- append_events(prefix, events, shown, balances): appends the events of one step to the log of a tenant, wakes its readers
+-- append_events(prefix, log, events, shown, balances): appends the events of one step to the log of a tenant, wakes its readers
 -- once (and the relays if it has webhooks, or records of removed ones), and returns the sequence of the last; without events
 -- it does nothing and returns 0. `prefix` is the tenant's. An event of the resource `shown` gets `balances` beside its object
--- (`bal`); nil: none does.
+-- (`bal`); nil: none does. `log`: of open_log(prefix), which scripts call before their first write, since it may find no log.
 --
 -- Clocks differ, and a change may be committed long after its clock was read: an event is never stamped earlier than the
 -- one before it. `max` is the same time again, which entries of earlier versions had beside an earlier one of their own.
@@ -32,13 +32,12 @@ local function trim_events(stream, bytes, latest)
   return bytes
 end
 
--- The log as it stands: what was appended last, and the bytes that it keeps.
+-- The log as it stands: what was appended last, and the bytes that it keeps. nil: `seq` holds what no script writes.
 local function open_log(prefix)
   local known = redis.call('HMGET', prefix .. 'seq', 'n', 'm', 'b')
-  return {
-    stream = prefix .. 'evt', sequence = tonumber(known[1] or '0'), latest = tonumber(known[2] or '0'),
-    bytes = tonumber(known[3] or '0'),
-  }
+  local sequence, latest, bytes = tonumber(known[1] or '0'), tonumber(known[2] or '0'), tonumber(known[3] or '0')
+  if not sequence or not latest or not bytes then return nil end
+  return {stream = prefix .. 'evt', sequence = sequence, latest = latest, bytes = bytes}
 end
 
 local function append_to(log, event, balances)
@@ -72,9 +71,8 @@ local function close_log(log, prefix)
   end
 end
 
-local function append_events(prefix, events, shown, balances)
+local function append_events(prefix, log, events, shown, balances)
   if #events == 0 then return 0 end
-  local log = open_log(prefix)
   for _, event in ipairs(events) do append_to(log, event, shown and event.resourceId == shown and balances or nil) end
   close_log(log, prefix)
   return log.sequence

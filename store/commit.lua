@@ -1,7 +1,8 @@
 -- Performs a change in one atomic step. First every check, then every write: a refusal has changed nothing, and since
 -- Redis refuses for want of memory only before a script's first write, neither has a failure.
 -- Answers {'ok', sequence, number or '', balances shown as JSON or ''} or {refusal, what it is about}.
--- With change.bytesMax it is refused, as 'full', when the tenant stores that much already.
+-- With change.bytesMax it is refused, as 'full', when the tenant stores that much already. 'tampered' names a key of the tenant
+-- that holds what no script writes.
 --
 -- prefixKey: the tenant's prefix. keyHash: the idempotency key that gets the answer, or empty. change: see
 -- change-arguments.ts, which makes it; parts that a change does not have are absent.
@@ -69,6 +70,7 @@ if keyHash ~= '' then
 end
 if change.bytesMax then
   local stored = usage_now(p)
+  if not stored then return {'tampered', 'use'} end
   if stored >= change.bytesMax then return {'full', string.format('%.0f', stored)} end
 end
 for _, expected in ipairs(change.versions or none) do
@@ -114,6 +116,9 @@ for _, entry in ipairs(change.ledger or none) do
   if not available or not reserved then return {'insufficient', entry.walletId, entry.asset} end
   balances[#balances + 1] = {key, entry.asset, available, held, reserved}
 end
+
+local log = change.events and open_log(p)
+if change.events and not log then return {'tampered', 'seq'} end
 
 -- Writes.
 for _, claim in ipairs(change.claims or none) do
@@ -166,7 +171,7 @@ if shown then
   local fields = redis.call('HGETALL', p .. 'bal:' .. shown)
   snapshot = #fields > 0 and cjson.encode(fields) or '[]'
 end
-local sequence = append_events(p, change.events or none, shown, snapshot)
+local sequence = append_events(p, log, change.events or none, shown, snapshot)
 if keyHash ~= '' then
   redis.call('HSET', mark, 'a', answer)
   if shown then redis.call('HSET', mark, 'w', snapshot) end
@@ -177,9 +182,10 @@ if #deltas > 0 then usage_write(p, deltas) end
 if now then
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', p .. 'old', '-inf', now, 'LIMIT', 0, expiring + swept_more)) do
     redis.call('ZREM', p .. 'old', member)
-    local names = cjson.decode(member)
+    -- What no script has added goes without more.
+    local reads, names = pcall(cjson.decode, member)
     -- A record that lives has been given more time since, and stands in the set with that.
-    if redis.call('EXISTS', p .. 'r:' .. names[1]) == 0 then
+    if reads and type(names) == 'table' and type(names[1]) == 'string' and redis.call('EXISTS', p .. 'r:' .. names[1]) == 0 then
       for k = 2, #names do redis.call('ZREM', p .. 'ix:' .. names[k], names[1]) end
     end
   end

@@ -1,5 +1,5 @@
 -- A page of events in one round trip. It scans a bounded number of entries and says where the next page begins.
--- Answers {more (1/0), sequence to go on after, oldest kept sequence, last sequence, entries}.
+-- Answers {'tampered', key} when a key holds what no script writes, or {more (1/0), sequence to go on after, oldest kept sequence, last sequence, entries}.
 --
 -- scannedMax: entries to scan. resourceId: or empty. fromMs, beforeMs: the first ms and the one after the last, or empty.
 -- types: exact, or beginnings that end in ".*"; none: all. connections: ids; left out: all.
@@ -13,6 +13,7 @@ local event_late_ms = 25 * 3600000
 
 local limit, room, stream = tonumber(pageMax), tonumber(scannedMax), prefixKey .. 'evt'
 local last = tonumber(redis.call('HGET', prefixKey .. 'seq', 'n') or '0')
+if not last then return {'tampered', 'seq'} end
 local function whole(n) return string.format('%.0f', n) end
 local function at(sequence)
   return redis.call('XRANGE', stream, whole(sequence) .. '-0', '+', 'COUNT', 1)[1]

@@ -24,7 +24,8 @@ export type ListReply = readonly [
 ];
 export type StreamEntry = readonly [id: string, fields: readonly string[]];
 export type EventsReply = readonly [
-  more: number,
+  /** Or `tampered`, and the key. */
+  more: number | 'tampered',
   done: number | string,
   floor: number,
   last: number,
@@ -104,12 +105,20 @@ export function commitOutcome([kind, first, second, shown]: CommitReply): Commit
       return { committed: false, refusal: { kind, bytes: Number(first) } };
     case 'insufficient':
       return { committed: false, refusal: { kind, walletId: about, asset: second } };
+    case 'tampered':
+      throw tamperedKey(about);
     default:
       throw new Error(`the commit script answered ${kind}`);
   }
 }
 
+/** Of the tenant: what is in it is no number. */
+function tamperedKey(name: string): StoreTampered {
+  return new StoreTampered(`the tenant's key ${name}`, new TypeError('it does not hold what this service writes'));
+}
+
 export function eventPage([more, done, floorSequence, lastSequence, entries]: EventsReply): EventPage {
+  if (more === 'tampered') throw tamperedKey(String(done));
   return {
     events: entries.map(eventOf),
     hasMore: more === 1,

@@ -233,6 +233,8 @@ export type ConflictCode =
   | 'EPOCH'
   /** Something else replaced a record by one of another Redis type. */
   | 'WRONG_TYPE'
+  /** Something else put what is no number into the tenant's log or counts. */
+  | 'TAMPERED'
   | 'FENCED';
 
 export type CoordinatorInput = Input<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord>;

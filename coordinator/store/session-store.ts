@@ -255,7 +255,10 @@ export function sessionStore(
     about?: SessionRecord,
     binds?: KeyRecord,
   ): Promise<WriteOutcome<CoordinatorRecord>> {
-    return reply[0] === 'FENCED' ? fenced(tenant) : outcome(reply, about, binds);
+    const [code, fields = []] = reply;
+    if (code === 'FENCED') return fenced(tenant);
+    if (code !== 'TAMPERED') return outcome(reply, about, binds);
+    return { kind: 'conflict', code, current: tampered(`${pairsOf(fields).key}/${tenant}`) };
   }
 
   /**

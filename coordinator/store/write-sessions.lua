@@ -1,6 +1,7 @@
 -- Writes changes of sessions of a tenant, in their order. Each is a step of its own: first every check, then every write; one
 -- that is refused, or fails, has changed nothing and does not concern the others.
--- Answers for each {'OK'}, a refusal {code, the record that stands against it, as flat fields}, or {'ERROR', text}.
+-- Answers for each {'OK'}, a refusal {code, the record that stands against it, as flat fields}, or {'ERROR', text}. TAMPERED: a key
+-- of the tenant, which it names, holds what no script writes.
 --
 -- kind: "create" (a new session, which may bind its key), "update" (its next epoch, which may make or bind a key), or
 -- "held": the next epoch of the session that holds the intent of the create after it, written by that one or not at all.
@@ -23,6 +24,10 @@ local open_max = 10000
 local replies, events, deltas, listed_at_ms = {}, {}, {}, nil
 local now_ms, fence_broken = clock_ms(), fenced(fenceKey, fence)
 
+local logs = false
+for _, write in ipairs(writes) do logs = logs or write.id ~= '' end
+local log = logs and open_log(prefix)
+
 local function session_key(id) return prefix .. 'session:' .. id end
 
 local function is_closed(write) return redis.call('EXISTS', prefix .. 'closed:' .. write.walletKey) == 1 end
@@ -33,8 +38,10 @@ local function bound_otherwise_to(write)
   return bound_otherwise(prefix .. 'key:' .. write.keyId, write.boundScheme)
 end
 
+-- Whether it is reached; nil: nothing says.
 local function quota_reached()
   local bytes = usage_now(prefix)
+  if not bytes then return nil end
   for _, delta in ipairs(deltas) do bytes = bytes + delta[2] end
   return bytes >= tonumber(bytesMax)
 end
@@ -69,7 +76,11 @@ local function create(write, held)
     if standing == write.checkpointId then return {'OK'} end
     return {'SESSION_EXISTS', redis.call('HGETALL', key)}
   end
-  if write.counted == '1' and bytesMax ~= '' and quota_reached() then return {'QUOTA'} end
+  if write.counted == '1' and bytesMax ~= '' then
+    local reached = quota_reached()
+    if reached == nil then return {'TAMPERED', {'key', 'use'}} end
+    if reached then return {'QUOTA'} end
+  end
   local closed, ends = write.change == 'checked' and is_closed(write), false
   if write.guard ~= '' then
     local refused
@@ -137,6 +148,7 @@ end
 local held
 for i, write in ipairs(writes) do
   if fence_broken then replies[i] = {'FENCED'}
+  elseif logs and not log then replies[i] = {'TAMPERED', {'key', 'seq'}}
   elseif write.kind == 'held' then replies[i] = {'OK'}
   else
     local works, reply = pcall(write.kind == 'create' and create or update, write, held)
@@ -152,5 +164,5 @@ if listed_at_ms then
   redis.call('ZREMRANGEBYSCORE', listKey, '-inf', listed_at_ms - listed_ms)
   redis.call('PEXPIRE', listKey, listed_ms)
 end
-append_events(prefix, events)
+append_events(prefix, log, events)
 return replies

@@ -89,4 +89,34 @@ describe('a record that was changed', () => {
     expect(statusCode).toBe(500);
     expect(JSON.parse(body).error.details).toMatchObject([{ issue: 'store_tampered' }]);
   });
+
+  test.each([
+    ['seq', 'n'],
+    ['seq', 'm'],
+    ['seq', 'b'],
+  ])(
+    'a tenant’s %s whose %s is no number is named to a caller who creates, and nothing is written',
+    async (name, field) => {
+      const { id, key } = await made();
+      const of = key.slice(0, key.indexOf('r:'));
+      const right = (await under.redis.hget(`${of}${name}`, field))!;
+      await under.redis.hset(`${of}${name}`, field, 'garbage');
+      const records = async () => (await under.redis.keys(`${of}r:*`)).length;
+      const before = await records();
+      const create = () =>
+        rest.app.inject({ method: 'POST', url: '/v1/notes', headers: token, payload: { text: 'b' } });
+      const { statusCode, body } = await create();
+      expect([statusCode, JSON.parse(body).error]).toMatchObject([
+        500,
+        {
+          message: `the tenant's key ${name} cannot be read: something else than this service changed it in Redis`,
+          details: [{ issue: 'store_tampered' }],
+        },
+      ]);
+      expect(await records()).toBe(before);
+      expect((await rest.app.inject({ method: 'GET', url: `/v1/notes/${id}`, headers: token })).statusCode).toBe(200);
+      await under.redis.hset(`${of}${name}`, field, right);
+      expect((await create()).statusCode).toBe(201);
+    },
+  );
 });

@@ -110,6 +110,24 @@ describe('a fence', () => {
   });
 });
 
+test.each(['n', 'm', 'b'])(
+  'a log whose %s is no number refuses the writes that have events, by name',
+  async (field) => {
+    await freshRedis();
+    const write = writes.find((each) => each.kind === 'create')!;
+    const other = { ...write, session: { ...write.session, tenant: 'tn_log' } } as CoordinatorWrite;
+    await redis.hset('sm:{t:tn_log}:seq', field, 'garbage');
+    const before = await redis.keys('*');
+    const refused = { kind: 'conflict', code: 'TAMPERED', current: { kind: 'tampered' } };
+    expect(await store.write(other)).toEqual(refused);
+    expect(told).toEqual(['seq/tn_log']);
+    // Its fence is written before; nothing else is.
+    expect((await redis.keys('*')).filter((key) => !before.includes(key))).toEqual(['sm:{t:tn_log}:fence']);
+    await redis.del('sm:{t:tn_log}:seq');
+    expect(await store.write(other)).toEqual({ kind: 'written' });
+  },
+);
+
 describe('a session', () => {
   test('is read as it was written', async () => {
     await freshRedis();

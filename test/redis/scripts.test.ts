@@ -105,7 +105,7 @@ describeScript(
     });
   },
   {
-    body: "-- @keys prefix\n-- @args shown, balances, events: event[]\nreturn append_events(prefix, events, shown ~= '' and shown or nil, balances)",
+    body: "-- @keys prefix\n-- @args shown, balances, events: event[]\nreturn append_events(prefix, open_log(prefix), events, shown ~= '' and shown or nil, balances)",
   },
 );
 
@@ -134,7 +134,7 @@ describeScript(
       '-- @args count, bytes, event: event',
       'events_kept.count, events_kept.bytes = tonumber(count), tonumber(bytes)',
       'local last = 0',
-      'for k = 1, 640 do last = append_events(prefix, { event }) end',
+      'for k = 1, 640 do last = append_events(prefix, open_log(prefix), { event }) end',
       'return last',
     ].join('\n'),
   },

@@ -83,6 +83,38 @@ describeScript('store/commit.lua', (script) => {
     expect(await commit({ records: [record('c', '1')] })).toEqual(['ok', 0, '', '']);
   });
 
+  test('a count of bytes that is no number refuses what is counted; other changes leave it', async () => {
+    await commit({ records: [record('a', '1')] });
+    await script.redis.hset(`${p}use`, 'all', 'garbage');
+    const counted = await script.refused({ prefixKey }, args({ records: [record('b', '1')], bytesMax: 1_000_000 }));
+    expect(counted).toEqual(['tampered', 'use']);
+    expect(await commit({ records: [record('a', '2')], events: [event('evt_1')] })).toEqual(['ok', 1, '', '']);
+    expect(await script.redis.hget(`${p}use`, 'all')).toBe('garbage');
+  });
+
+  test.each(['n', 'm', 'b'])(
+    'a log whose %s is no number refuses what has events; other changes go on',
+    async (name) => {
+      await script.redis.hset(`${p}seq`, name, 'garbage');
+      const refused = await script.refused(
+        { prefixKey },
+        args({ records: [record('a', '1')], events: [event('evt_1')] }),
+      );
+      expect(refused).toEqual(['tampered', 'seq']);
+      expect(await commit({ records: [record('a', '1')] })).toEqual(['ok', 0, '', '']);
+    },
+  );
+
+  test('what is no record among those that expire goes without more', async () => {
+    for (const garbage of ['garbage', '7', '{}', '[7]']) await script.redis.zadd(`${p}old`, 1, garbage);
+    const expiring = {
+      records: [record('a', '1', { ttlMs: 60_000, sweep: '["a","things"]' })],
+      events: [event('evt_1')],
+    };
+    expect(await commit(expiring)).toEqual(['ok', 1, '', '']);
+    expect(await script.redis.zrange(`${p}old`, '0', '-1')).toEqual(['["a","things"]']);
+  });
+
   const whole = { records: [record('x', '1')], events: [event('evt_1')], claims: [{ name: 'new' }] };
   const standing = async () => {
     const { redis } = script;
@@ -391,6 +423,12 @@ describeScript('store/events.lua', (script) => {
   ])('%s', async (_, more, hasMore, done, sequences) => {
     await fill();
     expect(await read(more)).toEqual([hasMore, done, 3, 5, sequences]);
+  });
+
+  test('a log whose sequence is no number is named', async () => {
+    await script.redis.hset(`${p}seq`, 'n', 'garbage');
+    const all = { after: 0, pageMax: 9, scannedMax: 9, resourceId: '', fromMs: '', beforeMs: '', types: [] };
+    expect(await script.call({ prefixKey }, all)).toEqual(['tampered', 'seq']);
   });
 
   test('a log whose events are gone says where it begins', async () => {
