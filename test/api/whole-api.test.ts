@@ -131,7 +131,7 @@ beforeAll(async () => {
   const reserve_reference = { type: 'wallet', asset: 'USDC', wallet_id: issuer };
   ids.order = (await made(`/v1/tokens/${ids.token}/mint`, { amount: '1', destination: { address }, reserve_reference }))
     .id!;
-}, 60_000);
+});
 afterAll(async () => {
   await service?.stop();
 });
@@ -350,7 +350,7 @@ describe('the whole wallet API', () => {
     // Which few are missed is chance, or needs a second person; that each can be reached examples.test.ts shows. Here the
     // walk must be no walk of refusals.
     expect(unreached.length * 4, unreached.join()).toBeLessThan(operations.length);
-  }, 300_000);
+  });
 
   it('tells of nothing that is not in the registry of events', async () => {
     const seen = new Set<string>();

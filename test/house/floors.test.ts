@@ -71,7 +71,7 @@ function house(modules: Readonly<Record<string, string>>, folder = temporaryFold
 const importing = (path: string) => `import { x } from '${path}';\nexport const y = x;\n`;
 const typesOf = (path: string) => `import type { x } from '${path}';\nexport type Y = typeof x;\n`;
 
-describe('imports between rooms', { timeout: 120_000 }, () => {
+describe('imports between rooms', () => {
   test('every planted import that breaks a floor is found, type imports too, and no allowed one', async () => {
     const modules: Record<string, string> = {};
     const expected: string[] = [];
@@ -108,7 +108,7 @@ describe('imports between rooms', { timeout: 120_000 }, () => {
   });
 });
 
-describe('in a house with a fault of every other kind', { timeout: 120_000 }, () => {
+describe('in a house with a fault of every other kind', () => {
   const inside = (path: string) => `${path}/inside.ts`;
   /** Imports past a public file. */
   const trespasses = {

@@ -67,9 +67,7 @@ const change = fc.uniqueArray(fc.tuple(fc.constantFrom(...keys), fc.option(recor
 const step = fc.oneof({ weight: 6, arbitrary: change }, { weight: 1, arbitrary: fc.constant('again' as const) });
 
 describe.each(Object.keys(worlds))('the store of a node %s', (name) => {
-  test('holds what was written last, in every order of writes, deletions and starts', {
-    timeout: 120_000,
-  }, async () => {
+  test('holds what was written last, in every order of writes, deletions and starts', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
         let world = await worlds[name]!();

@@ -123,7 +123,7 @@ function answersOf({ effects }: Step<Any, Any, Any>): Set<bigint> {
   return new Set(replies.filter((body) => body?.case === 'callReply').map((body) => body.value.callId));
 }
 
-describe('a step with a write', { timeout: 120_000 }, () => {
+describe('a step with a write', () => {
   test.each(profiles)('leaves the old state as it was, in %s runs', (profile: Profile) => {
     for (let seed = 1; seed <= runs(4, 12); seed += 1) {
       expect(runSeed(seed, profile, { crypto: 'model', trials, record: false }).verdict.kind).toBe('passed');

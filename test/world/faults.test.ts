@@ -42,7 +42,7 @@ async function walk(at: number, fate: PortFate): Promise<Walked> {
 describe('one transfer ends the same', () => {
   const step = runs(72, 1);
   test(`when a process dies before or after a call: every call of it, ${step} apart`, {
-    timeout: 900_000,
+    timeout: 3_600_000,
   }, async () => {
     const { calls } = await walk(0, {});
     expect(calls).toBeGreaterThan(50);
@@ -59,7 +59,7 @@ describe('one transfer ends the same', () => {
     expect(wrong).toEqual([]);
   });
 
-  test(`when a call is lost, refused or stays without an answer, ${step} apart`, { timeout: 900_000 }, async () => {
+  test(`when a call is lost, refused or stays without an answer, ${step} apart`, { timeout: 3_600_000 }, async () => {
     const { calls } = await walk(0, {});
     const wrong: string[] = [];
     for (let at = 2; at <= calls; at += step) {
@@ -96,7 +96,7 @@ async function randomRun(seed: string): Promise<Run> {
 }
 
 test('random fates with two gateways and two workers break nothing, and a seed gives the same trace again', {
-  timeout: 900_000,
+  timeout: 3_600_000,
 }, async () => {
   const done = new Set<string>();
   const kinds = ['after', 'before', 'delayed', 'lost', 'refused', 'unanswered'];

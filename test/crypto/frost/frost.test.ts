@@ -140,7 +140,7 @@ describe.each(CURVES)('FROST on %s', (curve) => {
         many[0]!.publicKey,
       ),
     ).toBe(true);
-  }, 20_000);
+  });
 
   it('refuses to sign a round that does not hold the own commitments', () => {
     const { round, dealt, share } = startRound(suite, keys, [1, 2, 3]);

@@ -83,7 +83,7 @@ describe.each(SUITES)('%s beside @noble/curves', (suite, theirs) => {
     }
     // BIP-340 asks for an even group key and an even R: all four cases must have occurred.
     expect(signRules.size).toBe(suite === 'FROST-secp256k1-SHA256-TR-v1' ? 4 : 1);
-  }, 20_000);
+  });
 
   it('uses nonces and partials that @noble/curves made', () => {
     const keys = generateKey(curve, 3, 4, random);
@@ -120,5 +120,5 @@ describe.each(SUITES)('%s beside @noble/curves', (suite, theirs) => {
     }
     const signature = frostAggregate({ ...round, partials });
     expect(verifySchnorr(suite, signature, message, shared.publicKey)).toBe(true);
-  }, 20_000);
+  });
 });

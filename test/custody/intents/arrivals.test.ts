@@ -96,9 +96,7 @@ async function checkBooks(owned: readonly Owned[]): Promise<void> {
   }
 }
 
-test('over random transfers between all kinds of providers, on every network, ledger and chain agree', {
-  timeout: 120_000,
-}, async () => {
+test('over random transfers between all kinds of providers, on every network, ledger and chain agree', async () => {
   world.driver(deps).start();
   const step = fc.record({ from: fc.nat(4), to: fc.nat(4), asset: fc.nat(1), units: fc.bigInt(1_000n, 400_000n) });
   const networks = fc.constantFrom(sepolia, testnet, devnet);

@@ -137,7 +137,7 @@ async function checkEvents({ tenant, intents }: Scene): Promise<void> {
 }
 
 describe('a gateway that dies anywhere', () => {
-  test('while a transfer goes well: it is made once, and both balances are right', { timeout: 60_000 }, async () => {
+  test('while a transfer goes well: it is made once, and both balances are right', async () => {
     const calls = await everyDeath(
       () => setScene(1),
       async (scene) => {
@@ -151,7 +151,7 @@ describe('a gateway that dies anywhere', () => {
     expect(calls).toBeGreaterThan(7);
   });
 
-  test('while a transfer fails on the chain: its fee is taken once', { timeout: 60_000 }, async () => {
+  test('while a transfer fails on the chain: its fee is taken once', async () => {
     await everyDeath(
       async () => {
         const scene = await setScene(1);
@@ -167,7 +167,7 @@ describe('a gateway that dies anywhere', () => {
     );
   });
 
-  test('while a transfer fails unsent: its number is there for the next one', { timeout: 60_000 }, async () => {
+  test('while a transfer fails unsent: its number is there for the next one', async () => {
     await everyDeath(
       async () => {
         const scene = await setScene(1);
@@ -189,9 +189,7 @@ describe('a gateway that dies anywhere', () => {
     );
   });
 
-  test('while one fails unsent and another waits for its number: no number is missing, none used twice', {
-    timeout: 60_000,
-  }, async () => {
+  test('while one fails unsent and another waits for its number: no number is missing, none used twice', async () => {
     const fillers = new Set<number>();
     await everyDeath(
       async () => {

@@ -147,9 +147,7 @@ test('a signature that the cluster refuses leaves no later transfer waiting', as
   await checkBooks();
 });
 
-test('gateways that die in the middle of everything leave the books right, and sign nothing twice', {
-  timeout: 60_000,
-}, async () => {
+test('gateways that die in the middle of everything leave the books right, and sign nothing twice', async () => {
   const [one, other] = wallets as [WalletRecord, WalletRecord];
   const amounts = ['0.01', '0.004421', '0.02', '0.00441', '0.03'];
   const quiet = await openDoor({ ...world, dependencies: () => world.dependencies(deps) });

@@ -10,7 +10,7 @@ import { addressOf, evm, fresh, startWorld, type World } from './support/world.t
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
-}, 60_000);
+});
 afterAll(() => world?.stop());
 beforeEach(() => {
   world.provider.next = () => undefined;
@@ -121,7 +121,7 @@ describe('a wallet', () => {
     } finally {
       await production.stop();
     }
-  }, 60_000);
+  });
 
   test('shows an asset that holds nothing with zeros', async () => {
     const tenant = world.tenant();

@@ -9,7 +9,7 @@ import { evm, fresh, startWorld, type Tenant, type World } from './support/world
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
-}, 60_000);
+});
 afterAll(() => world?.stop());
 
 function deposit(tenant: Tenant, walletId: string, over: Partial<Deposit> = {}): Deposit {

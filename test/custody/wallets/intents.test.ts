@@ -20,7 +20,7 @@ beforeAll(async () => {
   ];
   door = await restApp({ routes, store: world.store });
   door.tokens.put(token, { tenant });
-}, 60_000);
+});
 afterAll(async () => {
   await door?.app.close();
   await world?.stop();

@@ -13,7 +13,7 @@ import { fresh, startWorld, type Tenant, type World } from './support/world.ts';
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
-}, 60_000);
+});
 afterAll(() => world?.stop());
 
 /** As much of an intent as a wallet's life depends on. */

@@ -7,7 +7,7 @@ import { bitcoin, fresh, startWorld, type Tenant, type World } from './support/w
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
-}, 60_000);
+});
 afterAll(() => world?.stop());
 
 const ids = (reply: { body: { wallets: readonly { id: string }[] } }) => reply.body.wallets.map(({ id }) => id);

@@ -12,7 +12,7 @@ import { fresh, startWorld, type Tenant, type World } from './support/world.ts';
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
-}, 60_000);
+});
 afterAll(() => world?.stop());
 
 const oneEth = 10n ** 18n;

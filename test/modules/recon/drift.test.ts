@@ -100,7 +100,7 @@ it('reports exactly the drift, whatever it is', async () => {
     { numRuns: runs(6, 12), interruptAfterTimeLimit: 60_000 },
   );
   await recon.call('DELETE', driftPath());
-}, 180_000);
+});
 
 it('opens one exception for one subject, however many jobs meet it, and anew only when something else is said', async () => {
   const other = await recon.wallet(connection.id);

@@ -73,9 +73,7 @@ describe('a token', () => {
       destination: { address: second.addresses[0].address },
     });
     await expect
-      .poll(async () => (await transactionOf({ ...moved, transaction_intent_id: moved.id })).status, {
-        timeout: 30_000,
-      })
+      .poll(async () => (await transactionOf({ ...moved, transaction_intent_id: moved.id })).status)
       .toBe('completed');
     const { assets } = await issuer.get(`/v1/wallets/${second.id}`);
     expect(assets.at(-1)).toEqual({

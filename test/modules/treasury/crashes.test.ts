@@ -294,7 +294,7 @@ it('a plan ends the same wherever its executor dies, and no job of reconciliatio
       expect(await differences(each), `${name}, when nothing is set aside any more`).toEqual([]);
     }
   }
-}, 120_000);
+});
 
 it('a transactions job finds an exchange that one side has booked alone, or otherwise', async () => {
   const each = await scene('planted');

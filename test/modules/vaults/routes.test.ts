@@ -320,7 +320,6 @@ describe('archiving', () => {
     await until(
       async () => (await keys()).every(({ status }: { status: string }) => status === 'deleted'),
       'the keys are deleted',
-      40_000,
     );
     expect([made.primary_key_id, further.id].every((id) => service.vaultCluster.closed.has(id))).toBe(true);
     expect((await call('POST', `/v1/vaults/${made.id}/archive`, { reason: 'again' })).body).toEqual(archived.body);

@@ -81,7 +81,6 @@ export class Issuer {
         return over.includes(found.status);
       },
       () => `${url} to be ${status}, not ${found.status}`,
-      60_000,
     );
     expect(found, JSON.stringify(found)).toMatchObject({ status });
     return found;
