@@ -69,7 +69,7 @@ test('a role names a Redis that refuses it in one line, stays, and continues whe
   const started = await Promise.all(roles.map((role) => start(dataDir, server.url, [role])));
   for (const [index, role] of roles.entries()) {
     const said = () => warnings(started[index]!).length > 0;
-    await until(said, `${role} names Redis`, 60_000);
+    await until(said, `${role} names Redis`);
   }
   const operator = new Redis(server.url);
   onTestFinished(() => operator.disconnect());
@@ -77,7 +77,7 @@ test('a role names a Redis that refuses it in one line, stays, and continues whe
   const asked = Number(/total_commands_processed:(\d+)/.exec(await operator.info('stats'))?.[1]);
   const more = async () =>
     Number(/total_commands_processed:(\d+)/.exec(await operator.info('stats'))?.[1]) > asked + 100;
-  await until(more, 'more attempts', 60_000);
+  await until(more, 'more attempts');
   for (const [index, role] of roles.entries()) {
     const command = started[index]!;
     expect(warnings(command), role).toHaveLength(1);
@@ -87,9 +87,9 @@ test('a role names a Redis that refuses it in one line, stays, and continues whe
   }
   await operator.config('SET', 'maxmemory', '0');
   const [coordinator, gateway, worker] = started as [Command, Command, Command];
-  await until(() => coordinator.output.includes('coordinator started'), 'the coordinator starts', 30_000);
-  await until(() => gateway.output.includes('tokens are registered'), 'the gateway registers', 30_000);
-  await until(() => worker.output.includes('takes writes'), 'the worker is told', 30_000);
+  await until(() => coordinator.output.includes('coordinator started'), 'the coordinator starts');
+  await until(() => gateway.output.includes('tokens are registered'), 'the gateway registers');
+  await until(() => worker.output.includes('takes writes'), 'the worker is told');
 });
 
 test('a command ends with one line that names it', async () => {
@@ -100,7 +100,7 @@ test('a command ends with one line that names it', async () => {
   const started = await Promise.all(commands.map((args) => start(dataDir, url, args)));
   for (const [index, args] of commands.entries()) {
     const command = started[index]!;
-    await until(() => command.exitCode !== undefined, `${args[0]} ends`, 60_000);
+    await until(() => command.exitCode !== undefined, `${args[0]} ends`);
     expect(command.exitCode).toBe(1);
     expect(command.output.trim().split('\n')).toEqual([
       expect.stringMatching(/^signmesh: Redis at 127\.0\.0\.1:\d+ refuses the user or the password: .*WRONGPASS/),
@@ -122,7 +122,7 @@ test('a slow start gives the right sandbox: up waits until its token is register
   };
   const up = new UpProcess(place, { environment: settings });
   onTestFinished(() => void up.child.kill('SIGKILL'));
-  await until(() => /tokens are not registered yet/.test(up.output), 'up names what it waits for', 120_000);
+  await until(() => /tokens are not registered yet/.test(up.output), 'up names what it waits for');
   expect(up.stdout).toBe('');
   proxy.delayMs = 0;
   const ready = await up.ready();

@@ -44,11 +44,11 @@ describe('the example receiver', () => {
       said += text;
     });
     await until(() => said.includes('listens on'), 'the receiver');
-  }, 120_000);
+  });
   afterAll(async () => {
     receiver?.kill('SIGTERM');
     await cluster?.stop();
-  }, 60_000);
+  });
 
   test('gets the wallets of a new connection, once each, and believes them', async () => {
     const { test_wallets: wallets } = await api.made<Made & { test_wallets: readonly Made[] }>(

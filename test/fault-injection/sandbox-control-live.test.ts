@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunEventJson } from '../../faults/recording-json.ts';
+import { nodeWaits } from '../support/busy-machine.ts';
 import { startCluster, type TestCluster } from '../support/cluster.ts';
 import { SpanCollector } from '../support/span-collector.ts';
 import { until } from '../support/until.ts';
@@ -15,14 +16,13 @@ beforeAll(async () => {
     nodesApart: true,
     environment: {
       SIGNMESH_FAULTS: 'on',
-      SIGNMESH_NODES_WAIT_MS: '6000',
-      SIGNMESH_PARTIAL_TIMEOUT_MS: '1500',
+      ...nodeWaits(6_000, 1_500),
       SIGNMESH_METRICS_PORT: '0',
       OTEL_EXPORTER_OTLP_ENDPOINT: await collector.start(),
       OTEL_BSP_SCHEDULE_DELAY: '100',
     },
   });
-}, 120_000);
+});
 
 afterAll(async () => {
   await Promise.all([cluster.stop(), collector.stop()]);

@@ -14,7 +14,6 @@ import { Ledger } from '../survival/support/ledger.ts';
 const engine = containerEngine();
 const why = !isThorough ? 'not a thorough run' : engine === undefined ? 'no docker or podman runs here' : undefined;
 const url = 'http://127.0.0.1:8080';
-const withinMs = 180_000;
 const minutes = 60_000;
 
 describe.skipIf(why !== undefined)(
@@ -24,7 +23,7 @@ describe.skipIf(why !== undefined)(
     let composed: Composed;
     let token = '';
     let key: Key;
-    const client = (at = url) => ({ api: httpApi({ baseUrl: at, token, timeoutMs: minutes }), ledger, withinMs });
+    const client = (at = url) => ({ api: httpApi({ baseUrl: at, token, timeoutMs: minutes }), ledger });
     const health = async (at = url) =>
       (await (await fetch(`${at}/v1/health`)).json()) as { status: string; nodes_ready: number };
     const sign = async (intentId: string, signer = key, at = url) => {
@@ -53,7 +52,6 @@ describe.skipIf(why !== undefined)(
       await until(
         async () => (await health()).status === 'ok',
         () => `health; the gateway says ${composed.logs('gateway')}; the coordinator ${composed.logs('coordinator')}`,
-        withinMs,
         500,
       );
       token = (JSON.parse(composed.exec('gateway', 'cat', '/data/sandbox.json')) as { token: string }).token;
@@ -71,7 +69,7 @@ describe.skipIf(why !== undefined)(
       const path = `/v1/wallets/${wallet.id}/transaction-intents`;
       const intent = await call('POST', path, { asset: 'ETH', amount: '0.00001', destination }, at);
       const ended = async () => (await call('GET', `${path}/${intent.id}`, undefined, at)).status === 'completed';
-      await until(ended, 'the transfer is completed', withinMs, 500);
+      await until(ended, 'the transfer is completed', 500);
     };
 
     test('signs through its door, and a transfer ends well', { timeout: 5 * minutes }, async () => {
@@ -100,13 +98,12 @@ describe.skipIf(why !== undefined)(
 
     test('signs without a container that was killed, and with it again', { timeout: 10 * minutes }, async () => {
       composed.kill('node-2');
-      await until(async () => (await health()).nodes_ready === 4, 'the coordinator knows', withinMs, 500);
+      await until(async () => (await health()).nodes_ready === 4, 'the coordinator knows', 500);
       await sign('without-node-2');
       composed.start('node-2');
       await until(
         async () => (await health()).nodes_ready === 5,
         () => composed.logs('node-2'),
-        withinMs,
         500,
       );
       composed.kill('coordinator');
@@ -114,7 +111,6 @@ describe.skipIf(why !== undefined)(
       await until(
         async () => (await health()).nodes_ready === 5,
         () => composed.logs('coordinator'),
-        withinMs,
         500,
       );
       await sign('with-all-again');
@@ -138,7 +134,6 @@ describe.skipIf(why !== undefined)(
       await until(
         async () => (await health(at)).status === 'ok',
         () => composed.logsOf(container),
-        withinMs,
         500,
       );
       composed.healthcheck(container);

@@ -9,7 +9,6 @@ import { type Made, RestClient } from '../support/rest.ts';
 import { until } from '../support/until.ts';
 
 const network = 'eip155:11155111';
-const lifetimeMs = 3_000;
 
 interface Shown {
   readonly id: string;
@@ -24,7 +23,8 @@ interface Shown {
 let cluster: TestCluster;
 let api: RestClient;
 beforeAll(async () => {
-  const settings = { SIGNMESH_CHAIN_BLOCK_MS: '100', SIGNMESH_SIGNING_LIFETIME_MS: String(lifetimeMs) };
+  // The clock of its sandbox ends the lifetime of a session.
+  const settings = { SIGNMESH_CHAIN_BLOCK_MS: '100', SIGNMESH_FAULTS: 'on' };
   cluster = await startCluster({ nodes: 3, environment: settings });
   api = new RestClient(cluster.httpUrl, cluster.token);
 });
@@ -113,7 +113,9 @@ describe('the event log of a tenant', () => {
   test('has the end of a session that was left alone, though the coordinator died meanwhile', async () => {
     const abandoned = await sign('my-key', 'abandoned');
     await cluster.kill('coordinator');
-    await until(async () => (await typesOf(abandoned)).length === 2, 'the end of the session', 30_000);
+    const later = { advance_s: 3_600 };
+    await until(async () => (await api.post('/v1/sandbox/clock', later)).status === 200, 'an hour to pass');
+    await until(async () => (await typesOf(abandoned)).length === 2, 'the end of the session');
     expect(await typesOf(abandoned)).toEqual(['signing.session.accepted', 'signing.session.expired']);
     await readLog();
   });

@@ -49,16 +49,13 @@ async function npmStart() {
   const line = await until(
     () => /^\{"event":"ready".*\}$/m.exec(output)?.[0],
     () => `ready: ${output}`,
-    60_000,
   );
   const pressCtrlC = () => process.kill(-npm.pid!, 'SIGINT');
   const endNpm = () => process.kill(npm.pid!, 'SIGTERM');
   return { ready: JSON.parse(line) as ReadyLine, exited, pressCtrlC, endNpm, output: () => output };
 }
 
-test('under load, Ctrl-C on npm start stops everything; the next start knows every session, and npm passes a signal on', {
-  timeout: 90_000,
-}, async () => {
+test('under load, Ctrl-C on npm start stops everything; the next start knows every session, and npm passes a signal on', async () => {
   const first = await npmStart();
   const api = httpApi({ baseUrl: first.ready.http, token: first.ready.token });
   const told: { session: string; signature: string }[] = [];

@@ -54,7 +54,6 @@ async function ended(walletId: string, intentId: string): Promise<Intent> {
       return ['completed', 'failed', 'denied'].includes(last.status) ? last : undefined;
     },
     () => `the end of ${JSON.stringify(last)}`,
-    30_000,
   );
 }
 

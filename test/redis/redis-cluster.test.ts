@@ -51,11 +51,12 @@ beforeAll(async () => {
   await until(() => redis.status === 'ready', 'a connection');
   store = new RedisTenantStore(redis, systemPorts);
   tenants = await tenantOfEachMaster();
-  service = await startService({ url: cluster.url, stop: async () => undefined });
+  service = await startService({ url: cluster.url, stop: async () => undefined }, connected());
+  await until(() => service.redis.status === 'ready', 'a connection');
   // Jobs that BullMQ loses with its master are added again after this time.
   await service.work({ relay: { overdueMs: 3_000 } });
   target = await startReceiver();
-}, 120_000);
+});
 afterAll(async () => {
   await target?.stop();
   await service?.stop();
@@ -150,7 +151,7 @@ test('events of every master wake their readers, also after the subscribed node 
   const allAreHeard = async () => {
     heard.clear();
     await Promise.all(tenants.map((tenant) => store.commit(tenant, { events: [eventFor('e')] })));
-    return until(() => heard.size === tenants.length, 'every wake-up', 5_000);
+    return until(() => heard.size === tenants.length, 'every wake-up');
   };
   await until(() => listening > 0, 'a subscription');
   await allAreHeard();
@@ -288,7 +289,7 @@ describe('a slot that moves while it is used', () => {
 
   test('afterwards all is there, and changes are made', async () => {
     await move.finish();
-    await until(async () => (await store.commit(tenant(), spend)).committed, 'a change', 5_000);
+    await until(async () => (await store.commit(tenant(), spend)).committed, 'a change');
     expect(await redis.hget(`${tenantPrefix(tenant())}bal:w`, 'ETH')).toBe('99');
   });
 });
@@ -375,7 +376,7 @@ describe('masters that are lost', () => {
       await until(() => made.every((count) => count > 10), 'transfers');
       await disturb();
       const mark = [...made];
-      await until(() => made.every((count, index) => count > mark[index]! + 10), 'transfers after that', 30_000);
+      await until(() => made.every((count, index) => count > mark[index]! + 10), 'transfers after that');
     } finally {
       isOver = true;
       await Promise.all(clients);
@@ -401,7 +402,7 @@ describe('masters that are lost', () => {
       await until(() => replica.isMaster(), 'the replica to be master');
     });
     await cluster.whole();
-  }, 120_000);
+  });
 
   test.runIf(isThorough)(
     'a master is killed under load, and its replica takes over: with a replica waited for, nothing acknowledged is lost',
@@ -419,25 +420,19 @@ describe('masters that are lost', () => {
       });
       await probe();
     },
-    120_000,
   );
 
-  test.runIf(isThorough)(
-    'a master that stands still (SIGSTOP) is left for its replica',
-    async () => {
-      const { master, replica } = await cluster.ownerOf(tenantPrefix(first()));
-      master.signal('SIGSTOP');
-      await until(() => replica.isMaster(), 'the replica to be master');
-      await until(
-        () => store.commit(first(), { events: [eventFor('e')] }).then(({ committed }) => committed),
-        'a change',
-        10_000,
-      );
-      master.signal('SIGCONT');
-      await cluster.whole();
-    },
-    60_000,
-  );
+  test.runIf(isThorough)('a master that stands still (SIGSTOP) is left for its replica', async () => {
+    const { master, replica } = await cluster.ownerOf(tenantPrefix(first()));
+    master.signal('SIGSTOP');
+    await until(() => replica.isMaster(), 'the replica to be master');
+    await until(
+      () => store.commit(first(), { events: [eventFor('e')] }).then(({ committed }) => committed),
+      'a change',
+    );
+    master.signal('SIGCONT');
+    await cluster.whole();
+  });
 
   /** The master of the key's slot loses what `write` writes there: its replica is cut off, then takes over. */
   async function lost(key: string, write: () => Promise<void>): Promise<void> {
@@ -454,24 +449,20 @@ describe('masters that are lost', () => {
     await cluster.whole();
   }
 
-  test.runIf(isThorough)(
-    'registrations of due work that are lost are made again',
-    async () => {
-      const registry = 'sm:{due:work}';
-      const { master } = await cluster.ownerOf(registry);
-      let tenant = 'tn-due-0';
-      for (let number = 1; (await cluster.ownerOf(tenantPrefix(tenant))).master === master; number += 1)
-        tenant = `tn-due-${number}`;
-      const registered = () => redis.zscore(registry, tenant);
-      await lost(registry, async () => {
-        const due = [{ member: 'work', atMs: Date.now() }];
-        expect((await store.commit(tenant, { due })).committed).toBe(true);
-        expect(await registered()).not.toBe(null);
-      });
-      await until(registered, 'its registration');
-    },
-    120_000,
-  );
+  test.runIf(isThorough)('registrations of due work that are lost are made again', async () => {
+    const registry = 'sm:{due:work}';
+    const { master } = await cluster.ownerOf(registry);
+    let tenant = 'tn-due-0';
+    for (let number = 1; (await cluster.ownerOf(tenantPrefix(tenant))).master === master; number += 1)
+      tenant = `tn-due-${number}`;
+    const registered = () => redis.zscore(registry, tenant);
+    await lost(registry, async () => {
+      const due = [{ member: 'work', atMs: Date.now() }];
+      expect((await store.commit(tenant, { due })).committed).toBe(true);
+      expect(await registered()).not.toBe(null);
+    });
+    await until(registered, 'its registration');
+  });
 
   test.runIf(isThorough)(
     'without that, the last acknowledged writes may be lost; with it they are not acknowledged',
@@ -492,6 +483,5 @@ describe('masters that are lost', () => {
       expect(await wrong(tenant, moved + 1, events - moved + 1)).toMatch(/transfers: \d+ of \d+ acknowledged/);
       expect(await wrong(tenant, moved, events - moved + 1)).toBe(undefined);
     },
-    120_000,
   );
 });

@@ -25,6 +25,7 @@ import {
   SignatureShareRequestSchema,
   SignatureShareResponseSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { patienceMs } from './until.ts';
 
 /** A call that got no response message. `status`: HTTP's or gRPC's number, 0 when there was no answer at all. */
 export class CallFailed extends Error {
@@ -117,7 +118,7 @@ export interface HttpApi extends SigningApi {
 }
 
 /** Over HTTP, as ProtoJSON. */
-export function httpApi({ baseUrl, token, onText, timeoutMs = 35_000 }: HttpApiOptions): HttpApi {
+export function httpApi({ baseUrl, token, onText, timeoutMs = patienceMs() }: HttpApiOptions): HttpApi {
   const ask = async (path: string, body?: JsonValue): Promise<JsonValue> => {
     let answer: Response;
     let text: string;
@@ -175,7 +176,7 @@ export function grpcApi(address: string, token: string): GrpcApi {
           (bytes: Buffer) => bytes,
           Buffer.from(toBinary(request, create(request, init))),
           metadata,
-          { deadline: Date.now() + 35_000 },
+          { deadline: Date.now() + patienceMs() },
           (error, bytes) => {
             if (bytes) resolve(fromBinary(response, new Uint8Array(bytes)));
             else {
@@ -191,13 +192,13 @@ export function grpcApi(address: string, token: string): GrpcApi {
 }
 
 /** Repeats a call until it is answered. The effect of the earlier calls is unknown: the caller must expect a replay. */
-export async function repeated<T>(call: () => Promise<T>, withinMs = 25_000): Promise<T> {
-  const deadlineMs = performance.now() + withinMs;
+export async function repeated<T>(call: () => Promise<T>): Promise<T> {
+  const beganMs = performance.now();
   for (;;) {
     try {
       return await call();
     } catch (error) {
-      if (!(error instanceof CallFailed) || !error.mayRepeat || performance.now() > deadlineMs) throw error;
+      if (!(error instanceof CallFailed) || !error.mayRepeat || performance.now() - beganMs > patienceMs()) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

@@ -205,7 +205,6 @@ export class TestCluster {
         return pid === dead ? undefined : pid;
       },
       `a successor of ${role}`,
-      20_000,
       1,
     );
     sendSignal(held, 'SIGSTOP');
@@ -222,7 +221,7 @@ export class TestCluster {
     }
   }
 
-  async untilHealth(status: HealthBody['status'], withinMs = 25_000): Promise<HealthBody> {
+  async untilHealth(status: HealthBody['status']): Promise<HealthBody> {
     let last: HealthBody | undefined;
     return until(
       async () => {
@@ -230,7 +229,6 @@ export class TestCluster {
         return last.status === status ? last : undefined;
       },
       () => `health "${status}"; it is ${JSON.stringify(last)}; up said:\n${this.output}`,
-      withinMs,
     );
   }
 

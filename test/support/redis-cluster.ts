@@ -161,23 +161,19 @@ export class TestRedisCluster {
 
   /** Resolves when every slot has a master and every master a replica that follows it. */
   async whole(servers = this.servers): Promise<void> {
-    await until(
-      async () => {
-        const all = await Promise.all(
-          servers.map(async ({ client }) => {
-            const [state, role] = [String(await client.cluster('INFO')), await client.info('replication')];
-            const follows = role.includes('role:master')
-              ? /connected_slaves:[1-9]/.test(role)
-              : role.includes('master_link_status:up');
-            const ranges = (await client.cluster('SLOTS')) as unknown as readonly Range[];
-            return state.includes('cluster_state:ok') && follows && ranges.every((range) => range.length >= 4);
-          }),
-        ).catch(() => [false]);
-        return all.every(Boolean);
-      },
-      'a Redis Cluster that is whole',
-      30_000,
-    );
+    await until(async () => {
+      const all = await Promise.all(
+        servers.map(async ({ client }) => {
+          const [state, role] = [String(await client.cluster('INFO')), await client.info('replication')];
+          const follows = role.includes('role:master')
+            ? /connected_slaves:[1-9]/.test(role)
+            : role.includes('master_link_status:up');
+          const ranges = (await client.cluster('SLOTS')) as unknown as readonly Range[];
+          return state.includes('cluster_state:ok') && follows && ranges.every((range) => range.length >= 4);
+        }),
+      ).catch(() => [false]);
+      return all.every(Boolean);
+    }, 'a Redis Cluster that is whole');
   }
 
   async stop(): Promise<void> {
@@ -244,14 +240,10 @@ async function meet(servers: readonly ClusterServer[]): Promise<void> {
   // A server gives up a handshake after its node timeout, and does not repeat it: a longer wait would not help.
   await Promise.all(
     servers.map(({ client }) =>
-      until(
-        async () => {
-          const info = String(await client.cluster('INFO'));
-          return info.includes(`cluster_known_nodes:${servers.length}`) && info.includes('cluster_state:ok');
-        },
-        'nodes that know each other',
-        20_000,
-      ),
+      until(async () => {
+        const info = String(await client.cluster('INFO'));
+        return info.includes(`cluster_known_nodes:${servers.length}`) && info.includes('cluster_state:ok');
+      }, 'nodes that know each other'),
     ),
   );
   await Promise.all(

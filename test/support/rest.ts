@@ -1,4 +1,5 @@
 /** The wallet API as a client calls it: JSON in, JSON out, whatever the status. */
+import { patienceMs } from './until.ts';
 
 export interface RestAnswer<B = Record<string, unknown>> {
   readonly status: number;
@@ -37,7 +38,7 @@ export class RestClient {
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(patienceMs()),
     });
     const text = await response.text();
     return { status: response.status, headers: response.headers, body: (text === '' ? {} : JSON.parse(text)) as B };

@@ -23,7 +23,6 @@ export function patienceMs(): number {
 export async function until<T>(
   condition: () => T | Promise<T>,
   what: string | (() => string),
-  withinMs?: number,
   everyMs?: number,
 ): Promise<NonNullable<Exclude<T, false>>> {
   const beganMs = performance.now();
@@ -31,16 +30,13 @@ export async function until<T>(
     let failure = '';
     try {
       const look = condition();
-      const value =
-        look instanceof Promise
-          ? await withinTime(look, beganMs + (withinMs ?? patienceMs()) - performance.now())
-          : look;
+      const value = look instanceof Promise ? await withinTime(look, beganMs + patienceMs() - performance.now()) : look;
       if (value !== false && value !== undefined && value !== null) return value as NonNullable<Exclude<T, false>>;
     } catch (error) {
       failure = `; the last look failed: ${error instanceof Error ? error.message : String(error)}`;
     }
     const waitedMs = performance.now() - beganMs;
-    if (waitedMs > (withinMs ?? patienceMs())) {
+    if (waitedMs > patienceMs()) {
       const waited = `not within ${Math.round(waitedMs / 1_000)} s`;
       throw new Error(`${waited}: ${typeof what === 'string' ? what : what()}${failure}`);
     }

@@ -15,6 +15,7 @@ import { ensureClusters } from '../../cli/cluster-files/clusters.ts';
 import { ensureSandbox } from '../../cli/cluster-files/sandbox.ts';
 import { freePort } from '../../cli/up/ports.ts';
 import { keptFolder } from '../cli/support/temporary.ts';
+import { nodeWaits } from '../support/busy-machine.ts';
 import { CallFailed, httpApi } from '../support/client.ts';
 import { parseRecords } from '../support/cluster.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
@@ -56,7 +57,7 @@ class Host {
   start(): this {
     const { PATH, HOME } = process.env;
     const env = {
-      ...{ PATH, HOME, SIGNMESH_DATA_DIR: this.#dataDir, SIGNMESH_NODES_WAIT_MS: '1000' },
+      ...{ PATH, HOME, SIGNMESH_DATA_DIR: this.#dataDir, ...nodeWaits(1_000, 2_000) },
       ...{ REDIS_URL: redisUrl, NODE_EXTRA_CA_CERTS: join(mesh, 'ca.crt') },
       SIGNMESH_COORDINATOR_URL: `wss://127.0.0.2:${ports.coordinator}`,
       ...this.#environment,
@@ -146,7 +147,7 @@ beforeAll(async () => {
     );
   }
   key = await makeKey(client('127.0.0.4'), { sessionId: 'hosts', curve: 'ed25519', threshold: 2, totalNodes: 3 });
-}, 120_000);
+});
 afterAll(async () => {
   await Promise.all(Object.values(hosts).map((host) => host.kill()));
   await redis?.stop();

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type IntentStatus, intentTransitions } from '../../custody/intents/states.ts';
+import { nodeWaits } from '../support/busy-machine.ts';
 import { startCluster, type TestCluster } from '../support/cluster.ts';
 import { RestClient } from '../support/rest.ts';
 import { runs } from '../support/thorough.ts';
@@ -82,8 +83,7 @@ beforeAll(async () => {
       SIGNMESH_SEED: 'random',
       SIGNMESH_LOG_LEVEL: 'debug',
       SIGNMESH_CHAIN_BLOCK_MS: '100',
-      SIGNMESH_NODES_WAIT_MS: '1000',
-      SIGNMESH_PARTIAL_TIMEOUT_MS: '400',
+      ...nodeWaits(1_000, 400),
     },
   });
   further = await FurtherGateway.start(cluster);
@@ -95,11 +95,11 @@ beforeAll(async () => {
   });
   const paying = Array.from({ length: clients }, (_, index) => payUntil(() => isOver, `client${index + 1}`));
   [killed] = await Promise.all([killing, ...paying]);
-  await cluster.untilHealth('ok', 60_000);
+  await cluster.untilHealth('ok');
   await further.untilOk();
   await Promise.all(ownWallets().map(payTogether));
   const walletIds = fixtures.wallets.map(({ id }) => id);
-  intents = await readWhenOver(api, walletIds, 90_000);
+  intents = await readWhenOver(api, walletIds);
   booked = await readAll<BookedWallet>(api, '/v1/wallets', 'wallets');
   events = await readAll<BookedEvent>(api, '/v1/events', 'events');
   redis = new Redis(cluster.redisUrl());
@@ -108,7 +108,7 @@ beforeAll(async () => {
     `intents: killed ${killed.join(', ')}; ${intents.length} intents, ${repeats} calls repeated, ` +
       `${events.length} events, ${chains.transactions.length} transactions\n`,
   );
-}, 240_000);
+});
 afterAll(async () => {
   redis?.disconnect();
   await cluster?.stop();
@@ -117,7 +117,7 @@ afterAll(async () => {
 function clientOf(chance: Seeded): PaymentClient {
   const { token, approver_token: approverToken } = cluster.ready;
   const urls = [cluster.httpUrl, further.url];
-  return new PaymentClient({ urls, token, approverToken, chance, withinMs: 90_000 });
+  return new PaymentClient({ urls, token, approverToken, chance });
 }
 
 async function payUntil(isOver: () => boolean, name: string): Promise<void> {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bullPrefix } from '../../delivery/deliveries/keys.ts';
 import { tenantPrefix } from '../../redis/event-log.ts';
 import { type Receiver, startReceiver } from '../delivery/deliveries/support/receiver.ts';
+import { nodeWaits } from '../support/busy-machine.ts';
 import { startCluster, type TestCluster } from '../support/cluster.ts';
 import { startRedisCluster, type TestRedisCluster } from '../support/redis-cluster.ts';
 import { RestClient } from '../support/rest.ts';
@@ -56,7 +57,7 @@ describe.runIf(isThorough)('on a Redis Cluster', () => {
         NODE_EXTRA_CA_CERTS: redis.caFile,
         SIGNMESH_REDIS_WAIT_REPLICAS: '1',
         SIGNMESH_CHAIN_BLOCK_MS: '100',
-        SIGNMESH_PARTIAL_TIMEOUT_MS: '400',
+        ...nodeWaits(10_000, 400),
       },
     });
     const api = new RestClient(cluster.httpUrl, cluster.token);
@@ -71,11 +72,10 @@ describe.runIf(isThorough)('on a Redis Cluster', () => {
       isOver = true;
     }
     await Promise.all(paying);
-    await cluster.untilHealth('ok', 60_000);
+    await cluster.untilHealth('ok');
     intents = await readWhenOver(
       api,
       fixtures.wallets.map(({ id }) => id),
-      90_000,
     );
     wallets = await readAll<BookedWallet>(api, '/v1/wallets', 'wallets');
     events = await readAll<BookedEvent>(api, '/v1/events', 'events');
@@ -83,7 +83,7 @@ describe.runIf(isThorough)('on a Redis Cluster', () => {
     process.stdout.write(
       `Redis Cluster: ${intents.length} intents, ${repeats()} calls repeated, ${events.length} events\n`,
     );
-  }, 300_000);
+  });
   afterAll(async () => {
     await cluster?.stop();
     await receiver?.stop();
@@ -136,7 +136,7 @@ describe.runIf(isThorough)('on a Redis Cluster', () => {
   async function payUntil(isOver: () => boolean, name: string): Promise<void> {
     const chance = new Seeded(`${seed}/${name}`);
     const { token, approver_token: approverToken } = cluster.ready;
-    const client = new PaymentClient({ urls: [cluster.httpUrl], token, approverToken, chance, withinMs: 90_000 });
+    const client = new PaymentClient({ urls: [cluster.httpUrl], token, approverToken, chance });
     payers.push(client);
     for (let count = 1; !isOver(); count += 1) {
       await client.pay(drawOrder(`${name}-${count}`, chance, fixtures));

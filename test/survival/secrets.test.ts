@@ -17,6 +17,7 @@ import {
   MockDirective,
   SignatureShareResponseSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { nodeWaits } from '../support/busy-machine.ts';
 import type { SigningApi } from '../support/client.ts';
 import { startCluster, type TestCluster } from '../support/cluster.ts';
 import { type Found, Needles } from './support/needles.ts';
@@ -73,14 +74,13 @@ describe.sequential('after a full run', () => {
       environment: {
         SIGNMESH_SEED: 'random',
         SIGNMESH_LOG_LEVEL: 'debug',
-        SIGNMESH_NODES_WAIT_MS: '700',
-        SIGNMESH_PARTIAL_TIMEOUT_MS: '200',
+        ...nodeWaits(700, 200),
       },
     });
     await fullRun();
     await cluster.untilHealth('ok');
     await collectSecrets();
-  }, 90_000);
+  });
   afterAll(() => cluster?.stop());
 
   /** Keys, signatures, refusals, failures and recoveries, through HTTP and gRPC. */

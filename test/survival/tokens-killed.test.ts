@@ -53,7 +53,6 @@ test('orders that meet the death of their gateways have one effect each', async 
         return undefined;
       },
       `an answer of GET ${path}`,
-      60_000,
       100,
     );
   const { id: connection } = await api.made('/v1/providers/connect', {
@@ -90,7 +89,6 @@ test('orders that meet the death of their gateways have one effect each', async 
         return status === 201 || status === 422;
       },
       `order ${turn} of client ${client} to be answered`,
-      90_000,
       100,
     );
   };
@@ -119,7 +117,6 @@ test('orders that meet the death of their gateways have one effect each', async 
       return orders.every(({ status }) => ends.includes(status));
     },
     () => `orders to end: ${JSON.stringify(orders.map(({ status }) => status))}`,
-    120_000,
     200,
   );
   const chain = new EvmChain(network, new RedisEvmLedger(redis, network));
@@ -143,4 +140,4 @@ test('orders that meet the death of their gateways have one effect each', async 
   });
   expect(supply > 0n && supply <= cap).toBe(true);
   expect(orders.filter(({ kind }) => kind === 'mint')).toHaveLength(clients * 2);
-}, 400_000);
+});

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RoleName } from '../support/cluster.ts';
 import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { runs } from '../support/thorough.ts';
-import { until } from '../support/until.ts';
+import { patienceMs, until } from '../support/until.ts';
 
 let cluster: BorrowedCluster;
 
@@ -27,7 +27,7 @@ async function call(method: string, path: string, body?: object, idempotencyKey 
       method,
       headers,
       ...(body && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(patienceMs()),
     });
     // 503, or 409 while the request of a gateway that died still holds its key: repeat.
     return response.ok ? await response.json() : undefined;
@@ -38,9 +38,9 @@ async function call(method: string, path: string, body?: object, idempotencyKey 
 
 /** Repeats the request under its key until it is answered. */
 const insist = (path: string, body: object, key: string): Promise<Body> =>
-  until(() => call('POST', path, body, key), `an answer to ${key}`, 60_000, 200);
+  until(() => call('POST', path, body, key), `an answer to ${key}`, 200);
 
-test('every signature is made once, and every vault', { timeout: 300_000 }, async () => {
+test('every signature is made once, and every vault', async () => {
   const terms = { keystore_type: 'mpc_frost', curve: 'ed25519' };
   const making = ['one', 'two', 'three'].map((name) => insist('/v1/vaults', { name, ...terms }, `make-${name}`));
   const dead = await cluster.kill('gateway');
@@ -64,7 +64,7 @@ test('every signature is made once, and every vault', { timeout: 300_000 }, asyn
   });
   for (const role of ['gateway', 'coordinator', 'gateway'] as const) {
     const before = answered;
-    await until(() => answered > before || answered === signing.length, 'signatures between two kills', 60_000);
+    await until(() => answered > before || answered === signing.length, 'signatures between two kills');
     await cluster.back(role, await cluster.kill(role));
   }
   const signatures: readonly Body[] = await Promise.all(signing);
@@ -95,12 +95,10 @@ test('every signature is made once, and every vault', { timeout: 300_000 }, asyn
   expect((await insist(`/v1/vaults/${vault.id}/archive`, {}, 'archive')).status).toBe('archived');
   await cluster.back('node-3', node);
   const isDeleted = async () => (await call('GET', `/v1/vaults/${vault.id}/keys`))?.keys[0].status === 'deleted';
-  await until(isDeleted, 'the node that was away deletes its share, too', 90_000, 200);
+  await until(isDeleted, 'the node that was away deletes its share, too', 200);
 });
 
-test('a vendor’s order outlives kill -9 of coordinator and node, and completes without a call', {
-  timeout: 300_000,
-}, async () => {
+test('a vendor’s order outlives kill -9 of coordinator and node, and completes without a call', async () => {
   const terms = { name: 'vendor', keystore_type: 'mpc_vendor', curve: 'ed25519' };
   const vault = await insist('/v1/vaults', terms, 'make-vendor');
   const [key] = (await until(() => call('GET', `/v1/vaults/${vault.id}/keys`), 'the key')).keys;
@@ -121,7 +119,7 @@ test('a vendor’s order outlives kill -9 of coordinator and node, and completes
   };
   let after = 0;
   const ids: string[] = [];
-  await until(completions, 'the completion, by the vendor’s callback', 90_000, 100);
+  await until(completions, 'the completion, by the vendor’s callback', 100);
   const share = { signing_session_id: session };
   const { full_signature: signature } = await until(() => call('POST', '/v1/signing/share', share), 'the signature');
   const publicKey = createPublicKey({ format: 'jwk', key: key.jwk });

@@ -20,7 +20,7 @@ interface World {
 
 const stay = () => undefined;
 const worlds: Readonly<Record<string, () => World>> = {
-  'the system': () => ({ ports: systemPorts, passes: (condition) => until(condition, 'it', 60_000, 1), stop: stay }),
+  'the system': () => ({ ports: systemPorts, passes: (condition) => until(condition, 'it', 1), stop: stay }),
   'a simulated process': () => {
     const { life, loop } = loneLife();
     return { ports: life.ports, passes: (condition) => loop.until(condition, 60_000), stop: stay };
@@ -28,7 +28,7 @@ const worlds: Readonly<Record<string, () => World>> = {
   'an embedded process': () => {
     const time = new PacedTime();
     const { life } = loneLife(time);
-    return { ports: life.ports, passes: (condition) => until(condition, 'it', 60_000, 1), stop: () => time.stop() };
+    return { ports: life.ports, passes: (condition) => until(condition, 'it', 1), stop: () => time.stop() };
   },
 };
 

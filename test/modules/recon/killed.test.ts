@@ -91,4 +91,4 @@ test('a job that survives its workers finds each difference once', async () => {
   expect(exceptions.every(({ type, times_seen: times }) => type === 'missing_external' && times === 1)).toBe(true);
   const opened = await all('/v1/events?type=recon.exception.opened&limit=100', 'events');
   expect(opened.map(({ resource }) => resource.id).sort()).toEqual(exceptions.map((exception) => exception.id).sort());
-}, 180_000);
+});

@@ -66,11 +66,7 @@ export async function readAll<T>(api: RestClient, path: string, list: string): P
 }
 
 /** All intents of the wallets, once every one of them is over: then nothing changes any more. */
-export async function readWhenOver(
-  api: RestClient,
-  walletIds: readonly string[],
-  withinMs: number,
-): Promise<readonly BookedIntent[]> {
+export async function readWhenOver(api: RestClient, walletIds: readonly string[]): Promise<readonly BookedIntent[]> {
   const path = (id: string): string => `/v1/wallets/${id}/transaction-intents`;
   let open: readonly BookedIntent[] = [];
   return until(
@@ -81,7 +77,6 @@ export async function readWhenOver(
       return open.length === 0 ? intents : undefined;
     },
     () => `the end of ${JSON.stringify(open, null, 1)}`,
-    withinMs,
     300,
   );
 }

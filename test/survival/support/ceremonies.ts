@@ -6,6 +6,7 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import { KeystoreType, ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type Answer, type HttpApi, repeated } from '../../support/client.ts';
+import { patienceMs } from '../../support/until.ts';
 import type { Ledger } from './ledger.ts';
 
 export type Curve = 'secp256k1' | 'ed25519';
@@ -40,11 +41,7 @@ export function verifies(scheme: Scheme, publicKey: Uint8Array, message: Uint8Ar
 export interface Persistence {
   readonly api: HttpApi;
   readonly ledger: Ledger;
-  /** Whole ceremonies, resumes included. */
-  readonly withinMs?: number;
 }
-
-const defaultWithinMs = 30_000;
 
 export interface KeyWish {
   readonly sessionId: string;
@@ -127,14 +124,14 @@ export async function finishSigning(client: Persistence, sessionId: string): Pro
 
 /** Asks for the whole rest of a session, resuming it whenever it says that it can be, until it is complete. */
 async function goOn<T extends Answer>(client: Persistence, sessionId: string, rest: () => Promise<T>): Promise<T> {
-  const { api, ledger, withinMs = defaultWithinMs } = client;
-  const deadlineMs = performance.now() + withinMs;
+  const { api, ledger } = client;
+  const beganMs = performance.now();
   for (;;) {
-    const answer = await ledger.ask(sessionId, () => repeated(rest, withinMs));
+    const answer = await ledger.ask(sessionId, () => repeated(rest));
     const { receipt, checkpoint } = answer;
     if (receipt?.state === ReceiptState.BACKEND_COMPLETED) return answer;
     const said = `${sessionId}: ${receipt?.reasonCode} ${receipt?.message}`;
-    if (performance.now() > deadlineMs) throw new Error(`not complete within ${withinMs} ms; ${said}`);
+    if (performance.now() - beganMs > patienceMs()) throw new Error(`not complete in time; ${said}`);
     if (checkpoint?.state === ReceiptState.BACKEND_FAILED) {
       const { resumeToken } = checkpoint;
       if (!receipt?.resumable || resumeToken === '') throw new Error(`it cannot be resumed; ${said}`);

@@ -44,14 +44,13 @@ export class FurtherGateway {
     this.#begin();
   }
 
-  async untilOk(withinMs = 60_000): Promise<void> {
+  async untilOk(): Promise<void> {
     await until(
       async () => {
         const answer = await fetch(`${this.url}/v1/health`, { signal: AbortSignal.timeout(3000) });
         return ((await answer.json()) as { readonly status: string }).status === 'ok';
       },
       () => `the further gateway to be well; it said:\n${this.#lives.at(-1)?.output}`,
-      withinMs,
       50,
     );
   }

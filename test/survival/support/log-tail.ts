@@ -13,8 +13,8 @@ export class LogTail {
   }
 
   /** The first record after the last one seen that fits. Looks every millisecond. */
-  next(fits: (record: Record<string, unknown>) => boolean, what: string, withinMs = 15_000) {
-    return until(() => this.#read().find(fits), `${what} in ${this.#path}`, withinMs, 1);
+  next(fits: (record: Record<string, unknown>) => boolean, what: string) {
+    return until(() => this.#read().find(fits), `${what} in ${this.#path}`, 1);
   }
 
   #read(): Record<string, unknown>[] {

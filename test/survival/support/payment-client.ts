@@ -3,6 +3,7 @@
  * repeats it under that key, through any gateway, until it is answered. The answers are stored for the checks that follow.
  */
 import { type RestAnswer, RestClient } from '../../support/rest.ts';
+import { patienceMs } from '../../support/until.ts';
 import { type PaymentFixtures, testFunds } from './payment-fixtures.ts';
 import type { Seeded } from './seeded.ts';
 
@@ -74,7 +75,6 @@ export interface PaymentClientOptions {
   readonly token: string;
   readonly approverToken: string;
   readonly chance: Seeded;
-  readonly withinMs: number;
 }
 
 export class PaymentClient {
@@ -113,13 +113,13 @@ export class PaymentClient {
   }
 
   async #answered(path: string, body: object, key: string, status: number, token?: string): Promise<IntentAnswer> {
-    const deadlineMs = performance.now() + this.#options.withinMs;
+    const beganMs = performance.now();
     for (;;) {
       const answer = await this.#tried(path, body, key, token);
       if (answer?.status === status) return answer.body;
       const text = `${path} under ${key}: ${answer?.status ?? 'no answer'} ${JSON.stringify(answer?.body)}`;
       if (answer !== undefined && !mayBeRepeated(answer)) throw new Error(text);
-      if (performance.now() > deadlineMs) throw new Error(`not answered in time, last ${text}`);
+      if (performance.now() - beganMs > patienceMs()) throw new Error(`not answered in time, last ${text}`);
       this.repeats += 1;
       // No gateway answers: a pause keeps the client from spinning.
       await new Promise((resolve) => setTimeout(resolve, 50));
