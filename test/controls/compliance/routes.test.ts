@@ -178,11 +178,14 @@ describe('compliance lists', () => {
   });
 
   it('replace a test list under its name', async () => {
+    expect((await screen({ address: sanctioned })).decision).toBe('blocked');
     expect((await put('test_sanctions', 'sanctions', [])).body).toMatchObject({ version: 2 });
     expect(await screen({ address: sanctioned })).toMatchObject({
       decision: 'clear',
       list_versions: { test_sanctions: 2, test_watch: 1 },
     });
+    const { lists } = (await door.get('/v1/compliance/lists')).body;
+    expect(lists.map(({ name }: { name: string }) => name).sort()).toEqual(['test_sanctions', 'test_watch']);
   });
 
   it('never let an allow list clear what is sanctioned or denied', async () => {
