@@ -160,10 +160,17 @@ describe('an embedded service', () => {
     const { now, offset_ms: offsetMs } = await must(200, 'POST', '/v1/sandbox/clock', { advance_s: 3_600 });
     expect([offsetMs, Date.parse(now) - begun >= 3_600_000]).toEqual([3_600_000, true]);
     expect((await must(200, 'GET', `/v1/wallets/${id}`)).id).toBe(id);
+    const { id: later } = await must(201, 'POST', '/v1/sandbox/snapshots', { name: 'later' });
     await must(200, 'POST', `/v1/sandbox/snapshots/${snapshot}/restore`);
     expect((await call('GET', `/v1/wallets/${id}`)).status).toBe(404);
     expect((await must(200, 'GET', '/v1/sandbox/clock')).offset_ms).toBe(0);
     expect((await signature(running, 'sandbox-secp256k1', digest, 'after-restore')).is_complete).toBe(true);
+    await must(200, 'POST', `/v1/sandbox/snapshots/${later}/restore`);
+    expect((await must(200, 'GET', '/v1/sandbox/clock')).offset_ms).toBe(3_600_000);
+    expect((await must(200, 'GET', `/v1/wallets/${id}`)).id).toBe(id);
+    await must(204, 'DELETE', `/v1/sandbox/snapshots/${later}`);
+    expect((await call('POST', `/v1/sandbox/snapshots/${later}/restore`)).status).toBe(404);
+    await must(200, 'POST', `/v1/sandbox/snapshots/${snapshot}/restore`);
   });
 
   it('answers for sessions that ended long ago, which its Redis has packed, and after a snapshot of them', async () => {

@@ -1,6 +1,7 @@
 /** The state of an embedded service as a file: what a later run finds, and what is refused. */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -16,6 +17,19 @@ const format = 6;
 const isReadable = (found: number) => found === format;
 const digest = createHash('sha256').update('state').digest();
 
+/** "open", or the code of the refusal. */
+function connecting(address: string): Promise<string> {
+  const [host, port] = address.split(':');
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), host);
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? ''));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve('open');
+    });
+  });
+}
+
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it('is there again in a later run: keys that sign, wallets, what was signed', async () => {
@@ -27,6 +41,9 @@ it('is there again in a later run: keys that sign, wallets, what was signed', as
   const wallet = await first.must(201, 'POST', '/v1/wallets', asked);
   const signed = await signature(first, 'sandbox-secp256k1', digest, 'once');
   await first.service.stop();
+  for (const address of [first.service.httpAddress, first.service.grpcAddress]) {
+    expect(await connecting(address)).toBe('ECONNREFUSED');
+  }
   saveState(path, format, first.service.state());
   expect(statSync(path).mode & 0o777).toBe(0o600);
 

@@ -33,6 +33,12 @@ describe('screening over HTTP', () => {
     }
   });
 
+  it('takes an address of a main network for a list of any network', async () => {
+    const mainnet = 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4';
+    expect((await put('ours', 'deny', [{ address: mainnet }])).status).toBe(201);
+    expect((await screen({ address: mainnet, network: undefined })).decision).toBe('blocked');
+  });
+
   it('takes no list with an address that is none', async () => {
     const reply = await put('short', 'deny', [{ address: sanctioned.slice(0, -1) }]);
     expect(reply).toMatchObject({
