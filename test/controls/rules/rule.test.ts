@@ -126,6 +126,7 @@ describe('addresses', () => {
     const text = `tx.to == "${checksummed}" && tx.to in ["0x00", "${checksummed.toLowerCase()}"] && !(tx.to != "${checksummed}")`;
     for (const toAddress of [checksummed, checksummed.toLowerCase(), `0x${checksummed.slice(2).toUpperCase()}`]) {
       expect(value(text, { toAddress })).toBe(true);
+      expect(value(`tx.to in ["${checksummed}"]`, { toAddress })).toBe(true);
     }
     const solana = '111111111111111111111111111111Hwr';
     expect(value(`tx.to == "${solana}"`, { toAddress: solana })).toBe(true);
