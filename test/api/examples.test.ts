@@ -112,7 +112,7 @@ async function openSandbox(): Promise<void> {
 beforeAll(async () => {
   await openSandbox();
   document = (await call('GET', '/v1/openapi.json')).body;
-}, 120_000);
+});
 afterAll(() => stop?.());
 
 async function connection(): Promise<string> {
@@ -360,7 +360,7 @@ describe('the examples', () => {
   const order = Object.keys(bodyExamples)
     .filter((operationId) => isThorough || operationId !== withProcesses)
     .sort((one, other) => Number(/Sandbox/.test(one)) - Number(/Sandbox/.test(other)));
-  test.each(order)('of %s is accepted', { timeout: 90_000 }, async (operationId) => {
+  test.each(order)('of %s is accepted', async (operationId) => {
     const { method, path } = operations().find(({ operation }) => operation.operationId === operationId)!;
     const real = (await prepare[operationId]?.()) ?? {};
     const url = path.replace(/\{(\w+)\}/g, (_, name: string) => {
@@ -401,7 +401,6 @@ const bodiless = [...keyed.values()].filter(({ operationId }) => !(operationId i
 
 test.each(bodiless.map(({ operationId }) => operationId))(
   '%s has one effect, though its answer is lost',
-  { timeout: 90_000 },
   async (operationId) => {
     const route = keyed.get(operationId)!;
     const [, make] = resources.find(([path]) => route.path.startsWith(path)) ?? [];

@@ -27,7 +27,7 @@ describe('the diagram', () => {
 });
 
 describe('signmesh demo', () => {
-  test('makes two keys and two signatures that an independent library verifies', { timeout: 120_000 }, async () => {
+  test('makes two keys and two signatures that an independent library verifies', async () => {
     // Its nodes share a process, which starts in half the time.
     const env = { ...process.env, SIGNMESH_NODES_PER_PROCESS: '5' };
     const { stdout } = await promisify(execFile)(process.execPath, [command, 'demo'], { env });

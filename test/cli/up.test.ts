@@ -70,7 +70,7 @@ describe.sequential('signmesh up', () => {
     const command = ['sh', '-c', `"${process.execPath}" ${program} up --json --verbose & wait`];
     up = new UpProcess(place, { command });
     ready = await up.ready();
-  }, 120_000);
+  });
 
   afterAll(async () => {
     up.child.kill('SIGTERM');

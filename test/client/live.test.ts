@@ -53,7 +53,7 @@ describe.each(worlds)('%s', (_name, start) => {
   beforeAll(async () => {
     world = await start();
     client = createClient({ baseUrl: world.httpUrl, token });
-  }, 300_000);
+  });
   afterAll(() => world?.stop());
 
   describe('wallets and transfers', () => {

@@ -20,7 +20,7 @@ function guards(...options: readonly string[]): Promise<string> {
   });
 }
 
-test('a seeded sample of disabled guards: the search finds what it found before', { timeout: 600_000 }, async () => {
+test('a seeded sample of disabled guards: the search finds what it found before', { timeout: 3_600_000 }, async () => {
   const sample = String(runs(8, 80));
   const seeds = String(runs(3, 60));
   const out = await guards('--seed', '3', '--sample', sample, '--seeds', seeds, '--runs', String(runs(6, 20)));

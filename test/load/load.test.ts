@@ -16,7 +16,7 @@ const command = fileURLToPath(new URL('../../cli/signmesh.mjs', import.meta.url)
 let cluster: SharedCluster;
 beforeAll(async () => {
   cluster = await sharedCluster();
-}, 300_000);
+});
 afterAll(() => cluster?.stop());
 
 interface Ended {
@@ -37,9 +37,7 @@ const place = (token = cluster.token) => ['--url', cluster.httpUrl, '--token', t
 /** Its many events would fill the first pages of those that other files read. */
 const tenantOfItsOwn = 'svc_sk_test_tenantOfTheLoadTests';
 
-test('a mix over gRPC is verified, measured from the due time, and judged by its thresholds', {
-  timeout: 120_000,
-}, async () => {
+test('a mix over gRPC is verified, measured from the due time, and judged by its thresholds', async () => {
   const { code, stdout, stderr } = await load(
     ...['sign=3', 'sign-ed25519', ...place(), '--grpc', cluster.ready.grpc, '--api', 'grpc', '--rate', '20'],
     ...['--for', '2s', '--threshold', 'sign.p99<60s', '--threshold', 'rate>1000', '--json'],
@@ -62,7 +60,7 @@ test('a mix over gRPC is verified, measured from the due time, and judged by its
   expect(stderr).toContain('Threshold rate>1000: MISSED');
 });
 
-test('Ctrl-C ends a mix of the wallet API early, with its verdict', { timeout: 120_000 }, async () => {
+test('Ctrl-C ends a mix of the wallet API early, with its verdict', async () => {
   const words = [
     command,
     'load',
@@ -104,7 +102,7 @@ test('Ctrl-C ends a mix of the wallet API early, with its verdict', { timeout: 1
   expect(stage).toMatchObject({ requestedRate: null, unsent: 0 });
 });
 
-test('what is wrong with a call is said before anything is sent', { timeout: 60_000 }, async () => {
+test('what is wrong with a call is said before anything is sent', async () => {
   const refusals: [string[], string][] = [
     [['sing', '--rate', '5'], '"sing" is no operation'],
     [['sign'], 'Say --rate'],

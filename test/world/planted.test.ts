@@ -20,7 +20,7 @@ const sample = ['initiator-votes', 'expired-vote'];
 const exercised = ['answers-as-modelled', 'pages-complete'];
 const searched = plantedFlaws.filter(({ name }) => isThorough || sample.includes(name));
 
-beforeAll(() => buildProgram(folder), 120_000);
+beforeAll(() => buildProgram(folder));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Found {
