@@ -27,7 +27,8 @@ test('an error carries its reason with the request id, its issues and its pause,
       ]);
       expect(anyUnpack(retry!, RetryInfoSchema)?.retryDelay?.seconds).toBe(BigInt(retryAfterS));
     }),
-    { numRuns: 50 },
+    // Lengths around those where a length takes a second byte.
+    { numRuns: 50, examples: [112, 113, 114, 127, 128].map((length) => ['x'.repeat(length), 'm', 1]) },
   );
 });
 

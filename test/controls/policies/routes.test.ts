@@ -113,6 +113,12 @@ describe('policies', () => {
     expect((await door.get('/v1/policies?limit=4')).body).toMatchObject({ has_more: false, next_cursor: null });
   });
 
+  it('name an approver once', async () => {
+    const approvals = { quorum: 2, approvers: ['tok_1', 'tok_2', 'tok_1'] };
+    const { rules } = await put('ops', [{ id: 'two', effect: 'require_approval', when: 'true', approvals }]);
+    expect(rules[0].approvals).toMatchObject({ quorum: 2, approvers: ['tok_1', 'tok_2'] });
+  });
+
   it('point out rules without effect', async () => {
     const policy = await put('shadowed', [
       denyEth,
@@ -131,7 +137,7 @@ describe('policies', () => {
         allowAll,
         { id: 'all', effect: 'allow', when: 'tx.asset ==' },
         { id: 'b', effect: 'require_approval', when: 'true' },
-        { id: 'c', effect: 'require_approval', when: 'true', approvals: { quorum: 3, approvers: ['tok_1', 'tok_1'] } },
+        { id: 'c', effect: 'require_approval', when: 'true', approvals: { quorum: 2, approvers: ['tok_1', 'tok_1'] } },
         { id: 'd', effect: 'deny', when: 'tx.amuont > 5', approvals: { quorum: 1 } },
       ],
     });

@@ -142,6 +142,7 @@ describe('risk rules', () => {
     expect((await door.call('DELETE', `/v1/risk/rules/${id}`)).status).toBe(404);
     expect((await door.call('PATCH', `/v1/risk/rules/${id}`, { mode: 'enforce' })).status).toBe(404);
     expect((await door.get('/v1/risk/rules')).body.rules).toEqual([]);
+    expect(await evaluate()).toMatchObject({ rules_version: 5 });
     const types = (await door.get('/v1/events?type=risk.*')).body.events.map((event: { type: string }) => event.type);
     expect(types).toEqual(['risk.rule.created', 'risk.rule.updated', 'risk.rule.updated', 'risk.rule.deleted']);
   });

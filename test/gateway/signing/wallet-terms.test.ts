@@ -1,10 +1,17 @@
 /** Clients' signing calls about wallets of ours, through HTTP and gRPC. */
 import { create, toBinary } from '@bufbuild/protobuf';
 import { afterEach, describe, expect, test } from 'vitest';
+import { silentLog } from '../../../actors/live/ports.ts';
 import type { ConnectionRecord } from '../../../custody/connections/record.ts';
 import type { WalletRecord } from '../../../custody/wallets/record.ts';
 import { startClientCall, type WalletReader } from '../../../gateway/signing/wallet-terms.ts';
-import { ApprovalMode, InitiateSigningRequestSchema } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { Scheme } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import {
+  ApprovalMode,
+  InitiateDkgRequestSchema,
+  InitiateSigningRequestSchema,
+} from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { wireScheme } from '../../../proto/key-schemes.ts';
 import { type RecordType, StoreUnavailable, type Versioned } from '../../../store/contract.ts';
 import { auth, errorDetails, grpcCall, openGateway, type TestGateway } from '../../support/gateway.ts';
 
@@ -164,6 +171,30 @@ describe('a client’s InitiateSigning', () => {
     await wallets.held;
     expect((await overHttp('other')).statusCode).toBe(200);
     expect([answers, gateway.coordinator.sent.length, lines]).toEqual([[], 1, []]);
+  });
+
+  test('for a ready-made key of a sandbox names its scheme, for its tenant alone', async () => {
+    await start();
+    const schemes: unknown[] = [];
+    const begin = (tenant: string, sessionId: string) =>
+      startClientCall(
+        {
+          calls: { start: ({ keyScheme }: { keyScheme?: unknown }) => schemes.push(keyScheme) } as never,
+          log: silentLog,
+          readyMadeKeys: { tenant: 'own', schemes: { ready: 'mock_ecdsa' } },
+        },
+        {
+          request: { case: 'initiateDkg', value: create(InitiateDkgRequestSchema, { sessionId }) },
+          ...{ tenant, correlationId: '', traceparent: '' },
+        },
+        () => undefined,
+      );
+    begin('own', 'ready');
+    begin('own', 'another');
+    begin('own', 'toString');
+    begin('other', 'ready');
+    const { UNSPECIFIED } = Scheme;
+    expect(schemes).toEqual([wireScheme('mock_ecdsa'), UNSPECIFIED, UNSPECIFIED, UNSPECIFIED]);
   });
 
   test('needs no wallet API', async () => {
