@@ -688,6 +688,64 @@ it('pauses between reads of a record, and before an actor starts again that coul
   expect(Array.from({ length: 9 }, fail)).toEqual([50, 100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000]);
 });
 
+it('a record that could be read ends the count of failures; an actor that nothing needs is not read again', () => {
+  const ready: Cell<string, Write, string>[] = [];
+  const loads: PendingLoad<string, Write, string>[] = [];
+  const pauses: Timer<string, Write, string>[] = [];
+  const letters: string[] = [];
+  const actor = scripted(
+    (input) => {
+      if (texts([{ input }])[0] === 'harm') throw new Error('a bug');
+      return [];
+    },
+    {
+      durableKey: () => 'k',
+      start: (record) => {
+        if (record === 'odd') throw new Error('cannot start');
+        return { state: 'started', effects: [] };
+      },
+    },
+  );
+  const kernel = new Kernel<string, Write, string>(
+    {
+      ...quietHost,
+      threw: () => undefined,
+      ready: (cell) => ready.push(cell),
+      load: (pending) => loads.push(pending),
+      startTimer: (timer) => pauses.push(timer),
+      deadLetter: ({ cause }) => letters.push(cause),
+    },
+    [actor.behaviour],
+  );
+  const found = (record?: string) => {
+    kernel.found(loads.at(-1)!, { record });
+    while (ready.length > 0) kernel.turn(ready.shift()!);
+  };
+  const fail = () => {
+    kernel.found(loads.at(-1)!, { kind: 'unavailable', message: 'down' });
+    kernel.fired(pauses.at(-1)!);
+  };
+  kernel.deliver(tell('harm'));
+  for (let failures = 0; failures < 3; failures += 1) fail();
+  found();
+  kernel.deliver(tell('later'));
+  fail();
+  // An old pause that fires late begins no second read.
+  const reads = loads.length;
+  kernel.fired(pauses[0]!);
+  expect(loads).toHaveLength(reads);
+  found();
+  expect([letters, texts(actor.seen)]).toEqual([['bug'], ['harm', 'later']]);
+
+  const cannot = { ...tell('never'), to: 'a/2' };
+  kernel.deliver(cannot);
+  found('odd');
+  expect(letters).toEqual(['bug', 'bug']);
+  const read = loads.length;
+  kernel.fired(pauses.at(-1)!);
+  expect(loads).toHaveLength(read);
+});
+
 it('an ended kernel does nothing, whatever its host still reports', () => {
   const ready: Cell<string, Write, string>[] = [];
   const writes: PendingWrite<string, Write, string>[] = [];

@@ -158,6 +158,16 @@ describe('a taken id', () => {
     await until(() => holder.end.code !== undefined, 'the old link was cut');
   });
 
+  it('is asked of its holder anew by each claimant', async () => {
+    const hub = await world.server({ probeTimeoutMs: 50 });
+    const holder = await admittedPeer(hub.url, clientConfig('node', 3, { boot: 'frozen-later' }));
+    const first = await rawPeer(hub.url, clientConfig('node', 3, { boot: 'first' }));
+    expect(await first.verdict()).toMatchObject({ kind: 'refused', code: 'ID_TAKEN' });
+    holder.ws.pause();
+    const second = await rawPeer(hub.url, clientConfig('node', 3, { boot: 'second' }));
+    expect(await second.verdict()).toMatchObject({ kind: 'welcome' });
+  });
+
   it('passes at once between two links of the same process', async () => {
     const hub = await world.server({ probeTimeoutMs: 60_000 });
     await admittedPeer(hub.url, clientConfig('gateway', 0, { boot: 'gw' }), { autoPong: false });

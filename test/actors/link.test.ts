@@ -83,3 +83,52 @@ it('a coordinator that is away is asked at intervals that double up to a bound',
   await until(() => waits().length >= 6, 'six tries');
   expect(waits().slice(0, 6)).toEqual([3, 6, 12, 24, 24, 24]);
 });
+
+describe('a client between two tries', () => {
+  /** Timers that it starts, by their time, and those that are cleared. */
+  function watchTimers() {
+    const started = vi.spyOn(globalThis, 'setTimeout');
+    const cleared = vi.spyOn(globalThis, 'clearTimeout');
+    onTestFinished(() => {
+      started.mockRestore();
+      cleared.mockRestore();
+    });
+    const of = (ms: number) =>
+      started.mock.calls.flatMap(([run, afterMs], index) =>
+        afterMs === ms
+          ? [{ run: run as () => void, handle: started.mock.results[index]!.value as NodeJS.Timeout }]
+          : [],
+      );
+    return { of, isCleared: (handle: NodeJS.Timeout) => cleared.mock.calls.some(([each]) => each === handle) };
+  }
+  const random = (length: number) => new Uint8Array(length).fill(255);
+
+  it('tries no more once it is stopped', async () => {
+    const hub = await world.server();
+    await hub.server.stop();
+    const timers = watchTimers();
+    const { client } = world.client(hub.url, 'node', 3, { backOff: { minMs: 61_003, maxMs: 61_003 }, random });
+    await until(() => timers.of(61_003).length === 1, 'it waits for its next try');
+    await client.stop();
+    expect(timers.isCleared(timers.of(61_003)[0]!.handle)).toBe(true);
+  });
+
+  it('begins with the shortest wait again after a link that lasted', async () => {
+    const hub = await world.server();
+    await hub.server.stop();
+    const timers = watchTimers();
+    const { client } = world.client(hub.url, 'node', 3, { backOff: { minMs: 17, maxMs: 1_000_000 }, random });
+    await until(() => timers.of(34).length === 1, 'two tries have failed');
+    const again = await world.server({ port: hub.port });
+    await until(() => client.isUp, 'the link is up');
+    // The link has lasted for a second.
+    for (const { run } of timers.of(1_000)) run();
+    const before = timers.of(17).length;
+    await again.server.stop();
+    await until(() => timers.of(17).length > before, 'it waits as after its first failure');
+  });
+});
+
+it('a client of wss:// needs a certificate', () => {
+  expect(() => world.client('wss://127.0.0.1:1', 'node', 1)).toThrow(TypeError);
+});

@@ -297,6 +297,37 @@ describe('the host of gates', () => {
     expect(said).toEqual(['first starts', 'second refused']);
   });
 
+  it('probes again and again, and knows the delay of today', async () => {
+    const timers = new VirtualTimers();
+    let tookMs = 450;
+    let probes = 0;
+    const probe = () => {
+      probes += 1;
+      return new Promise<void>((resolve) => void timers.start(tookMs, resolve));
+    };
+    const host = new GateHost({ timers, gates: { writes: {} }, probe });
+    host.enter('writes', 'one', nothing, nothing);
+    await timers.advance(1_000);
+    expect(host.delayMs).toBeGreaterThanOrEqual(400);
+    tookMs = 10;
+    await timers.advance(1_000);
+    expect([host.delayMs, probes > 5]).toEqual([10, true]);
+  });
+
+  it('starts what stood back for another class as soon as nothing of that class waits', () => {
+    const timers = new VirtualTimers();
+    const one = { limitStart: 1, limitMin: 1, limitMax: 1, tenantShare: 1 };
+    const gates = { reads: one, writes: { ...one, mayStart: () => !host.gate('reads').hasWaiting('one') } };
+    const host: GateHost<'reads' | 'writes'> = new GateHost({ timers, gates });
+    let started = 0;
+    host.enter('reads', 'one', nothing, nothing);
+    const waiting = host.enter('reads', 'one', nothing, nothing);
+    host.enter('writes', 'one', () => (started += 1), nothing);
+    expect([started, host.isWaiting]).toEqual([0, true]);
+    waiting.leave();
+    expect([started, host.isWaiting]).toEqual([1, false]);
+  });
+
   it('counts a slow probe as delay', async () => {
     const timers = new VirtualTimers();
     const probe = () => new Promise<void>((resolve) => void timers.start(450, resolve));
@@ -312,6 +343,8 @@ describe('the host of gates', () => {
     expect(host.gate('writes').limit).toBeLessThan(32);
   });
 });
+
+const nothing = (): void => {};
 
 function callOf(tenant: string): Call {
   return { tenant, state: 'new', sinceMs: 0, offeredMs: 0, startedMs: undefined };

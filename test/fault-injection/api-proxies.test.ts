@@ -31,7 +31,12 @@ interface Seen {
 async function httpDoor(verdict: Partial<DoorVerdict> = {}) {
   const effects: Seen[] = [];
   const asked: DoorRequest[] = [];
+  /** Answers whose caller has disconnected, as the server behind the door sees it. */
+  const broken: string[] = [];
   const server = createServer(async (message, answer) => {
+    answer.once('close', () => {
+      if (!answer.writableFinished) broken.push(message.url ?? '');
+    });
     let body = '';
     for await (const piece of message) body += piece;
     const { method = '', url = '', rawHeaders } = message;
@@ -41,9 +46,11 @@ async function httpDoor(verdict: Partial<DoorVerdict> = {}) {
       answer.write(`: heartbeat\nid: 1\n\n${'x'.repeat(200)}`);
       return;
     }
+    const text = JSON.stringify({ body });
+    const length = Buffer.byteLength(text);
     answer
-      .writeHead(201, { 'content-type': 'application/json', 'x-request-id': 'req_1' })
-      .end(JSON.stringify({ body }));
+      .writeHead(201, { 'content-type': 'application/json', 'content-length': length, 'x-request-id': 'req_1' })
+      .end(text);
   });
   const upstream = { host: '127.0.0.1', port: await portOf(server) };
   closing.push(
@@ -60,7 +67,7 @@ async function httpDoor(verdict: Partial<DoorVerdict> = {}) {
   });
   const url = `http://127.0.0.1:${await door.start()}`;
   closing.push(() => door.stop());
-  return { url, effects, asked };
+  return { url, effects, asked, broken };
 }
 
 const post = { method: 'POST', body: '{"amount": "1"}', headers: { 'content-type': 'application/json' } };
@@ -83,13 +90,26 @@ describe('the HTTP door', () => {
   });
 
   test('passes a stream piece by piece, and its end when the caller disconnects', async () => {
-    const { url } = await httpDoor();
+    const { url, broken } = await httpDoor();
     const scope = new AbortController();
     const response = await fetch(`${url}/v1/events/stream`, { signal: scope.signal });
     const reader = response.body!.getReader();
     expect(Buffer.from((await reader.read()).value!).toString()).toContain('heartbeat');
     scope.abort();
     await expect(reader.read()).rejects.toThrow();
+    await until(() => broken.length === 1, 'the stream behind the door has ended, too');
+  });
+
+  test('keeps the headers of one connection from the other', async () => {
+    const { url, effects } = await httpDoor();
+    await new Promise((resolve, reject) => {
+      const headers = { connection: 'close', 'proxy-connection': 'keep-alive', te: 'trailers', 'x-own': '1' };
+      request(`${url}/v1/wallets`, { headers }).once('response', resolve).once('error', reject).end();
+    });
+    const names = effects[0]!.headers.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
+    expect(names).toContain('x-own');
+    expect(names).not.toEqual(expect.arrayContaining(['te']));
+    expect(names).not.toEqual(expect.arrayContaining(['proxy-connection']));
   });
 
   test('refuses without effect, with status and Retry-After, as the service writes errors', async () => {
@@ -120,6 +140,8 @@ describe('the HTTP door', () => {
       const error = await new Promise<Error>((resolve) => given.once('error', resolve));
       expect((error as NodeJS.ErrnoException).code).toBe('ECONNRESET');
       expect(body.length).toBeGreaterThan(0);
+      // Half of what has a length.
+      if (path === '/v1/wallets') expect(body).toHaveLength(Math.floor('{"body":""}'.length / 2));
       expect(given.complete).toBe(false);
       expect(effects).toHaveLength(1);
     },
@@ -154,7 +176,14 @@ const initiate = '/svc.mesh.v1.MpcWalletService/InitiateSigning';
 async function grpcDoor(verdict: Partial<DoorVerdict> = {}) {
   const effects: string[] = [];
   const asked: DoorRequest[] = [];
+  const sessions = { open: 0 };
   const server = createHttp2();
+  server.on('session', (session) => {
+    sessions.open += 1;
+    session.once('close', () => {
+      sessions.open -= 1;
+    });
+  });
   server.on('stream', (stream, headers) => {
     const pieces: Buffer[] = [];
     stream.on('data', (piece: Buffer) => pieces.push(piece));
@@ -206,7 +235,7 @@ async function grpcDoor(verdict: Partial<DoorVerdict> = {}) {
       );
       stream.end('a request');
     });
-  return { call, effects, asked };
+  return { call, effects, asked, sessions, session };
 }
 
 interface Called {
@@ -266,5 +295,13 @@ describe('the gRPC door', () => {
     const beganMs = performance.now();
     expect(await call()).toMatchObject({ body: 'an answer of many bytes', trailers: { 'grpc-status': '0' } });
     expect(performance.now() - beganMs).toBeGreaterThanOrEqual(115);
+  });
+
+  test('closes its connection to the gateway with that of its caller', async () => {
+    const { call, sessions, session } = await grpcDoor();
+    await call();
+    expect(sessions.open).toBe(1);
+    session.destroy();
+    await until(() => sessions.open === 0, 'the connection behind the door is closed');
   });
 });

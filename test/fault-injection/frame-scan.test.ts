@@ -42,6 +42,28 @@ describe('the scan of a message', () => {
     );
   });
 
+  test('takes a message that is cut anywhere in its last frame for none', () => {
+    const message = {
+      tenant: 't',
+      session: 's',
+      attempt: 300,
+      body: { case: 'dealNonces', value: { count: 3 } },
+    } as const;
+    const trace = { correlationId: 'c', traceparent: '', deadlineMs: 5 };
+    const frame = Buffer.from(encodeFrame({ from: 'coordinator', to: 'node/1', message, trace }));
+    const both = Buffer.concat([frame, frame]);
+    for (let end = frame.length + 1; end < both.length; end += 1) {
+      expect(scanFrames(both.subarray(0, end)), `${end}`).toBeUndefined();
+    }
+    // A frame that is shorter than what its fields say.
+    for (let length = 1; length < frame.length - 1; length += 1) {
+      const short = Buffer.concat([Buffer.from([length]), frame.subarray(1, 1 + length)]);
+      const whole = scanFrames(short);
+      if (whole !== undefined) expect(() => decodeFrames(short)).not.toThrow();
+    }
+    expect(scanFrames(both)).toHaveLength(2);
+  });
+
   test('never throws, and takes nothing that does not decode for a frame with a body', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {

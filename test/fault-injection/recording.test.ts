@@ -38,6 +38,17 @@ describe('the recording', () => {
     expect(recording.read(15, 100).lost).toBe(false);
   });
 
+  test('that was cleared has no events, and its positions go on', () => {
+    const recording = new Recording(10);
+    for (let at = 0; at < 4; at += 1) recording.add(frame(at, 's'));
+    recording.clear();
+    expect(recording.read(0, 10)).toEqual({ events: [], next: 4, lost: true });
+    expect(recording.transcript('t', 's', 10).frames).toEqual([]);
+    recording.add(frame(4, 's'));
+    expect(times(recording.read(4, 10).events)).toEqual([4]);
+    expect(recording.read(4, 10).lost).toBe(false);
+  });
+
   test('gives a session’s newest frames, and says when there were more', () => {
     const recording = new Recording(10);
     for (let at = 0; at < 9; at += 1) recording.add(frame(at, at % 2 === 0 ? 'even' : 'odd'));

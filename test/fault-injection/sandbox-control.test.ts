@@ -1,6 +1,7 @@
 /** What the control answers, over processes that only pretend. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { FaultInjector } from '../../fault-injection/fault-injector.ts';
+import { LinkProxy } from '../../fault-injection/link-proxy.ts';
 import type { ProcessControl, ProcessStatus, SnapshotControl } from '../../fault-injection/ports.ts';
 import { SandboxController } from '../../fault-injection/sandbox-control.ts';
 import type { ControlFault, ControlMethod, ControlTakes } from '../../faults/control.ts';
@@ -233,6 +234,22 @@ describe('processes', () => {
   });
 });
 
+test('what a fault has made late arrives when it ends, by itself or with all; after the end of others nothing hurries', async () => {
+  const hurry = vi.spyOn(LinkProxy.prototype, 'hurry');
+  const { control, arm } = controlled();
+  await arm({ fault: 'drop', target: 'node/1', id: 'drop' });
+  await arm({ fault: 'delay', target: 'node/1', by_ms: 60_000, id: 'delay' });
+  await control.ask('faults.delete', { id: 'drop' });
+  expect(hurry).toHaveBeenCalledTimes(0);
+  await control.ask('faults.delete', { id: 'delay' });
+  expect(hurry).toHaveBeenCalledTimes(1);
+  await control.ask('faults.delete', { id: 'delay' });
+  expect(hurry).toHaveBeenCalledTimes(1);
+  await control.ask('faults.reset', {});
+  expect(hurry).toHaveBeenCalledTimes(2);
+  hurry.mockRestore();
+});
+
 describe('the whole cluster', () => {
   test('a restore ends faults, and puts the clock back to what it was', async () => {
     const { control, calls, refusal, arm } = controlled();
@@ -261,10 +278,16 @@ describe('the whole cluster', () => {
   test('a reset ends faults and rights every clock', async () => {
     const { control, calls, arm } = controlled();
     await arm({ fault: 'clock_jump', target: 'node/1', by_ms: 500 });
+    await arm({ fault: 'pause', target: 'node/2', for_ms: 60_000 });
     await control.ask('clock.advance', { byMs: 3 });
+    const { processes } = await control.ask('processes.list', {});
+    const offsets = processes.map(({ process, clockOffsetMs }) => [process, clockOffsetMs]);
+    // The clock of Redis stays right: nothing sets it.
+    expect(Object.fromEntries(offsets)).toMatchObject({ redis: 0, coordinator: 3, 'node/1': 503, 'node/2': 3 });
     calls.length = 0;
     await control.ask('reset', {});
     expect(calls).toContain('clock node/1 0');
+    expect(calls).toContain('resume node/2');
     expect(calls.at(-1)).toBe('reset');
     expect((await control.ask('clock.get', {})).offsetMs).toBe(0);
   });

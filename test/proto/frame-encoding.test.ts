@@ -106,6 +106,22 @@ describe('a frame', () => {
     );
   });
 
+  test('is it also where a length or a number takes one byte more', () => {
+    const edges = [7, 14, 21, 28, 32, 35, 53].flatMap((bits) => [2 ** bits - 1, 2 ** bits]);
+    for (const number of edges.filter(Number.isSafeInteger)) {
+      const attempt = number < 2 ** 32 ? number : 0;
+      const message = { tenant: 't', session: '', attempt, body: { case: 'dkgDiscard', value: {} } } as const;
+      const frame = { to: 'a', from: 'b', message, trace: { correlationId: '', traceparent: '', deadlineMs: number } };
+      expect(Buffer.compare(encodeFrame(frame), reference(frame)), `${number}`).toBe(0);
+    }
+    for (const length of edges.filter((edge) => edge < 20_000).flatMap((edge) => [edge - 8, edge - 4, edge])) {
+      const body = { case: 'partialRequest', value: { message: new Uint8Array(length) } } as const;
+      const message = { tenant: 'é'.repeat(length / 2), session: 'x'.repeat(length), attempt: 1, body };
+      const frame = { to: 'a', from: 'b', message, trace: { correlationId: '', traceparent: '', deadlineMs: 0 } };
+      expect(Buffer.compare(encodeFrame(frame), reference(frame)), `${length}`).toBe(0);
+    }
+  });
+
   test('is read back as it was, several in a row', () => {
     fc.assert(
       fc.property(fc.array(envelope, { maxLength: 4 }), (envelopes) => {
