@@ -297,7 +297,7 @@ describe('the host of gates', () => {
     expect(said).toEqual(['first starts', 'second refused']);
   });
 
-  it('probes again and again, and knows the delay of today', async () => {
+  it('takes the delay of each new probe in place of the one before', async () => {
     const timers = new VirtualTimers();
     let tookMs = 450;
     let probes = 0;

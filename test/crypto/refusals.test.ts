@@ -165,9 +165,11 @@ describe('an opening that passed once', () => {
     expect(verifyOpening(terms, bad, identity.publicKey)).toBe('OPENING_INVALID');
   });
 
-  test('needs a whole sealing key and a whole signature', () => {
+  test('needs a whole sealing key, which its dealer may not leave out, and a whole signature', () => {
     const good = opening(commitments);
-    expect(isSignedOpening(terms, { ...good, sealingKey: good.sealingKey.slice(1) }, identity.publicKey)).toBe(false);
+    const short = { ...good, sealingKey: good.sealingKey.slice(1) };
+    const signature = sign(identity.secretKey, openingTranscript(context, short));
+    expect(isSignedOpening(terms, { ...short, signature }, identity.publicKey)).toBe(false);
     expect(isSignedOpening(terms, { ...good, signature: good.signature.slice(1) }, identity.publicKey)).toBe(false);
   });
 });

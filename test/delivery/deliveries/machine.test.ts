@@ -19,6 +19,13 @@ describe('signatures', () => {
     );
   });
 
+  test('during a rotation X-Svc-Signature is that of the newest secret, and the time is in seconds', () => {
+    const [newest, old] = [newSecret(), newSecret()];
+    const headers = signDelivery([newest, old], 'evt_1', 1_700_000_000_999, body);
+    expect(headers['x-svc-signature']).toBe(signDelivery([newest], 'evt_1', 0, body)['x-svc-signature']);
+    expect(headers['webhook-timestamp']).toBe('1700000000');
+  });
+
   test('the standardwebhooks package verifies it, with the new and with the old secret', () => {
     const [newest, old, other] = [newSecret(), newSecret(), newSecret()];
     const headers = { ...signDelivery([newest, old], 'evt_1', Date.now(), body) };

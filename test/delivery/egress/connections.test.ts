@@ -85,3 +85,22 @@ test('a request that is given up takes its connection with it', async () => {
   }
   expect(sockets.size).toBe(requests);
 });
+
+test('another origin at the same address has connections of its own', async () => {
+  const hosts: (string | undefined)[] = [];
+  const other = createServer((request, response) => {
+    hosts.push(request.headers.host);
+    request.resume().on('end', () => response.writeHead(204).end());
+  });
+  await new Promise<void>((resolve) => other.listen(0, '0.0.0.0', resolve));
+  try {
+    await send();
+    const url = `http://other.test:${(other.address() as AddressInfo).port}/`;
+    const request = { url, headers: {}, body: Buffer.from('{}'), timeoutMs: 2_000 };
+    await sendTo(request, { environment: 'sandbox', resolver, connections });
+    expect([requests, hosts]).toEqual([1, [new URL(url).host]]);
+  } finally {
+    await connections.stop();
+    await new Promise((resolve) => other.close(resolve));
+  }
+});

@@ -196,6 +196,16 @@ describe('sending', () => {
     timeoutMs,
   });
 
+  test('checks the URL once more, by the rules of its environment', async () => {
+    const { seen, port } = await receiver(200);
+    const sent = (url: string, environment: 'sandbox' | 'production') => sendTo(request(url), { environment });
+    expect(await sent(`http://127.0.0.1:${port}/`, 'production')).toMatchObject({ code: 'scheme_not_allowed' });
+    expect(await sent(`http://:secret@127.0.0.1:${port}/`, 'sandbox')).toMatchObject({
+      code: 'credentials_not_allowed',
+    });
+    expect(seen).toEqual([]);
+  });
+
   test('posts the very bytes, and tells status and Retry-After', async () => {
     const { seen, port } = await receiver(429, { 'retry-after': '7' });
     const outcome = await sendTo(request(`http://127.0.0.1:${port}/hooks?x=1`), { environment: 'sandbox' });
