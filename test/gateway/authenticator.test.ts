@@ -181,6 +181,7 @@ describe('admission', () => {
     for (const answered of [0, 1]) {
       ask(token);
       await timers.advance(9);
+      await settled();
       expect(done).toHaveLength(answered);
       await timers.advance(1);
       expect(done).toHaveLength(answered + 1);

@@ -252,6 +252,12 @@ describe('asking a policy', () => {
       decision: 'deny',
       mode: 'dry_run',
     });
+    const { id } = await put('ops', [allowAll]);
+    await put('ops', [denyEth], 'dry_run');
+    expect((await door.post(`/v1/policies/${id}/evaluate`, transaction())).body).toMatchObject({
+      decision: 'deny',
+      mode: 'dry_run',
+    });
   });
 
   it('refuses what is no transaction of the tenant', async () => {
