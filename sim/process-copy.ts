@@ -13,6 +13,9 @@ import { Kernel } from '../actors/kernel/kernel.ts';
 import { DueTimers } from './due-timers.ts';
 import type { WriteFate } from './memory-stores.ts';
 
+/** Its actors keep each other, or themselves, busy for ever. No trial needs more for one input. */
+const tasksMax = 5_000;
+
 export const unavailable = { kind: 'unavailable', message: 'the trial refuses it' } as const;
 
 export abstract class ProcessCopy<M, W, R> {
@@ -103,7 +106,14 @@ export abstract class ProcessCopy<M, W, R> {
   }
 
   #drain(): void {
-    for (let task = this.#tasks.shift(); task !== undefined; task = this.#tasks.shift()) task();
+    for (let count = 0; this.#tasks.length > 0; count += 1) {
+      if (count >= tasksMax) {
+        this.bugs.push('its actors loop');
+        this.restart();
+        return;
+      }
+      this.#tasks.shift()!();
+    }
   }
 
   protected start(): void {

@@ -29,7 +29,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
         to: '',
       },
     ],
-    invariants: ['group-key-agreed', 'node-as-modelled', 'trial-as-modelled'],
+    invariants: ['group-key-agreed', 'node-as-modelled', 'trial-as-modelled', 'no-bugs'],
     profile: 'hostile',
     seeds: 400,
     isSlow: true,
