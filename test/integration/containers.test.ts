@@ -56,7 +56,7 @@ describe.skipIf(why !== undefined)(
       );
       token = (JSON.parse(composed.exec('gateway', 'cat', '/data/sandbox.json')) as { token: string }).token;
       key = await makeKey(client(), { sessionId: 'composed', curve: 'ed25519' });
-    }, 30 * minutes);
+    }, 90 * minutes);
     afterAll(() => composed?.down(), 10 * minutes);
     afterEach(() => expect(ledger.violations).toEqual([]));
 
