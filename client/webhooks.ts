@@ -50,6 +50,10 @@ export async function verifyWebhook(
 ): Promise<Event> {
   needKnown('verifyWebhook', options, optionNames);
   const { toleranceS = 300, allowUntimed = false, nowMs = Date.now() } = options;
+  // NaN would compare with no time at all.
+  if (typeof toleranceS !== 'number' || !(toleranceS >= 0))
+    throw new InvalidOptionError('toleranceS', 'takes seconds, 0 or more');
+  if (!Number.isFinite(nowMs)) throw new InvalidOptionError('nowMs', 'takes milliseconds since 1970');
   const known = [secrets].flat();
   if (known.length === 0 || !known.every((secret) => secretPattern.test(secret))) {
     throw new InvalidOptionError('secrets', 'takes the whsec_… of the webhook, or several');

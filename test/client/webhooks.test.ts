@@ -79,6 +79,16 @@ describe('another request', () => {
     expect(await verify(signed([secret], nowMs - 10_000), body, { toleranceS: 10 })).toBeDefined();
   });
 
+  test.each([
+    { toleranceS: Number.NaN },
+    { toleranceS: -1 },
+    { toleranceS: '10' as unknown as number, nowMs: Number.NaN },
+  ])('is not judged by a time that is none: %o', async (options) => {
+    await expect(verify(signed([secret], nowMs - 301_000), body, options)).rejects.toMatchObject({
+      code: 'invalid_option',
+    });
+  });
+
   test('with any byte of body or signature changed is refused', async () => {
     const headers = signed();
     await fc.assert(
