@@ -102,7 +102,9 @@ describe('signmesh scenario run', () => {
     const args = ['run', '--live', 'http://127.0.0.1:1', '--data-dir', dataDir, passes];
     await expect(run(args)).rejects.toMatchObject({ message: expect.stringMatching(/^Give --token .*--data-dir/) });
     mkdirSync(join(dataDir, 'run'), { recursive: true });
-    writeFileSync(join(dataDir, 'run', 'ready.json'), JSON.stringify({ token: 'svc_sk_test_found1234567', pids: {} }));
+    const [http, grpc] = ['http://127.0.0.1:2', '127.0.0.1:3'];
+    const ready = { token: 'svc_sk_test_found1234567', http, grpc, gateways: [{ http, grpc }], pids: {} };
+    writeFileSync(join(dataDir, 'run', 'ready.json'), JSON.stringify(ready));
     await expect(run(args)).rejects.toMatchObject({ message: expect.stringMatching(/^No scenario can run at/) });
   });
 
