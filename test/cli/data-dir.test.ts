@@ -8,8 +8,9 @@ import { expect, test } from 'vitest';
 import { identify, isRunning, signal, writeRecord } from '../../cli/common/process-identity.ts';
 import { endLeftovers } from '../../cli/up/leftovers.ts';
 import { takeLock } from '../../cli/up/lock.ts';
-import { checkPortFree, freePort } from '../../cli/up/ports.ts';
+import { checkPortFree } from '../../cli/up/ports.ts';
 import { isAlive } from '../support/alive.ts';
+import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 import { temporaryFolder } from './support/temporary.ts';
 

@@ -8,9 +8,9 @@ import { ensureClusterMaterial, readRosters } from '../../cli/cluster-files/clus
 import { dataFormat, dataFormats } from '../../cli/cluster-files/data-format.ts';
 import { coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from '../../cli/role-configs.ts';
 import { loadSettings } from '../../cli/settings/config.ts';
-import { freePort } from '../../cli/up/ports.ts';
 import { Snapshots } from '../../cli/up/snapshots.ts';
 import { environmentOf } from '../../testing/up-process.ts';
+import { freePort } from '../support/ports.ts';
 import { temporaryFolder } from './support/temporary.ts';
 
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));

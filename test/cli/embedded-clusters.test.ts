@@ -3,9 +3,9 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import type { ReadyLine } from '../../cli/start/banner.ts';
-import { freePort } from '../../cli/up/ports.ts';
 import { loadScenario } from '../../runner/scenario/load.ts';
 import { StartFailed, UpProcess, upCommand } from '../../testing/up-process.ts';
+import { freePort } from '../support/ports.ts';
 import { keptFolder } from './support/temporary.ts';
 
 const folder = keptFolder();

@@ -4,8 +4,8 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freePort } from '../../cli/up/ports.ts';
 import { heartbeatKey } from '../../gateway/worker-heartbeat.ts';
+import { freePort } from '../support/ports.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { root } from './support/up-process.ts';
 

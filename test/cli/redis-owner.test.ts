@@ -4,9 +4,9 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { claimRedis } from '../../cli/redis/redis-owner.ts';
-import { freePort } from '../../cli/up/ports.ts';
 import { privateRedis } from '../../cli/up/private-redis.ts';
 import { SupervisedChild } from '../../cli/up/supervisor.ts';
+import { freePort } from '../support/ports.ts';
 import { temporaryFolder } from './support/temporary.ts';
 
 async function startRedis(): Promise<string> {

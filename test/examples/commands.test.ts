@@ -17,10 +17,10 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { Transaction } from 'ethers';
 import { compactVerify, createLocalJWKSet } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../../cli/up/ports.ts';
 import { deriveTweak } from '../../crypto/derivation.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
+import { freePort } from '../support/ports.ts';
 import { type SharedCluster, sharedCluster } from '../support/shared-cluster.ts';
 import { runs } from '../support/thorough.ts';
 

@@ -3,7 +3,6 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runOn } from '../../cli/scenario/live.ts';
-import { freePort } from '../../cli/up/ports.ts';
 import { orderLifetimeMs } from '../../proto/limits.ts';
 import { textReport } from '../../report/text.ts';
 import { loadScenario } from '../../runner/scenario/load.ts';
@@ -15,6 +14,7 @@ import { UpProcess } from '../../testing/up-process.ts';
 import { keptFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
 import { nodeWaits } from '../support/busy-machine.ts';
+import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
 interface Answer {

@@ -8,12 +8,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { freePort } from '../../cli/up/ports.ts';
 import type { ReadyLine } from '../../testing/ready-line.ts';
 import { environmentOf } from '../../testing/up-process.ts';
 import { root } from '../cli/support/up-process.ts';
 import { allGone } from '../support/alive.ts';
 import { CallFailed, httpApi } from '../support/client.ts';
+import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'signmesh-ctrl-c-'));

@@ -9,12 +9,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isRunning, readRecord } from '../../cli/common/process-identity.ts';
-import { freePort } from '../../cli/up/ports.ts';
 import type { ReadyLine } from '../../testing/ready-line.ts';
 import { environmentOf, type Place, UpProcess } from '../../testing/up-process.ts';
 import { root } from '../cli/support/up-process.ts';
 import { allGone } from './alive.ts';
 import { type GrpcApi, grpcApi, type HttpApi, httpApi } from './client.ts';
+import { freePort } from './ports.ts';
 import { until } from './until.ts';
 
 export type RoleName = 'redis' | 'coordinator' | 'gateway' | 'worker' | `node-${number}` | `nodes-1-${number}`;

@@ -7,9 +7,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { freePorts } from '../../cli/up/ports.ts';
 import { slotOf, slotsTotal } from '../../redis/slots.ts';
 import { TestAuthority } from './certificates.ts';
+import { freePorts } from './ports.ts';
 import { until } from './until.ts';
 
 const password = 'of-the-cluster';

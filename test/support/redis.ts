@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { freePort } from '../../cli/up/ports.ts';
+import { freePort } from './ports.ts';
 
 export interface TestRedis {
   readonly url: string;

@@ -3,9 +3,9 @@
  * contradict what a newer one said.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../../cli/up/ports.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { CallFailed, httpApi, repeated } from '../support/client.ts';
+import { freePort } from '../support/ports.ts';
 import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { until } from '../support/until.ts';
 import { askAgain, finishSigning, type Key, makeKey, openSigning } from './support/ceremonies.ts';

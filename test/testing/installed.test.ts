@@ -8,11 +8,11 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symli
 import { join } from 'node:path';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../../cli/up/ports.ts';
 import type { ReadyLine } from '../../testing/ready-line.ts';
 import { keptFolder, temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
 import { allGone } from '../support/alive.ts';
+import { freePort } from '../support/ports.ts';
 import { runs } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 import { install, listing, type Packed, pack, run, shellEnvironment } from './support/installed-package.ts';

@@ -9,11 +9,11 @@ import { promisify } from 'node:util';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { signingLines } from '../../cli/start/banner.ts';
-import { freePort } from '../../cli/up/ports.ts';
 import type { ReadyLine } from '../../testing/ready-line.ts';
 import { environmentOf } from '../../testing/up-process.ts';
 import { keptFolder, temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
+import { freePort } from '../support/ports.ts';
 import { isThorough } from '../support/thorough.ts';
 
 const versions = ['22.23.3', '24.21.0'];

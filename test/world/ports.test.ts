@@ -62,7 +62,7 @@ describe.each(Object.keys(worlds))('%s', (name) => {
   });
 
   test('timers fire in the order of their times, equal ones as they were started', async () => {
-    // A real clock goes on between two starts, and Node counts whole milliseconds.
+    // A real clock moves between two starts, and Node rounds to whole milliseconds.
     const marginMs = name === 'a simulated process' ? 0 : 2;
     await fc.assert(
       fc.asyncProperty(

@@ -2,8 +2,9 @@
  * A second gateway on a cluster's Redis and coordinator, of which `up` knows nothing. When it is killed it is started
  * again on its ports, as a supervisor on another host would.
  */
-import { freePort } from '../../../cli/up/ports.ts';
+
 import type { RoleProcess, TestCluster } from '../../support/cluster.ts';
+import { freePort } from '../../support/ports.ts';
 import { until } from '../../support/until.ts';
 
 export class FurtherGateway {
