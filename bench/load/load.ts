@@ -14,6 +14,8 @@ export interface LoadOptions {
   /** Counting begins after this time and after so many ceremonies, failed ones too; 0 by default. */
   readonly warmMs: number;
   readonly warmCount?: number;
+  /** It waits at most so long for those: some ceremonies take a second each. 30,000 by default. */
+  readonly warmCountMsMax?: number;
   readonly countMs: number;
   /** One ceremony; rejects when it failed. */
   readonly ceremony: () => Promise<void>;
@@ -37,12 +39,13 @@ export interface LoadResult {
   readonly histogram: string;
 }
 
+const warmCountMsMaxDefault = 30_000;
 const errorTextsMax = 5;
 /** A pause, so that workers do not overrun a service that refuses at once. */
 const afterErrorMs = 20;
 
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
-  const { inFlight, warmMs, warmCount = 0, countMs, ceremony } = options;
+  const { inFlight, warmMs, warmCount = 0, warmCountMsMax = warmCountMsMaxDefault, countMs, ceremony } = options;
   const histogram = new LatencyHistogram();
   const errorTexts = new Set<string>();
   let errors = 0;
@@ -56,8 +59,12 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   let coldLeft = warmCount;
   let warm = (): void => undefined;
   const isWarm = new Promise<void>((resolve) => {
-    warm = resolve;
-    if (warmCount === 0) resolve();
+    const latest = setTimeout(resolve, warmCountMsMax);
+    warm = () => {
+      clearTimeout(latest);
+      resolve();
+    };
+    if (warmCount === 0) warm();
   });
 
   async function worker(): Promise<void> {

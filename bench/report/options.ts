@@ -69,7 +69,11 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     .addOption(listOption('--schemes <names>', 'signature schemes', Object.keys(signingSchemes)))
     .option('--in-flight <counts>', 'callers at once, such as 1,8,64', counts)
     .option('--seconds <number>', 'that each phase counts for', seconds)
-    .option('--warm-up <ceremonies>', 'of each phase before it counts, so that V8 has compiled', ceremonies)
+    .option(
+      '--warm-up <ceremonies>',
+      'of each phase before it counts, so that V8 has compiled; 30 s of it at most',
+      ceremonies,
+    )
     .option('--wallets <count>', 'wallets of the largest tenant', wallets)
     .option('--sessions <counts>', 'finished sessions beside which signatures are measured', sessionCounts)
     .option('--json <file>', 'write the results there too ("-": to standard output, the table to standard error)')

@@ -51,6 +51,14 @@ describe('the load', () => {
     expect(endedBefore).toBeGreaterThanOrEqual(9);
   });
 
+  test('begins to count without them after the longest warm-up', async () => {
+    const { completed } = await runLoad({
+      ...{ inFlight: 1, warmMs: 0, warmCount: 1_000_000, warmCountMsMax: 5, countMs: 1 },
+      ceremony: () => new Promise((resolve) => setTimeout(resolve, 1)),
+    });
+    expect(completed).toBeGreaterThan(0);
+  });
+
   test('counts a failure, names it, and does not count its time', async () => {
     const result = await runLoad({
       inFlight: 2,
