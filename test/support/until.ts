@@ -6,8 +6,8 @@ const patienceFreeMs = 90_000;
 const patienceTimesMax = 4;
 
 /**
- * How long a test waits for what a free machine does within seconds, in whole milliseconds. The limit only guards against a wait without an end: it
- * grows with the number of programs that want a core, and no test passes or fails by it unless something hangs.
+ * How long a test waits for what a free machine does within seconds, in whole milliseconds. The limit only guards against a wait
+ * without an end: it grows with the number of programs that want a core, and no test passes or fails by it unless something hangs.
  */
 export function patienceMs(): number {
   return Math.round(patienceFreeMs * Math.min(patienceTimesMax, wantersPerCore()));

@@ -108,7 +108,6 @@ beforeAll(async () => {
         return outstanding + retrying + behind === 0;
       },
       () => `all deliveries to be final; up said:\n${cluster.output}`,
-      60_000 * rounds,
     );
     const madeAt = events.find(({ type, resource }) => type === 'webhook.created' && resource.id === endpoint.hook.id);
     endpoint.meant = events.filter(

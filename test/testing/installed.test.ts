@@ -100,7 +100,7 @@ describe('npx signmesh', { timeout: 150_000 }, () => {
     const exited = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
     const over = () => child.exitCode !== null || child.signalCode !== null;
     try {
-      await until(() => /^\{"event":"ready".*\}$/m.test(said.stdout) || over(), 'ready', 90_000);
+      await until(() => /^\{"event":"ready".*\}$/m.test(said.stdout) || over(), 'ready');
       expect(said.stderr).toContain('signmesh is ready');
       const ready = JSON.parse(/^\{"event":"ready".*\}$/m.exec(said.stdout)![0]) as ReadyLine;
       await signOnce(ready);
@@ -143,7 +143,7 @@ describe('npx signmesh', { timeout: 150_000 }, () => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
     const exited = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
     try {
-      await until(() => stdout.endsWith('}\n') || child.exitCode !== null, 'ready', 90_000);
+      await until(() => stdout.endsWith('}\n') || child.exitCode !== null, 'ready');
       await signOnce(JSON.parse(stdout) as ReadyLine);
     } finally {
       child.kill('SIGINT');
