@@ -78,6 +78,13 @@ export function OneOf<const V extends readonly string[]>(values: V, options: obj
   return Type.Unsafe<V[number]>({ ...options, type: 'string', enum: [...values] });
 }
 
+/** Bytes, at least one, as proto/base64.ts reads them. */
+export function Base64Text(bytesMax: number, description: string) {
+  const maxLength = 4 * Math.ceil(bytesMax / 3);
+  const words = `base64, standard or URL-safe, padded or not: ${description}`;
+  return Type.String({ format: 'base64', contentEncoding: 'base64', minLength: 1, maxLength, description: words });
+}
+
 /**
  * A whole number in a query, a path or a header, where every value arrives as text: the schema checks the text, the
  * document says what it means (openapi-parts.ts reads `x-whole-number`).

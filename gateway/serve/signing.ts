@@ -1,7 +1,7 @@
 /** The five signing calls over HTTP, made from the table: a POST whose JSON body is the whole request message. */
 import type { DescMessage, JsonObject } from '@bufbuild/protobuf';
 import { callTrace } from '../../api/call-trace.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
+import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
 import { decodeProtoJson, encodeProtoJson } from '../../api/proto-json.ts';
 import { callRequest, type SigningMethod, signingMethods } from '../../api/signing-methods.ts';
 import { requestFieldsMax } from '../../proto/limits.ts';
@@ -32,9 +32,7 @@ async function serveMethod(method: SigningMethod, call: Call, deps: SigningDeps)
   const { value, hasSurrogateEscapes } = await readNeededJsonBody(request);
   refuseLongLists(method.request, value);
   const { message, issues } = decodeProtoJson(method.request, value, hasSurrogateEscapes);
-  if (issues !== undefined) {
-    throw new ServiceError('invalidRequest', `the body does not decode as ${method.request.name}`, { details: issues });
-  }
+  if (issues !== undefined) throw undecodable(method.request, issues);
   entry.trace = callTrace(message, headerOf(request, 'traceparent'), entry.requestId);
   const outcome = await callCluster(
     method,
@@ -46,6 +44,13 @@ async function serveMethod(method: SigningMethod, call: Call, deps: SigningDeps)
   entry.receipt = receiptFacts(outcome.response);
   const body = encodeProtoJson(method.response, outcome.response.value);
   return { status: 200, headers: { 'content-type': jsonContentType }, body };
+}
+
+function undecodable({ name }: DescMessage, issues: readonly FieldIssue[]): ServiceError {
+  const told = issues.find(({ message }) => message !== undefined);
+  const why = told === undefined ? '' : `: ${told.field} ${told.message}`;
+  const details = issues.map(({ field, issue }) => ({ field, issue }));
+  return new ServiceError('invalidRequest', `the body does not decode as ${name}${why}`, { details });
 }
 
 /** Rejects with ServiceError when there is no place for the call, or its client has gone. */

@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { Metadata } from '../../api/metadata.ts';
 import {
+  Base64Text,
   Closed,
   Id,
   Line,
@@ -31,11 +32,6 @@ const ApprovalMode = OneOf(approvalModes, {
   description: '`human_required`: every signature waits for a human’s witness',
 });
 const hex = (description: string) => Type.String({ pattern: '^[0-9a-f]*$', description });
-
-/** Length of the padded base64 of this many bytes. */
-const base64Chars = (bytes: number) => 4 * Math.ceil(bytes / 3);
-const Base64 = (bytesMax: number, description: string) =>
-  Type.String({ pattern: '^[A-Za-z0-9+/]+={0,2}$', maxLength: base64Chars(bytesMax), description });
 
 export const CreateVaultBody = Closed(
   {
@@ -144,7 +140,7 @@ export const VaultKeyList = ListOf('keys', VaultKey);
 export const SignBody = Closed(
   {
     key_id: Id('vky'),
-    message: Base64(ed25519MessageBytesMax, 'base64, 1 to 65,536 bytes'),
+    message: Base64Text(ed25519MessageBytesMax, '1 to 65,536 bytes'),
     message_type: OneOf(messageTypes, {
       description:
         '`raw`: secp256k1 signs its SHA-256, ed25519 the message itself. `digest`: 32 bytes (ed25519 also 64), signed as they stand',
@@ -153,7 +149,7 @@ export const SignBody = Closed(
       Type.String({ maxLength: derivationPathCharsMax, description: 'BIP-32, e.g. `m/0/7`; none by default' }),
     ),
     human_approval_witness: Type.Optional(
-      Base64(opaqueBytesMax, 'base64: for a signature that needs a human’s approval'),
+      Base64Text(opaqueBytesMax, 'for a signature that needs a human’s approval'),
     ),
   },
   { title: 'SignMessage' },
