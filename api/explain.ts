@@ -52,7 +52,8 @@ function stringIssues(schema: JsonSchema, value: string): string[] {
   // A text of many megabytes is not counted character by character.
   if (maxLength !== undefined && (value.length > 2 * maxLength || codePoints(value) > maxLength)) return ['too_long'];
   if (pattern !== undefined && !new RegExp(pattern, 'u').test(value)) return ['invalid_format'];
-  if (format !== undefined && !Format.Test(format, value)) return [format === 'base64' ? 'invalid_base64' : 'invalid_format'];
+  if (format !== undefined && !Format.Test(format, value))
+    return [format === 'base64' ? 'invalid_base64' : 'invalid_format'];
   return [];
 }
 

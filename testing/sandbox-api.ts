@@ -3,13 +3,7 @@
  *
  * A call of the signing API without a response message rejects with CallFailed; any other refusal rejects with ApiError.
  */
-import {
-  create,
-  type DescMessage,
-  type MessageInitShape,
-  type MessageShape,
-  toJson,
-} from '@bufbuild/protobuf';
+import { create, type DescMessage, type MessageInitShape, type MessageShape, toJson } from '@bufbuild/protobuf';
 import type { RunEvent } from '../faults/recording.ts';
 import { type RunEventJson, runEventOf } from '../faults/recording-json.ts';
 import type { Fault } from '../faults/vocabulary/generated-types.ts';

@@ -11,5 +11,7 @@ export function invalidFields(details: readonly FieldIssue[], what = 'the reques
   const more = details.length > 1 ? `, and ${details.length - 1} more` : '';
   // A line end at the end of a text is invisible: the words say it at once.
   const why = first?.issue === 'invalid_base64' ? `: ${first.message}` : '';
-  return new ServiceError('invalidRequest', `${what} is not valid: ${field}: ${first?.issue}${why}${more}`, { details });
+  return new ServiceError('invalidRequest', `${what} is not valid: ${field}: ${first?.issue}${why}${more}`, {
+    details,
+  });
 }

@@ -148,9 +148,7 @@ export const SignBody = Closed(
     derivation_path: Type.Optional(
       Type.String({ maxLength: derivationPathCharsMax, description: 'BIP-32, e.g. `m/0/7`; none by default' }),
     ),
-    human_approval_witness: Type.Optional(
-      Base64Text(opaqueBytesMax, 'for a signature that needs a human’s approval'),
-    ),
+    human_approval_witness: Type.Optional(Base64Text(opaqueBytesMax, 'for a signature that needs a human’s approval')),
   },
   { title: 'SignMessage' },
 );

@@ -213,6 +213,24 @@ describe('the HTTP door of the signing API', () => {
       });
     });
 
+    it('refuses what is not base64 with its path, before anything sees it', async () => {
+      const { length: before } = gateway.coordinator.sent;
+      for (const [url, body, field] of [
+        ['/v1/signing/initiate', { message_hash: 'aGVsbG8=\n' }, 'message_hash'],
+        ['/v1/signing/initiate', { messageHash: 'aGVsbG8==' }, 'message_hash'],
+        ['/v1/signing/share', { partial_signature: 'YWJj=' }, 'partial_signature'],
+        ['/v1/dkg/shares', { commitments: ['AQ==', 'AR=='] }, 'commitments[1]'],
+      ] as const) {
+        const answer = await post(url, body);
+        expect(answer.statusCode).toBe(400);
+        const { code, details } = answer.json().error;
+        expect([code, details]).toEqual(['invalid_request', [{ field, issue: 'invalid_base64' }]]);
+      }
+      const { message } = (await post('/v1/signing/initiate', { message_hash: 'aGVsbG8=\n' })).json().error;
+      expect(message).toMatch(/message_hash has a line end.*base64 -w0.*printf/);
+      expect(gateway.coordinator.sent).toHaveLength(before);
+    });
+
     it('refuses a list of more entries than anything needs, before it is decoded', async () => {
       const { length: before } = gateway.coordinator.sent;
       const answer = await post('/v1/dkg/shares', { commitments: Array(80_000).fill('') });

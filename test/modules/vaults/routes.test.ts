@@ -201,15 +201,25 @@ describe('signing', () => {
   });
 
   it.each([
-    [{ message: 'AA', message_type: 'raw' }, 'message'],
+    [{ message: 'AA===', message_type: 'raw' }, 'message'],
     [{ message: Buffer.alloc(31).toString('base64'), message_type: 'digest' }, 'message'],
-    [{ message: '!', message_type: 'raw' }, 'message'],
+    [{ message: '', message_type: 'raw' }, 'message'],
     [{ derivation_path: 'm/x' }, 'derivation_path'],
     [{ derivation_path: "m/44'/0/7" }, 'derivation_path'],
     [{ derivation_path: 'm/0h/0/7' }, 'derivation_path'],
   ])('refuses %j', async (more, field) => {
     const refused = await sign(await vault(), more);
     expect([refused.status, refused.body.error.details[0].field]).toEqual([400, field]);
+  });
+
+  it.each(['message', 'human_approval_witness'])('takes any base64 as its %s, and nothing else', async (field) => {
+    const made = await vault({ curve: 'ed25519', keystore_type: 'mpc_frost' });
+    for (const text of ['+/8=', '+/8', '-_8=', '-_8']) expect((await sign(made, { [field]: text })).status).toBe(200);
+    for (const text of ['+/8=\n', '+_8=', '+/9=', '+/8==', '!']) {
+      const { status, body } = await sign(made, { [field]: text });
+      expect([status, body.error.details]).toMatchObject([400, [{ field, issue: 'invalid_base64' }]]);
+      if (text.endsWith('\n')) expect(body.error.message).toMatch(/line end.*base64 -w0.*printf/);
+    }
   });
 
   it('takes a key of this vault alone', async () => {
