@@ -3938,13 +3938,13 @@ export interface SetMarket {
 export interface SignMessage {
   /** `vky_` and a UUIDv7 */
   readonly key_id: string;
-  /** base64, 1 to 65,536 bytes */
+  /** base64, standard or URL-safe, padded or not: 1 to 65,536 bytes */
   readonly message: string;
   /** `raw`: secp256k1 signs its SHA-256, ed25519 the message itself. `digest`: 32 bytes (ed25519 also 64), signed as they stand */
   readonly message_type: 'raw' | 'digest';
   /** BIP-32, e.g. `m/0/7`; none by default */
   readonly derivation_path?: string;
-  /** base64: for a signature that needs a human’s approval */
+  /** base64, standard or URL-safe, padded or not: for a signature that needs a human’s approval */
   readonly human_approval_witness?: string;
 }
 
