@@ -25,6 +25,7 @@ import {
   InitiateSigningRequestSchema,
   SignatureShareRequestSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { fieldOf } from '../../runner/scenario/references.ts';
 import { parseTraceparent } from '../../telemetry/traceparent.ts';
 import { runs } from '../support/thorough.ts';
 
@@ -154,6 +155,11 @@ describe('decimals', () => {
   it('of a setting', () => {
     const theirs = (text: string) => Number(whole(text.replace(/^0+(?=.)/, '')));
     compare({ valid: naturals, ours: (text) => integer(0, 10 ** 15).parse(text), theirs });
+  });
+
+  it('of a list index in a scenario', () => {
+    const list = Array.from({ length: 1_000 }, (_, index) => BigInt(index));
+    compare({ valid: fc.nat(999).map(String), ours: (text) => fieldOf(list, [text]), theirs: whole });
   });
 
   it('of a query', () => {

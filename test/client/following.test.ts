@@ -47,7 +47,10 @@ async function read({ client }: ReturnType<typeof connections>, count: number, o
 
 describe('a connection', () => {
   test('begins where the one before ended, and gives no event twice', async () => {
-    const stream = connections([place(4) + event(5) + event(6), event(5) + event(6) + place(3) + event(7)]);
+    const stream = connections([
+      `${place(4) + event(5) + event(6)}: heartbeat\nid: x\n\n`,
+      event(5) + event(6) + place(3) + event(7),
+    ]);
     const { signal } = new AbortController();
     const { got } = await stream.settle(read(stream, 3, { signal }));
     expect(got).toEqual([5, 6, 7]);
