@@ -72,9 +72,14 @@ export const variables = {
     ['up', 'gateway'],
     'Address the REST API listens on. An address other than loopback opens a sandbox to the network, where it accepts any well-formed test token.',
   ),
-  SIGNMESH_HTTP_PORT: variable(port(), 8080, ['up', 'gateway'], 'Port of the REST API.'),
+  SIGNMESH_HTTP_PORT: variable(
+    portOrFree(),
+    8080,
+    ['up', 'gateway'],
+    'Port of the REST API. 0: a free one, which the ready line of `signmesh up` names.',
+  ),
   SIGNMESH_GRPC_HOST: variable(host(), '127.0.0.1', ['up', 'gateway'], 'Address the gRPC API listens on.'),
-  SIGNMESH_GRPC_PORT: variable(port(), 50051, ['up', 'gateway'], 'Port of the gRPC API.'),
+  SIGNMESH_GRPC_PORT: variable(portOrFree(), 50051, ['up', 'gateway'], 'Port of the gRPC API. 0: a free one, likewise.'),
   SIGNMESH_DATA_DIR: variable(
     path(),
     '.signmesh',

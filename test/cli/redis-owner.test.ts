@@ -13,7 +13,7 @@ async function startRedis(): Promise<string> {
   const dataDir = join(temporaryFolder(), 'with space and "quotes"');
   mkdirSync(dataDir);
   const files = { logFile: join(dataDir, 'redis.log'), recordFile: join(dataDir, 'redis.pid') };
-  const redis = privateRedis({ dataDir, port: await freePort(), fsync: 'no', program: undefined, ...files });
+  const redis = await privateRedis({ dataDir, reservedPorts: new Set(), fsync: 'no', program: undefined, ...files });
   const child = new SupervisedChild(redis.spec, () => undefined);
   child.start();
   onTestFinished(() => child.stop(5000));
