@@ -3,35 +3,39 @@
  * channel once it is bound; where it may choose (port 0) it takes none that is reserved for another listener, and keeps its choice
  * when the role starts again within this process.
  */
-import { createServer, type Server } from 'node:net';
+
 import type { AddressInfo } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { bindApart } from '../actors/live/bind-apart.ts';
 import { type ListensMessage, type PortTakenMessage, reservedPortsVariable } from './common/channel.ts';
-import { lastingPort, ListenFailure } from './up/public.ts';
+import { ListenFailure, lastingPort } from './up/public.ts';
 
 const attemptsMax = 20;
 
 export class RolePorts {
-  readonly #reserved: ReadonlySet<number>;
+  readonly reserved: ReadonlySet<number>;
   readonly #bound = new Map<string, number>();
 
-  constructor(environment: NodeJS.ProcessEnv) {
-    this.#reserved = new Set((environment[reservedPortsVariable] ?? '').split(',').filter(Boolean).map(Number));
+  readonly #send: ((message: ListensMessage | PortTakenMessage) => void) | undefined;
+
+  /** `send`: to `up`; undefined: the role runs by itself. */
+  constructor(
+    environment: NodeJS.ProcessEnv,
+    send: ((message: ListensMessage | PortTakenMessage) => void) | undefined,
+  ) {
+    this.#send = send;
+    this.reserved = new Set((environment[reservedPortsVariable] ?? '').split(',').filter(Boolean).map(Number));
   }
 
   get isSupervised(): boolean {
-    return process.send !== undefined;
+    return this.#send !== undefined;
   }
 
   /** Opens a listener that may move; `open` gets the port, 0 for any. */
-  async open<T>(
-    variable: string,
-    configured: number,
-    { open, portOf, close }: Listening<T>,
-  ): Promise<T> {
+  async open<T>(variable: string, configured: number, { open, portOf, close }: Listening<T>): Promise<T> {
     const port = this.#bound.get(variable) ?? configured;
     const bind = () => open(port);
-    const opened = port === 0 ? await bindApart(this.#reserved, { bind, portOf, release: close }) : await bind();
+    const opened = port === 0 ? await bindApart(this.reserved, { bind, portOf, release: close }) : await bind();
     this.report({ [variable]: portOf(opened) });
     return opened;
   }
@@ -45,7 +49,7 @@ export class RolePorts {
     open: (ports: Readonly<Record<string, number>>) => Promise<T>,
   ): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
-      const chosen = new Set(this.#reserved);
+      const chosen = new Set(this.reserved);
       const ports: Record<string, number> = {};
       for (const [variable, port] of Object.entries(configured)) {
         ports[variable] = port !== 0 || !this.isSupervised ? port : lastingPort('http', chosen);
@@ -65,13 +69,13 @@ export class RolePorts {
   /** Tells `up`, if it started us. */
   report(ports: Readonly<Record<string, number>>): void {
     for (const [variable, port] of Object.entries(ports)) this.#bound.set(variable, port);
-    send({ kind: 'listens', ports });
+    this.#send?.({ kind: 'listens', ports });
   }
 
   /** Returns false when the role runs by itself, or the failure is another. */
   reportTaken(error: unknown): boolean {
-    if (!(error instanceof ListenFailure) || !error.isTaken || !process.connected) return false;
-    send({ kind: 'portTaken', variable: error.listener.variable, line: error.message });
+    if (!(error instanceof ListenFailure) || !error.isTaken || this.#send === undefined) return false;
+    this.#send({ kind: 'portTaken', variable: error.listener.variable, line: error.message });
     return true;
   }
 }
@@ -93,8 +97,4 @@ export function holdPort(host: string, port: number): Promise<Server> {
 
 export function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
-}
-
-function send(message: ListensMessage | PortTakenMessage): void {
-  if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 }

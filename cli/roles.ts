@@ -10,13 +10,13 @@ import type { SandboxControl } from '../faults/control.ts';
 import { openTelemetry } from '../telemetry/live.ts';
 import type { Telemetry } from '../telemetry/port.ts';
 import { startWarnings } from './cluster-files/start-warnings.ts';
-import type { WaitingMessage } from './common/channel.ts';
-import { errorCode, errorText, exitCodes, Failure } from './common/failure.ts';
+import type { ListensMessage, PortTakenMessage, WaitingMessage } from './common/channel.ts';
+import { errorCode, errorText, exitCodes } from './common/failure.ts';
 import { ipcControl, refusingControl } from './ipc-control.ts';
 import { claimRedisPatiently } from './redis/redis-owner.ts';
-import { holdPort, portOf, RolePorts } from './role-ports.ts';
 import { Restartable, type Running } from './restartable.ts';
 import { coordinatorConfig, doorTlsOf, gatewayConfig, nodeConfig, workerConfig } from './role-configs.ts';
+import { holdPort, portOf, RolePorts } from './role-ports.ts';
 import { faultsOn, type Settings } from './settings/config.ts';
 import { listenFailure, readyMessage } from './up/public.ts';
 
@@ -32,7 +32,7 @@ export async function runRole(role: RoleName, nodeIds: readonly number[], settin
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => resolve());
     process.once('disconnect', resolve);
   });
-  const ports = new RolePorts(process.env);
+  const ports = new RolePorts(process.env, process.send && tell);
   const running = new Restartable(() => start(role, nodeIds, settings, ports));
   const started = running.start().catch((error: unknown) => {
     // `up` decides, and ends us.
@@ -102,7 +102,8 @@ async function startRole(
       // Nodes and gateways start once it is known, while the store opens. By itself it listens when it can serve.
       const listenOn = ports.isSupervised
         ? await ports.open('SIGNMESH_COORDINATOR_PORT', port, {
-            open: (chosen) => holdPort(host, chosen).catch((error: unknown) => Promise.reject(cannotListen(error, chosen))),
+            open: (chosen) =>
+              holdPort(host, chosen).catch((error: unknown) => Promise.reject(cannotListen(error, chosen))),
             portOf,
             close: async (held) => held.close(),
           })
@@ -124,7 +125,7 @@ async function startRole(
       });
     }
     case 'node': {
-      const configs = nodeIds.map((nodeId) => nodeConfig(settings, nodeId));
+      const configs = nodeIds.map((nodeId) => nodeConfig(settings, nodeId, ports.reserved));
       warnAtStart(
         role,
         settings,
@@ -180,7 +181,11 @@ async function together(starting: readonly Promise<Running>[]): Promise<Running>
 
 /** Reports the cause of a wait to `up`, if `up` started us; undefined: none. */
 function waitFor(what: string | undefined): void {
-  const message: WaitingMessage = { kind: 'waiting', ...(what !== undefined && { what }) };
+  tell({ kind: 'waiting', ...(what !== undefined && { what }) });
+}
+
+/** To `up`, if it started us and still runs. */
+function tell(message: WaitingMessage | ListensMessage | PortTakenMessage): void {
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 }
 

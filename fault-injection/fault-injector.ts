@@ -119,9 +119,7 @@ export class FaultInjector {
     for (const [index, door] of this.#doors.entries()) {
       const isConfigured = listens[index]?.port !== 0;
       const apartFrom = isConfigured ? new Set<number>() : reserved;
-      doors.push(
-        await bindApart(apartFrom, { bind: () => door.start(), portOf: Number, release: () => door.stop() }),
-      );
+      doors.push(await bindApart(apartFrom, { bind: () => door.start(), portOf: Number, release: () => door.stop() }));
     }
     const url = await bindApart(reserved, {
       bind: () => this.#proxy.start(),

@@ -5,10 +5,7 @@
 const attemptsMax = 20;
 
 /** `bind` listens on port 0; `release` closes what it made. Binds again while the system gives a reserved port. */
-export async function bindApart<T>(
-  reserved: ReadonlySet<number>,
-  { bind, portOf, release }: Bindable<T>,
-): Promise<T> {
+export async function bindApart<T>(reserved: ReadonlySet<number>, { bind, portOf, release }: Bindable<T>): Promise<T> {
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const bound = await bind();
     if (!reserved.has(portOf(bound))) return bound;

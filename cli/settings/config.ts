@@ -25,7 +25,6 @@ import {
   onOff,
   origins,
   path,
-  port,
   portOrFree,
   redis,
   text,
@@ -79,7 +78,12 @@ export const variables = {
     'Port of the REST API. 0: a free one, which the ready line of `signmesh up` names.',
   ),
   SIGNMESH_GRPC_HOST: variable(host(), '127.0.0.1', ['up', 'gateway'], 'Address the gRPC API listens on.'),
-  SIGNMESH_GRPC_PORT: variable(portOrFree(), 50051, ['up', 'gateway'], 'Port of the gRPC API. 0: a free one, likewise.'),
+  SIGNMESH_GRPC_PORT: variable(
+    portOrFree(),
+    50051,
+    ['up', 'gateway'],
+    'Port of the gRPC API. 0: a free one, likewise.',
+  ),
   SIGNMESH_DATA_DIR: variable(
     path(),
     '.signmesh',

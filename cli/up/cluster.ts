@@ -7,37 +7,26 @@
  * outside in, so that no client gets an outcome that was lost: the gateway accepts no more calls, the workers finish their
  * deliveries, the coordinator finishes its calls, the nodes close their stores, and last Redis writes its data to disk.
  */
-import { join } from 'node:path';
 import { processIn, splitName } from '../../faults/cluster-names.ts';
 import { firstCluster } from '../../redis/clusters.ts';
-import { builtFile } from '../common/built.ts';
+import type { PortTakenMessage } from '../common/channel.ts';
 import { errorText, Failure } from '../common/failure.ts';
-import { type PortTakenMessage, reservedPortsVariable } from '../common/channel.ts';
 import type { Environment } from '../settings/config.ts';
-import { Progress } from '../start/progress.ts';
-import { type ChildPort, ChildPorts } from './child-ports.ts';
-import { type MetricsTargets, metricsVariable } from './metrics-targets.ts';
+import type { ChildPort, ChildPorts } from './child-ports.ts';
+import type { MetricsTargets } from './metrics-targets.ts';
 import type { PrivateRedis } from './private-redis.ts';
-import { clockEnvironment, type Member, residentBytes } from './process-control.ts';
-import { missingOf, signsOf } from './start-progress.ts';
+import { type Member, residentBytes } from './process-control.ts';
+import { type RoleOptions, roleChild } from './role-child.ts';
+import { missingOf, untilReady } from './start-progress.ts';
 import { type ChildSpec, SupervisedChild } from './supervisor.ts';
 
 const stopGraceMs = 5000;
-const progressEveryMs = 500;
-/** Our variables that a child must not inherit: each role gets its own, and no other role's secret. Links stay on loopback. */
-const notInherited = /^(REDIS_URL$|SIGNMESH_LINK_TLS$|SIGNMESH_TLS_|SIGNMESH_SEED$|npm_|NODE_CHANNEL_)/;
-
 /**
  * Five nodes share a machine with other processes, so each is kept small, at no measured cost. Its objects die young or stay for
  * good: V8's default nursery, up to 48 MiB, would only keep their garbage resident, and so would an old space that doubles before
  * a collection. Its few threads need no malloc arena each.
  */
 const nodeFlags = ['--max-semi-space-size=2', '--heap-growing-percent=10', '--single-threaded-gc'];
-/**
- * Each thread collects its own young objects. V8 would spread that over the cores: but here more processes than cores want to
- * run, and each collection would wait until its helpers run (measured: up to seven times as long).
- */
-const roleFlags = ['--no-parallel-scavenge'];
 const nodeMemory = { MALLOC_ARENA_MAX: '1' };
 
 export interface ClusterOptions {
@@ -75,18 +64,6 @@ export interface OneCluster {
   readonly coordinatorPort: number;
   /** Where nodes and gateways connect; undefined: to the coordinator itself. */
   readonly proxyUrl: string | undefined;
-}
-
-interface RoleOptions {
-  readonly name: string;
-  readonly processes: readonly string[];
-  readonly args: readonly string[];
-  readonly flags?: readonly string[];
-  readonly ports?: Readonly<Record<string, ChildPort>>;
-  /** Read at each start. */
-  readonly environment: () => Environment;
-  /** `hasMoved`: a port is another than before, or is known for the first time. */
-  readonly onListens?: (hasMoved: boolean) => void;
 }
 
 const coordinatorVariable = 'SIGNMESH_COORDINATOR_PORT';
@@ -279,7 +256,7 @@ export class Cluster {
     this.#mayStart();
     const redis = this.#redis.map(({ child }) => child);
     for (const child of redis) child.start();
-    await this.#whenReady(redis);
+    await untilReady(redis, this.#options.dataDir);
   }
 
   /** Resolves when all role processes serve. `onReady` is called for each. Rejects with a Failure that names the culprit. */
@@ -295,7 +272,10 @@ export class Cluster {
         );
       }
     };
-    const ready = this.#whenReady(this.#roles.map(({ child }) => child));
+    const ready = untilReady(
+      this.#roles.map(({ child }) => child),
+      this.#options.dataDir,
+    );
     start([...this.#coordinators, ...this.#workers]);
     if (this.#options.clusters.every(({ proxyUrl }) => proxyUrl !== undefined)) start(peers);
     else {
@@ -339,67 +319,10 @@ export class Cluster {
     return missingOf(this.children);
   }
 
-  async #whenReady(children: readonly SupervisedChild[]): Promise<void> {
-    const progress = new Progress();
-    let timer: NodeJS.Timeout | undefined;
-    const stalled = new Promise<never>((_, reject) => {
-      timer = setInterval(() => {
-        if (!progress.isStalled(signsOf(children))) return;
-        const forS = progress.stalledAfterMs / 1000;
-        reject(new Failure(`Not ready, and no progress for ${forS} s: ${missingOf(children)}. See ${this.#logs}.`));
-      }, progressEveryMs);
-    });
-    const ready = children.map(async (child) => {
-      try {
-        await child.whenReady;
-      } catch (error) {
-        const last = child.log.tail.map((line) => `\n  ${line}`).join('');
-        throw error instanceof Failure ? error : new Failure(`${errorText(error)}. Its last words:${last}`);
-      }
-    });
-    try {
-      await Promise.race([Promise.all(ready), stalled]);
-    } finally {
-      clearInterval(timer);
-    }
-  }
-
-  get #logs(): string {
-    return join(this.#options.dataDir, 'logs');
-  }
-
-  #role({ name, processes, args, flags = roleFlags, environment, onListens, ...given }: RoleOptions): Member {
-    const { dataDir, reservedPorts, metrics, say } = this.#options;
-    const ports = new ChildPorts({ ...given.ports, ...metrics.next(name) });
-    this.#ports.set(name, ports);
-    const inherited = Object.entries(this.#options.environment).filter(([variable]) => !notInherited.test(variable));
-    const spec: ChildSpec = {
-      name,
-      command: process.execPath,
-      args: [...flags, builtFile('cli/main.js'), ...args],
-      environment: { ...Object.fromEntries(inherited), SIGNMESH_DATA_DIR: dataDir },
-      environmentNow: () => ({
-        ...environment(),
-        ...ports.environment,
-        [reservedPortsVariable]: [...reservedPorts].join(','),
-        ...clockEnvironment(this.clocks, processes),
-      }),
-      channel: true,
-      onListens: (bound) => {
-        const hasMoved = ports.report(bound);
-        const { [metricsVariable]: metricsPort } = bound;
-        if (metricsPort !== undefined) metrics.report(name, metricsPort, dataDir);
-        for (const [variable, port] of Object.entries(bound)) {
-          if (given.ports?.[variable]?.isAnnounced) reservedPorts.add(port);
-        }
-        // The port of the metrics comes by itself.
-        if (metricsPort === undefined) onListens?.(hasMoved);
-      },
-      onPortTaken: async ({ variable }, wasReady) => ports.taken(variable, wasReady),
-      logFile: join(this.#logs, `${name}.log`),
-      recordFile: join(dataDir, 'run', `${name}.pid`),
-    };
-    return { child: new SupervisedChild(this.#watched(spec), say), processes };
+  #role(role: RoleOptions): Member {
+    const { spec, ports } = roleChild(role, this.#options, this.clocks);
+    this.#ports.set(role.name, ports);
+    return { child: new SupervisedChild(this.#watched(spec), this.#options.say), processes: role.processes };
   }
 
   /** A child that gives up its start because of a taken port ends the cluster. */

@@ -6,7 +6,8 @@ export function holderOf(port: number): string | undefined {
   const sockets = new Set(['/proc/net/tcp', '/proc/net/tcp6'].flatMap((table) => inodesIn(table, port)));
   if (sockets.size === 0) return undefined;
   const pid = entries('/proc').find(
-    (name) => /^\d+$/.test(name) && entries(`/proc/${name}/fd`).some((fd) => sockets.has(target(`/proc/${name}/fd/${fd}`))),
+    (name) =>
+      /^\d+$/.test(name) && entries(`/proc/${name}/fd`).some((fd) => sockets.has(target(`/proc/${name}/fd/${fd}`))),
   );
   return pid === undefined ? undefined : `process ${pid} (${read(`/proc/${pid}/comm`).trim()})`;
 }

@@ -72,7 +72,9 @@ export async function privateRedis(options: PrivateRedisOptions): Promise<Privat
       },
       portTakenIn: (words) => {
         const isTaken = words.slice(-lastWords).some((line) => /address already in use/i.test(line));
-        return isTaken ? { kind: 'portTaken', variable: '', line: `Redis found ${choices} ports taken` } : undefined;
+        if (!isTaken) return undefined;
+        const line = `redis-server found ${choices} ports of 127.0.0.1 taken, the last was ${port}. End what takes them, or set REDIS_URL.`;
+        return { kind: 'portTaken', variable: 'REDIS_URL', line };
       },
       onPortTaken: async (_, wasReady) => {
         takenSinceMs ??= performance.now();

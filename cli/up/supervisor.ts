@@ -188,8 +188,7 @@ export class SupervisedChild {
       else if (isPortTakenMessage(message)) {
         this.#portTaken = message;
         child.kill('SIGKILL');
-      }
-      else this.#watcher?.message(message);
+      } else this.#watcher?.message(message);
     });
     this.#spec.ready?.(gone.signal).then(
       () => this.#onReady(child),

@@ -70,7 +70,9 @@ test('a taken port is named with the variable that moves it', async () => {
   const listener = { host: '127.0.0.1', port, what: 'REST', variable: 'SIGNMESH_HTTP_PORT' };
   await expect(checkPortFree(listener)).rejects.toThrow(
     process.platform === 'linux'
-      ? new RegExp(`^127\\.0\\.0\\.1:${port} \\(REST\\) is taken by process ${process.pid} \\(.+\\)\\. Set SIGNMESH_HTTP_PORT to`)
+      ? new RegExp(
+          `^127\\.0\\.0\\.1:${port} \\(REST\\) is taken by process ${process.pid} \\(.+\\)\\. Set SIGNMESH_HTTP_PORT to`,
+        )
       : `127.0.0.1:${port} (REST) is taken by another process. Set SIGNMESH_HTTP_PORT to another one.`,
   );
   await new Promise((resolve) => server.close(resolve));

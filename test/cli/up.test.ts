@@ -135,7 +135,9 @@ describe.sequential('signmesh up', () => {
     expect(await second.exited).toBe(1);
     expect(second.output.trim().split('\n')).toEqual([
       expect.stringMatching(
-        new RegExp(`127\\.0\\.0\\.1:${port} \\(REST\\) is taken by (process ${process.pid}|another).*SIGNMESH_HTTP_PORT`),
+        new RegExp(
+          `127\\.0\\.0\\.1:${port} \\(REST\\) is taken by (process ${process.pid}|another).*SIGNMESH_HTTP_PORT`,
+        ),
       ),
     ]);
     server.close();

@@ -49,7 +49,10 @@ describe('the command line', () => {
 
   test.each([
     [['nope'], "signmesh: unknown command 'nope'"],
-    [['up', '--port', '70000'], 'signmesh: --port (SIGNMESH_HTTP_PORT): "70000" must be a port from 1 to 65535, or 0 for a free one.'],
+    [
+      ['up', '--port', '70000'],
+      'signmesh: --port (SIGNMESH_HTTP_PORT): "70000" must be a port from 1 to 65535, or 0 for a free one.',
+    ],
     [
       ['worker'],
       'signmesh: REDIS_URL is not set; it must be a URL that starts with redis:// or rediss://; of a Redis Cluster several nodes, separated by commas.',
