@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { type ListensMessage, type PortTakenMessage, reservedPortsVariable } from '../../cli/common/channel.ts';
 import { holdPort, portOf, RolePorts } from '../../cli/role-ports.ts';
 import { type ChildPort, ChildPorts } from '../../cli/up/child-ports.ts';
-import { listenFailure } from '../../cli/up/ports.ts';
+import { ListenFailure, listenFailure } from '../../cli/up/ports.ts';
 
 const host = '127.0.0.1';
 const variables = { coordinator: 'SIGNMESH_COORDINATOR_PORT', http: 'SIGNMESH_HTTP_PORT', grpc: 'SIGNMESH_GRPC_PORT' };
@@ -37,7 +37,14 @@ class Child {
     const told = (message: ListensMessage | PortTakenMessage) => {
       if (message.kind === 'listens') this.ports.report(message.ports);
     };
-    this.#servers = await open(new RolePorts(environment, told), environment);
+    try {
+      this.#servers = await open(new RolePorts(environment, told), environment);
+    } catch (error) {
+      // As `up` does: a listener of another cluster may have got the port of this one while it was down.
+      if (!(error instanceof ListenFailure) || this.ports.taken(error.listener.variable, false) === undefined)
+        throw error;
+      await this.start(open);
+    }
   }
 
   async die(): Promise<void> {
@@ -110,8 +117,6 @@ describe('the ports of a role', () => {
           await Promise.all([cluster.coordinator.die(), cluster.gateway.die()]);
           if (index % 2 === 1) return undefined;
           const stranger = await listen('', port);
-          await expect(cluster.coordinator.start(coordinator)).rejects.toMatchObject({ isTaken: true });
-          expect(cluster.coordinator.ports.taken(variables.coordinator, false)).toBe(0);
           return stranger;
         }),
       );

@@ -8,7 +8,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isRunning, readRecord } from '../../cli/common/process-identity.ts';
 import { signingLines, walletLines } from '../../cli/start/banner.ts';
-import { lockFile } from '../../cli/up/running.ts';
+import { lockFile, readReady } from '../../cli/up/running.ts';
 import type { ReadyLine } from '../../testing/ready-line.ts';
 import { environmentOf, type Place, UpProcess } from '../../testing/up-process.ts';
 import { allGone, isAlive } from '../support/alive.ts';
@@ -189,6 +189,8 @@ describe.sequential('signmesh up', () => {
     expect(started.stdout).toContain('signmesh.mjs stop" stops it');
     // The next start has the same keys, and the signature from before.
     for (const key of ready.keys) expect(started.stdout).toContain(key.public_key);
+    // On free ports again, so at another address.
+    ready = readReady(place.dataDir)! as ReadyLine;
     expect((await share(ready, signature.signing_session_id)).full_signature).toBe(signature.full_signature);
     const said = signmesh('status', '--json');
     const status = JSON.parse(said.stdout) as { processes: { process: string; pid: number; running: boolean }[] };
