@@ -13,8 +13,9 @@ import type { ReadyLine } from './ready-line.ts';
 
 export interface Place {
   readonly dataDir: string;
-  readonly httpPort: number;
-  readonly grpcPort: number;
+  /** Any free one by default: the ready line says which. */
+  readonly httpPort?: number;
+  readonly grpcPort?: number;
 }
 
 export interface UpOptions {
@@ -104,7 +105,7 @@ export class UpProcess {
 }
 
 /** The variables of a cluster at `place`: those of this process, except its Redis. */
-export function environmentOf({ dataDir, httpPort, grpcPort }: Place): NodeJS.ProcessEnv {
+export function environmentOf({ dataDir, httpPort = 0, grpcPort = 0 }: Place): NodeJS.ProcessEnv {
   const { REDIS_URL: _, ...inherited } = process.env;
   return {
     ...inherited,

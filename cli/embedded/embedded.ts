@@ -219,7 +219,7 @@ async function start(options: EmbeddedUp, { screen, stored, stateFile, recorder,
       keys = await readyKeys({ ask, nodes });
     },
   }).catch((error: unknown) => {
-    throw error instanceof DoorError ? new Failure(error.message) : error;
+    throw error instanceof DoorError ? listenFailure(error.listener, error.cause) : error;
   });
   const { metricsUrl } = telemetry;
   return { service, ready: readyOf(service, sandbox, keys, { kind: 'embedded', stateFile, metricsUrl }) };

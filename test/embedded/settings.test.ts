@@ -103,7 +103,7 @@ it('says in one sentence that its gRPC port is taken, and nothing else on stderr
   const stderr = vi.spyOn(console, 'error').mockReturnValue();
   const [host = '', port] = running.service.grpcAddress.split(':');
   await expect(startService({ grpc: { host, port: Number(port) } })).rejects.toThrow(
-    `the gRPC port ${port} on 127.0.0.1 is taken: choose a free one (--grpc-port, SIGNMESH_GRPC_PORT)`,
+    `the gRPC server cannot listen on 127.0.0.1:${port} (SIGNMESH_GRPC_PORT): `,
   );
   expect(stderr).not.toHaveBeenCalled();
   stderr.mockRestore();
