@@ -120,7 +120,7 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
   placeCommand(program, 'logs', 'print the logs of a data directory’s processes')
     .argument('[processes...]', 'such as gateway and node-3; by default all')
     .option('--lines <count>', 'print only the last lines', lineCount, 100)
-    .option('--follow', 'follow: print new lines as they are logged')
+    .option('-f, --follow', 'follow: print new lines as they are logged')
     .option('--raw', 'print the raw lines: JSON, one record a line')
     .action(async (processes: readonly string[], flags: PlaceFlags & LogsFlags) => {
       const { settings } = readEnvironment(flags);
@@ -244,7 +244,8 @@ async function runModule(name: string, args: readonly string[]): Promise<number>
 }
 
 function nodeId(text: string): number {
-  if (nodeIdPattern.test(text)) return Number(text);
+  const id = text.replace(/^node[/-]/, '');
+  if (nodeIdPattern.test(id)) return Number(id);
   throw new InvalidArgumentError('It must be a number from 1.');
 }
 

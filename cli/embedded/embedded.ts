@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type { Log } from '../../actors/live/ports.ts';
 import { packageVersion } from '../../api/version.ts';
@@ -19,7 +19,7 @@ import { type LiveTelemetry, openTelemetry } from '../../telemetry/live.ts';
 import { dataFormat, isReadable } from '../cluster-files/data-format.ts';
 import { newSandbox, type Sandbox, sandboxSchemes, sandboxTenant, seedMatches } from '../cluster-files/sandbox.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
-import { makeDirectory, replaceShortLived } from '../common/files.ts';
+import { makeDataDirectory, replaceShortLived } from '../common/files.ts';
 import { clientDealersAllowed, rateLimitsOf, type Settings } from '../settings/config.ts';
 import { bannerLines, type Ready, readyLine } from '../start/banner.ts';
 import { readable } from '../start/log-record.ts';
@@ -135,7 +135,7 @@ async function served(
 
 /** Throws a Failure when another service runs there. */
 function takePlace(dataDir: string): { readonly lock: Lock; readonly readyFile: string } {
-  for (const folder of [dataDir, join(dataDir, 'run')]) makeDirectory(folder);
+  makeDataDirectory(dataDir, ['run']);
   return { lock: takeLock(lockFile(dataDir), dataDir), readyFile: readyFile(dataDir) };
 }
 

@@ -8,7 +8,7 @@ import { ensureClusters } from '../cluster-files/clusters.ts';
 import { checkDataFormat } from '../cluster-files/data-format.ts';
 import { ensureSandbox, type Sandbox } from '../cluster-files/sandbox.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
-import { makeDirectory, replaceShortLived } from '../common/files.ts';
+import { makeDataDirectory, replaceShortLived } from '../common/files.ts';
 import { claimRedisPatiently, type Owner } from '../redis/redis-owner.ts';
 import { clientDealersAllowed, type Environment, faultsOn, type Settings } from '../settings/config.ts';
 import { bannerLines, readyLine } from '../start/banner.ts';
@@ -161,7 +161,7 @@ class Run {
 
     const runDir = join(dataDir, 'run');
     checkPortsDiffer(fixedListeners(settings));
-    for (const folder of [dataDir, runDir, join(dataDir, 'logs')]) makeDirectory(folder);
+    makeDataDirectory(dataDir, ['run', 'logs']);
     this.#lock = takeLock(lockFile(dataDir), dataDir);
     await endLeftovers(runDir, say);
     checkDataFormat(dataDir);

@@ -203,12 +203,13 @@ describe.sequential('signmesh up', () => {
       status: 1,
       stderr: expect.stringMatching(/^signmesh: .*is in use by/),
     });
+    expect(signmesh('logs', 'node/1', '--lines', '500').stdout).toMatch(/ {2}node-1 {2}/);
     expect(signmesh('logs', 'gateway', '--lines', '500').stdout).toMatch(/^\S+Z {2}gateway {2}gateway listens /m);
     expect(signmesh('logs', 'gatway')).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('Logs exist of'),
     });
-    const followed = spawn(process.execPath, [built, 'logs', '--follow', '--raw', '--lines', '0'], {
+    const followed = spawn(process.execPath, [built, 'logs', '-f', '--raw', '--lines', '0'], {
       cwd: root,
       env: environmentOf(place),
     });
