@@ -20,7 +20,7 @@ export interface Pace {
 }
 
 /** Due tasks follow each other this many times before the process handles I/O, unless they take longer than `sliceMs`. */
-const roundsAtOnce = 400;
+const roundsAtOnce = 320;
 const tasksAtOnce = 50;
 /** A request or a signal waits no longer, however much there is to do: a key of 100 nodes takes seconds. */
 const sliceMs = 20;

@@ -79,7 +79,7 @@ export function evaluateVerdict(turn: DkgTurn, recipient: number, verdict: DkgVe
   const unshown = work.sawAll && !work.offered.has(dealer) ? recipient : undefined;
   if (!dealerOpening || !recipientOpening) return unshown;
   const terms = termsOf(record, turn.config);
-  const sealed = work.boxes.get(pair(dealer, recipient));
+  const sealed = work.boxes.get(dealer)?.get(recipient);
   const dealerIdentityKey = identityOf(turn, dealer);
   switch (verdict.code) {
     case 'OPENING_INVALID':
