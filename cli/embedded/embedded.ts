@@ -98,6 +98,7 @@ async function served(
   });
   if (typeof started === 'string') {
     // It has served nothing: there is nothing to save.
+    screen.endProgress();
     screen.line(`\nStopping: ${started}.`);
     await telemetry.stop();
     return exitCodes.ok;

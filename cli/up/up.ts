@@ -124,6 +124,7 @@ class Run {
     this.#endWatch = watchParent(() => this.#askToStop('the process that started it has ended'));
     try {
       const why = await Promise.race([asked, this.#start().then(() => asked)]);
+      this.#screen.endProgress();
       this.#screen.line(`\nStopping: ${why}.`);
       return exitCodes.ok;
     } finally {
