@@ -64,7 +64,8 @@ export async function run(args: readonly string[]): Promise<number> {
   const passed = await tests(root, tier, words, !isThorough);
   if (missing === undefined) return passed ? exitCodes.ok : exitCodes.failed;
   const left = await testsLeft(root, words);
-  if (left !== 0) process.stdout.write(`${missing}\n${left ?? 'An unknown number of'} tests NOT RUN: no redis-server\n`);
+  if (left !== 0)
+    process.stdout.write(`${missing}\n${left ?? 'An unknown number of'} tests NOT RUN: no redis-server\n`);
   const isComplete = left === 0 || (left !== undefined && !isStrict);
   return passed && isComplete ? exitCodes.ok : exitCodes.failed;
 }
@@ -74,7 +75,12 @@ async function testsLeft(root: string, words: readonly string[]): Promise<number
   process.env.TESTS_TIER = withRedis;
   return inFolder(async (folder) => {
     const file = join(folder, 'list.json');
-    const { exitCode, output } = await runTool(root, 'vitest', ['list', '--passWithNoTests', `--json=${file}`, ...words]);
+    const { exitCode, output } = await runTool(root, 'vitest', [
+      'list',
+      '--passWithNoTests',
+      `--json=${file}`,
+      ...words,
+    ]);
     if (exitCode === 0 && existsSync(file)) return (JSON.parse(readFileSync(file, 'utf8')) as unknown[]).length;
     process.stdout.write(output);
     return undefined;

@@ -27,7 +27,7 @@ import { isOpen } from '../contract/transitions.ts';
 import { nodeList } from '../session/message-text.ts';
 import { discardAttempt, finalizeDkg } from './finalize.ts';
 import { nodesAfter } from './replacing.ts';
-import { type DkgTurn, isClientSupplied, nodeIds, pair, sortedPairs, suppliedOpening, termsOf } from './state.ts';
+import { type DkgTurn, isClientSupplied, nodeIds, sortedPairs, suppliedOpening, termsOf } from './state.ts';
 
 /** Whether two openings of one dealer are the same bytes. */
 export function sameOpening(a: DkgOpening, b: DkgOpening): boolean {

@@ -24,7 +24,17 @@ import { takeDkgCalls } from './calls.ts';
 import { expireDkg } from './finalize.ts';
 import { takeAsked } from './requests.ts';
 import { takeOffer } from './round.ts';
-import { type Asked, boxCount, type DkgTurn, type DkgWork, isClientSupplied, type Job, nodeIds, pair, termsOf } from './state.ts';
+import {
+  type Asked,
+  boxCount,
+  type DkgTurn,
+  type DkgWork,
+  isClientSupplied,
+  type Job,
+  nodeIds,
+  pair,
+  termsOf,
+} from './state.ts';
 
 /** A node's message about this attempt. */
 export function takeNodeMessage(turn: DkgTurn, from: string, message: WireMessage): void {

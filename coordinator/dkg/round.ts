@@ -90,9 +90,7 @@ function advanceJob(turn: DkgTurn, job: Job): void {
   for (const [dealer, recipients] of shares ? recipientsOf : []) {
     if (work.flights.has(`${dealer}/dkgSeal`)) continue;
     const boxesOf = work.boxes.get(dealer);
-    const unsealed = recipients
-      .filter((to) => to !== dealer && !boxesOf?.has(to))
-      .map((to) => work.openings.get(to)!);
+    const unsealed = recipients.filter((to) => to !== dealer && !boxesOf?.has(to)).map((to) => work.openings.get(to)!);
     if (unsealed.length > 0) ask(turn, dealer, { case: 'dkgSeal', value: { recipients: unsealed } });
   }
   for (const [recipient, from] of dealersFor) {

@@ -233,24 +233,27 @@ test.each([
     'echo Reading; echo E: no such package >&2; exit 100',
     `redis-server is not on this machine, and brew did not install it: E: no such package. ${missing}`,
   ],
-])('where redis-server %s, up and the checks hear of it, and other commands end in one line', async (_, redis, brew, why) => {
-  const fixture = new Fixture();
-  if (redis === undefined) rmSync(fixture.path('bin/redis-server'));
-  else fixture.program('redis-server', redis);
-  if (brew !== '') fixture.program('brew', brew);
-  const heard = async (args: readonly string[]) => {
-    const { code, stdout } = await fixture.run(args);
-    expect(code).toBe(0);
-    return /^one \w+ \((.*)\)\n$/.exec(stdout)?.[1];
-  };
-  const said = await heard(['up']);
-  expect(said).toMatch(typeof why === 'string' ? new RegExp(`^${why.replace(/[.()]/g, '\\$&')}$`) : why);
-  expect(await heard(['--development', 'check'])).toBe(said);
-  for (const args of [['demo'], ['bench'], ['scenario', 'run', '--live', 'x.yaml'], ['--development', 'mutate']]) {
-    const { code, stdout, stderr } = await fixture.run(args);
-    expect([code, stdout, stderr.trim().split('\n').at(-1)]).toEqual([1, '', `signmesh: ${said}`]);
-  }
-});
+])(
+  'where redis-server %s, up and the checks hear of it, and other commands end in one line',
+  async (_, redis, brew, why) => {
+    const fixture = new Fixture();
+    if (redis === undefined) rmSync(fixture.path('bin/redis-server'));
+    else fixture.program('redis-server', redis);
+    if (brew !== '') fixture.program('brew', brew);
+    const heard = async (args: readonly string[]) => {
+      const { code, stdout } = await fixture.run(args);
+      expect(code).toBe(0);
+      return /^one \w+ \((.*)\)\n$/.exec(stdout)?.[1];
+    };
+    const said = await heard(['up']);
+    expect(said).toMatch(typeof why === 'string' ? new RegExp(`^${why.replace(/[.()]/g, '\\$&')}$`) : why);
+    expect(await heard(['--development', 'check'])).toBe(said);
+    for (const args of [['demo'], ['bench'], ['scenario', 'run', '--live', 'x.yaml'], ['--development', 'mutate']]) {
+      const { code, stdout, stderr } = await fixture.run(args);
+      expect([code, stdout, stderr.trim().split('\n').at(-1)]).toEqual([1, '', `signmesh: ${said}`]);
+    }
+  },
+);
 
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s during set-up ends its command and set-up', async (signal) => {
   const fixture = new Fixture();
