@@ -21,7 +21,7 @@ export interface Place {
 export interface UpOptions {
   /** Variables (docs/configuration.md) over those of this process. */
   readonly environment?: Readonly<NodeJS.ProcessEnv>;
-  /** Program and arguments. `node cli/signmesh.mjs up --json`. */
+  /** Program and arguments. `node cli/signmesh.mjs up --json --no-embedded`. */
   readonly command?: readonly string[];
   /** Gets the output of `up` for people, as it arrives. */
   readonly onOutput?: (text: string) => void;
@@ -117,7 +117,7 @@ export function environmentOf({ dataDir, httpPort = 0, grpcPort = 0 }: Place): N
 }
 
 export function upCommand(...words: readonly string[]): readonly string[] {
-  return [process.execPath, join(packageRoot(), 'cli', 'signmesh.mjs'), 'up', '--json', ...words];
+  return [process.execPath, join(packageRoot(), 'cli', 'signmesh.mjs'), 'up', '--json', '--no-embedded', ...words];
 }
 
 /** The folder of this package, from source or from the build. */

@@ -1,10 +1,12 @@
 /** `signmesh up`: starts a whole cluster on this machine, prints a banner, and stops it again without leftovers. */
 import { join } from 'node:path';
+import { setImmediate as untilIdle } from 'node:timers/promises';
 import { processIn } from '../../faults/cluster-names.ts';
 import type { Roster } from '../../proto/roster.ts';
 import { redisHosts } from '../../redis/address.ts';
 import { firstCluster } from '../../redis/clusters.ts';
-import { ensureClusters } from '../cluster-files/clusters.ts';
+import type { Steps } from '../cluster-files/cluster-material.ts';
+import { clustersInSteps } from '../cluster-files/clusters.ts';
 import { checkDataFormat } from '../cluster-files/data-format.ts';
 import { ensureSandbox, type Sandbox } from '../cluster-files/sandbox.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
@@ -117,6 +119,7 @@ class Run {
     this.#endWatch = watchParent(() => this.#askToStop('the process that started it has ended'));
     try {
       const why = await Promise.race([asked, this.#start().then(() => asked)]);
+      this.#screen.endProgress();
       this.#screen.line(`\nStopping: ${why}.`);
       return exitCodes.ok;
     } finally {
@@ -167,13 +170,21 @@ class Run {
     checkDataFormat(dataDir);
     for (const listener of fixedListeners(settings)) await checkPortFree(listener);
     // Before the sandbox: a production cluster's directory gets no ready-made keys.
-    const rosters = ensureClusters(dataDir, {
+    const making = clustersInSteps(dataDir, {
       clusters: settings.SIGNMESH_CLUSTERS,
       nodes,
       nodesDefault: settings.SIGNMESH_NODES,
       threshold: settings.SIGNMESH_THRESHOLD,
       environment: settings.SIGNMESH_ENVIRONMENT,
     });
+    const rosters = await this.#screen.step(
+      'identities',
+      () => this.#inSteps(making),
+      (made) =>
+        made === undefined
+          ? 'making and checking the files of the nodes'
+          : `${made.reduce((sum, { nodes: members }) => sum + members.length, 0)} nodes`,
+    );
     const [first] = rosters as [Roster, ...Roster[]];
     const isSandbox = settings.SIGNMESH_ENVIRONMENT === 'sandbox';
     const sandbox = isSandbox ? ensureSandbox(dataDir, seed ?? settings.SIGNMESH_SEED) : undefined;
@@ -187,6 +198,16 @@ class Run {
     cluster.showFrom(this.#options.verbose ? 'info' : 'warn');
     this.#announce(sandbox, keys, rosters, performance.now() - beganMs);
     await cluster.broken;
+  }
+
+  /** A signal is obeyed between two steps. */
+  async #inSteps<T>(work: Steps<T>): Promise<T> {
+    for (;;) {
+      const { done, value } = work.next();
+      if (done) return value;
+      await untilIdle();
+      if (this.#stopping) throw new Failure('The start was interrupted.');
+    }
   }
 
   async #makeCluster(

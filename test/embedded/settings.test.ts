@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { status as grpcStatus } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { ensureClusterMaterial } from '../../cli/cluster-files/cluster-material.ts';
 import { identify } from '../../cli/common/process-identity.ts';
 import { upEmbedded } from '../../cli/embedded/embedded.ts';
+import { standInLine } from '../../cli/embedded/requested.ts';
 import { loadSettings } from '../../cli/settings/config.ts';
 import { type LiveTelemetry, openTelemetry } from '../../telemetry/live.ts';
 import { grpcApi } from '../support/client.ts';
@@ -83,6 +85,24 @@ it('refuses by name what one process has not', async () => {
   await expect(start({ SIGNMESH_THRESHOLD: '4', SIGNMESH_NODES: '3' })).rejects.toMatchObject({
     ...{ exitCode: 2, message: '--threshold 4 is more than the 3 nodes. Choose a lower one, or more --nodes.' },
   });
+});
+
+it('stands in for a process cluster without redis-server where it can, and says what becomes of its state', () => {
+  const why = 'redis-server is not on this machine. Install it.';
+  const line = (environment: object, refused?: string, state?: string) => {
+    const dataDir = { SIGNMESH_DATA_DIR: join(folder, 'none') };
+    return standInLine(why, loadSettings({ ...dataDir, ...environment }).settings, refused, state);
+  };
+  expect(line({})).toBe('no redis-server: embedded, state is lost at the end (--state FILE keeps it)');
+  expect(line({}, undefined, 'my.state')).toBe('no redis-server: embedded, state is kept in my.state');
+  expect(() => line({ SIGNMESH_GATEWAYS: '2' })).toThrow(
+    `${why} Without it "up" runs embedded, but not with --gateways (SIGNMESH_GATEWAYS).`,
+  );
+  expect(() => line({ SIGNMESH_ENVIRONMENT: 'production' })).toThrow(/not with SIGNMESH_ENVIRONMENT=production\.$/);
+  expect(() => line({}, '--data-dir')).toThrow(/not with --data-dir\.$/);
+  const dataDir = join(folder, 'cluster');
+  ensureClusterMaterial(dataDir, 2, 2, 'sandbox');
+  expect(() => line({ SIGNMESH_DATA_DIR: dataDir })).toThrow(`${why} ${dataDir} holds a cluster, which needs it;`);
 });
 
 it('lets one process at a time have a state file, and takes over from one that has died', async () => {
