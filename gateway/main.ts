@@ -85,7 +85,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const { environment, acceptAnyTestToken, tokenKey } = config;
   const sandboxTokens = registerSandboxTokens(redis, store, config, cluster, timers, log);
   const authenticator = new Authenticator({
-    ...{ environment, acceptAnyTestToken, tokenKey, store, clock, log },
+    ...{ environment, acceptAnyTestToken, tokenKey, store, clock, timers, log },
     ...(sandboxTokens && { reserved: sandboxTokens }),
   });
   const limits = config.rateLimit === false ? undefined : new RedisRateLimits(redis, config.rateLimit, timers, log);

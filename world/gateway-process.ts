@@ -106,7 +106,7 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
   const { calls, cluster } = rooms;
   const tokens = new TokenStore(redis, tokenKey, ports);
   const authenticator = new Authenticator({
-    ...{ environment, tokenKey, clock, log },
+    ...{ environment, tokenKey, clock, timers, log },
     acceptAnyTestToken: served?.acceptAnyTestToken ?? environment === 'sandbox',
     store: tokens,
   });
