@@ -114,7 +114,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const writesAccess = config.accessLog && log.isLevelEnabled('info');
   const requests = allOf([
     telemetry.isOn ? measureRequests(telemetry) : undefined,
-    writesAccess ? writeAccessLines({ to: lines, clock, role, isDebug: log.isLevelEnabled('debug') }) : undefined,
+    writesAccess ? writeAccessLines({ to: lines, timers, role, isDebug: log.isLevelEnabled('debug') }) : undefined,
   ]);
   const keys = readyMadeKeys && { readyMadeKeys };
   const requestIds = new RequestIds(systemPorts);

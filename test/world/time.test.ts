@@ -14,6 +14,7 @@ import { coordinatorConfig } from '../../cli/role-configs.ts';
 import { loadSettings } from '../../cli/settings/config.ts';
 import { CallGate } from '../../coordinator/call-gate.ts';
 import { signDelivery } from '../../delivery/deliveries/webhook-signature.ts';
+import { writeAccessLines } from '../../gateway/access-log/access-lines.ts';
 import { heartbeatKey } from '../../gateway/worker-heartbeat.ts';
 import type { WireMessage } from '../../proto/wire.ts';
 import { RedisCustodianRecords } from '../../providers/simulated/redis-custodian-records.ts';
@@ -69,6 +70,8 @@ function storeOf(bytesMax?: number) {
   };
   return { at, redis, store, pass };
 }
+
+const quiet = { role: 'gateway', isDebug: false };
 
 const checks: Readonly<Record<string, readonly ['machine' | 'service', () => Promise<void> | void]>> = {
   'deadlines of calls': [
@@ -235,6 +238,20 @@ const checks: Readonly<Record<string, readonly ['machine' | 'service', () => Pro
       expect(await put()).toBe('full');
       pass(2 * hourMs);
       expect(await put()).toBe('written');
+    },
+  ],
+  'log lines': [
+    'machine',
+    () => {
+      const lines: string[] = [];
+      const log = writeAccessLines({ to: { write: (line) => lines.push(line) }, timers: systemTimers, ...quiet });
+      shiftSystemClock(aheadMs);
+      try {
+        log.ended({} as never, { status: 200, tookMs: 1, isProbe: false } as never);
+      } finally {
+        shiftSystemClock(0);
+      }
+      expect(Math.abs(JSON.parse(lines[0]!).time - Date.now())).toBeLessThan(hourMs);
     },
   ],
   heartbeats: [
