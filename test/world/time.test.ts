@@ -81,7 +81,8 @@ const checks: Readonly<Record<string, readonly ['machine' | 'service', () => Pro
       ahead();
       const token = await world.token({ tenant: 'tn_calls' });
       const method = signingMethods.find(({ name }) => name === 'InitiateDkg')!;
-      const request = message(method.request, { sessionId: 'k', threshold: 2, totalNodes: 3 } as Record<string, unknown>);
+      const terms: Record<string, unknown> = { sessionId: 'k', threshold: 2, totalNodes: 3 };
+      const request = message(method.request, terms);
       const answer = await world.run(
         world.callRpc('gateway', {
           ...{ method, message: toBinary(method.request, request), deadlineMs: 15_000 },
