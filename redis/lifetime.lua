@@ -1,5 +1,5 @@
--- Lifetimes are of the service's time, which a sandbox moves. What has one carries its end, and every reader compares it with the time: Redis
--- drops it by the time of the machine, a day after its lifetime, and that decides nothing.
+-- Lifetimes are in the service's time, which a sandbox moves. What has one carries its end, and every reader compares that with
+-- the time. Redis drops it by the time of the machine, a day after its lifetime, and that decides nothing.
 
 local drop_slack_ms = 86400000
 

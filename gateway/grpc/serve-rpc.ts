@@ -23,7 +23,7 @@ import { type ClientCallDeps, startClientCall } from '../signing/wallet-terms.ts
 export interface RpcDeps extends ClientCallDeps {
   readonly admission: Pick<Admission, 'admit' | 'enter'>;
   readonly requestIds: RequestIds;
-  readonly timers: Pick<Timers, 'elapsedMs'>;
+  readonly timers: Pick<Timers, 'elapsedMs' | 'epochMs'>;
 }
 
 export interface RpcRequest {

@@ -49,7 +49,7 @@ function serve(method: SigningMethod, call: RawCall, callback: sendUnaryData<Buf
     message: call.request,
     metadata: (key: string) => onlyText(call.metadata, key),
     // grpc-js has added the client's grpc-timeout to the machine's clock: back to what is left.
-    leftMs: Number(deadline) - Date.now(),
+    leftMs: Number(deadline) - deps.timers.epochMs(),
     get isCancelled() {
       return call.cancelled;
     },
