@@ -5,13 +5,13 @@ import { ensureCertificates } from './cluster-files/certificates.ts';
 import { ensureClusters } from './cluster-files/clusters.ts';
 import { exposureWarning } from './cluster-files/exposed-files.ts';
 import { ensureSandbox } from './cluster-files/sandbox.ts';
-import { makeDirectory } from './common/files.ts';
+import { makeDataDirectory } from './common/files.ts';
 import type { Settings } from './settings/config.ts';
 
 /** Returns text for the person, without secrets except the public sandbox's tokens. */
 export function initialise(settings: Settings, seed: string | undefined, nodes: number | undefined): string {
   const dataDir = settings.SIGNMESH_DATA_DIR;
-  makeDirectory(dataDir);
+  makeDataDirectory(dataDir);
   const exposed = exposureWarning('init', settings, []);
   if (exposed !== undefined) process.stderr.write(`signmesh: ${exposed}\n`);
   const rosters = ensureClusters(dataDir, {

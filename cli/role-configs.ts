@@ -65,7 +65,8 @@ export function coordinatorConfig(settings: Settings): CoordinatorConfig {
   };
 }
 
-export function nodeConfig(settings: Settings, nodeId: number): NodeConfig {
+/** `reservedPorts`: of other listeners. */
+export function nodeConfig(settings: Settings, nodeId: number, reservedPorts?: ReadonlySet<number>): NodeConfig {
   const { SIGNMESH_DATA_DIR: dataDir, SIGNMESH_CLUSTER: cluster } = settings;
   const coordinatorUrl = required(settings, 'SIGNMESH_COORDINATOR_URL')[0]!;
   const roster = readRoster(dataDir, settings.SIGNMESH_ENVIRONMENT, cluster);
@@ -91,7 +92,7 @@ export function nodeConfig(settings: Settings, nodeId: number): NodeConfig {
     allowClientDealers: clientDealersAllowed(settings, false),
     sandbox: sandbox && { seed: sandbox.seed, tenant: sandboxTenant, sessions: Object.values(sandboxSessions) },
     hsm: hsmConfig(settings),
-    vendor: vendorConfig(settings),
+    vendor: vendorConfig(settings, reservedPorts),
     logLevel: settings.SIGNMESH_LOG_LEVEL,
   };
 }
@@ -123,7 +124,7 @@ function hsmConfig(settings: Settings): HsmConfig | undefined {
 }
 
 /** undefined: no vendor is configured. */
-function vendorConfig(settings: Settings): VendorConfig | undefined {
+function vendorConfig(settings: Settings, reservedPorts?: ReadonlySet<number>): VendorConfig | undefined {
   const url = settings.SIGNMESH_VENDOR_URL;
   if (url === undefined) return undefined;
   return {
@@ -132,6 +133,7 @@ function vendorConfig(settings: Settings): VendorConfig | undefined {
     timeoutMs: settings.SIGNMESH_VENDOR_TIMEOUT_MS,
     callbackHost: settings.SIGNMESH_VENDOR_CALLBACK_HOST,
     callbackPort: settings.SIGNMESH_VENDOR_CALLBACK_PORT,
+    ...(reservedPorts && { reservedPorts }),
     callbackUrl: settings.SIGNMESH_VENDOR_CALLBACK_URL,
   };
 }

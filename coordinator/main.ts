@@ -5,6 +5,7 @@
  * Logs are JSON lines on stdout: names, codes and counts, never a secret.
  */
 import { randomUUID } from 'node:crypto';
+import type { Server } from 'node:net';
 import { type Logger, pino } from 'pino';
 import { type ActorEvent, type Address, type Envelope, noTrace, type Transport } from '../actors/contract.ts';
 import type { Peer } from '../actors/live/handshake.ts';
@@ -53,6 +54,8 @@ export interface CoordinatorParts {
   /** What its store waits for, with every change; undefined: it takes writes. */
   readonly onTrouble?: (trouble: string | undefined) => void;
   readonly telemetry?: Telemetry;
+  /** Holds the port of the links already; undefined: they listen where the configuration says. */
+  readonly listenOn?: Server | undefined;
 }
 
 type System = LiveSystem<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord>;
@@ -60,7 +63,7 @@ type System = LiveSystem<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord
 /** Resolves once the store takes writes, however long that is, and the links' port is open. */
 export async function runCoordinator(
   config: CoordinatorConfig,
-  { onTrouble, telemetry = noTelemetry }: CoordinatorParts = {},
+  { onTrouble, telemetry = noTelemetry, listenOn }: CoordinatorParts = {},
 ): Promise<RunningCoordinator> {
   const { number = 1 } = config.roster;
   const log = pino({ level: config.logLevel, base: { role: 'coordinator', ...(number > 1 && { cluster: number }) } });
@@ -108,6 +111,7 @@ export async function runCoordinator(
   const links = new LinkServer<WireMessage>({
     host: config.listenHost,
     port: config.listenPort,
+    listenOn,
     tls: config.linkTls,
     handshake: {
       protocolVersions: wireProtocolVersions,

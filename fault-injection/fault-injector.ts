@@ -6,6 +6,7 @@
  * Times handed to the engine are milliseconds since the Unix epoch on a clock that never jumps: faults of clocks do not
  * touch it.
  */
+import { bindApart } from '../actors/live/bind-apart.ts';
 import { splitName } from '../faults/cluster-names.ts';
 import { type ArmedFault, ControlError } from '../faults/control.ts';
 import { describe, targetsOf } from '../faults/describe.ts';
@@ -34,8 +35,10 @@ export interface FaultInjectorOptions {
   readonly nodesTotal: number;
   readonly processes: ProcessControl;
   readonly queue: QueueControl;
-  /** ws://host:port of the coordinator. */
-  readonly coordinatorUrl: string;
+  /** ws://host:port of the coordinator now; undefined: it does not listen yet. */
+  readonly coordinatorUrl: () => string | undefined;
+  /** Ports of other listeners, which ours must not take. */
+  readonly reservedPorts?: ReadonlySet<number>;
   /** Where callers find the doors, and where the gateway listens behind them; undefined: callers go to the gateway itself. */
   readonly doors?: Readonly<Record<'http' | 'grpc', Pick<ApiProxyOptions, 'listen' | 'upstream'>>> | undefined;
   /** Whether Redis is a child that can be stopped. */
@@ -113,10 +116,27 @@ export class FaultInjector {
     });
   }
 
-  /** Resolves with the URL at which nodes and gateways find the coordinator. */
-  async start(): Promise<string> {
-    for (const door of this.#doors) await door.start();
-    return this.#proxy.start();
+  /** Resolves with the URL at which nodes and gateways find the coordinator, and the ports of the doors for callers: REST, gRPC. */
+  async start(): Promise<{ readonly url: string; readonly doors: readonly number[] }> {
+    const reserved = this.#options.reservedPorts ?? new Set();
+    const listens = [this.#options.doors?.http.listen, this.#options.doors?.grpc.listen];
+    const doors: number[] = [];
+    for (const [index, door] of this.#doors.entries()) {
+      const isConfigured = listens[index]?.port !== 0;
+      const apartFrom = isConfigured ? new Set<number>() : reserved;
+      doors.push(await bindApart(apartFrom, { bind: () => door.start(), portOf: Number, release: () => door.stop() }));
+    }
+    const url = await bindApart(reserved, {
+      bind: () => this.#proxy.start(),
+      portOf: (bound) => Number(new URL(bound).port),
+      release: () => this.#proxy.stop(),
+    });
+    return { url, doors };
+  }
+
+  /** The coordinator listens elsewhere now: new links find it; those of second processes are made anew. */
+  coordinatorMoved(): void {
+    this.#seconds.moved();
   }
 
   async stop(): Promise<void> {

@@ -59,6 +59,20 @@ export interface RunningGateway {
 /** Why a gateway did not start: one sentence for the person who started it. */
 export class GatewayStartError extends Error {
   override readonly name = 'GatewayStartError';
+  /** The server that could not listen. */
+  readonly listener: GatewayListener;
+
+  constructor(message: string, listener: GatewayListener, cause: unknown) {
+    super(message, { cause });
+    this.listener = listener;
+  }
+}
+
+export interface GatewayListener {
+  readonly host: string;
+  readonly port: number;
+  readonly what: 'REST' | 'gRPC';
+  readonly variable: string;
 }
 
 const drainMs = 5_000;
@@ -172,7 +186,7 @@ async function listenHttp(http: FastifyInstance, { httpHost, httpPort }: Gateway
   try {
     await http.listen({ host: httpHost, port: httpPort, backlog: listenBacklog });
   } catch (error) {
-    throw startError('HTTP', 'SIGNMESH_HTTP_PORT', httpHost, httpPort, error);
+    throw startError({ host: httpHost, port: httpPort, what: 'REST', variable: 'SIGNMESH_HTTP_PORT' }, error);
   }
   return formatAddress(httpHost, (http.server.address() as AddressInfo).port);
 }
@@ -186,20 +200,18 @@ async function listenGrpc({ server }: GrpcDoor, { grpcHost, grpcPort, doorTls }:
     });
     return formatAddress(grpcHost, port);
   } catch (error) {
-    throw startError('gRPC', 'SIGNMESH_GRPC_PORT', grpcHost, grpcPort, error);
+    throw startError({ host: grpcHost, port: grpcPort, what: 'gRPC', variable: 'SIGNMESH_GRPC_PORT' }, error);
   }
 }
 
-function startError(door: string, variable: string, host: string, port: number, error: unknown): GatewayStartError {
+function startError(listener: GatewayListener, error: unknown): GatewayStartError {
+  const { host, port, what, variable } = listener;
   const text = error instanceof Error ? error.message : String(error);
-  const where = formatAddress(host, port);
-  if (text.includes('EADDRINUSE')) {
-    return new GatewayStartError(`the ${door} port ${port} on ${host} is taken: set ${variable} to a free one`);
-  }
-  if (text.includes('EACCES')) {
-    return new GatewayStartError(`the ${door} port ${port} on ${host} is not allowed: set ${variable} above 1023`);
-  }
-  return new GatewayStartError(`the ${door} server cannot listen on ${where} (${variable}): ${text}`, { cause: error });
+  return new GatewayStartError(
+    `the ${what} server cannot listen on ${formatAddress(host, port)} (${variable}): ${text}`,
+    listener,
+    error,
+  );
 }
 
 /** Both servers drain together; calls that are not done in time are cut. */

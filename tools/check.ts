@@ -1,16 +1,19 @@
 /**
  * `npm test`: every check of the repository, then, if all pass, its tests. All work offline except the two tests that
- * CONTRIBUTING.md names. The last line is `N passed, N failed`, for people and for programs.
+ * CONTRIBUTING.md names. The last line is `N passed, N failed`, for people and for programs. Where there is no redis-server and
+ * none can be installed, `npm test` runs the tiers that need none, and a line after it counts the tests that did not run; with
+ * --strict, or with CI set, as in continuous integration, it fails then.
  *
  * `--tier fast` runs the checks and the tests of that tier, `--tier worlds`, `--tier redis` and `--tier system` only the tests
  * of theirs.
  * `--thorough` lets random and exhaustive tests go further (test/support/thorough.ts). Further arguments go to vitest
  * ("npm test -- test/crypto").
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exitCodes, Failure } from '../cli/common/failure.ts';
+import { noRedis } from '../cli/start/no-redis.ts';
 import { duration } from '../cli/start/screen.ts';
 import { findWorldly } from './check/compositions.ts';
 import { type CpuLimited, cpuLimitsS, cpuOfChildrenS, isCpuLimited, slowness } from './check/cpu.ts';
@@ -22,6 +25,7 @@ import { findScriptFaults } from './check/redis-scripts.ts';
 import { repositoryRoot } from './check/repository.ts';
 import { runTool } from './check/tool.ts';
 import { stalePages } from './docs.ts';
+import { withoutRedis, withRedis } from './tiers.ts';
 
 /** Returns the errors as text; empty: none. */
 type Check = (root: string) => Promise<string>;
@@ -46,12 +50,51 @@ const checks: readonly (readonly [name: string, check: Check])[] = [
 export async function run(args: readonly string[]): Promise<number> {
   const root = repositoryRoot();
   const [tier = '', rest] = args[0] === '--tier' ? [args[1], args.slice(2)] : ['all', args];
-  const words = rest.filter((word) => word !== '--thorough');
-  const isThorough = words.length < rest.length;
+  const words = rest.filter((word) => word !== '--thorough' && word !== '--strict');
+  const isThorough = rest.includes('--thorough');
   if (isThorough) process.env.TESTS_THOROUGH = '1';
+  const isStrict = rest.includes('--strict') || !['', '0', 'false', undefined].includes(process.env.CI);
   if (!isCpuLimited(tier)) throw new Failure(`--tier ${tier}: one of ${Object.keys(cpuLimitsS).join(', ')}`);
+  const missing = noRedis();
+  if (missing !== undefined && tier !== 'all') throw new Failure(missing);
   if ((tier === 'all' || tier === 'fast') && !(await allPass(root))) return exitCodes.failed;
-  return (await tests(root, tier, words, !isThorough)) ? exitCodes.ok : exitCodes.failed;
+  // vitest.config.ts reads it.
+  if (missing !== undefined) process.env.TESTS_TIER = withoutRedis;
+  else if (tier !== 'all') process.env.TESTS_TIER = tier;
+  const passed = await tests(root, tier, words, !isThorough);
+  if (missing === undefined) return passed ? exitCodes.ok : exitCodes.failed;
+  const left = await testsLeft(root, words);
+  if (left !== 0)
+    process.stdout.write(`${missing}\n${left ?? 'An unknown number of'} tests NOT RUN: no redis-server\n`);
+  const isComplete = left === 0 || (left !== undefined && !isStrict);
+  return passed && isComplete ? exitCodes.ok : exitCodes.failed;
+}
+
+/** The number of tests that need Redis. undefined: they could not be listed. */
+async function testsLeft(root: string, words: readonly string[]): Promise<number | undefined> {
+  process.env.TESTS_TIER = withRedis;
+  return inFolder(async (folder) => {
+    const file = join(folder, 'list.json');
+    const { exitCode, output } = await runTool(root, 'vitest', [
+      'list',
+      '--passWithNoTests',
+      `--json=${file}`,
+      ...words,
+    ]);
+    if (exitCode === 0 && existsSync(file)) return (JSON.parse(readFileSync(file, 'utf8')) as unknown[]).length;
+    process.stdout.write(output);
+    return undefined;
+  });
+}
+
+/** A folder that is gone afterwards. */
+async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'signmesh-tests-'));
+  try {
+    return await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** Runs as many checks at once as there are cores; prints the time of each, and the errors of failed ones. */
@@ -103,10 +146,16 @@ interface VitestReport {
 
 /** Runs vitest and prints the closing line. A whole tier must not exceed its CPU time. */
 async function tests(root: string, tier: CpuLimited, words: readonly string[], limited: boolean): Promise<boolean> {
-  const folder = mkdtempSync(join(tmpdir(), 'signmesh-tests-'));
-  const file = join(folder, 'report.json');
-  // vitest.config.ts reads it.
-  if (tier !== 'all') process.env.TESTS_TIER = tier;
+  return inFolder((folder) => testsReportedIn(join(folder, 'report.json'), root, tier, words, limited));
+}
+
+async function testsReportedIn(
+  file: string,
+  root: string,
+  tier: CpuLimited,
+  words: readonly string[],
+  limited: boolean,
+): Promise<boolean> {
   // The files of these tiers compute more than they wait: a further worker would only load their modules once more.
   const workers = tier === 'fast' || tier === 'worlds' ? [`--maxWorkers=${availableParallelism() + 1}`] : [];
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
@@ -126,8 +175,6 @@ async function tests(root: string, tier: CpuLimited, words: readonly string[], l
   } catch {
     process.stdout.write('vitest left no report\n0 passed, 1 failed\n');
     return false;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 

@@ -10,7 +10,7 @@
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
@@ -36,6 +36,8 @@ export interface LinkServerOptions<M> {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  /** A listening server whose port this one takes over, instead of `host` and `port`. */
+  readonly listenOn?: NetServer | undefined;
   readonly handshake: ServerHandshakeConfig;
   /** Its certificate, and the authority of its peers'; undefined: links are plain. */
   readonly tls?: LinkTls | undefined;
@@ -113,10 +115,10 @@ export class LinkServer<M> implements Transport<M> {
 
   /** Binds; rejects with the system's error when it cannot. */
   start(): Promise<{ readonly host: string; readonly port: number; readonly url: string }> {
-    const { host, port } = this.#options;
+    const { host, port, listenOn } = this.#options;
     return new Promise((resolve, reject) => {
       this.#http.once('error', reject);
-      this.#http.listen(port, host, () => {
+      this.#http.listen(listenOn ?? { port, host }, () => {
         this.#http.off('error', reject);
         this.#http.on('error', (error) => this.#log.error({ error: error.message }, 'the link server failed'));
         const bound = this.#http.address() as AddressInfo;

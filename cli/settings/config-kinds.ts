@@ -39,7 +39,6 @@ export function integers(min: number, max: number, countMax: number, what: strin
   };
 }
 
-export const port = (): Kind<number> => integer(1, 65_535, 'a port');
 export const portOrFree = (): Kind<number> => ({
   ...integer(0, 65_535, 'a port'),
   allowed: 'a port from 1 to 65535, or 0 for a free one',

@@ -73,7 +73,8 @@ export interface DkgWork {
   readonly jobs: Job[];
   /** The openings of real dealers in this attempt, already checked. */
   readonly openings: Map<number, DkgOpening>;
-  readonly boxes: Map<Pair, SealedShare>;
+  /** By dealer and recipient. */
+  readonly boxes: Map<number, ReadonlyMap<number, SealedShare>>;
   /** At least what the record has. */
   readonly verified: Set<Pair>;
   /** Verified shares that clients gave for nodes other than their dealer: 32 bytes each, secret, in memory only. */
@@ -136,6 +137,11 @@ export function noDkgWork(record: DkgSession, sawAll: boolean): DkgWork {
     ready: undefined,
     inspections: [],
   };
+}
+
+/** The number of sealed shares that dealers have made. */
+export function boxCount({ boxes }: DkgWork): number {
+  return [...boxes.values()].reduce((sum, { size }) => sum + size, 0);
 }
 
 export function waitingDkgCalls(work: DkgWork): ClientCall[] {

@@ -19,18 +19,19 @@ import { points, portNames } from './trigger-points.ts';
 
 export type { Fault, FaultKind, FaultOf } from './generated-types.ts';
 
-/** Names of the processes that a fault can target. `node/*`: every node. */
-const inCluster = '(cluster/([1-9][0-9]?|100)/)?';
-export const processPattern = `^(${inCluster}(node/([1-9][0-9]?|100|\\*)|coordinator|gateway)|(gateway|worker)/[1-9]|worker|redis|receiver)$`;
+/** Names of the processes that a fault can target, in any form that `processName` takes. `node/*`: every node. */
+const inCluster = '(cluster[/-]([1-9][0-9]?|100)[/-])?';
+const node = '((node[/-])?([1-9][0-9]?|100)|node[/-]\\*)';
+export const processPattern = `^(${inCluster}(${node}|coordinator|gateway)|(gateway|worker)[/-][1-9]|worker|redis|receiver)$`;
 
 const Process = Type.String({
   pattern: processPattern,
   description:
-    'node/1, node/*, coordinator, gateway, worker, redis, receiver; gateway/2, worker/2 where there are several (gateway/1 is gateway); of a further cluster cluster/2/node/1, cluster/2/node/*, cluster/2/coordinator, and the gateways’ links to it: cluster/2/gateway',
+    'node/1 (or node-1, or 1), node/*, coordinator, gateway, worker, redis, receiver; gateway/2, worker/2 where there are several (gateway/1 is gateway); of a further cluster cluster/2/node/1, cluster/2/node/*, cluster/2/coordinator, and the gateways’ links to it: cluster/2/gateway',
 });
 const NodeName = Type.String({
-  pattern: `^${inCluster}node/([1-9][0-9]?|100|\\*)$`,
-  description: 'node/1, or node/* for any',
+  pattern: `^${inCluster}${node}$`,
+  description: 'node/1 (or node-1, or 1), or node/* for any',
 });
 const Ms = (description: string) => Type.Integer({ minimum: 0, maximum: 86_400_000, description });
 const PositiveMs = (description: string) => Type.Integer({ minimum: 1, maximum: 86_400_000, description });

@@ -19,6 +19,7 @@ import {
   readSecret,
   secretFiles,
 } from '../../cli/cluster-files/cluster-material.ts';
+import { clustersInSteps } from '../../cli/cluster-files/clusters.ts';
 import { ensureSandbox, readSandbox } from '../../cli/cluster-files/sandbox.ts';
 import { coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from '../../cli/role-configs.ts';
 import { loadSettings, type Settings } from '../../cli/settings/config.ts';
@@ -364,4 +365,16 @@ describe('a further cluster', () => {
     cpSync(join(folder, 'cluster-2'), join(folder, 'cluster-3'), { recursive: true });
     expect(() => readRosters(folder, 'sandbox')).toThrow('belongs to cluster 2, not to cluster 3');
   });
+});
+
+test('gives way between the files of nodes, and another start completes what was left', () => {
+  const folder = temporaryFolder();
+  const wanted = { clusters: 2, nodes: 4, nodesDefault: 5, threshold: undefined, environment: 'sandbox' } as const;
+  const left = clustersInSteps(folder, wanted);
+  for (let step = 0; step < 2; step += 1) expect(left.next().done).toBe(false);
+  let steps = 0;
+  for (const making = clustersInSteps(folder, wanted); making.next().done !== true; steps += 1);
+  // Each node's files are made, and then checked.
+  expect(steps).toBe(2 * 2 * 4);
+  expect(readRosters(folder, 'sandbox').map(({ nodes }) => nodes.length)).toEqual([4, 4]);
 });

@@ -62,9 +62,9 @@ describe('an embedded service', () => {
 
   it('loses what a fault takes, and answers again when it is over', async () => {
     const { must, call } = running;
-    await must(200, 'POST', '/v1/sandbox/nodes/3/crash', { restart_after_ms: null });
+    await must(200, 'POST', '/v1/sandbox/nodes/node-3/crash', { restart_after_ms: null });
     expect(await must(200, 'GET', '/v1/health')).toMatchObject({ status: 'degraded', nodes_ready: 4 });
-    await must(200, 'POST', '/v1/sandbox/nodes/3/restart');
+    await must(200, 'POST', '/v1/sandbox/nodes/node%2F3/restart');
     expect(await must(200, 'GET', '/v1/health')).toMatchObject({ status: 'ok' });
     await must(202, 'POST', '/v1/sandbox/nodes/gateway/crash', { restart_after_ms: 50 });
     await until(async () => !(await call('GET', '/v1/health').catch(() => false)), 'the gateway is down');

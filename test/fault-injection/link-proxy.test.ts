@@ -25,7 +25,7 @@ async function proxied(url: string) {
   /** undefined: nothing is armed. */
   const fate: { of: Fate | undefined } = { of: undefined };
   const proxy = new LinkProxy({
-    upstreamUrl: url,
+    upstreamUrl: () => url,
     evaluator: {
       get idle() {
         return fate.of === undefined;

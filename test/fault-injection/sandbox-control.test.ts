@@ -91,7 +91,7 @@ function controlled({ ownsRedis = true, clocks }: { ownsRedis?: boolean; clocks?
     poisonJob: () => Promise.reject(new Error('the queue is away')),
   };
   const injector = new FaultInjector({
-    ...{ engine, nodesTotal: 3, processes, queue, ownsRedis, coordinatorUrl: 'ws://127.0.0.1:9' },
+    ...{ engine, nodesTotal: 3, processes, queue, ownsRedis, coordinatorUrl: () => 'ws://127.0.0.1:9' },
     handshakeOf: () => {
       throw new Error('no node has a second process here');
     },

@@ -13,7 +13,6 @@ import { environmentOf } from '../../testing/up-process.ts';
 import { root } from '../cli/support/up-process.ts';
 import { allGone } from '../support/alive.ts';
 import { CallFailed, httpApi } from '../support/client.ts';
-import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'signmesh-ctrl-c-'));
@@ -30,8 +29,7 @@ afterAll(async () => {
 
 /** `npm start` as a shell starts it: leader of a process group of its own, which is what Ctrl-C signals. */
 async function npmStart() {
-  const place = { dataDir, httpPort: await freePort(), grpcPort: await freePort() };
-  const settings = { ...environmentOf(place), SIGNMESH_RATE_LIMIT: 'off', SIGNMESH_NODES_PER_PROCESS: '5' };
+  const settings = { ...environmentOf({ dataDir }), SIGNMESH_RATE_LIMIT: 'off', SIGNMESH_NODES_PER_PROCESS: '5' };
   const npm = spawn('npm', ['start', '--', '--json'], {
     cwd: root,
     env: settings,
