@@ -8,6 +8,7 @@
  * polling the store. A poll also takes over the key once the lease of a dead gateway has ended.
  */
 import { createHmac } from 'node:crypto';
+import type { MachineMs, ServiceMs } from '../actors/contract.ts';
 import { ShortLivedMap } from '../actors/short-lived-map.ts';
 import type { IdempotencyMark, TenantStore } from '../store/contract.ts';
 import { isStored, type Outcome, readOutcome, type SealPort, showing, writeOutcome } from './answers.ts';
@@ -98,7 +99,8 @@ export function canonicalJson(value: unknown): string {
 export interface IdempotencyDeps {
   readonly store: TenantStore;
   readonly seal: SealPort;
-  readonly nowMs: () => number;
+  readonly nowMs: () => ServiceMs;
+  readonly machineMs: () => MachineMs;
   readonly pause: (ms: number) => Promise<void>;
 }
 
@@ -178,9 +180,9 @@ export class Idempotency {
   }
 
   async #begin(tenant: string, { keyHash, bodyHash }: RequestHashes, run: Run): Promise<Begun> {
-    const { store, seal, nowMs } = this.#deps;
+    const { store, seal, nowMs, machineMs } = this.#deps;
     const about = `idempotency/${tenant}/${keyHash}`;
-    const start = await store.beginIdempotent(tenant, keyHash, bodyHash, nowMs());
+    const start = await store.beginIdempotent(tenant, keyHash, bodyHash, nowMs(), machineMs());
     if (start.kind === 'running') return 'running';
     if (start.kind === 'answered') {
       const outcome = readOutcome(seal.open(start.answer, about));

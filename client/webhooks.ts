@@ -105,10 +105,16 @@ async function needTimed(
   // After the signature: only a genuine time needs a check.
   const ageS = nowMs / 1000 - Number(timestamp);
   if (ageS > toleranceS) {
-    throw refused('webhook_too_old', `the request was signed ${Math.floor(ageS)} s ago: it may be a replay`);
+    throw refused(
+      'webhook_too_old',
+      `the request was signed ${Math.floor(ageS)} s ago by its webhook-timestamp: it is a replay, or a clock is wrong, the sender's or this machine's`,
+    );
   }
   if (ageS < -toleranceS) {
-    throw refused('webhook_too_new', `the request was signed ${Math.floor(-ageS)} s ahead: check this machine's clock`);
+    throw refused(
+      'webhook_too_new',
+      `the request was signed ${Math.floor(-ageS)} s ahead by its webhook-timestamp: a clock is wrong, the sender's or this machine's`,
+    );
   }
 }
 

@@ -11,7 +11,7 @@ import { type ActorEvent, type Address, type Envelope, noTrace, type Transport }
 import type { Peer } from '../actors/live/handshake.ts';
 import { identityFromSeed } from '../actors/live/handshake-crypto.ts';
 import { LinkServer } from '../actors/live/link-server.ts';
-import { systemClock, systemTimers } from '../actors/live/ports.ts';
+import { systemTimers } from '../actors/live/ports.ts';
 import { LiveSystem } from '../actors/live/system.ts';
 import { cryptoBackend } from '../crypto/group.ts';
 import { wireMessageBytesMax } from '../proto/limits.ts';
@@ -150,7 +150,6 @@ export async function runCoordinator(
   };
   const gate = new CallGate({
     timers: systemTimers,
-    clock: systemClock,
     deliver: (envelope) => system.deliver(seen?.received(envelope) ?? envelope),
     refuse: (envelope) => fail(envelope, 'overloaded'),
   });

@@ -189,8 +189,9 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   }
 
   if (stored !== undefined) {
+    const { clockOffsetMs, ownClocksMs = [] } = stored;
+    for (const [index, one] of injectors.entries()) await one.rightClocks(clockOffsetMs, ownClocksMs[index]);
     await world.restore(stored.world);
-    await injector.rightClocks(stored.clockOffsetMs);
   }
   await registerTokens(world, secrets.token, sandbox, tenant);
   const serve = serveThrough(world);
@@ -214,6 +215,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     ...{ world, httpAddress, grpcAddress },
     state: () => ({
       ...{ clusterSecret, clusters, nodes, threshold, first, sandbox, clockOffsetMs: injector.clockOffsetMs },
+      ownClocksMs: injectors.map((one) => one.ownClocksMs),
       starts: Math.max(
         ...world.eachCluster.flatMap((cluster) => cluster.processes().map((one) => cluster.startsOf(one))),
       ),

@@ -25,7 +25,7 @@ import type { ApiProxyOptions } from './api-proxy-ports.ts';
 import { GrpcProxy } from './grpc-proxy.ts';
 import { HttpProxy } from './http-proxy.ts';
 import { LinkProxy } from './link-proxy.ts';
-import type { ProcessControl, QueueControl } from './ports.ts';
+import type { ProcessControl, QueueControl, StoredClocks } from './ports.ts';
 import { nowMs } from './real-time.ts';
 import { Recorder } from './recorder.ts';
 import { SecondProcesses, type SecondProcessesOptions } from './second-processes.ts';
@@ -47,6 +47,8 @@ export interface FaultInjectorOptions {
   readonly handshakeOf: SecondProcessesOptions['handshakeOf'];
   /** How the simulated vendor shall behave; undefined: this cluster runs none. */
   readonly vendor?: ((conduct: VendorConduct | undefined) => void) | undefined;
+  /** Undefined: clocks are right at the start, and end with this process. */
+  readonly clocks?: StoredClocks;
   /** Where it writes down what it sees; its own by default. */
   readonly recorder?: Recorder;
   /** What went wrong in carrying out an order, for a person. */
@@ -70,15 +72,18 @@ export class FaultInjector {
   readonly #expiries = new Map<string, { readonly expiresMs: number; readonly timer: NodeJS.Timeout }>();
   /** Processes, by fault. */
   readonly #targets = new Map<string, readonly string[]>();
-  /** By process, beside the offset of all. */
+  /** By process, beside the offset of all: as faults of this run set them, and as an earlier run left them. */
   readonly #skews = new Map<string, number>();
-  #clockOffsetMs = 0;
+  readonly #earlierSkews: Map<string, number>;
+  #clockOffsetMs: number;
   #receiver: ReceiverBehaviour | null = null;
   #wake: NodeJS.Timeout | undefined;
   #wakeAtMs = Number.POSITIVE_INFINITY;
 
   constructor(options: FaultInjectorOptions) {
     this.#options = options;
+    this.#clockOffsetMs = options.clocks?.offsetMs ?? 0;
+    this.#earlierSkews = new Map(Object.entries(options.clocks?.ownMs ?? {}));
     this.recorder = options.recorder ?? new Recorder();
     const { engine } = options;
     this.#engine = engine;
@@ -152,7 +157,18 @@ export class FaultInjector {
 
   /** In all. */
   clockOffsetOf(process: string): number {
-    return this.#clockOffsetMs + (this.#skews.get(process) ?? 0);
+    return this.#clockOffsetMs + this.#ownOffsetOf(process);
+  }
+
+  #ownOffsetOf(process: string): number {
+    return (this.#earlierSkews.get(process) ?? 0) + (this.#skews.get(process) ?? 0);
+  }
+
+  /** Before any process has the time: a death in between must not set it back. */
+  #storeClocks(): void {
+    const moved = [...new Set([...this.#earlierSkews.keys(), ...this.#skews.keys()])];
+    const ownMs = moved.map((process) => [process, this.#ownOffsetOf(process)] as const).filter(([, ms]) => ms !== 0);
+    this.#options.clocks?.store(this.#clockOffsetMs, Object.fromEntries(ownMs));
   }
 
   isLinked(process: string): boolean {
@@ -223,6 +239,7 @@ export class FaultInjector {
   /** Of every process. Resolves when those that can hear have taken it over. */
   async setClock(offsetMs: number): Promise<void> {
     this.#clockOffsetMs = offsetMs;
+    this.#storeClocks();
     const names = this.#options.processes.list().map(({ process }) => process);
     await Promise.all(
       names
@@ -235,6 +252,7 @@ export class FaultInjector {
   /** Clocks that jumped are right again. */
   async rightClocks(offsetMs = 0): Promise<void> {
     this.#skews.clear();
+    this.#earlierSkews.clear();
     this.#engine.rightClocks();
     await this.setClock(offsetMs);
   }
@@ -346,6 +364,7 @@ export class FaultInjector {
           this.#skews.set(process, order.offsetMs);
           this.recorder.process(process, 'clock', `its clock is off by ${order.offsetMs} ms`);
         }
+        this.#storeClocks();
         this.#later(processes.setClock(order.process, this.clockOffsetOf(order.process)));
         return;
       case 'redis':

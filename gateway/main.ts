@@ -99,7 +99,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const { environment, acceptAnyTestToken, tokenKey } = config;
   const sandboxTokens = registerSandboxTokens(redis, store, config, cluster, timers, log);
   const authenticator = new Authenticator({
-    ...{ environment, acceptAnyTestToken, tokenKey, store, clock, log },
+    ...{ environment, acceptAnyTestToken, tokenKey, store, clock, timers, log },
     ...(sandboxTokens && { reserved: sandboxTokens }),
   });
   const limits = config.rateLimit === false ? undefined : new RedisRateLimits(redis, config.rateLimit, timers, log);
@@ -128,7 +128,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const writesAccess = config.accessLog && log.isLevelEnabled('info');
   const requests = allOf([
     telemetry.isOn ? measureRequests(telemetry) : undefined,
-    writesAccess ? writeAccessLines({ to: lines, clock, role, isDebug: log.isLevelEnabled('debug') }) : undefined,
+    writesAccess ? writeAccessLines({ to: lines, timers, role, isDebug: log.isLevelEnabled('debug') }) : undefined,
   ]);
   const keys = readyMadeKeys && { readyMadeKeys };
   const requestIds = new RequestIds(systemPorts);

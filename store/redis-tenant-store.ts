@@ -6,11 +6,11 @@
  * `beginIdempotent` returns it.
  */
 import type { Redis } from 'ioredis';
-import type { Clock, Ports, RandomBytes } from '../actors/contract.ts';
+import type { Clock, MachineMs, Ports, RandomBytes, ServiceMs } from '../actors/contract.ts';
 import type { DueHandler, DueWork } from '../redis/due-work.ts';
 import { RedisDueWork } from '../redis/redis-due-work.ts';
 import { asking } from './asking-redis.ts';
-import { answerTtlMs, changeArgument } from './commit-argument.ts';
+import { answerLifetimeMs, changeArgument } from './commit-argument.ts';
 import type {
   Balances,
   Change,
@@ -70,8 +70,9 @@ export class RedisTenantStore implements TenantStore {
 
   /** Ignores a record of another kind: a caller's id may name anything. */
   async read<T extends Versioned>(tenant: string, type: RecordType<T>, id: string): Promise<T | undefined> {
-    const [kind, json] = await asking(this.#redis.hmget(storeKeys.record(tenant, id), 'k', 'd'));
-    return kind !== type.name || typeof json !== 'string' ? undefined : recordOf(json, id, type);
+    const [kind, json, endsMs] = await asking(this.#redis.hmget(storeKeys.record(tenant, id), 'k', 'd', 'e'));
+    if (kind !== type.name || typeof json !== 'string') return undefined;
+    return typeof endsMs === 'string' && Number(endsMs) <= this.#clock.nowMs() ? undefined : recordOf(json, id, type);
   }
 
   async readMany<T extends Versioned>(
@@ -93,13 +94,17 @@ export class RedisTenantStore implements TenantStore {
     type: RecordType<T>,
     id: string,
   ): Promise<{ readonly record: T; readonly balances: Balances } | undefined> {
-    const [kind, json, fields] = await asking(this.#scripts.withBalances(of(tenant), { id }));
+    const [kind, json, fields] = await asking(
+      this.#scripts.withBalances(of(tenant), { id, nowMs: this.#clock.nowMs() }),
+    );
     if (kind !== type.name) return undefined;
     return { record: recordOf(json, id, type), balances: balancesOf(fields, id) };
   }
 
   async list<T extends Versioned>(tenant: string, type: RecordType<T>, query: ListQuery): Promise<Page<T>> {
-    const [more, nextId, , items] = await asking(this.#scripts.list(of(tenant), listArguments(query)));
+    const [more, nextId, , items] = await asking(
+      this.#scripts.list(of(tenant), listArguments(query, this.#clock.nowMs())),
+    );
     return {
       items: items.map(([id, document]) => recordOf(document, id, type)),
       balances: new Map(query.withBalances === true ? items.map(([id, , fields]) => [id, balancesOf(fields, id)]) : []),
@@ -118,7 +123,8 @@ export class RedisTenantStore implements TenantStore {
   async commit(tenant: string, change: Change, mark?: IdempotencyMark): Promise<CommitOutcome> {
     const { keyHash, owner, answer } = mark ?? { keyHash: '', owner: '', answer: '' };
     const bytesMax = change.counted === true ? this.#tenantBytesMax : undefined;
-    const args = { keyHash, owner, answer, answerTtlMs, change: { ...changeArgument(change), bytesMax } };
+    const nowMs = this.#clock.nowMs();
+    const args = { keyHash, owner, answer, answerLifetimeMs, nowMs, change: { ...changeArgument(change), bytesMax } };
     return commitOutcome(await this.#registered(tenant, change, () => asking(this.#scripts.commit(of(tenant), args))));
   }
 
@@ -133,10 +139,16 @@ export class RedisTenantStore implements TenantStore {
     return eventPage(await asking(this.#scripts.events(of(tenant), eventQueryArguments(query))));
   }
 
-  async beginIdempotent(tenant: string, keyHash: string, bodyHash: string, nowMs: number): Promise<IdempotencyStart> {
+  async beginIdempotent(
+    tenant: string,
+    keyHash: string,
+    bodyHash: string,
+    nowMs: ServiceMs,
+    machineMs: MachineMs,
+  ): Promise<IdempotencyStart> {
     const draw = (): string => Buffer.from(this.#random(16)).toString('hex');
     const keys = { markKey: storeKeys.idempotency(tenant, keyHash) };
-    const args = { bodyHash, nowMs, leaseMs, owner: draw(), seed: draw(), ttlMs: answerTtlMs };
+    const args = { bodyHash, nowMs, machineMs, leaseMs, owner: draw(), seed: draw(), lifetimeMs: answerLifetimeMs };
     return idempotencyStart(await asking(this.#scripts.begin(keys, args)));
   }
 
@@ -144,7 +156,13 @@ export class RedisTenantStore implements TenantStore {
   async settleIdempotent(tenant: string, keyHash: string, owner: string, answer: string | undefined): Promise<boolean> {
     const keys = { markKey: storeKeys.idempotency(tenant, keyHash) };
     const answered = answer === undefined ? 0 : 1;
-    const args = { owner, answered, answer: answer ?? '', ttlMs: answerTtlMs } as const;
+    const args = {
+      nowMs: this.#clock.nowMs(),
+      owner,
+      answered,
+      answer: answer ?? '',
+      lifetimeMs: answerLifetimeMs,
+    } as const;
     return (await asking(this.#scripts.settle(keys, args))) === 1;
   }
 

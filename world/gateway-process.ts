@@ -106,7 +106,7 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
   const { calls, cluster } = rooms;
   const tokens = new TokenStore(redis, tokenKey, ports);
   const authenticator = new Authenticator({
-    ...{ environment, tokenKey, clock, log },
+    ...{ environment, tokenKey, clock, timers, log },
     acceptAnyTestToken: served?.acceptAnyTestToken ?? environment === 'sandbox',
     store: tokens,
   });
@@ -132,7 +132,7 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
   );
   const clientCalls = served?.through?.(calls) ?? calls;
   const signing = {
-    ...{ admission, calls: clientCalls, log, wallets: api.store, requestIds: new RequestIds(ports) },
+    ...{ admission, calls: clientCalls, log, wallets: api.store, requestIds: new RequestIds(ports), timers },
     ...(served?.readyMadeKeys && { readyMadeKeys: served.readyMadeKeys }),
   };
   const serve = makeServe({ ...{ environment, cluster, timers, version }, ...served, ...signing, rest: api });

@@ -19,6 +19,7 @@ import type { Roster } from '../../proto/roster.ts';
 import { wireProtocolVersions } from '../../proto/wire.ts';
 import { firstCluster } from '../../redis/clusters.ts';
 import { clusterFolder, readSecret, secretFiles } from '../cluster-files/cluster-material.ts';
+import { storedClocks } from '../cluster-files/stored-clocks.ts';
 import type { Cluster } from './cluster.ts';
 import { Processes } from './process-control.ts';
 import type { SupervisedChild } from './supervisor.ts';
@@ -109,6 +110,7 @@ export class LiveFaultInjection {
         coordinatorKey: roster.coordinator,
       }),
       vendor: (conduct) => this.#options.vendor()?.behave(conduct),
+      clocks: storedClocks(folder),
       recorder,
       say,
     });
@@ -121,6 +123,9 @@ export class LiveFaultInjection {
       message: (child, message) => this.#answer(child, message),
     });
     this.#processes = processes;
+    for (const name of processes.names) {
+      if (name !== 'redis') cluster.clocks.set(name, this.#all.clockOffsetOf(name));
+    }
     this.#control = new SandboxController({ injector: this.#all, processes, snapshots: snapshots(processes) });
     return processes;
   }

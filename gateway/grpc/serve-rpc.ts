@@ -5,6 +5,7 @@
  *
  * The listener gets `initial` once, then `answered` or `failed` once; nothing after the caller has disconnected.
  */
+import type { Timers } from '../../actors/contract.ts';
 import { callTrace } from '../../api/call-trace.ts';
 import { internalError, ServiceError } from '../../api/errors/service-error.ts';
 import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
@@ -22,6 +23,7 @@ import { type ClientCallDeps, startClientCall } from '../signing/wallet-terms.ts
 export interface RpcDeps extends ClientCallDeps {
   readonly admission: Pick<Admission, 'admit' | 'enter'>;
   readonly requestIds: RequestIds;
+  readonly timers: Pick<Timers, 'elapsedMs' | 'epochMs'>;
 }
 
 export interface RpcRequest {
@@ -29,8 +31,8 @@ export interface RpcRequest {
   readonly message: Uint8Array;
   /** The value of an entry of the metadata that is there exactly once. */
   metadata(key: string): string | undefined;
-  /** The caller's deadline; Infinity: none. */
-  readonly deadlineEpochMs: number;
+  /** Milliseconds that the caller still waits; Infinity: as long as it takes. */
+  readonly leftMs: number;
   /** The caller has left. */
   readonly isCancelled: boolean;
   /** Calls back when the caller disconnects; at most once. */
@@ -77,7 +79,7 @@ export function serveRpc(deps: RpcDeps, request: RpcRequest, listener: RpcListen
 
 function submit(
   deps: RpcDeps,
-  { method, message: bytes, metadata, deadlineEpochMs, onCancelled, entry }: RpcRequest,
+  { method, message: bytes, metadata, leftMs, onCancelled, entry }: RpcRequest,
   requestId: string,
   tenant: string,
   fail: (error: ServiceError) => void,
@@ -97,7 +99,7 @@ function submit(
     tenant,
     correlationId: trace.correlationId,
     traceparent: trace.traceparent,
-    deadlineEpochMs,
+    deadlineMs: deps.timers.elapsedMs() + leftMs,
   };
   let cancel = (): void => undefined;
   const place = deps.admission.enter(

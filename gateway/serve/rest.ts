@@ -56,8 +56,8 @@ const anonymous: Principal = Object.freeze({
 export function restEndpoints(routes: readonly Route[], deps: RestDeps): readonly Endpoint[] {
   assertRoutes(routes);
   const { store, seal, clock, timers } = deps;
-  const waiting = { nowMs: () => clock.nowMs(), pause: (ms: number) => pause(timers, ms) };
-  const idempotency = new Idempotency({ store, seal, ...waiting });
+  const times = { nowMs: () => clock.nowMs(), machineMs: () => timers.epochMs() };
+  const idempotency = new Idempotency({ store, seal, ...times, pause: (ms: number) => pause(timers, ms) });
   const turns = new Turns(timers);
   return routes.map((route) => endpointOf(route, deps, idempotency, turns));
 }

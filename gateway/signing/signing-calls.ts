@@ -53,8 +53,8 @@ export interface SigningCall {
   readonly correlationId: string;
   /** W3C traceparent, or empty. */
   readonly traceparent: string;
-  /** Milliseconds since the Unix epoch; Infinity or undefined: the default. */
-  readonly deadlineEpochMs?: number | undefined;
+  /** When the caller stops waiting, by `Timers.elapsedMs`; Infinity or undefined: the default. */
+  readonly deadlineMs?: number | undefined;
   /** The wallet control plane asks, not a client. */
   readonly walletService?: boolean;
   readonly walletTerms?: WalletTerms | undefined;
@@ -155,9 +155,8 @@ export class SigningCalls extends Calls {
   }
 
   start(call: SigningCall, done: Done): () => void {
-    const nowMs = this.#clock.nowMs();
-    const deadlineMs = deadlineOf(call, nowMs);
-    if (deadlineMs <= nowMs) return refuse(done, 'deadlineExceeded', 'the deadline has passed');
+    const leftMs = this.#leftMs(call);
+    if (leftMs <= 0) return refuse(done, 'deadlineExceeded', 'the deadline has passed');
     if (this.#stopped) return refuse(done, 'unavailable', 'the gateway is stopping');
     const begins = beginsSession(call.request.case);
     if (begins && !this.#begins.hasRoom()) {
@@ -174,7 +173,7 @@ export class SigningCalls extends Calls {
     this.#lastCallId += 1n;
     const callId = this.#lastCallId;
     // Waits before it is sent: a link may answer within `send`.
-    const cancelTimer = this.#timers.start(deadlineMs - nowMs, () => this.#expire(callId));
+    const cancelTimer = this.#timers.start(leftMs, () => this.#expire(callId));
     const span = this.#tracer.start(call.request.case, 'client', call.traceparent);
     if (begins) this.#begins.start();
     this.#waiting.set(callId, { call, done, cancelTimer, span });
@@ -183,9 +182,9 @@ export class SigningCalls extends Calls {
         tenant: call.tenant,
         session: '',
         attempt: 0,
-        body: { case: 'call', value: this.#frameOf(callId, call, nowMs) },
+        body: { case: 'call', value: this.#frameOf(callId, call, leftMs) },
       },
-      { correlationId: call.correlationId, traceparent: span.traceparent, deadlineMs },
+      { correlationId: call.correlationId, traceparent: span.traceparent },
     );
     if (undelivered !== undefined && this.#take(callId)) {
       if (undelivered === 'noRoute') return refuse(done, 'unavailable', 'no coordinator is connected');
@@ -263,19 +262,28 @@ export class SigningCalls extends Calls {
     return { failure: new ServiceError('providerRejected', message, { details }) };
   }
 
-  #frameOf(callId: bigint, call: SigningCall, nowMs: number) {
+  #frameOf(callId: bigint, call: SigningCall, leftMs: number) {
     const { request, tenant, walletService = false, walletTerms, keyScheme = Scheme.UNSPECIFIED } = call;
-    const { order, witnessMacs, deletionMacs } = this.#orders({ tenant, request, walletService, walletTerms }, nowMs);
+    const asked = { tenant, request, walletService, walletTerms };
+    const { order, witnessMacs, deletionMacs } = this.#orders(asked, this.#clock.nowMs());
     return {
       callId,
       request,
       walletService,
       keyScheme,
+      // Rounded up: 0 would be no deadline.
+      leftMs: Math.ceil(leftMs),
       ...(walletTerms && { walletTerms }),
       ...(order && { order }),
       ...(witnessMacs && { witnessMacs }),
       ...(deletionMacs && { deletionMacs }),
     };
+  }
+
+  /** Milliseconds until the call is answered at the latest. */
+  #leftMs({ deadlineMs }: SigningCall): number {
+    if (deadlineMs === undefined || !Number.isFinite(deadlineMs)) return callDeadlineDefaultMs;
+    return Math.min(deadlineMs - this.#timers.elapsedMs(), callDeadlineMaxMs);
   }
 
   #take(callId: bigint): Waiting | undefined {
@@ -302,12 +310,6 @@ export class SigningCalls extends Calls {
       );
     }
   }
-}
-
-function deadlineOf(call: SigningCall, nowMs: number): number {
-  const asked = call.deadlineEpochMs;
-  if (asked === undefined || !Number.isFinite(asked)) return nowMs + callDeadlineDefaultMs;
-  return Math.min(Math.floor(asked), nowMs + callDeadlineMaxMs);
 }
 
 function isAnswerTo({ request }: SigningCall, outcome: CallReply['outcome']): outcome is CallResponse {

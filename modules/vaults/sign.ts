@@ -27,7 +27,7 @@ import type { MessageSignature, VaultCluster } from './cluster.ts';
 import { signedBytes } from './message.ts';
 import { decideMessage, type MessageFacts, type PolicyDeps } from './policy.ts';
 import { openVault, readKey, vaultArchived } from './read.ts';
-import { type SignatureOrder, signatureOrderTtlMs, signatureOrderType, type VaultKeyRecord } from './record.ts';
+import { type SignatureOrder, signatureOrderLifetimeMs, signatureOrderType, type VaultKeyRecord } from './record.ts';
 import type { SignBody } from './schemas.ts';
 
 export interface SignDeps extends PolicyDeps {
@@ -149,7 +149,7 @@ async function orderSignature(
     const guarded = merge(change, { guards });
     if (outcome === 'deny') return { denied: decided, change: guarded };
     const order: SignatureOrder = { id: asked.id, version: 1, needsHuman: outcome === 'needsHuman', ...decided };
-    const put = create(signatureOrderType, order, signatureOrderTtlMs);
+    const put = create(signatureOrderType, order, signatureOrderLifetimeMs);
     const result = await store.commit(tenant, merge(guarded, { puts: [put] }));
     if (result.committed) return order;
     if (result.refusal.kind !== 'conflict') throw vaultArchived();

@@ -209,6 +209,9 @@ describe('between attempts', () => {
     expect(readRetryAfter('7', 0)).toBe(7_000);
     expect(readRetryAfter('Sun, 22 Nov 2026 10:00:05 GMT', Date.parse('2026-11-22T10:00:00Z'))).toBe(5_000);
     expect(readRetryAfter('Sun, 22 Nov 2026 10:00:05 GMT', Date.parse('2026-11-22T10:00:09Z'))).toBe(0);
+    for (const long of ['1000000', '1000000000000', '9'.repeat(400), 'Fri, 31 Dec 9999 23:59:59 GMT']) {
+      expect(readRetryAfter(long, 0)).toBe(24 * 3_600_000);
+    }
     expect([null, '', '-1', 'soon'].map((header) => readRetryAfter(header, 0))).not.toContainEqual(expect.any(Number));
   });
 });

@@ -152,7 +152,7 @@ describe('an embedded service', () => {
     await must(200, 'POST', '/v1/sandbox/faults/reset');
   });
 
-  it('advances its clock, and goes back to a snapshot', async () => {
+  it('advances its clock, goes back to a snapshot, and keeps the later of their clocks', async () => {
     const { must, call } = running;
     const { id: snapshot } = await must(201, 'POST', '/v1/sandbox/snapshots', { name: 'before' });
     const { id } = await makeWallet();
@@ -163,8 +163,10 @@ describe('an embedded service', () => {
     const { id: later } = await must(201, 'POST', '/v1/sandbox/snapshots', { name: 'later' });
     await must(200, 'POST', `/v1/sandbox/snapshots/${snapshot}/restore`);
     expect((await call('GET', `/v1/wallets/${id}`)).status).toBe(404);
-    expect((await must(200, 'GET', '/v1/sandbox/clock')).offset_ms).toBe(0);
+    expect((await must(200, 'GET', '/v1/sandbox/clock')).offset_ms).toBe(3_600_000);
     expect((await signature(running, 'sandbox-secp256k1', digest, 'after-restore')).is_complete).toBe(true);
+    await must(200, 'POST', '/v1/sandbox/reset');
+    expect((await must(200, 'GET', '/v1/sandbox/clock')).offset_ms).toBe(0);
     await must(200, 'POST', `/v1/sandbox/snapshots/${later}/restore`);
     expect((await must(200, 'GET', '/v1/sandbox/clock')).offset_ms).toBe(3_600_000);
     expect((await must(200, 'GET', `/v1/wallets/${id}`)).id).toBe(id);

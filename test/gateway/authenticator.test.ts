@@ -38,7 +38,15 @@ function open(answers: Record<string, Answer | Error | Promise<Answer>>, more: P
       return found;
     },
   };
-  const given = { environment: 'sandbox', acceptAnyTestToken: false, tokenKey, store, clock: timers, ...more } as const;
+  const given = {
+    environment: 'sandbox',
+    acceptAnyTestToken: false,
+    tokenKey,
+    store,
+    clock: timers,
+    timers,
+    ...more,
+  } as const;
   const authenticator = new Authenticator(given);
   /** The principal, or the kind of the refusal. */
   const who = async (token: string): Promise<Principal | string> => {

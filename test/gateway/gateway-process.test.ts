@@ -85,7 +85,7 @@ class HeldCoordinator {
   }
 
   #send(to: string, body: WireMessage['body']): void {
-    const trace = { correlationId: '', traceparent: '', deadlineMs: 0 };
+    const trace = { correlationId: '', traceparent: '' };
     this.server.send({ from: 'coordinator', to, message: { tenant: '', session: '', attempt: 0, body }, trace });
   }
 }

@@ -160,11 +160,8 @@ describe('the HTTP door of the signing API', () => {
     });
 
     it('gives the call 30 s', async () => {
-      const before = Date.now();
       await post('/v1/signing/share', {});
-      const { deadlineMs } = gateway.coordinator.last.trace;
-      expect(deadlineMs).toBeGreaterThanOrEqual(before + 30_000);
-      expect(deadlineMs).toBeLessThanOrEqual(Date.now() + 30_000);
+      expect(gateway.coordinator.last.call.leftMs).toBe(30_000);
     });
   });
 

@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock, systemPorts, systemRandom } from '../../actors/live/ports.ts';
+import { systemClock, systemPorts, systemRandom, systemTimers } from '../../actors/live/ports.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { actorOf } from '../../api/principal.ts';
 import { allScopes } from '../../api/scopes.ts';
@@ -120,6 +120,7 @@ describe('the token store', () => {
       tokenKey,
       store,
       clock: systemClock,
+      timers: systemTimers,
     });
     const shown = await door.authenticate(`Bearer ${third!.token}`);
     if (shown instanceof ServiceError) throw shown;

@@ -168,7 +168,15 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     ...(inFlightMax !== undefined && { inFlightMax }),
   });
   coordinator.status(healthyCluster);
-  const identity = { environment, acceptAnyTestToken, tokenKey, store: tokens, log, clock: time };
+  const identity = {
+    environment,
+    acceptAnyTestToken,
+    tokenKey,
+    store: tokens,
+    log,
+    clock: time,
+    timers: { elapsedMs: time.nowMs },
+  };
   const { timers = systemTimers } = options;
   const load = options.load && new LoadControl({ timers, limits: options.load });
   const admission = new Admission(new Authenticator(identity), limits, timers, load);

@@ -280,7 +280,7 @@ export class KeyMaking extends KeyTranscripts {
   }
 }
 
-const noTrace = { correlationId: '', traceparent: '', deadlineMs: 0 } as const;
+const noTrace = { correlationId: '', traceparent: '' } as const;
 
 export interface ExchangeInit {
   readonly senderNodeId?: number;
