@@ -571,7 +571,7 @@ export interface ChangeRiskRule {
   readonly mode?: 'enforce' | 'shadow' | 'disabled';
   /** added to the score */
   readonly points?: number;
-  /** among matching rules with an action, the lowest number decides */
+  /** matching rules are listed in this order, the lowest first; it decides nothing */
   readonly priority?: number;
 }
 
@@ -2812,9 +2812,9 @@ export interface PutRiskRule {
   readonly when: string;
   /** added to the score */
   readonly points: number;
-  /** replaces the score’s action; default: none */
+  /** of a rule that matches: `deny` denies, `review` asks for an approval, `allow` softens nothing; default: none */
   readonly action?: 'allow' | 'review' | 'deny';
-  /** among matching rules with an action, the lowest number decides */
+  /** matching rules are listed in this order, the lowest first; it decides nothing */
   readonly priority?: number;
   /** default `enforce` */
   readonly mode?: 'enforce' | 'shadow';
@@ -3490,6 +3490,7 @@ export interface RiskScore {
   readonly tx_id: string;
   readonly score: number;
   readonly level: 'low' | 'medium' | 'high' | 'critical';
+  /** the strictest of the level’s and the matching rules’ actions; the level’s decides nothing by itself */
   readonly action: 'allow' | 'review' | 'deny';
   readonly factors: readonly ({
     /** a built-in factor, or `rule:` and the name of a rule */
@@ -3947,6 +3948,8 @@ export interface SignMessage {
   /** base64: for a signature that needs a human’s approval */
   readonly human_approval_witness?: string;
 }
+
+export type SignVaultMessageResponse = VaultSignature | VaultSignatureDryRun;
 
 export interface SignatureShareRequest {
   readonly signing_session_id?: string;
@@ -5165,6 +5168,7 @@ export interface VaultSignature {
   readonly policy_decision_id: string;
   /** of the policies */
   readonly reason: string;
+  readonly reason_code: 'APPROVALS_NOT_SUPPORTED' | null;
   /** RFC 3339, UTC */
   readonly created_at: string;
   readonly signature: string | null;
@@ -5173,6 +5177,24 @@ export interface VaultSignature {
   readonly policy_receipt: string;
   readonly receipt: DiagnosticReceipt | null;
   readonly checkpoint: SessionCheckpoint | null;
+}
+
+export interface VaultSignatureDryRun {
+  readonly dry_run: boolean;
+  readonly decision: 'allow' | 'require_approval' | 'deny';
+  readonly reason: string;
+  readonly reason_code: 'APPROVALS_NOT_SUPPORTED' | null;
+  readonly policy: PolicyUsed;
+  /** further policies that decided: the strictest wins */
+  readonly also_policies: readonly PolicyUsed[];
+  readonly matched_rules: readonly string[];
+  readonly trace: readonly ({
+    readonly rule: string;
+    readonly effect: 'allow' | 'deny' | 'require_approval';
+    readonly matched: boolean;
+    /** `true`, `false`, or the reason why it could not be evaluated */
+    readonly result: string;
+  })[];
 }
 
 export interface VaultSignatureEvent {
@@ -5214,6 +5236,7 @@ export interface VaultSignatureSummary {
   readonly policy_decision_id: string;
   /** of the policies */
   readonly reason: string;
+  readonly reason_code: 'APPROVALS_NOT_SUPPORTED' | null;
   /** RFC 3339, UTC */
   readonly created_at: string;
 }
@@ -5865,6 +5888,8 @@ export interface VaultsApi {
   get(id: string, options?: CallOptions): Promise<Vault>;
   /** Sign a message with a key of a vault: `POST /v1/vaults/:id/sign`, scope `vaults:write`. */
   sign(id: string, body: SignMessage, options?: CallOptions): Promise<VaultSignature>;
+  /** Sign a message with a key of a vault, without effect: `POST /v1/vaults/:id/sign`, scope `vaults:write`. */
+  dryRun(id: string, body: SignMessage, options?: CallOptions): Promise<VaultSignatureDryRun>;
   /** Archive a vault, for good: its shares are deleted: `POST /v1/vaults/:id/archive`, scope `vaults:write`. */
   archive(id: string, body?: ArchiveVault, options?: CallOptions): Promise<Vault>;
 }
@@ -6080,6 +6105,7 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     keys: { id: 'listVaultKeys', method: 'GET', path: '/v1/vaults/:id/keys', repeat: 'always', input: 'query', list: 'keys' },
     get: { id: 'getVault', method: 'GET', path: '/v1/vaults/:id', repeat: 'always' },
     sign: { id: 'signVaultMessage', method: 'POST', path: '/v1/vaults/:id/sign', repeat: 'keyed', input: 'body' },
+    dryRun: { id: 'signVaultMessage', method: 'POST', path: '/v1/vaults/:id/sign?dry_run=true', repeat: 'always', input: 'body' },
     archive: { id: 'archiveVault', method: 'POST', path: '/v1/vaults/:id/archive', repeat: 'keyed', input: 'body' },
   },
   recon: {

@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { Metadata } from '../../api/metadata.ts';
 import {
+  BooleanText,
   Closed,
   Id,
   Line,
@@ -14,9 +15,11 @@ import {
   pageQuery,
   Timestamp,
 } from '../../api/schema-kit.ts';
+import { PolicyUsed, Trace } from '../../custody/intents/public.ts';
 import { networkIds } from '../../networks/networks.ts';
 import { derivationPathCharsMax, ed25519MessageBytesMax, nodesMax, opaqueBytesMax } from '../../proto/limits.ts';
 import { messageTypes } from './message.ts';
+import { approvalsNotSupported } from './policy.ts';
 import { approvalModes, curves, keyStatuses, keystoreTypes, vaultStatuses } from './record.ts';
 
 const KeystoreType = OneOf(keystoreTypes, {
@@ -159,6 +162,14 @@ export const SignBody = Closed(
   { title: 'SignMessage' },
 );
 
+export const SignQuery = Closed({
+  dry_run: Type.Optional(BooleanText('`true`: returns the decision, records nothing and signs nothing')),
+});
+
+const ReasonCode = Nullable(
+  OneOf([approvalsNotSupported], { description: 'a policy asks for several or named approvers; null otherwise' }),
+);
+
 const summary = {
   id: Id('vsg'),
   vault_id: Id('vlt'),
@@ -175,6 +186,7 @@ const summary = {
   ),
   policy_decision_id: Id('dec'),
   reason: Type.String({ description: 'of the policies' }),
+  reason_code: ReasonCode,
   created_at: Timestamp,
 } as const;
 
@@ -191,6 +203,20 @@ export const VaultSignature = Closed(
     checkpoint: Nullable(Type.Unsafe<object>({ type: 'object', 'x-documented-as': 'SessionCheckpoint' })),
   },
   { title: 'VaultSignature' },
+);
+
+export const VaultSignatureDryRun = Closed(
+  {
+    dry_run: Type.Boolean(),
+    decision: OneOf(['allow', 'require_approval', 'deny']),
+    reason: Type.String(),
+    reason_code: ReasonCode,
+    policy: PolicyUsed,
+    also_policies: Type.Array(PolicyUsed, { description: 'further policies that decided: the strictest wins' }),
+    matched_rules: Type.Array(Type.String()),
+    trace: Trace,
+  },
+  { title: 'VaultSignatureDryRun' },
 );
 
 export const ArchiveBody = Closed({ reason: Type.Optional(Lines(500, 'shown as `archive_reason`')) });
