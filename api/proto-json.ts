@@ -20,6 +20,7 @@ import {
   ScalarType,
   toJson,
 } from '@bufbuild/protobuf';
+import { readEnumName } from '../proto/enum-names.ts';
 import type { FieldIssue } from './errors/service-error.ts';
 import { readPlanned, writePlanned } from './planned-json.ts';
 
@@ -33,9 +34,10 @@ export type ProtoJsonResult<D extends DescMessage> =
 /** Reads a request. `hasLoneEscapes`: the text holds \\ud… escapes, so that strings must be checked for half pairs. */
 export function decodeProtoJson<D extends DescMessage>(
   schema: D,
-  json: JsonObject,
+  given: JsonObject,
   hasLoneEscapes = false,
 ): ProtoJsonResult<D> {
+  const json = withOwnNames(schema, given);
   if (hasLoneEscapes || namesAnUnknownEnumValue(schema, json)) {
     const issues = findIssues(schema, json);
     if (issues.length > 0) return { issues };
@@ -78,6 +80,19 @@ function namesAnUnknownEnumValue(schema: DescMessage, json: JsonObject): boolean
     if (isUnknownName(field.enum, json[field.name]) || isUnknownName(field.enum, json[field.jsonName])) return true;
   }
   return false;
+}
+
+/** Enum values by their own names: a body may have short forms, in either case. */
+function withOwnNames(schema: DescMessage, json: JsonObject): JsonObject {
+  if (!namesAnUnknownEnumValue(schema, json)) return json;
+  const named: JsonObject = { ...json };
+  for (const { enum: desc, name, jsonName } of enumFields.get(schema) ?? []) {
+    for (const key of [name, jsonName]) {
+      const value = named[key];
+      if (typeof value === 'string') named[key] = readEnumName(desc, value) ?? value;
+    }
+  }
+  return named;
 }
 
 function isUnknownName(desc: DescEnum, value: JsonValue | undefined): boolean {

@@ -6135,11 +6135,11 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     requestAccess: { id: 'requestModuleAccess', method: 'POST', path: '/v1/modules/:module/access-requests', repeat: 'keyed', input: 'body' },
   },
   signing: {
-    initiateDkg: { id: 'initiateDkg', method: 'POST', path: '/v1/dkg/initiate', repeat: 'named', input: 'body' },
-    exchangeDkgShares: { id: 'exchangeDkgShares', method: 'POST', path: '/v1/dkg/shares', repeat: 'always', input: 'body' },
-    initiateSigning: { id: 'initiateSigning', method: 'POST', path: '/v1/signing/initiate', repeat: 'always', input: 'body' },
-    submitSignatureShare: { id: 'submitSignatureShare', method: 'POST', path: '/v1/signing/share', repeat: 'always', input: 'body' },
-    resumeSession: { id: 'resumeSession', method: 'POST', path: '/v1/sessions/resume', repeat: 'always', input: 'body' },
+    initiateDkg: { id: 'initiateDkg', method: 'POST', path: '/v1/dkg/initiate', repeat: 'keyed', input: 'body' },
+    exchangeDkgShares: { id: 'exchangeDkgShares', method: 'POST', path: '/v1/dkg/shares', repeat: 'keyed', input: 'body' },
+    initiateSigning: { id: 'initiateSigning', method: 'POST', path: '/v1/signing/initiate', repeat: 'keyed', input: 'body' },
+    submitSignatureShare: { id: 'submitSignatureShare', method: 'POST', path: '/v1/signing/share', repeat: 'keyed', input: 'body' },
+    resumeSession: { id: 'resumeSession', method: 'POST', path: '/v1/sessions/resume', repeat: 'keyed', input: 'body' },
   },
   service: {
     health: { id: 'getHealth', method: 'GET', path: '/v1/health', repeat: 'always', answers: [200, 503] },

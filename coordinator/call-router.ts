@@ -100,6 +100,7 @@ function route(
     order: frame.order,
     witnessMacs: frame.witnessMacs,
     keyScheme: keyBinding(frame.keyScheme) ?? '',
+    requestDigest: Buffer.from(frame.requestDigest).toString('base64'),
     fault: undefined,
   };
   switch (request.case) {
@@ -141,6 +142,7 @@ function route(
     order: facts.order,
     witnessMacs: facts.witnessMacs,
     keyScheme: facts.keyScheme,
+    requestDigest: facts.requestDigest,
     fault: contextFault(orchestration),
     method: request.case,
     request: request.value,

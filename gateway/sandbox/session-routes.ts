@@ -6,8 +6,9 @@ import { Closed, Nullable, OneOf, PathId, Timestamp, WholeNumberText } from '../
 import { noSuch } from '../../api/visibility.ts';
 import type { RunEvent } from '../../faults/recording.ts';
 import { runEventJson } from '../../faults/recording-json.ts';
+import { enumName, enumNames } from '../../proto/enum-names.ts';
 import type { InspectSessionResponse } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
-import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { ReceiptStateSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { keySchemes } from '../../proto/key-schemes.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
 import { firstCluster } from '../../redis/clusters.ts';
@@ -26,12 +27,7 @@ const SessionView = Closed(
     id: Type.String(),
     kind: OneOf(['dkg', 'signing']),
     cluster: Type.Integer({ minimum: 1, description: 'the cluster that holds it, whose nodes its fields number' }),
-    state: OneOf(
-      Object.values(ReceiptState)
-        .filter((name) => typeof name === 'string')
-        .map((name) => `RECEIPT_STATE_${name}`),
-      { description: 'as in receipts' },
-    ),
+    state: OneOf(enumNames(ReceiptStateSchema), { description: 'as in receipts' }),
     reason_code: Type.String({ description: 'the reason for its state: docs/reason-codes.md' }),
     message: Type.String(),
     epoch: Type.Integer({ minimum: 1 }),
@@ -171,7 +167,7 @@ function sessionView(sessionId: string, found: InspectSessionResponse, seen: See
     kind: found.kind,
     // A coordinator of an earlier version does not say it.
     cluster: found.cluster || firstCluster,
-    state: `RECEIPT_STATE_${ReceiptState[found.state]}`,
+    state: enumName(ReceiptStateSchema, found.state),
     reason_code: found.reasonCode,
     message: found.message,
     epoch: Number(found.epoch),

@@ -4,6 +4,7 @@ import { Metadata } from '../../api/metadata.ts';
 import {
   BooleanText,
   Closed,
+  ContractEnum,
   Id,
   Line,
   Lines,
@@ -17,22 +18,21 @@ import {
 } from '../../api/schema-kit.ts';
 import { PolicyUsed, Trace } from '../../custody/intents/public.ts';
 import { networkIds } from '../../networks/networks.ts';
+import { ApprovalModeSchema, KeystoreTypeSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { derivationPathCharsMax, ed25519MessageBytesMax, nodesMax, opaqueBytesMax } from '../../proto/limits.ts';
 import { messageTypes } from './message.ts';
 import { approvalsNotSupported } from './policy.ts';
 import { approvalModes, curves, keyStatuses, keystoreTypes, vaultStatuses } from './record.ts';
 
-const KeystoreType = OneOf(keystoreTypes, {
-  description: 'every key of the vault is bound to it: see docs/signing-api.md',
-});
+const keystoreIs = { description: 'every key of the vault is bound to it: see docs/signing-api.md' };
+const KeystoreType = OneOf(keystoreTypes, keystoreIs);
 const Curve = OneOf(curves);
 const PolicyName = Line(
   100,
   'name of the policy that decides on its messages, beside the tenant’s `default`; null: none',
 );
-const ApprovalMode = OneOf(approvalModes, {
-  description: '`human_required`: every signature waits for a human’s witness',
-});
+const approvalIs = { description: '`human_required`: every signature waits for a human’s witness' };
+const ApprovalMode = OneOf(approvalModes, approvalIs);
 const hex = (description: string) => Type.String({ pattern: '^[0-9a-f]*$', description });
 
 /** Length of the padded base64 of this many bytes. */
@@ -43,7 +43,7 @@ const Base64 = (bytesMax: number, description: string) =>
 export const CreateVaultBody = Closed(
   {
     name: Name,
-    keystore_type: KeystoreType,
+    keystore_type: ContractEnum(KeystoreTypeSchema, keystoreTypes, keystoreIs),
     curve: Curve,
     threshold: Type.Optional(
       Type.Integer({
@@ -62,7 +62,7 @@ export const CreateVaultBody = Closed(
       }),
     ),
     policy: Type.Optional(Nullable(PolicyName)),
-    approval_mode: Type.Optional(ApprovalMode),
+    approval_mode: Type.Optional(ContractEnum(ApprovalModeSchema, approvalModes, approvalIs)),
     metadata: Type.Optional(Metadata),
   },
   { title: 'CreateVault' },

@@ -257,8 +257,7 @@ function row({ method, path, operation, query }: Named, schemas: Schemas): strin
   const { pageOf, statuses } = answerOf(operation, schemas);
   const isKeyed = parameters.some(({ $ref }) => $ref?.endsWith('/IdempotencyKey'));
   const hasQuery = parameters.some((parameter) => parameter.in === 'query');
-  const repeat =
-    method === 'GET' || query !== undefined ? 'always' : isKeyed ? 'keyed' : (signingRepeats[operationId] ?? 'refused');
+  const repeat = method === 'GET' || query !== undefined ? 'always' : isKeyed ? 'keyed' : 'refused';
   const fields = [
     `id: ${quote(operationId)}`,
     `method: ${quote(method)}`,
@@ -271,18 +270,6 @@ function row({ method, path, operation, query }: Named, schemas: Schemas): strin
   ];
   return `{ ${fields.join(', ')} }`;
 }
-
-/**
- * The calls of the signing API take no Idempotency-Key, but each has at most one effect however often it is repeated: the service
- * accepts a session id, an intent id, a dealt pair, a node's partial and a resume token once each (docs/signing-api.md).
- */
-const signingRepeats: Readonly<Record<string, 'always' | 'named'>> = {
-  initiateDkg: 'named',
-  exchangeDkgShares: 'always',
-  initiateSigning: 'always',
-  submitSignatureShare: 'always',
-  resumeSession: 'always',
-};
 
 const quote = (value: unknown): string =>
   typeof value === 'string' ? `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'` : JSON.stringify(value);
