@@ -545,7 +545,7 @@ export interface BadShareFaultRequest {
 export interface BeginSandboxKey {
   /** the key’s session, as for InitiateDkg */
   readonly session_id: string;
-  readonly keystore_type: 'MULTISIG_EVM_WALLET' | 'HSM_PKCS11' | 'MPC_VENDOR';
+  readonly keystore_type: 'MULTISIG_EVM_WALLET' | 'HSM_PKCS11' | 'MPC_VENDOR' | 'KEYSTORE_TYPE_MULTISIG_EVM_WALLET' | 'KEYSTORE_TYPE_HSM_PKCS11' | 'KEYSTORE_TYPE_MPC_VENDOR';
   /** secp256k1 by default */
   readonly curve?: 'secp256k1' | 'ed25519';
   readonly threshold?: number;
@@ -1009,7 +1009,7 @@ export interface CreateVault {
   /** 1 to 100 characters, not blank, without control and direction characters */
   readonly name: string;
   /** every key of the vault is bound to it: see docs/signing-api.md */
-  readonly keystore_type: 'mock_threshold' | 'mpc_frost' | 'multisig_evm_wallet' | 'mpc_vendor' | 'hsm_pkcs11';
+  readonly keystore_type: 'mock_threshold' | 'mpc_frost' | 'multisig_evm_wallet' | 'mpc_vendor' | 'hsm_pkcs11' | 'MOCK_THRESHOLD' | 'MPC_FROST' | 'MULTISIG_EVM_WALLET' | 'MPC_VENDOR' | 'HSM_PKCS11' | 'KEYSTORE_TYPE_MOCK_THRESHOLD' | 'KEYSTORE_TYPE_MPC_FROST' | 'KEYSTORE_TYPE_MULTISIG_EVM_WALLET' | 'KEYSTORE_TYPE_MPC_VENDOR' | 'KEYSTORE_TYPE_HSM_PKCS11';
   readonly curve: 'secp256k1' | 'ed25519';
   /** number of nodes for a signature, from 2; by default the cluster’s threshold, usually 3. For `hsm_pkcs11` and `mpc_vendor` 1 */
   readonly threshold?: number;
@@ -1017,7 +1017,7 @@ export interface CreateVault {
   readonly total_nodes?: number;
   readonly policy?: string | null;
   /** `human_required`: every signature waits for a human’s witness */
-  readonly approval_mode?: 'unspecified' | 'direct_allowed' | 'human_required';
+  readonly approval_mode?: 'unspecified' | 'direct_allowed' | 'human_required' | 'UNSPECIFIED' | 'DIRECT_ALLOWED' | 'HUMAN_REQUIRED' | 'APPROVAL_MODE_UNSPECIFIED';
   /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
@@ -1036,7 +1036,7 @@ export interface CreateWallet {
   readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
   readonly policy?: string | null;
   /** `human_required`: every intent needs an approval, and every signature of the signing API a witness. The strictest of all approval requirements applies */
-  readonly approval_mode?: 'unspecified' | 'direct_allowed' | 'human_required';
+  readonly approval_mode?: 'unspecified' | 'direct_allowed' | 'human_required' | 'UNSPECIFIED' | 'DIRECT_ALLOWED' | 'HUMAN_REQUIRED' | 'APPROVAL_MODE_UNSPECIFIED';
   /** whether the signing API may use the wallet’s key, or transaction intents alone. By default `allowed` in a sandbox, `intents_only` in production */
   readonly signing_api?: 'allowed' | 'intents_only';
   readonly external_id?: string | null;
@@ -3693,6 +3693,7 @@ export interface SandboxSession {
   readonly attempt: number;
   readonly culprits: readonly number[];
   readonly submitted: readonly number[];
+  readonly signers: readonly number[];
   readonly given: readonly number[];
   readonly verified_pairs: readonly string[];
   readonly client_supplied_dealers: readonly number[];
@@ -3872,7 +3873,7 @@ export interface Session {
   readonly resumable: boolean;
   readonly epoch: number;
   readonly checkpoint_id: string;
-  readonly approval_mode: 'APPROVAL_MODE_APPROVAL_MODE_UNSPECIFIED' | 'APPROVAL_MODE_DIRECT_ALLOWED' | 'APPROVAL_MODE_HUMAN_REQUIRED';
+  readonly approval_mode: 'APPROVAL_MODE_UNSPECIFIED' | 'DIRECT_ALLOWED' | 'HUMAN_REQUIRED';
   readonly keystore_type: 'KEYSTORE_TYPE_UNSPECIFIED' | 'KEYSTORE_TYPE_MOCK_THRESHOLD' | 'KEYSTORE_TYPE_MULTISIG_EVM_WALLET' | 'KEYSTORE_TYPE_MPC_VENDOR' | 'KEYSTORE_TYPE_MPC_FROST' | 'KEYSTORE_TYPE_HSM_PKCS11';
   /** docs/keystores.md lists them */
   readonly backend_route: string;
@@ -5004,7 +5005,7 @@ export interface UpdateWallet {
   readonly name?: string;
   readonly policy?: string | null;
   /** `human_required`: every intent needs an approval, and every signature of the signing API a witness. The strictest of all approval requirements applies */
-  readonly approval_mode?: 'unspecified' | 'direct_allowed' | 'human_required';
+  readonly approval_mode?: 'unspecified' | 'direct_allowed' | 'human_required' | 'UNSPECIFIED' | 'DIRECT_ALLOWED' | 'HUMAN_REQUIRED' | 'APPROVAL_MODE_UNSPECIFIED';
   /** whether the signing API may use the wallet’s key, or transaction intents alone. By default `allowed` in a sandbox, `intents_only` in production */
   readonly signing_api?: 'allowed' | 'intents_only';
   readonly external_id?: string | null;

@@ -124,11 +124,11 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
       sessions: sessionReads(calls, cluster),
     },
     {
-      config,
+      config: readyMade === undefined ? config : { ...config, bannerToken: { tenant: readyMade.tenant } },
       admission,
       load,
       checkResponses,
-      ...(environment === 'sandbox' && { sandbox: { control: served?.control, sessions: sandboxSessions({ calls }) } }),
+      ...(environment === 'sandbox' && { sandbox: { control: served?.control, sessions: sandboxSessions({ calls }), tokens } }),
     },
   );
   const clientCalls = served?.through?.(calls) ?? calls;

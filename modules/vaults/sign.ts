@@ -227,7 +227,7 @@ function summaryOf(
 
 /**
  * The key at a path, as any holder of the xpub derives it; `publicKey` undefined: the nodes share none. The path has one
- * spelling, so that rules on it hold: empty for the key itself, and no hardened components, which would change no derivation
+ * spelling, so that rules on it hold: empty for the key itself, `m/` before others, and no hardened components, which would change no derivation
  * but name the same child. Throws ServiceError 400.
  */
 function derivedKey(
@@ -237,7 +237,7 @@ function derivedKey(
   try {
     const { hardened, normal } = parsePath(text);
     if (hardened.length > 0) throw invalidPath('a hardened component derives nothing from a vault’s key');
-    const derivationPath = normal.length === 0 ? '' : text;
+    const derivationPath = normal.length === 0 ? '' : `m/${normal.join('/')}`;
     const parent = Buffer.from(publicKey, 'hex');
     if (!schemeFacts(scheme).derives) {
       if (normal.length > 0) throw invalidPath('keys of this keystore type derive no children');

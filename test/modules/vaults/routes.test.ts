@@ -61,6 +61,15 @@ const policy = (name: string, effect: string, more: object = {}) =>
 const issueOf = ({ body }: JsonAnswer) => [body.error.details[0].field, body.error.details[0].issue];
 
 describe('a vault', () => {
+  it('takes a keystore type and an approval mode by the contract’s names, their short forms, in either case', async () => {
+    for (const keystore_type of ['KEYSTORE_TYPE_MPC_FROST', 'MPC_FROST', 'mpc_frost', 'keystore_type_mpc_frost']) {
+      const made = await vault({ keystore_type, approval_mode: 'HUMAN_REQUIRED' });
+      expect(made).toMatchObject({ keystore_type: 'mpc_frost', approval_mode: 'human_required' });
+    }
+    const wrong = { name: 'v', keystore_type: 'KEYSTORE_TYPE_NONE', curve: 'secp256k1' };
+    expect(issueOf(await call('POST', '/v1/vaults', wrong))).toEqual(['keystore_type', 'not_allowed_value']);
+  });
+
   it('is made with its first key, read, listed and hidden from another tenant', async () => {
     const made = await vault({ name: 'treasury', threshold: 2, total_nodes: 3, metadata: { desk: 'emea' } });
     expect(made).toMatchObject({ name: 'treasury', threshold: 2, total_nodes: 3, key_count: 1, status: 'active' });
@@ -241,6 +250,7 @@ describe('policies of a vault', () => {
     for (const path of [undefined, '', 'm', 'm/0']) {
       statuses.push((await sign(made, path === undefined ? {} : { derivation_path: path })).body.status);
     }
+    expect((await sign(made, { derivation_path: '0/7' })).body.derivation_path).toBe('m/0/7');
     expect(statuses).toEqual(['denied', 'denied', 'denied', 'completed']);
   });
 
