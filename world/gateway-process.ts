@@ -128,7 +128,9 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
       admission,
       load,
       checkResponses,
-      ...(environment === 'sandbox' && { sandbox: { control: served?.control, sessions: sandboxSessions({ calls }), tokens } }),
+      ...(environment === 'sandbox' && {
+        sandbox: { control: served?.control, sessions: sandboxSessions({ calls }), tokens },
+      }),
     },
   );
   const clientCalls = served?.through?.(calls) ?? calls;

@@ -243,10 +243,7 @@ export function withAnswered<R extends SessionRecord>(
 }
 
 /** Whether the call repeats a keyed request that changed the session. */
-export function isRepeat(
-  { answered }: SessionRecord,
-  { requestDigest }: { readonly requestDigest: string },
-): boolean {
+export function isRepeat({ answered }: SessionRecord, { requestDigest }: { readonly requestDigest: string }): boolean {
   return requestDigest !== '' && answered !== undefined && answered.includes(requestDigest);
 }
 

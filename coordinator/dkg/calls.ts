@@ -224,5 +224,10 @@ function goOn(turn: DkgTurn, call: ClientCall): void {
     expiresMs: turn.context.nowMs + turn.config.lifetimes.dkgMs,
     usedResumeEpochs: [...record.usedResumeEpochs, record.epoch],
   };
-  commit(turn, next, { ...noDkgWork(next, record.ceremony.fresh), inbox: work.inbox }, { cause: call, answers: [call] });
+  commit(
+    turn,
+    next,
+    { ...noDkgWork(next, record.ceremony.fresh), inbox: work.inbox },
+    { cause: call, answers: [call] },
+  );
 }

@@ -45,7 +45,8 @@ export function serveInspections(turn: Turn): void {
 /** FROST binds the signers of an attempt when it draws their nonces; mock ECDSA takes any partials. */
 function signersOf({ state: { record, work } }: Turn, submitted: readonly number[]): number[] {
   const attempt = attemptOf(work.round);
-  if (isOpen(record.state) && attempt && bindsSigners(attempt)) return attempt.nonces.map(({ nodeId }) => nodeId).sort(byNumber);
+  if (isOpen(record.state) && attempt && bindsSigners(attempt))
+    return attempt.nonces.map(({ nodeId }) => nodeId).sort(byNumber);
   return record.state === ReceiptState.BACKEND_COMPLETED ? [...submitted].sort(byNumber) : [];
 }
 

@@ -7,7 +7,12 @@ import Type from 'typebox';
 import { type Route, route } from '../../api/route.ts';
 import { Closed, ContractEnum, OneOf } from '../../api/schema-kit.ts';
 import { enumName, enumNames } from '../../proto/enum-names.ts';
-import { InitiateDkgRequestSchema, KeystoreType, KeystoreTypeSchema, ReceiptStateSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import {
+  InitiateDkgRequestSchema,
+  KeystoreType,
+  KeystoreTypeSchema,
+  ReceiptStateSchema,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { schemeMeant } from '../../proto/key-schemes.ts';
 import { nodesMax } from '../../proto/limits.ts';
 import { whoDid } from './control.ts';

@@ -34,7 +34,9 @@ const SessionView = Closed(
     attempt: Type.Integer({ minimum: 0, description: 'for a signature: 0 before nonces were drawn' }),
     culprits: Ids('nodes that this session blames; of a signature all that were excluded'),
     submitted: Ids('of a signature: nodes whose partial is in'),
-    signers: Ids('of a signature: the nodes that FROST’s present attempt binds; once it is complete, those that signed'),
+    signers: Ids(
+      'of a signature: the nodes that FROST’s present attempt binds; once it is complete, those that signed',
+    ),
     given: Ids('those of them whose partial a client supplied'),
     verified_pairs: Type.Array(Type.String(), { description: 'of a key: `dealer>recipient`, as far as they verified' }),
     client_supplied_dealers: Ids('of a key: dealers whose shares a client supplies'),

@@ -63,7 +63,9 @@ export const Session = Closed(
 const query = Closed({
   kind: Type.Optional(OneOf(kinds)),
   state: Type.Optional(
-    ContractEnum(ReceiptStateSchema, states, { description: 'e.g. RECEIPT_STATE_PENDING_HUMAN_APPROVAL: what waits for a person' }),
+    ContractEnum(ReceiptStateSchema, states, {
+      description: 'e.g. RECEIPT_STATE_PENDING_HUMAN_APPROVAL: what waits for a person',
+    }),
   ),
   ...pageQuery,
 });

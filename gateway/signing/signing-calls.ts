@@ -215,7 +215,11 @@ export class SigningCalls extends Calls {
     if (beginsSession(call.request.case)) this.#begins.answered(refused, this.#timers.elapsedMs());
     if (refused) refuse((said) => this.#answer(done, said), 'overloaded', overloadText(outcome), this.#returnS());
     else if (!isAnswerTo(call, outcome)) this.#answer(done, { failure: failureOf(outcome) });
-    else this.#answer(done, this.#unconfirmed(call, outcome) ?? { response: outcome, changedSession: reply.changedSession });
+    else
+      this.#answer(
+        done,
+        this.#unconfirmed(call, outcome) ?? { response: outcome, changedSession: reply.changedSession },
+      );
   }
 
   /** The link is gone, and every answer with it. What the calls did is not known here; the message says so. */

@@ -171,7 +171,9 @@ describe('answers of API faults', () => {
       'content-length': length,
       'x-request-id': 'req_1',
     };
-    expect(headers).toEqual(said);
+    // As the service's own.
+    const asService = status === 429 || status === 503 ? { 'retry-after': '1' } : {};
+    expect(headers).toEqual({ ...said, ...asService });
     expect(refusalOf({ ...verdict, retryAfterS: 0 }, 'req_1').headers).toEqual({ ...said, 'retry-after': '0' });
     expect(grpcRefusalOf(verdict)).toEqual({ code: grpc, details: message });
   });

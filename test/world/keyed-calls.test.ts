@@ -29,7 +29,14 @@ let client: Client;
 let intents = 0;
 
 beforeEach(async () => {
-  world = new CustodyWorld({ seed: 'keyed', keepTrace: false, cryptography: 'model', codec: 'none', nodes: 3, gateways: 2 });
+  world = new CustodyWorld({
+    seed: 'keyed',
+    keepTrace: false,
+    cryptography: 'model',
+    codec: 'none',
+    nodes: 3,
+    gateways: 2,
+  });
   token = await world.token({ tenant: 'tn_keyed', environment: 'sandbox', name: 'owner' });
   client = world.client(token);
   await plain('initiateDkg', { session_id: 'key', threshold: 2, total_nodes: 3 });
@@ -92,7 +99,7 @@ describe.each(names)('%s', (name) => {
 
   test.each<Fault>([
     {
-      ...{ fault: 'crash', target: 'gateway', restart_after_ms: 300 },
+      ...{ fault: 'crash', target: ['gateway', 'gateway/2'], restart_after_ms: 300 },
       at: { port: 'redis', call: 'store/settle-idempotent.lua' },
     },
     { fault: 'crash', target: 'coordinator', at: { point: 'call_reply' }, restart_after_ms: 300 },
@@ -152,7 +159,9 @@ test('duplicates that arrive together have one effect and one answer', async () 
   const count = await sessions();
   const both = await world.run(
     Promise.all(
-      (['gateway', 'gateway', 'gateway/2'] as const).map((to) => client.once(to, 'POST', paths.initiateSigning, body, 'k')),
+      (['gateway', 'gateway', 'gateway/2'] as const).map((to) =>
+        client.once(to, 'POST', paths.initiateSigning, body, 'k'),
+      ),
     ),
   );
   expect(new Set(both.map((one) => JSON.stringify(one?.body))).size).toBe(1);
@@ -174,5 +183,8 @@ test('gRPC shares the keys of REST', async () => {
   if (again.code !== status.OK) throw new Error(again.details);
   expect(fromBinary(InitiateSigningResponseSchema, again.message).signingSessionId).toBe(first.body.signing_session_id);
   expect(again.initial['idempotent-replayed']).toBe('true');
-  expect(await rpc({ walletId: 'other' })).toMatchObject({ code: status.ALREADY_EXISTS, reason: 'IDEMPOTENCY_KEY_REUSED' });
+  expect(await rpc({ walletId: 'other' })).toMatchObject({
+    code: status.ALREADY_EXISTS,
+    reason: 'IDEMPOTENCY_KEY_REUSED',
+  });
 });
