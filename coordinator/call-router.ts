@@ -196,7 +196,8 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
    */
   function beginSigning(named: string | undefined): CoordinatorEffect {
     const sessionId = named ?? newId('sig', context.nowMs, context.random);
-    if (signingIdPattern.test(sessionId)) return handOver(signingAddress(tenant, sessionId), true);
+    // A repeat of a keyed request names the session that its first attempt may have begun.
+    if (signingIdPattern.test(sessionId)) return handOver(signingAddress(tenant, sessionId), call.requestDigest === '');
     return errorEffect(call, CallErrorCode.MALFORMED, 'the order names no signing session');
   }
 
