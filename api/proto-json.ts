@@ -9,6 +9,7 @@
  * Common values take a quicker way (planned-json.ts) with the same results.
  */
 import {
+  type DescEnum,
   type DescField,
   type DescMessage,
   fromJson,
@@ -20,6 +21,7 @@ import {
   toJson,
 } from '@bufbuild/protobuf';
 import { base64Fault, readBase64 } from '../proto/base64.ts';
+import { readEnumName } from '../proto/enum-names.ts';
 import type { FieldIssue } from './errors/service-error.ts';
 import { readPlanned, writePlanned } from './planned-json.ts';
 
@@ -33,9 +35,10 @@ export type ProtoJsonResult<D extends DescMessage> =
 /** Reads a request. `hasLoneEscapes`: the text holds \\ud… escapes, so that strings must be checked for half pairs. */
 export function decodeProtoJson<D extends DescMessage>(
   schema: D,
-  json: JsonObject,
+  given: JsonObject,
   hasLoneEscapes = false,
 ): ProtoJsonResult<D> {
+  const json = withOwnNames(schema, given);
   const planned = hasLoneEscapes ? undefined : readPlanned(schema, json);
   if (planned !== undefined) return { message: planned as MessageShape<D> };
   const issues = findIssues(schema, json);
@@ -60,6 +63,38 @@ export function encodeProtoJson(schema: DescMessage, message: Message): string {
     if (field.fieldKind === 'message' && document[field.name] === undefined) document[field.name] = null;
   }
   return JSON.stringify(document);
+}
+
+/** The enum fields of a message's top level. Requests have none deeper, which the table's test checks. */
+const enumFields = new WeakMap<DescMessage, readonly (DescField & { fieldKind: 'enum' })[]>();
+
+function namesAnUnknownEnumValue(schema: DescMessage, json: JsonObject): boolean {
+  let fields = enumFields.get(schema);
+  if (fields === undefined) {
+    fields = schema.fields.filter((field) => field.fieldKind === 'enum');
+    enumFields.set(schema, fields);
+  }
+  for (const field of fields) {
+    if (isUnknownName(field.enum, json[field.name]) || isUnknownName(field.enum, json[field.jsonName])) return true;
+  }
+  return false;
+}
+
+/** Enum values by their own names: a body may have short forms, in either case. */
+function withOwnNames(schema: DescMessage, json: JsonObject): JsonObject {
+  if (!namesAnUnknownEnumValue(schema, json)) return json;
+  const named: JsonObject = { ...json };
+  for (const { enum: desc, name, jsonName } of enumFields.get(schema) ?? []) {
+    for (const key of [name, jsonName]) {
+      const value = named[key];
+      if (typeof value === 'string') named[key] = readEnumName(desc, value) ?? value;
+    }
+  }
+  return named;
+}
+
+function isUnknownName(desc: DescEnum, value: JsonValue | undefined): boolean {
+  return typeof value === 'string' && !desc.values.some((known) => known.name === value);
 }
 
 /** Every fault of a body, in the order of its keys, with paths in snake_case such as `context.client.client_name`. */

@@ -75,7 +75,7 @@ export class Transport {
     const { ports } = this;
     needKnown(operation.id, options, callOptionNames);
     const url = this.url(operation.path, request.params, request.query);
-    const body = this.#named(operation, request.body);
+    const { body } = request;
     const idempotencyKey = this.#keyOf(operation, body, options);
     const text = operation.method === 'GET' || operation.method === 'DELETE' ? undefined : JSON.stringify(body ?? {});
     const deadlineMs = ports.nowMs() + (positive('deadlineMs', options.deadlineMs) ?? this.#limits.deadlineMs);
@@ -183,12 +183,6 @@ export class Transport {
   async #authorization(): Promise<Record<string, string>> {
     const token = typeof this.#token === 'function' ? readToken(await this.#token()) : this.#token;
     return token === undefined ? {} : { authorization: `Bearer ${token}` };
-  }
-
-  /** Gives an unnamed session a name: so a repeat finds it instead of opening a second one. */
-  #named({ repeat }: Operation, body: object | undefined): object | undefined {
-    if (repeat !== 'named' || (body as { session_id?: string } | undefined)?.session_id) return body;
-    return { ...body, session_id: `dkg-${this.ports.uuid()}` };
   }
 
   #keyOf({ repeat }: Operation, body: object | undefined, { idempotencyKey }: CallOptions): string | undefined {

@@ -21,7 +21,9 @@ const codes: Readonly<Record<number, string>> = {
 };
 
 /** A refusal over HTTP, in the form of the service's errors. */
-export function refusalOf({ status = 503, retryAfterS }: DoorVerdict, requestId: string) {
+export function refusalOf(verdict: DoorVerdict, requestId: string) {
+  const { status = 503 } = verdict;
+  const retryAfterS = retryAfterOf(verdict);
   const code = codes[status] ?? (status >= 500 ? 'internal_error' : 'invalid_request');
   const body = JSON.stringify({
     error: { code, message: 'refused by a fault of the door', request_id: requestId },
@@ -33,6 +35,11 @@ export function refusalOf({ status = 503, retryAfterS }: DoorVerdict, requestId:
     ...(retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }),
   };
   return { status, headers, body };
+}
+
+/** As the service's own refusals of load, and of what is unreachable, always say it. */
+function retryAfterOf({ status = 503, retryAfterS }: DoorVerdict): number | undefined {
+  return retryAfterS ?? (status === 429 || status === 503 ? 1 : undefined);
 }
 
 /** The gRPC status for each HTTP status of the service, as the service maps them (api/errors/kinds.ts), and for those of proxies. */

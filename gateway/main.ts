@@ -36,6 +36,7 @@ import { openRedis } from './redis.ts';
 import { sandboxSessions } from './sandbox/sessions.ts';
 import type { ClusterView } from './signing/cluster-view.ts';
 import { connectClusters } from './signing/connect.ts';
+import { KeyedCalls } from './signing/keyed-calls.ts';
 import { makeClusterSigner } from './signing/live-cluster-signer.ts';
 import { makeVaultCluster } from './signing/live-vault-cluster.ts';
 import { sessionReads } from './signing/session-reads.ts';
@@ -143,6 +144,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
     log,
     requests,
     wallets: wallets.store,
+    keyed: new KeyedCalls(wallets.deps),
     ...keys,
     ...bounds,
   };

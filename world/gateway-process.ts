@@ -15,6 +15,7 @@ import type { Serve } from '../gateway/serve/contract.ts';
 import { makeServe, type ServeDeps } from '../gateway/serve/serve.ts';
 import { connectClusters } from '../gateway/signing/connect.ts';
 import type { CoordinatorLink, LinkListener } from '../gateway/signing/coordinator-port.ts';
+import { KeyedCalls } from '../gateway/signing/keyed-calls.ts';
 import { makeClusterSigner } from '../gateway/signing/live-cluster-signer.ts';
 import { makeVaultCluster } from '../gateway/signing/live-vault-cluster.ts';
 import { orderIssuer } from '../gateway/signing/order-issuer.ts';
@@ -123,16 +124,19 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
       sessions: sessionReads(calls, cluster),
     },
     {
-      config,
+      config: readyMade === undefined ? config : { ...config, bannerToken: { tenant: readyMade.tenant } },
       admission,
       load,
       checkResponses,
-      ...(environment === 'sandbox' && { sandbox: { control: served?.control, sessions: sandboxSessions({ calls }) } }),
+      ...(environment === 'sandbox' && {
+        sandbox: { control: served?.control, sessions: sandboxSessions({ calls }), tokens },
+      }),
     },
   );
   const clientCalls = served?.through?.(calls) ?? calls;
   const signing = {
     ...{ admission, calls: clientCalls, log, wallets: api.store, requestIds: new RequestIds(ports), timers },
+    keyed: new KeyedCalls(api.deps),
     ...(served?.readyMadeKeys && { readyMadeKeys: served.readyMadeKeys }),
   };
   const serve = makeServe({ ...{ environment, cluster, timers, version }, ...served, ...signing, rest: api });

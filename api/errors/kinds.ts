@@ -33,6 +33,8 @@ export const errorKinds = {
   methodNotAllowed: { http: 405, code: 'invalid_request', grpc: status.UNIMPLEMENTED, reason: 'METHOD_NOT_ALLOWED' },
   requestTimeout: { http: 408, code: 'invalid_request', grpc: status.DEADLINE_EXCEEDED, reason: 'REQUEST_TIMEOUT' },
   conflict: { http: 409, code: 'conflict', grpc: status.ABORTED, reason: 'CONFLICT' },
+  /** An idempotency key stands for another request. */
+  keyReused: { http: 409, code: 'conflict', grpc: status.ALREADY_EXISTS, reason: 'IDEMPOTENCY_KEY_REUSED' },
   bodyTooLarge: { http: 413, code: 'invalid_request', grpc: status.RESOURCE_EXHAUSTED, reason: 'MESSAGE_TOO_LARGE' },
   unsupportedMediaType: {
     http: 415,

@@ -50,6 +50,8 @@ export interface CallFacts {
   readonly witnessMacs: Uint8Array;
   /** For a key generation: the only scheme of the key; empty: its first session decides. */
   readonly keyScheme: KeyBinding;
+  /** Under an idempotency key: names the request, as base64; else empty. */
+  readonly requestDigest: string;
   /** The fault that call-router.ts found in the call: its session changes nothing, and adds its checkpoint to the answer. */
   readonly fault: Answer | undefined;
 }

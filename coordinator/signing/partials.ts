@@ -12,7 +12,7 @@ import {
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type Answer, answer } from '../contract/answers.ts';
 import { clusterAddress, nodeFault } from '../contract/messages.ts';
-import { advance, progress, type SigningRecord } from '../contract/record.ts';
+import { advance, isRepeat, progress, type SigningRecord } from '../contract/record.ts';
 import type { FullSignature, SigningTask } from '../keystores/public.ts';
 import { nodeList } from '../session/message-text.ts';
 import { commit, reply } from '../session/turn.ts';
@@ -37,7 +37,7 @@ import {
   type TokenFault,
 } from './nodes-seen.ts';
 import { isOrderRefusal } from './order-relay.ts';
-import { type Offer, withoutSteps, withStep } from './queue.ts';
+import { isAwaited, type Offer, withoutSteps, withStep } from './queue.ts';
 import {
   askedOf,
   attemptAbandoned,
@@ -101,6 +101,10 @@ export function takeOffers(turn: Turn): void {
       return;
     }
     work.queue = { ...work.queue, offers: work.queue.offers.slice(1) };
+    if (isAwaited(work.queue, nodeId, call)) {
+      work.queue = withStep(work.queue, nodeId, call);
+      continue;
+    }
     const taken = readOffer(work.task!, attempt, offer);
     if ('fault' in taken) {
       reply(turn, call, taken.fault);
@@ -295,7 +299,8 @@ export function acceptPartials(turn: Turn): void {
   work.queue = withoutSteps(work.queue, due);
   work.round = voidedTold(work.round);
   const { submitted, given } = partialsOf(work.round);
-  commit(turn, progress(record, turn.context, { attempt: attempt.number, submitted, given }), work);
+  const answers = due.map((id) => steps.get(id)![0]!);
+  commit(turn, progress(record, turn.context, { attempt: attempt.number, submitted, given }), work, { answers });
   if (!isBusy(work)) leaveRound(turn);
 
   const count = `${attempt.partials.size} of ${threshold} (attempt ${attempt.number})`;
@@ -306,8 +311,9 @@ export function acceptPartials(turn: Turn): void {
   for (const id of due) {
     const [first, ...rest] = steps.get(id)!;
     const text = `the partial of node ${id} is in: ${count}${notice}`;
-    reply(turn, first!, { ...answer('SHARE_ACCEPTED', text), state: record.state });
-    for (const call of rest) reply(turn, call, duplicateShare(id));
+    const accepted = { ...answer('SHARE_ACCEPTED', text), state: record.state };
+    reply(turn, first!, accepted);
+    for (const call of rest) reply(turn, call, isRepeat(turn.state.record, call) ? accepted : duplicateShare(id));
   }
 }
 

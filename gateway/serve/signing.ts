@@ -2,9 +2,11 @@
 import type { DescMessage, JsonObject } from '@bufbuild/protobuf';
 import { callTrace } from '../../api/call-trace.ts';
 import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
+import { readIdempotencyKey } from '../../api/idempotency.ts';
 import { decodeProtoJson, encodeProtoJson } from '../../api/proto-json.ts';
 import { callRequest, type SigningMethod, signingMethods } from '../../api/signing-methods.ts';
 import { requestFieldsMax } from '../../proto/limits.ts';
+import type { CallResponse } from '../../proto/wire.ts';
 import { receiptFacts } from '../access-log/receipt-facts.ts';
 import type { Admission } from '../auth/admission.ts';
 import type { CallOutcome, SigningCall } from '../signing/signing-calls.ts';
@@ -28,21 +30,28 @@ export function signingEndpoints(deps: SigningDeps): readonly Endpoint[] {
 
 async function serveMethod(method: SigningMethod, call: Call, deps: SigningDeps): Promise<Reply> {
   const { request, entry } = call;
-  const { tenant } = await admit(deps.admission, method.requirement, call);
+  const principal = await admit(deps.admission, method.requirement, call);
+  const { tenant } = principal;
+  const key = readIdempotencyKey(headerOf(request, 'idempotency-key'), undefined, undefined);
   const { value, hasSurrogateEscapes } = await readNeededJsonBody(request);
   refuseLongLists(method.request, value);
   const { message, issues } = decodeProtoJson(method.request, value, hasSurrogateEscapes);
   if (issues !== undefined) throw undecodable(method.request, issues);
   entry.trace = callTrace(message, headerOf(request, 'traceparent'), entry.requestId);
-  const outcome = await callCluster(
-    method,
-    { request: callRequest(method, message), tenant, ...entry.trace },
-    request,
-    deps,
-  );
+  const about = { tenant, ...entry.trace };
+  if (key !== undefined && deps.keyed !== undefined) {
+    const { response, replayed } = await deps.keyed.answer(deps, { method, principal, key, message, about });
+    if (replayed) call.headers['idempotent-replayed'] = 'true';
+    return replyOf(method, call, response);
+  }
+  const outcome = await callCluster(method, { request: callRequest(method, message), ...about }, request, deps);
   if (outcome.failure !== undefined) throw outcome.failure;
-  entry.receipt = receiptFacts(outcome.response);
-  const body = encodeProtoJson(method.response, outcome.response.value);
+  return replyOf(method, call, outcome.response);
+}
+
+function replyOf(method: SigningMethod, { entry }: Call, response: CallResponse): Reply {
+  entry.receipt = receiptFacts(response);
+  const body = encodeProtoJson(method.response, response.value);
   return { status: 200, headers: { 'content-type': jsonContentType }, body };
 }
 

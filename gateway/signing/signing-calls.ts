@@ -46,6 +46,13 @@ export interface WalletTerms {
   readonly custodian: string;
 }
 
+export interface KeyedRequest {
+  /** 16 bytes: names the request to its session. */
+  readonly digest: Uint8Array;
+  /** The session that an InitiateSigning begins. */
+  readonly signingSessionId: string;
+}
+
 export interface SigningCall {
   /** What the call orders of the nodes is read from it. */
   readonly request: CallRequest;
@@ -60,13 +67,15 @@ export interface SigningCall {
   readonly walletTerms?: WalletTerms | undefined;
   /** Of an InitiateDkg: the only scheme that the key will sign with. */
   readonly keyScheme?: Scheme | undefined;
+  /** Of a call under an idempotency key; the same in every repeat. */
+  readonly keyed?: KeyedRequest | undefined;
   /** The cluster that is asked, whatever the call names: its list of sessions is. */
   readonly cluster?: number | undefined;
 }
 
 export type CallOutcome =
   /** Of the same case as the request. */
-  | { readonly response: CallResponse; readonly failure?: undefined }
+  | { readonly response: CallResponse; readonly changedSession: boolean; readonly failure?: undefined }
   | { readonly response?: undefined; readonly failure: ServiceError };
 
 /** What a call of a known kind gives. */
@@ -205,7 +214,11 @@ export class SigningCalls extends Calls {
     if (beginsSession(call.request.case)) this.#begins.answered(refused, this.#timers.elapsedMs());
     if (refused) refuse((said) => this.#answer(done, said), 'overloaded', overloadText(outcome), this.#returnS());
     else if (!isAnswerTo(call, outcome)) this.#answer(done, { failure: failureOf(outcome) });
-    else this.#answer(done, this.#unconfirmed(call, outcome) ?? { response: outcome });
+    else
+      this.#answer(
+        done,
+        this.#unconfirmed(call, outcome) ?? { response: outcome, changedSession: reply.changedSession },
+      );
   }
 
   /** The link is gone, and every answer with it. What the calls did is not known here; the message says so. */
@@ -263,8 +276,8 @@ export class SigningCalls extends Calls {
   }
 
   #frameOf(callId: bigint, call: SigningCall, leftMs: number) {
-    const { request, tenant, walletService = false, walletTerms, keyScheme = Scheme.UNSPECIFIED } = call;
-    const asked = { tenant, request, walletService, walletTerms };
+    const { request, tenant, walletService = false, walletTerms, keyScheme = Scheme.UNSPECIFIED, keyed } = call;
+    const asked = { tenant, request, walletService, walletTerms, sessionId: keyed?.signingSessionId };
     const { order, witnessMacs, deletionMacs } = this.#orders(asked, this.#clock.nowMs());
     return {
       callId,
@@ -274,6 +287,7 @@ export class SigningCalls extends Calls {
       // Rounded up: 0 would be no deadline.
       leftMs: Math.ceil(leftMs),
       ...(walletTerms && { walletTerms }),
+      ...(keyed && { requestDigest: keyed.digest }),
       ...(order && { order }),
       ...(witnessMacs && { witnessMacs }),
       ...(deletionMacs && { deletionMacs }),

@@ -6,6 +6,7 @@ import { hexToBytes } from '@noble/hashes/utils.js';
 import { base64, base64nopad, base64url, base64urlnopad } from '@scure/base';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { MachineMs } from '../../actors/contract.ts';
 import { readPage } from '../../api/pages.ts';
 import { decodeProtoJson } from '../../api/proto-json.ts';
 import { Base64Text, Id, pageQuery, Timestamp } from '../../api/schema-kit.ts';
@@ -291,7 +292,7 @@ describe('of what the service made, only the very text', () => {
 
   it('is the signature of a webhook', async () => {
     const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
-    const made = signDelivery([secret], 'evt_1', 1_790_000_000_000, Buffer.from('{}'));
+    const made = signDelivery([secret], 'evt_1', 1_790_000_000_000 as MachineMs, Buffer.from('{}'));
     const signature = made['webhook-signature'];
     const isTaken = (text: string) =>
       verifyWebhook('{}', { ...made, 'webhook-signature': text }, secret, { nowMs: 1_790_000_000_000 }).then(

@@ -14,10 +14,12 @@ import { readPlanned, writePlanned } from '../../api/planned-json.ts';
 import { decodeProtoJson, encodeProtoJson } from '../../api/proto-json.ts';
 import { signingMethods } from '../../api/signing-methods.ts';
 import {
+  ApprovalMode,
   DiagnosticReceiptSchema,
   DkgShareExchangeRequestSchema,
   InitiateDkgRequestSchema,
   InitiateSigningRequestSchema,
+  KeystoreType,
   SignatureShareRequestSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { codePoint } from '../support/code-point.ts';
@@ -149,6 +151,19 @@ describe('ProtoJSON in', () => {
       { field: 'commitments[2]', issue: 'wrong_type' },
       { field: 'commitments[3]', issue: 'wrong_type' },
     ]);
+  });
+
+  it.each([
+    ['keystore_type', 'KEYSTORE_TYPE_MPC_FROST', KeystoreType.MPC_FROST],
+    ['keystore_type', 'MPC_FROST', KeystoreType.MPC_FROST],
+    ['keystoreType', 'mpc_frost', KeystoreType.MPC_FROST],
+    ['keystore_type', 'Keystore_Type_Mpc_Frost', KeystoreType.MPC_FROST],
+  ])('reads an enum by its own name and its short form, in either case: %s %s', (field, text, value) => {
+    const { message } = decodeProtoJson(InitiateSigningRequestSchema, {
+      [field]: text,
+      approval_mode: 'human_required',
+    });
+    expect(message).toMatchObject({ keystoreType: value, approvalMode: ApprovalMode.HUMAN_REQUIRED });
   });
 
   it('names every fault of a body at once', () => {

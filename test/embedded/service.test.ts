@@ -43,6 +43,18 @@ describe('an embedded service', () => {
     );
   });
 
+  it('has every module for the banner’s tenant, issues tokens, and takes keys of signing calls', async () => {
+    const { must, call } = running;
+    const vault = { name: 'v', keystore_type: 'KEYSTORE_TYPE_MPC_FROST', curve: 'ed25519' };
+    expect(await must(201, 'POST', '/v1/vaults', vault)).toMatchObject({ keystore_type: 'mpc_frost' });
+    const issued = await must(201, 'POST', '/v1/sandbox/tokens', { name: 'second' });
+    expect((await call('GET', '/v1/wallets', undefined, issued.token)).status).toBe(200);
+    const begin = () => call('POST', '/v1/dkg/initiate', { threshold: 2, total_nodes: 3 }, undefined, 'one-key');
+    const [first, again] = [await begin(), await begin()];
+    expect(again.body).toEqual(first.body);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+  });
+
   it('pays from a wallet, and sends what happens to a receiver on loopback', async () => {
     const { must } = running;
     await must(201, 'POST', '/v1/webhooks', { url: receiver.url, events: ['*'] });

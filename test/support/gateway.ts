@@ -28,6 +28,7 @@ import type { Serve } from '../../gateway/serve/contract.ts';
 import { makeServe } from '../../gateway/serve/serve.ts';
 import { connectSigning, type SigningRoom } from '../../gateway/signing/connect.ts';
 import type { CoordinatorLink } from '../../gateway/signing/coordinator-port.ts';
+import { KeyedCalls } from '../../gateway/signing/keyed-calls.ts';
 import type { WalletReader } from '../../gateway/signing/wallet-terms.ts';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../proto/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.ts';
@@ -193,7 +194,14 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
     ...(connectionsMax !== undefined && { connectionsMax }),
   };
-  const doors = { tls, ...common, ...bounds, ...room, ...(wallets !== undefined && { wallets }) };
+  const doors = {
+    tls,
+    ...common,
+    ...bounds,
+    ...room,
+    ...(wallets !== undefined && { wallets }),
+    ...(rest !== undefined && { keyed: new KeyedCalls(rest.deps) }),
+  };
   const served = { ...doors, corsOrigins, environment, version: '0.0.0-test', ...(rest !== undefined && { rest }) };
   const http = await buildHttp(served);
   let grpc: GrpcDoor | undefined;

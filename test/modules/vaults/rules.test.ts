@@ -64,6 +64,7 @@ class Keeper {
       closeKey: async (_: unknown, id: string) => void this.closed.push(id),
     },
     evaluators: {
+      assess: async () => ({ result: {}, change: {} }),
       decide: async () => {
         this.decided += 1;
         return { result: { id: `dec_${this.decided}`, ...this.decision }, change: await this.deciding() };

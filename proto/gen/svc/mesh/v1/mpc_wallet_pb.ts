@@ -779,7 +779,9 @@ export const ReceiptStateSchema: GenEnum<ReceiptState> = /*@__PURE__*/
   enumDesc(file_svc_mesh_v1_mpc_wallet, 1);
 
 /**
- * The backend that holds the key. M0 serves UNSPECIFIED, MOCK_THRESHOLD and MPC_FROST.
+ * The backend that holds the key. M0 serves all of them: InitiateDkg makes keys for MOCK_THRESHOLD and MPC_FROST; those of the
+ * others are made by vaults, and in a sandbox by POST /v1/sandbox/keys. HSM_PKCS11 needs a PKCS#11 module at a node, MPC_VENDOR a
+ * configured vendor; without them a session is BACKEND_FAILED, KEYSTORE_UNAVAILABLE. UNSPECIFIED: the key's own type.
  *
  * @generated from enum svc.mesh.v1.KeystoreType
  */
