@@ -7,7 +7,7 @@ import { isStopped } from '../../cli/common/process-identity.ts';
 import { watchman } from '../../cli/up/paused-process-guard.ts';
 import { type BackOff, type ChildSpec, SupervisedChild } from '../../cli/up/supervisor.ts';
 import { isAlive } from '../support/alive.ts';
-import { until } from '../support/until.ts';
+import { patienceMs, until } from '../support/until.ts';
 import { temporaryFolder } from './support/temporary.ts';
 
 const quick: BackOff = { firstMs: 4, maxMs: 40, resetMs: 60_000 };
@@ -228,7 +228,7 @@ describe('a supervised child', () => {
     });
     expect(wasAlive).toBe(false);
     expect(child.isAlive).toBe(false);
-    await child.whenBack();
+    await child.whenBack(patienceMs());
     expect(child.pid).not.toBe(before);
     expect(lines.some((line) => line.includes('died'))).toBe(false);
     expect(child.restarts).toBe(1);
@@ -302,7 +302,7 @@ describe('a supervised child', () => {
     const { child, lines } = supervise(untilTold + ready);
     await child.whenReady;
     await child.crash(0, () => undefined);
-    await child.whenBack();
+    await child.whenBack(patienceMs());
     process.kill(child.pid!, 'SIGKILL');
     await until(() => lines.some((line) => line.startsWith('child died (SIGKILL)')), 'its death is news');
   });

@@ -632,7 +632,7 @@ test('a store whose Redis is gone rejects, and says so', async () => {
     clusterId: 'gone',
     resumeKey: new Uint8Array(32).fill(7),
     onTampered: () => undefined,
-    commandTimeoutMs: 200,
+    commandTimeoutMs: 60_000,
     onStatus: (ready) => statuses.push(ready),
     onFenced: () => undefined,
   });

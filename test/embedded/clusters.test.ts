@@ -98,7 +98,8 @@ it('pauses, resumes and crashes a node of the second cluster alone', async () =>
   await running.must(200, POST, `${sandbox}/nodes/cluster-2-node-1/resume`);
   const lost = { lose_state: true, restart_after_ms: 0 };
   await running.must(200, POST, `${sandbox}/nodes/cluster-2-node-2/crash`, lost);
-  await until(async () => (await stateOf('cluster/2/node/2')).linked, 'it is back');
+  const isBack = ({ linked, restarts }: Node) => linked && restarts > before.second.restarts;
+  await until(async () => isBack(await stateOf('cluster/2/node/2')), 'it is back');
   expect(await stateOf('cluster/2/node/2')).toMatchObject({ restarts: before.second.restarts + 1 });
   expect(await stateOf('node/2')).toMatchObject({ restarts: before.first.restarts });
   // Two of three still have their shares.

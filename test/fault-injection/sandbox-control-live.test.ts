@@ -145,7 +145,7 @@ describe.sequential('faults by API', () => {
     const crashed = String(lost[0]?.from).split('/')[1]!;
     const back = await until(async () => {
       const now = await node(crashed);
-      return now.linked && now;
+      return now.linked && now.state === 'running' && now;
     }, 'the node is back');
     expect(back).toMatchObject({ state: 'running', restarts: 1 });
     expect((await sandbox('GET', '/faults')).faults[0]).toMatchObject({

@@ -27,7 +27,7 @@ let packed: Packed;
 beforeAll(async () => {
   packed = await pack(folder);
   await install(project, packed.tarball);
-}, 300_000);
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the package', () => {
@@ -77,7 +77,7 @@ describe('the package', () => {
   });
 });
 
-describe('npx signmesh', { timeout: 150_000 }, () => {
+describe('npx signmesh', () => {
   test('starts a cluster that signs; Ctrl-C ends it, and nothing was written into node_modules', async () => {
     const before = listing(installed);
     const settings = {
@@ -181,7 +181,7 @@ describe('npx signmesh', { timeout: 150_000 }, () => {
   });
 });
 
-describe('signmesh/testing, installed', { timeout: 150_000 }, () => {
+describe('signmesh/testing, installed', () => {
   test('serves vitest files: signatures, and the HTTP client of a user', async () => {
     for (const file of ['survives-a-crash.test.ts', 'payouts.test.ts', 'payout-client.ts'])
       cpSync(join(root, 'examples/testing', file), join(project, file));

@@ -56,10 +56,10 @@ describe.runIf(isThorough && hasBinaries).each(versions)('on Node %s', (version)
   beforeAll(async () => {
     folder = keptFolder();
     node = await fetchNode(version, folder);
-  }, 300_000);
+  });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test('a cluster starts detached, signs, and stops', { timeout: 120_000 }, async () => {
+  test('a cluster starts detached, signs, and stops', async () => {
     const place = { dataDir: temporaryFolder() };
     const env = { ...environmentOf(place), PATH: `${dirname(node)}:${process.env.PATH}` };
     const signmesh = (...words: readonly string[]) =>
@@ -77,7 +77,7 @@ describe.runIf(isThorough && hasBinaries).each(versions)('on Node %s', (version)
     expect(log).not.toMatch(/Warning/);
   });
 
-  test('every event of the simulated world is the same', { timeout: 120_000 }, async () => {
+  test('every event of the simulated world is the same', async () => {
     const [here, there] = await Promise.all([simulated(process.execPath), simulated(node)]);
     expect(here.length).toBeGreaterThan(1000);
     expect(there).toBe(here);
