@@ -132,9 +132,12 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
     ...keys,
     ...bounds,
   };
-  const cors = config.corsOrigins !== undefined && { corsOrigins: config.corsOrigins };
+  const browsers = {
+    ...(config.corsOrigins !== undefined && { corsOrigins: config.corsOrigins }),
+    ...(config.allowedHosts !== undefined && { allowedHosts: config.allowedHosts }),
+  };
   const isLate = () => load.isLate;
-  const http = await buildHttp({ ...doors, ...page, ...cors, environment, rest: wallets, isLate });
+  const http = await buildHttp({ ...doors, ...page, ...browsers, environment, rest: wallets, isLate });
   const grpc = buildGrpc({ ...doors, loadRefusals: admission });
   const onRestored = async () => {
     authenticator.clearCache();

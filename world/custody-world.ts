@@ -454,6 +454,7 @@ export class CustodyWorld {
         config: this.#config,
         scheduleMs: this.#options.retryScheduleMs,
         relay: this.#options.relay,
+        version: this.#options.served?.version,
       });
     }
     this.loop.woken();

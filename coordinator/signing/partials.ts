@@ -11,7 +11,7 @@ import {
 } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type Answer, answer } from '../contract/answers.ts';
-import { clusterAddress, nodeFault } from '../contract/messages.ts';
+import { clusterAddress, dkgAddress, nodeFault } from '../contract/messages.ts';
 import { advance, progress, type SigningRecord } from '../contract/record.ts';
 import type { FullSignature, SigningTask } from '../keystores/public.ts';
 import { nodeList } from '../session/message-text.ts';
@@ -214,6 +214,10 @@ function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: Part
     work.nodes = noncesForgotten(work.nodes, nodeId, times);
   } else {
     const why = inabilityOf(refusal);
+    if (why.kind === 'keyless') {
+      const to = dkgAddress(turn.state.record.tenant, turn.state.record.ceremony.facts.keyId);
+      turn.effects.push({ kind: 'send', to, message: { kind: 'keyUnknown', nodeId } });
+    }
     work.nodes = foundUnable(work.nodes, nodeId, why);
     work.round = notAskedAgain(work.round, nodeId);
     const told = unableAnswer(nodeId, why);

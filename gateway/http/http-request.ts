@@ -15,6 +15,7 @@ export class HttpRequest implements ServeRequest {
   readonly #raw: IncomingMessage;
   readonly #response: ServerResponse;
   #isCutShort = false;
+  #isAwaited: boolean;
 
   constructor(raw: IncomingMessage, response: ServerResponse, target: string, entry: AccessEntry) {
     this.#raw = raw;
@@ -25,6 +26,12 @@ export class HttpRequest implements ServeRequest {
     this.headers = raw.headers;
     this.rawHeaders = raw.rawHeaders;
     this.entry = entry;
+    this.#isAwaited = expectsContinue(raw.headers);
+  }
+
+  /** The client waits with its body until it is asked for it (RFC 9110 §10.1.1), and was not. */
+  get isAwaited(): boolean {
+    return this.#isAwaited;
   }
 
   /** A body was read, and not to its end. */
@@ -35,6 +42,8 @@ export class HttpRequest implements ServeRequest {
   body(bytesMax: number): Promise<Uint8Array> {
     const raw = this.#raw;
     this.#isCutShort = true;
+    if (this.#isAwaited) this.#response.writeContinue();
+    this.#isAwaited = false;
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let length = 0;
@@ -66,4 +75,8 @@ export class HttpRequest implements ServeRequest {
     this.#response.once('close', listener);
     return () => this.#response.off('close', listener);
   }
+}
+
+export function expectsContinue({ expect }: IncomingHttpHeaders): boolean {
+  return expect?.toLowerCase() === '100-continue';
 }

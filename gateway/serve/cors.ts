@@ -3,6 +3,7 @@
  * answers. Requests carry tokens in a header, never cookies, so credentials are not allowed.
  */
 import type { Reply, ServeRequest } from './contract.ts';
+import { isLoopbackOrigin } from './hosts.ts';
 
 export interface Cors {
   /** What a browser asks before a request that no form can make: it needs no token. undefined: another request. */
@@ -19,10 +20,16 @@ const exposedHeaders =
   'allow, etag, idempotent-replayed, ratelimit, ratelimit-policy, retry-after, www-authenticate, x-request-id';
 const preflightSeconds = 600;
 
-/** `origins`: such as https://app.example.com, or "*" for all; none: browsers keep the pages of other origins away. */
-export function corsFor(origins: readonly string[]): Cors {
-  const isAllowed = ({ headers: { origin } }: Pick<ServeRequest, 'headers'>) =>
-    origin !== undefined && (origins.includes('*') || origins.includes(origin));
+/**
+ * `origins`: such as https://app.example.com, or "*" for all; none: browsers keep the pages of other origins away. "loopback": those
+ * of this machine.
+ */
+export function corsFor(origins: readonly string[] | 'loopback'): Cors {
+  const isListed =
+    origins === 'loopback'
+      ? isLoopbackOrigin
+      : (origin: string) => origins.includes('*') || origins.includes(origin);
+  const isAllowed = ({ headers: { origin } }: Pick<ServeRequest, 'headers'>) => origin !== undefined && isListed(origin);
   return {
     preflight: (request) => (isAllowed(request) && isPreflight(request) ? allowed : undefined),
     headers: (request) => {

@@ -12,10 +12,12 @@ export interface HealthDeps {
   readonly cluster: ClusterView;
 }
 
+export const healthPath = '/v1/health';
+
 export function healthEndpoint(deps: HealthDeps): Endpoint {
   return {
     method: 'GET',
-    path: '/v1/health',
+    path: healthPath,
     answersHead: true,
     run: async () => {
       const unavailable = deps.cluster.health === 'unavailable';

@@ -19,7 +19,8 @@ import { corsFor } from './cors.ts';
 import { type DocumentOptions, documentEndpoints } from './documents.ts';
 import { endpointFinder } from './endpoints.ts';
 import { errorReply } from './errors.ts';
-import { healthEndpoint } from './health.ts';
+import { healthEndpoint, healthPath } from './health.ts';
+import { needLocalHost } from './hosts.ts';
 import { type RestDeps, restEndpoints } from './rest.ts';
 import { signingEndpoints } from './signing.ts';
 
@@ -30,8 +31,10 @@ export interface ServeDeps extends ClientCallDeps, DocumentOptions {
   readonly timers: Timers;
   readonly requestIds: RequestIds;
   readonly log: Log;
-  /** Of browsers' pages that may call the API, or "*"; undefined: none. */
+  /** Of browsers' pages that may call the API, or "*"; undefined: in a sandbox those of this machine, else none. */
   readonly corsOrigins?: readonly string[] | undefined;
+  /** Names under which a sandbox answers, beside those of this machine and network; "*": any. */
+  readonly allowedHosts?: readonly string[] | undefined;
   /** The wallet API; without it there is the signing API alone. */
   readonly rest?: { readonly routes: readonly Route[]; readonly deps: RestDeps } | undefined;
 }
@@ -49,7 +52,13 @@ export interface Serving {
 /** As `makeServe`, with what an HTTP server asks first. */
 export function makeServing(deps: ServeDeps): Serving {
   const { rest, requestIds, timers, log } = deps;
-  const cors = corsFor(deps.corsOrigins ?? []);
+  const isSandbox = deps.environment === 'sandbox';
+  const cors = corsFor(deps.corsOrigins ?? (isSandbox ? 'loopback' : []));
+  const { allowedHosts = [] } = deps;
+  /** Probes ask for the health by any name. */
+  const checkHost = (request: Pick<ServeRequest, 'target' | 'headers'>) => {
+    if (isSandbox && pathOf(request.target) !== healthPath) needLocalHost(request.headers.host, allowedHosts);
+  };
   const find = endpointFinder([
     healthEndpoint(deps),
     ...signingEndpoints(deps),
@@ -62,6 +71,7 @@ export function makeServing(deps: ServeDeps): Serving {
       const { endpoint } = find(request.method, request.target);
       if (endpoint.requirement === undefined) return undefined;
       needOneHost(request);
+      checkHost(request);
       const refused = deps.admission.refusedForLoad(() => onlyAuthorization(request.rawHeaders), endpoint.requirement);
       if (refused === undefined) return undefined;
       const { entry } = request;
@@ -81,8 +91,10 @@ export function makeServing(deps: ServeDeps): Serving {
       'cache-control': 'no-store',
       ...cors.headers(request),
     };
-    let reply = cors.preflight(request);
+    let reply: Reply | undefined;
     try {
+      checkHost(request);
+      reply = cors.preflight(request);
       if (reply === undefined) {
         const { endpoint, params, query } = find(request.method, request.target);
         entry.route = endpoint.path;
@@ -95,6 +107,11 @@ export function makeServing(deps: ServeDeps): Serving {
     return respond(reply, headers, request);
   };
   return { serve, refuseForLoad };
+}
+
+function pathOf(target: string): string {
+  const query = target.indexOf('?');
+  return query < 0 ? target : target.slice(0, query);
 }
 
 /** RFC 9112 §3.2: HTTP/1.1 names its host exactly once. */
