@@ -35,7 +35,19 @@ export interface WorkerParts {
 }
 
 export function startWorker(life: ProcessLife, parts: WorkerParts): void {
-  const { redis, books, ring, queue, reconQueue, send, config, scheduleMs, relay, log, version = '0.0.0-world' } = parts;
+  const {
+    redis,
+    books,
+    ring,
+    queue,
+    reconQueue,
+    send,
+    config,
+    scheduleMs,
+    relay,
+    log,
+    version = '0.0.0-world',
+  } = parts;
   const { clock, timers, random } = life.ports;
   const store = new RedisTenantStore(redis, { clock, random, timers });
   const worker = composeWebhookWorker(

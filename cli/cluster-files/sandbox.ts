@@ -50,11 +50,7 @@ export type NewSandbox = Sandbox & { readonly seed: Uint8Array };
  * Reads the sandbox of a data directory; makes it from the choice if there is none, with the secrets of these nodes, whose folders
  * exist. `choice` undefined: the existing one, else the public seed. Throws a Failure when the directory was made from another seed.
  */
-export function ensureSandbox(
-  dataDir: string,
-  choice: string | undefined,
-  nodeIds: readonly number[] = [],
-): Sandbox {
+export function ensureSandbox(dataDir: string, choice: string | undefined, nodeIds: readonly number[] = []): Sandbox {
   const path = join(dataDir, 'sandbox.json');
   const sandbox = parse(readIfThere(path) ?? make(dataDir, path, newSandbox(choice), nodeIds));
   if (choice === undefined || seedMatches(sandbox, choice)) return sandbox;

@@ -4,8 +4,7 @@
  *
  * A session begins with the nodes 1 to n. The next attempt omits a node that stopped the last one. A whole round also omits
  * unreachable and silent nodes, as soon as enough others are ready, until the first verified pair was acknowledged, and again
- * after the resume of a failed round; and from the beginning those that are suspected of silence or stalled its last round, as far
- * as others can replace them. Another set of nodes needs another attempt, since every signature of the nodes covers the
+ * after the resume of a failed round; and from the beginning those that are suspected, as far as others can replace them. Another set of nodes needs another attempt, since every signature of the nodes covers the
  * participants.
  *
  * Nodes are never replaced once a key may be final; nor while a client supplies a dealer, since its shares are for these nodes;
@@ -55,15 +54,14 @@ export function replaceMissing(turn: DkgTurn): void {
 /** Begins another attempt without nodes that are known to stall, as many as others can replace. */
 export function replaceSuspects(turn: DkgTurn): void {
   const { record, work } = turn.state;
-  const { stalledBy = [] } = record.ceremony;
-  const doubtful = nodeIds(record).filter((id) => work.suspects.includes(id) || stalledBy.includes(id));
+  const doubtful = nodeIds(record).filter((id) => work.suspects.includes(id));
   replace(turn, doubtful.slice(0, replacements(turn, doubtful).length));
 }
 
 /** Ready nodes outside the attempt, of which nothing bad is known. */
 function replacements(turn: DkgTurn, missing: readonly number[]): number[] {
   const { record, work } = turn.state;
-  const leftOut = union(record.ceremony.leftOut, [...missing, ...work.suspects, ...(record.ceremony.stalledBy ?? [])]);
+  const leftOut = union(record.ceremony.leftOut, [...missing, ...work.suspects]);
   return rosterIds(turn).filter(
     (id) => work.ready?.has(id) === true && !nodeIds(record).includes(id) && !leftOut.includes(id),
   );

@@ -26,10 +26,9 @@ const preflightSeconds = 600;
  */
 export function corsFor(origins: readonly string[] | 'loopback'): Cors {
   const isListed =
-    origins === 'loopback'
-      ? isLoopbackOrigin
-      : (origin: string) => origins.includes('*') || origins.includes(origin);
-  const isAllowed = ({ headers: { origin } }: Pick<ServeRequest, 'headers'>) => origin !== undefined && isListed(origin);
+    origins === 'loopback' ? isLoopbackOrigin : (origin: string) => origins.includes('*') || origins.includes(origin);
+  const isAllowed = ({ headers: { origin } }: Pick<ServeRequest, 'headers'>) =>
+    origin !== undefined && isListed(origin);
   return {
     preflight: (request) => (isAllowed(request) && isPreflight(request) ? allowed : undefined),
     headers: (request) => {

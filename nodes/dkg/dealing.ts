@@ -38,7 +38,7 @@ import { thresholdMin } from '../../proto/limits.ts';
 import { hsmAddress, hsmLabel } from '../records/hsm-port.ts';
 import { vendorAddress } from '../records/vendor-port.ts';
 import { alreadyFinal } from './confirming.ts';
-import { type DkgWorld, identityKeyOf, isReadyMade, idFault, type Outcome, refused } from './party.ts';
+import { type DkgWorld, identityKeyOf, idFault, isReadyMade, type Outcome, refused } from './party.ts';
 import { attemptOf, type Dealing, type DealingState, type DkgState, type Provisional } from './state.ts';
 
 /** The names in a request's frame. */
@@ -95,8 +95,11 @@ export function open(state: DkgState, name: AttemptName, request: DkgOpen, world
       scheme,
       ownKeys,
     };
-    const changed = 'terms' in state && state.terms && isReadyMade(party, tenant, session) && changedTerms(state.terms, terms);
-    return changed ? refused('PARAMETERS_CHANGED', `a ready-made key has one polynomial: ${changed}`) : deal(terms, world);
+    const changed =
+      'terms' in state && state.terms && isReadyMade(party, tenant, session) && changedTerms(state.terms, terms);
+    return changed
+      ? refused('PARAMETERS_CHANGED', `a ready-made key has one polynomial: ${changed}`)
+      : deal(terms, world);
   }
 
   switch (state.phase) {
@@ -186,11 +189,7 @@ function dealingOf(terms: DkgTerms, { party, random, token }: DkgWorld): Dealing
   return { polynomial, sealingSeed, boxSeed: takeRandom(random, 32), opening };
 }
 
-function polynomialOf(
-  terms: DkgTerms,
-  party: DkgWorld['party'],
-  random: RandomBytes,
-): Polynomial {
+function polynomialOf(terms: DkgTerms, party: DkgWorld['party'], random: RandomBytes): Polynomial {
   const { curve, threshold, tenant, session, ownKeys } = terms;
   // Only the constant term: this node's own key, which it deals to no other node.
   if (ownKeys) return [groupOf(curve).randomScalar(random)];

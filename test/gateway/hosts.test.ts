@@ -3,11 +3,11 @@ import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { isLoopbackOrigin } from '../../gateway/serve/hosts.ts';
-import { type OpenOptions, openGateway } from '../support/gateway.ts';
+import { type GatewayOptions, openGateway } from '../support/gateway.ts';
 
-async function opened(options: OpenOptions = {}) {
+async function opened(options: GatewayOptions = {}) {
   const gateway = await openGateway(options);
-  onTestFinished(() => gateway.close());
+  onTestFinished(() => gateway.stop());
   await gateway.http.listen({ host: '127.0.0.1', port: 0 });
   const { port } = gateway.http.server.address() as AddressInfo;
   return (host: string, path = '/v1/nothing', headers: Record<string, string> = {}) =>
@@ -30,7 +30,14 @@ const own = [
 ];
 const foreign = [
   ...['evil.example', 'evil.example:8080', 'rebind.localhost.evil.example', '127.0.0.1.evil.example', 'localhost.evil'],
-  ...['xlocalhost.com', 'host.docker.internal.evil.example', '1.2.3', '127.0.0.1.', 'localhost.:80', '[::1].evil.example'],
+  ...[
+    'xlocalhost.com',
+    'host.docker.internal.evil.example',
+    '1.2.3',
+    '127.0.0.1.',
+    'localhost.:80',
+    '[::1].evil.example',
+  ],
   ...['evil.example:80:localhost', 'user@evil.example', '[evil.example]'],
 ];
 

@@ -131,6 +131,7 @@ export interface GatewayOptions {
   readonly connectionsMax?: number;
   readonly tls?: DoorTls;
   readonly corsOrigins?: readonly string[] | undefined;
+  readonly allowedHosts?: readonly string[] | undefined;
   /** Those of another gateway, where several serve one tenant. */
   readonly tokens?: MemoryTokens;
   readonly clock?: TestClock;
@@ -153,6 +154,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     connectionsMax,
     tls,
     corsOrigins,
+    allowedHosts,
   } = options;
   const coordinator = new FakeCoordinator();
   const { log, lines } = collectLog();
@@ -186,7 +188,14 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     ...(connectionsMax !== undefined && { connectionsMax }),
   };
   const doors = { tls, ...common, ...bounds, ...room, ...(wallets !== undefined && { wallets }) };
-  const served = { ...doors, corsOrigins, environment, version: '0.0.0-test', ...(rest !== undefined && { rest }) };
+  const served = {
+    ...doors,
+    corsOrigins,
+    allowedHosts,
+    environment,
+    version: '0.0.0-test',
+    ...(rest !== undefined && { rest }),
+  };
   const http = await buildHttp(served);
   let grpc: GrpcDoor | undefined;
   let client: Client | undefined;

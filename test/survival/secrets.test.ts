@@ -205,7 +205,8 @@ describe.sequential('after a full run', () => {
     ] as const) {
       needles.add(name, readSecret(dataDir, secretFiles[name]));
     }
-    for (const id of cluster.nodeIds) needles.add(`sandbox secret ${id}`, readSecret(dataDir, secretFiles.nodeSandbox(id)));
+    for (const id of cluster.nodeIds)
+      needles.add(`sandbox secret ${id}`, readSecret(dataDir, secretFiles.nodeSandbox(id)));
     needles.addText('redis password', new URL(cluster.redisUrl()).password);
     needles.addText('witness', witness);
     needles.addText('policy token', policyToken);
