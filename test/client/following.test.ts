@@ -82,7 +82,9 @@ describe('a connection', () => {
     vi.stubGlobal('location', { origin: 'https://app.example' });
     onTestFinished(() => void vi.unstubAllGlobals());
     const { error } = await failing.settle(read(failing, 1, { attemptsMax: 1 }));
-    expect((error as Error).message).toContain('SIGNMESH_CORS_ORIGINS may lack this page\'s origin, https://app.example');
+    expect((error as Error).message).toContain(
+      "SIGNMESH_CORS_ORIGINS may lack this page's origin, https://app.example",
+    );
   });
 
   test('that speaks in time is not silent', async () => {
