@@ -291,11 +291,11 @@ describe('ed25519 points of small or mixed order', () => {
       expect(verifyShare('ed25519', 12n, 1, pair)).toBe(false);
       const commitments = pair.map((hiding, index) => ({ nodeId: index + 1, hiding, binding: fine }));
       const swapped = pair.map((binding, index) => ({ nodeId: index + 1, hiding: fine, binding }));
-      for (const of of [commitments, swapped]) {
+      for (const pairs of [commitments, swapped]) {
         const suite = 'FROST-ED25519-SHA512-v1';
-        const round = { suite, groupPublicKey: fine, message: fine, commitments: of } as const;
+        const round = { suite, groupPublicKey: fine, message: fine, commitments: pairs } as const;
         expectRefusal('INVALID_POINT', () => frostContext(round));
-        expect(of.every((one) => isValidFrostCommitment(suite, one))).toBe(false);
+        expect(pairs.every((one) => isValidFrostCommitment(suite, one))).toBe(false);
       }
     }
   });
