@@ -2,8 +2,8 @@
  * Cross-origin requests of browsers (Fetch Standard, CORS protocol): pages of the listed origins may call the API and read its
  * answers. Requests carry tokens in a header, never cookies, so credentials are not allowed.
  */
+import { isLoopbackOrigin } from '../../api/hosts.ts';
 import type { Reply, ServeRequest } from './contract.ts';
-import { isLoopbackOrigin } from './hosts.ts';
 
 export interface Cors {
   /** What a browser asks before a request that no form can make: it needs no token. undefined: another request. */

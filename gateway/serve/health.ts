@@ -12,12 +12,10 @@ export interface HealthDeps {
   readonly cluster: ClusterView;
 }
 
-export const healthPath = '/v1/health';
-
 export function healthEndpoint(deps: HealthDeps): Endpoint {
   return {
     method: 'GET',
-    path: healthPath,
+    path: '/v1/health',
     answersHead: true,
     run: async () => {
       const unavailable = deps.cluster.health === 'unavailable';

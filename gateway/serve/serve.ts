@@ -6,6 +6,7 @@ import type { Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { toServiceError } from '../../api/failures.ts';
+import { needLocalHost } from '../../api/hosts.ts';
 import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
 import type { Route } from '../../api/route.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
@@ -19,8 +20,7 @@ import { corsFor } from './cors.ts';
 import { type DocumentOptions, documentEndpoints } from './documents.ts';
 import { endpointFinder } from './endpoints.ts';
 import { errorReply } from './errors.ts';
-import { healthEndpoint, healthPath } from './health.ts';
-import { needLocalHost } from './hosts.ts';
+import { healthEndpoint } from './health.ts';
 import { type RestDeps, restEndpoints } from './rest.ts';
 import { signingEndpoints } from './signing.ts';
 
@@ -54,11 +54,7 @@ export function makeServing(deps: ServeDeps): Serving {
   const { rest, requestIds, timers, log } = deps;
   const isSandbox = deps.environment === 'sandbox';
   const cors = corsFor(deps.corsOrigins ?? (isSandbox ? 'loopback' : []));
-  const { allowedHosts = [] } = deps;
-  /** Probes ask for the health by any name. */
-  const checkHost = (request: Pick<ServeRequest, 'target' | 'headers'>) => {
-    if (isSandbox && pathOf(request.target) !== healthPath) needLocalHost(request.headers.host, allowedHosts);
-  };
+  const allowedHosts = isSandbox ? (deps.allowedHosts ?? []) : ['*'];
   const find = endpointFinder([
     healthEndpoint(deps),
     ...signingEndpoints(deps),
@@ -71,7 +67,7 @@ export function makeServing(deps: ServeDeps): Serving {
       const { endpoint } = find(request.method, request.target);
       if (endpoint.requirement === undefined) return undefined;
       needOneHost(request);
-      checkHost(request);
+      needLocalHost(request, allowedHosts);
       const refused = deps.admission.refusedForLoad(() => onlyAuthorization(request.rawHeaders), endpoint.requirement);
       if (refused === undefined) return undefined;
       const { entry } = request;
@@ -93,7 +89,7 @@ export function makeServing(deps: ServeDeps): Serving {
     };
     let reply: Reply | undefined;
     try {
-      checkHost(request);
+      needLocalHost(request, allowedHosts);
       reply = cors.preflight(request);
       if (reply === undefined) {
         const { endpoint, params, query } = find(request.method, request.target);
@@ -107,11 +103,6 @@ export function makeServing(deps: ServeDeps): Serving {
     return respond(reply, headers, request);
   };
   return { serve, refuseForLoad };
-}
-
-function pathOf(target: string): string {
-  const query = target.indexOf('?');
-  return query < 0 ? target : target.slice(0, query);
 }
 
 /** RFC 9112 §3.2: HTTP/1.1 names its host exactly once. */

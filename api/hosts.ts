@@ -6,13 +6,22 @@
  * The port does not matter. X-Forwarded-Host is not read: a page can set it.
  */
 import { isIP } from 'node:net';
-import { ServiceError } from '../../api/errors/service-error.ts';
+import { ServiceError } from './errors/service-error.ts';
 
 const localNames = ['localhost', 'host.docker.internal'];
 
+/** Probes ask for it by any name. */
+const healthTarget = /^\/v1\/health(\?|$)/;
+
+export interface HostedRequest {
+  readonly target: string;
+  readonly headers: { readonly host?: string | undefined };
+}
+
 /** Throws a ServiceError for the Host of another site. `allowed`: further names, or "*" for all. */
-export function needLocalHost(host: string | undefined, allowed: readonly string[]): void {
-  const name = nameIn(host ?? '');
+export function needLocalHost({ target, headers }: HostedRequest, allowed: readonly string[]): void {
+  if (healthTarget.test(target)) return;
+  const name = nameIn(headers.host ?? '');
   if (allowed.includes('*') || allowed.some((one) => one.toLowerCase() === name)) return;
   if (!name.includes('.') || isIP(name) !== 0 || localNames.includes(name) || name.endsWith('.localhost')) return;
   throw new ServiceError(
