@@ -132,12 +132,9 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
     ...keys,
     ...bounds,
   };
-  const browsers = {
-    ...(config.corsOrigins !== undefined && { corsOrigins: config.corsOrigins }),
-    ...(config.allowedHosts !== undefined && { allowedHosts: config.allowedHosts }),
-  };
+  const { corsOrigins, allowedHosts } = config;
   const isLate = () => load.isLate;
-  const http = await buildHttp({ ...doors, ...page, ...browsers, environment, rest: wallets, isLate });
+  const http = await buildHttp({ ...doors, ...page, corsOrigins, allowedHosts, environment, rest: wallets, isLate });
   const grpc = buildGrpc({ ...doors, loadRefusals: admission });
   const onRestored = async () => {
     authenticator.clearCache();

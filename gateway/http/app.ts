@@ -114,7 +114,7 @@ async function answer(serve: Serve, request: HttpRequest, raw: ServerResponse): 
   const { status, headers, body, stream } = response;
   // A stream's connection ends with it, so that it does not delay a stopping gateway. After an abandoned body, or one that was
   // never asked for, a client may continue to send.
-  if (stream !== undefined || request.isCutShort || request.isAwaited) raw.setHeader('connection', 'close');
+  if (stream !== undefined || request.isCutShort) raw.setHeader('connection', 'close');
   raw.writeHead(status, headers);
   if (stream === undefined) raw.end(body);
   else

@@ -14,8 +14,7 @@ export class HttpRequest implements ServeRequest {
   readonly entry: AccessEntry;
   readonly #raw: IncomingMessage;
   readonly #response: ServerResponse;
-  #isCutShort = false;
-  #isAwaited: boolean;
+  #isCutShort: boolean;
 
   constructor(raw: IncomingMessage, response: ServerResponse, target: string, entry: AccessEntry) {
     this.#raw = raw;
@@ -26,15 +25,11 @@ export class HttpRequest implements ServeRequest {
     this.headers = raw.headers;
     this.rawHeaders = raw.rawHeaders;
     this.entry = entry;
-    this.#isAwaited = expectsContinue(raw.headers);
+    // Until it is asked for its body (RFC 9110 §10.1.1), the client may send it or not.
+    this.#isCutShort = expectsContinue(raw.headers);
   }
 
-  /** The client waits with its body until it is asked for it (RFC 9110 §10.1.1), and was not. */
-  get isAwaited(): boolean {
-    return this.#isAwaited;
-  }
-
-  /** A body was read, and not to its end. */
+  /** A body was read, and not to its end; or was announced, and not asked for. */
   get isCutShort(): boolean {
     return this.#isCutShort;
   }
@@ -42,8 +37,7 @@ export class HttpRequest implements ServeRequest {
   body(bytesMax: number): Promise<Uint8Array> {
     const raw = this.#raw;
     this.#isCutShort = true;
-    if (this.#isAwaited) this.#response.writeContinue();
-    this.#isAwaited = false;
+    if (expectsContinue(raw.headers)) this.#response.writeContinue();
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let length = 0;
