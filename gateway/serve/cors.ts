@@ -20,15 +20,11 @@ const exposedHeaders =
   'allow, etag, idempotent-replayed, ratelimit, ratelimit-policy, retry-after, www-authenticate, x-request-id';
 const preflightSeconds = 600;
 
-/**
- * `origins`: such as https://app.example.com, or "*" for all; none: browsers keep the pages of other origins away. "loopback": those
- * of this machine.
- */
+/** `origins`: such as https://app.example.com, or "*" for all; "loopback": this machine's; none: no other origin's page. */
 export function corsFor(origins: readonly string[] | 'loopback'): Cors {
-  const isListed =
-    origins === 'loopback' ? isLoopbackOrigin : (origin: string) => origins.includes('*') || origins.includes(origin);
-  const isAllowed = ({ headers: { origin } }: Pick<ServeRequest, 'headers'>) =>
-    origin !== undefined && isListed(origin);
+  const listed = (of: string) =>
+    origins === 'loopback' ? isLoopbackOrigin(of) : ['*', of].some((one) => origins.includes(one));
+  const isAllowed = ({ headers: { origin } }: Pick<ServeRequest, 'headers'>) => origin !== undefined && listed(origin);
   return {
     preflight: (request) => (isAllowed(request) && isPreflight(request) ? allowed : undefined),
     headers: (request) => {
