@@ -37,7 +37,9 @@ export type UndeliveredReason =
   /** The receiver's bounded mailbox is full. */
   | 'mailboxFull'
   /** The link's send buffer is full. */
-  | 'linkFull';
+  | 'linkFull'
+  /** A peer sent what no actor asked it for. */
+  | 'unasked';
 
 /** Why a write had no effect. */
 export type Refusal<R> =

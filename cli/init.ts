@@ -28,7 +28,11 @@ export function initialise(settings: Settings, seed: string | undefined, nodes: 
     .map(({ clusterId, nodes: members }) => `cluster ${clusterId} with ${members.length} nodes in ${dataDir}`)
     .join('\n')}${made}`;
   if (settings.SIGNMESH_ENVIRONMENT !== 'sandbox') return clusters;
-  const sandbox = ensureSandbox(dataDir, seed ?? settings.SIGNMESH_SEED);
+  const sandbox = ensureSandbox(
+    dataDir,
+    seed ?? settings.SIGNMESH_SEED,
+    rosters[0]!.nodes.map(({ id }) => id),
+  );
   return sandbox.kind === 'public'
     ? `${clusters}\ntoken ${sandbox.token}\napprover's token ${sandbox.approverToken}`
     : `${clusters}\nthe tokens are in sandbox.json there`;

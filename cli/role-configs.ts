@@ -25,7 +25,7 @@ import {
   readSecretFile,
   secretFiles,
 } from './cluster-files/cluster-material.ts';
-import { readSandbox, sandboxSchemes, sandboxSessions, sandboxTenant } from './cluster-files/sandbox.ts';
+import { readNodeSeed, readSandbox, sandboxSchemes, sandboxSessions, sandboxTenant } from './cluster-files/sandbox.ts';
 import { builtFile } from './common/built.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import { readIfThere } from './common/files.ts';
@@ -79,7 +79,7 @@ export function nodeConfig(settings: Settings, nodeId: number, reservedPorts?: R
   }
   // The ready-made keys are those of the first cluster.
   const isSandbox = settings.SIGNMESH_ENVIRONMENT === 'sandbox' && cluster === firstCluster;
-  const sandbox = isSandbox ? readSandbox(dataDir) : undefined;
+  const seed = isSandbox ? readNodeSeed(dataDir, nodeId) : undefined;
   return {
     nodeId,
     roster,
@@ -90,7 +90,7 @@ export function nodeConfig(settings: Settings, nodeId: number, reservedPorts?: R
     storeDir: join(folder, `node-${nodeId}`, 'store'),
     storageKey: storageKeyOf(settings, nodeId),
     allowClientDealers: clientDealersAllowed(settings, false),
-    sandbox: sandbox && { seed: sandbox.seed, tenant: sandboxTenant, sessions: Object.values(sandboxSessions) },
+    sandbox: seed && { seed, tenant: sandboxTenant, sessions: Object.values(sandboxSessions) },
     hsm: hsmConfig(settings),
     vendor: vendorConfig(settings, reservedPorts),
     logLevel: settings.SIGNMESH_LOG_LEVEL,
@@ -196,6 +196,7 @@ export function gatewayConfig(settings: Settings, sandboxControl?: SandboxContro
     rateLimit: rateLimitsOf(settings) ?? false,
     connectionsMax: settings.SIGNMESH_CONNECTIONS,
     ...(settings.SIGNMESH_CORS_ORIGINS !== undefined && { corsOrigins: settings.SIGNMESH_CORS_ORIGINS }),
+    ...(settings.SIGNMESH_ALLOWED_HOSTS !== undefined && { allowedHosts: settings.SIGNMESH_ALLOWED_HOSTS }),
     tenantBytesMax: settings.SIGNMESH_TENANT_BYTES,
     load: { inHandMax: settings.SIGNMESH_LOAD_CALLS, waitMs: settings.SIGNMESH_LOAD_WAIT_MS },
     acceptAnyTestToken: environment === 'sandbox' && settings.SIGNMESH_ACCEPT_ANY_TEST_TOKEN,

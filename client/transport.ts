@@ -285,8 +285,16 @@ function unanswered(code: NoAnswerCode, cause: unknown, facts: CallFacts, known?
   const isUnsent = typeof below?.code === 'string' && neverSent.has(below.code);
   const effect = known ?? (isUnsent || facts.isRead ? 'none' : 'unknown');
   const said = typeof below?.message === 'string' ? ` (${below.message})` : '';
-  const error = new NoAnswerError(code, `${reasons[code]}${said}`, effect, facts, cause);
+  const hint = code === 'connection_failed' ? crossOriginHint() : '';
+  const error = new NoAnswerError(code, `${reasons[code]}${said}${hint}`, effect, facts, cause);
   return { failure: { kind: 'unanswered', effect }, error };
+}
+
+/** A browser does not tell a page why a request failed, and it may have been its own refusal of another origin's answer. */
+function crossOriginHint(): string {
+  const { location } = globalThis as { readonly location?: { readonly origin?: unknown } };
+  if (typeof location?.origin !== 'string') return '';
+  return `; if the server runs, its SIGNMESH_CORS_ORIGINS may lack this page's origin, ${location.origin}`;
 }
 
 /** Undefined: not JSON. */

@@ -39,6 +39,7 @@ import {
 } from './contract/messages.ts';
 import { sweepEveryMs } from './expiry.ts';
 import { failureReply } from './failure-replies.ts';
+import { NodeFrames } from './node-frames.ts';
 import { Announcing, announceEveryMs } from './store/announcing.ts';
 import { openRedisStore } from './store/redis-store.ts';
 import { CoordinatorTelemetry } from './telemetry.ts';
@@ -127,7 +128,9 @@ export async function runCoordinator(
     deliver: (envelope) => {
       logFrame(log, envelope);
       if (envelope.message.body.case === 'call') announcing?.called();
-      return gate.deliver(envelope);
+      const refused = nodeFrames.deliver(envelope);
+      if (refused === 'unasked') seen?.unasked(envelope);
+      return refused;
     },
     onRefused: (envelope) => fail(envelope, 'overloaded'),
     onPeerUp: (peer) => {
@@ -153,7 +156,17 @@ export async function runCoordinator(
     deliver: (envelope) => system.deliver(seen?.received(envelope) ?? envelope),
     refuse: (envelope) => fail(envelope, 'overloaded'),
   });
-  system.connect(wireOnly(links, gate, log, seen));
+  const nodeFrames = new NodeFrames({
+    elapsedMs: () => systemTimers.elapsedMs(),
+    deliver: (envelope) => gate.deliver(envelope),
+    isInMemory: (address) => system.has(address),
+  });
+  system.connect(
+    wireOnly(links, log, seen, (frame) => {
+      gate.sent(frame);
+      nodeFrames.sent(frame);
+    }),
+  );
   tell = (message) => system.deliver({ from: 'runtime', to: clusterAddress, message, trace: noTrace });
   const bound = await links.start();
   announcing = new Announcing(store.registry, roster, config.announcedUrl ?? bound.url, log);
@@ -189,15 +202,15 @@ export async function runCoordinator(
 /** Local messages never leave the process: an address that no actor here serves has no route. */
 function wireOnly(
   links: Transport<WireMessage>,
-  gate: CallGate,
   log: Logger,
   seen: CoordinatorTelemetry | undefined,
+  sent: (frame: Envelope<WireMessage>) => void,
 ): Transport<CoordinatorMessage> {
   return {
     send: (envelope) => {
       if (isLocal(envelope.message)) return 'noRoute';
       const frame = envelope as Envelope<WireMessage>;
-      gate.sent(frame);
+      sent(frame);
       logFrame(log, frame);
       return links.send(seen?.sending(frame) ?? frame);
     },

@@ -6,6 +6,7 @@
  */
 import { type Log, silentLog, systemPorts, systemRandom } from '../actors/live/ports.ts';
 import { cryptoBackend } from '../crypto/group.ts';
+import { seedOfNode } from '../crypto/polynomial.ts';
 import { ManyInjectors } from '../fault-injection/many-clusters.ts';
 import { Recording } from '../fault-injection/recording.ts';
 import { SandboxController } from '../fault-injection/sandbox-control.ts';
@@ -57,6 +58,7 @@ export interface EmbeddedOptions
   readonly version: string;
   readonly acceptAnyTestToken: boolean;
   readonly corsOrigins?: readonly string[] | undefined;
+  readonly allowedHosts?: readonly string[] | undefined;
   /** Makes or finds the ready-made keys, before the API servers open. */
   readonly makeKeys: (ask: Ask) => Promise<unknown>;
   /** The state of an earlier run. */
@@ -146,7 +148,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     seed: Buffer.from(randomOf('embedded/id')(8)).toString('hex'),
     ...(stored !== undefined && { startsBefore: stored.starts }),
     onFailure: (error) => logOf('service').error({ reason: reasonOf(error) }, 'a process failed'),
-    readyMade: { seed: sandbox.seed, tenant, sessions: Object.keys(schemes) },
+    readyMade: { seedOf: seedOfEach(sandbox), tenant, sessions: Object.keys(schemes) },
     ...{ latency: noWay, redisWay: noWay, codec: 'none', packing },
     ...{ sweeping: true, keepTrace: false, onBug: 'record', cryptoBackend: cryptoBackend() },
     config: { nonceBatchFirst, ...options.config },
@@ -168,6 +170,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
       ...(recorder && { through: (calls) => recorder.calls(calls) }),
       acceptAnyTestToken: options.acceptAnyTestToken,
       ...(options.corsOrigins !== undefined && { corsOrigins: options.corsOrigins }),
+      ...(options.allowedHosts !== undefined && { allowedHosts: options.allowedHosts }),
     },
   });
 
@@ -273,4 +276,9 @@ async function ask(serve: Serve, token: string, path: string, { method, body }: 
   const { status, body: given = '' } = await serve(request);
   request.leave();
   return { status, text: typeof given === 'string' ? given : Buffer.from(given).toString('utf8') };
+}
+
+/** Of a secret seed each node has a secret of its own, as set-up gives it (cli/cluster-files/sandbox.ts). */
+function seedOfEach({ kind, seed }: StoredSandbox): (nodeId: number) => Uint8Array {
+  return (nodeId) => (kind === 'public' ? seed : seedOfNode(seed, nodeId));
 }

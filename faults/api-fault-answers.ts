@@ -53,6 +53,7 @@ const grpcStatuses: Readonly<Record<number, number>> = {
   409: 10,
   413: 8,
   415: 3,
+  421: 3,
   422: 9,
   429: 8,
   431: 8,

@@ -148,9 +148,9 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
     ...keys,
     ...bounds,
   };
-  const cors = config.corsOrigins !== undefined && { corsOrigins: config.corsOrigins };
+  const { corsOrigins, allowedHosts } = config;
   const isLate = () => load.isLate;
-  const http = await buildHttp({ ...doors, ...page, ...cors, environment, rest: wallets, isLate });
+  const http = await buildHttp({ ...doors, ...page, corsOrigins, allowedHosts, environment, rest: wallets, isLate });
   const grpc = buildGrpc({ ...doors, loadRefusals: admission });
   const onRestored = async () => {
     authenticator.clearCache();

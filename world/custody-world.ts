@@ -453,6 +453,7 @@ export class CustodyWorld {
         config: this.#config,
         scheduleMs: this.#options.retryScheduleMs,
         relay: this.#options.relay,
+        version: this.#options.served?.version,
       });
     }
     this.loop.woken();

@@ -4,6 +4,8 @@
  * It admits peers (handshake.ts), gives each address at most one live link, and routes an envelope by the first two segments of
  * its receiver. The sender of a peer's frames must be at or below the peer's own address.
  *
+ * One peer cannot take the others' share: peer-share.ts slows down, and at last cuts, a peer that sends what nothing asked for.
+ *
  * Invariants: `onPeerUp` and `onPeerDown` alternate for each address, and a link that takes over an id comes up after the old
  * one went down. An unauthenticated peer reaches no actor and costs at most `unprovenBytesMax` and twice `handshakeTimeoutMs`. With
  * `tls`, bytes of a peer without a valid certificate do not reach the HTTP parser.
@@ -27,7 +29,8 @@ import {
 import { nonceBytes } from './handshake-crypto.ts';
 import { closeSocket, defaultLinkLimits, Link, type LinkLimits, type LinkStats } from './link.ts';
 import { channelOf, type LinkTls, refusalOf, serverTls } from './link-tls.ts';
-import { type Log, silentLog, systemRandom } from './ports.ts';
+import { PeerShare } from './peer-share.ts';
+import { type Log, silentLog, systemRandom, systemTimers } from './ports.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { UnprovenConnections } from './unproven-connections.ts';
 import type { WireCodec } from './wire-port.ts';
@@ -44,7 +47,7 @@ export interface LinkServerOptions<M> {
   readonly codec: WireCodec<M>;
   /** Where inbound envelopes go: the system's `deliver`. */
   readonly deliver: (envelope: Envelope<M>) => UndeliveredReason | undefined;
-  /** An inbound envelope that `deliver` refused, so that the sender can be answered. */
+  /** An inbound envelope that `deliver` refused (not one that was unasked), so that the sender can be answered. */
   readonly onRefused?: (envelope: Envelope<M>, reason: UndeliveredReason) => void;
   readonly onPeerUp?: (peer: Peer) => void;
   readonly onPeerDown?: (peer: Peer, why: string) => void;
@@ -81,6 +84,8 @@ export class LinkServer<M> implements Transport<M> {
   readonly #sockets: WebSocketServer;
   readonly #links = new Map<Address, Admitted<M>>();
   readonly #unproven: UnprovenConnections;
+  /** By address, for every peer that cost something lately. */
+  readonly #shares = new Map<Address, PeerShare>();
   /** Ids whose holder is being probed. */
   readonly #contested = new Set<Address>();
   #stopping = false;
@@ -157,6 +162,17 @@ export class LinkServer<M> implements Transport<M> {
     return [...this.#links.values()].map(({ link }) => link.stats());
   }
 
+  #shareOf(peer: Address): PeerShare {
+    let share = this.#shares.get(peer);
+    if (share === undefined) {
+      for (const [address, other] of this.#shares)
+        if (other.isIdle && !this.#links.has(address)) this.#shares.delete(address);
+      share = new PeerShare(() => systemTimers.elapsedMs());
+      this.#shares.set(peer, share);
+    }
+    return share;
+  }
+
   get #scheme(): string {
     return this.#options.tls === undefined ? 'ws' : 'wss';
   }
@@ -215,14 +231,21 @@ export class LinkServer<M> implements Transport<M> {
         return;
       }
       clearTimeout(timer);
-      this.#claim(verdict.peer, ws, (admitted) => {
-        if (ws.readyState !== ws.OPEN) settle();
-        else if (!admitted) refuse('ID_TAKEN', verdict.peer.address);
-        else {
-          settle();
-          this.#admit(verdict.peer, ws, verdict.welcome);
-        }
-      });
+      const waitMs = this.#shareOf(verdict.peer.address).link();
+      if (waitMs === undefined) {
+        refuse('TOO_OFTEN', verdict.peer.address);
+        return;
+      }
+      after(waitMs, () =>
+        this.#claim(verdict.peer, ws, (admitted) => {
+          if (ws.readyState !== ws.OPEN) settle();
+          else if (!admitted) refuse('ID_TAKEN', verdict.peer.address);
+          else {
+            settle();
+            this.#admit(verdict.peer, ws, verdict.welcome);
+          }
+        }),
+      );
     };
     const timer = setTimeout(() => refuse('TIMEOUT'), this.#options.handshakeTimeoutMs ?? handshakeDefaultMs);
     timer.unref();
@@ -272,7 +295,17 @@ export class LinkServer<M> implements Transport<M> {
       maySpeakFor: (from) => liesUnder(from, peer.address),
       onEnvelope: (envelope) => {
         const reason = this.#options.deliver(envelope);
+        if (reason === 'unasked') return false;
         if (reason !== undefined) this.#options.onRefused?.(envelope, reason);
+        return true;
+      },
+      onUnasked: (frames, bytes) => {
+        const pauseMs = this.#shareOf(peer.address).unasked(frames, bytes);
+        if (pauseMs !== 'cut') link.pause(pauseMs);
+        else {
+          this.#log.warn({ peer: peer.address, code: 'UNASKED_FRAMES' }, 'the peer sends what nothing asked it for');
+          link.terminate('UNASKED_FRAMES');
+        }
       },
       onDown: (why) => {
         this.#links.delete(peer.address);
@@ -288,6 +321,11 @@ export class LinkServer<M> implements Transport<M> {
 }
 
 const ignore = (): void => {};
+
+function after(waitMs: number, act: () => void): void {
+  if (waitMs > 0) setTimeout(act, waitMs).unref();
+  else act();
+}
 
 const notFound: RequestListener = (_request, response) => {
   response.writeHead(404, { 'content-length': 0 }).end();

@@ -36,6 +36,8 @@ export const secretFiles = {
   gatewayReceipt: 'gateway/receipt.key',
   nodeIdentity: (id: number) => `node-${id}/identity.key`,
   nodeStorage: (id: number) => `node-${id}/storage.key`,
+  /** Of a sandbox with a secret seed. */
+  nodeSandbox: (id: number) => `node-${id}/sandbox.key`,
 } as const;
 
 /** The keys that seal provider credentials: 1.key, 2.key, …; the highest is current. Rotation adds to them. */

@@ -135,6 +135,18 @@ export function origins(countMax: number): Kind<readonly string[]> {
   };
 }
 
+export function hostNames(countMax: number): Kind<readonly string[]> {
+  const isName = (value: string) => value.length <= 253 && /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i.test(value);
+  return {
+    allowed: `\`*\`, or up to ${countMax} names such as \`sandbox.example.com\`, separated by commas`,
+    parse: (given) => {
+      const values = given.split(',').map((part) => part.trim());
+      return values.length <= countMax && values.every((value) => value === '*' || isName(value)) ? values : undefined;
+    },
+    print: (values) => values.join(','),
+  };
+}
+
 export function text(charsMax: number): Kind<string> {
   return {
     allowed: `a text of at most ${charsMax} characters`,

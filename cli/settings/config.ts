@@ -19,6 +19,7 @@ import {
   choice,
   hexKey,
   host,
+  hostNames,
   integer,
   integers,
   type Kind,
@@ -268,7 +269,12 @@ export const variables = {
   SIGNMESH_CORS_ORIGINS: optional(
     origins(32),
     ['up', 'gateway'],
-    'Origins of web pages that may call the HTTP API (CORS), e.g. `https://app.example.com`; `*` for all. Unset: only the gateway’s own.',
+    'Origins of web pages that may call the HTTP API (CORS), e.g. `https://app.example.com`; `*` for all. Unset: only the gateway’s own, and in a sandbox those of this machine (`http://localhost:3000`, `http://127.0.0.1:3000`).',
+  ),
+  SIGNMESH_ALLOWED_HOSTS: optional(
+    hostNames(32),
+    ['up', 'gateway'],
+    'Further names under which the HTTP API of a sandbox answers, e.g. `sandbox.example.com`; `*` for any. Without them it answers to addresses, `localhost`, `*.localhost`, `host.docker.internal` and names without a dot alone (421 otherwise), since a web page can let its own name resolve to this host. Production does not check.',
   ),
   SIGNMESH_TENANT_BYTES: variable(
     integer(1_000, 1e15, 'bytes'),

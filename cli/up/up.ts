@@ -187,7 +187,13 @@ class Run {
     );
     const [first] = rosters as [Roster, ...Roster[]];
     const isSandbox = settings.SIGNMESH_ENVIRONMENT === 'sandbox';
-    const sandbox = isSandbox ? ensureSandbox(dataDir, seed ?? settings.SIGNMESH_SEED) : undefined;
+    const sandbox = isSandbox
+      ? ensureSandbox(
+          dataDir,
+          seed ?? settings.SIGNMESH_SEED,
+          first.nodes.map(({ id }) => id),
+        )
+      : undefined;
 
     const cluster = await this.#makeCluster(rosters, sandbox, faults, clientDealers);
     if (this.#stopping) return;

@@ -110,6 +110,8 @@ export type LocalMessage =
   | { readonly kind: 'revoke'; readonly clientsOnly: boolean }
   /** Starts a scan for expired sessions. */
   | { readonly kind: 'sweep' }
+  /** A signing session tells the session that made its key: this node does not hold it. */
+  | { readonly kind: 'keyUnknown'; readonly nodeId: number }
   /** Tells a session past its lifetime to end. */
   | { readonly kind: 'expire' }
   /** A session tells its key that its end is durable. */

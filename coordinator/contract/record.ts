@@ -70,8 +70,13 @@ export interface DkgRecord {
   readonly ownerKeys?: readonly string[];
   /** Once it is complete, as hex; older records have none. */
   readonly chainCode?: string;
-  /** Once it is complete: every node's signature of the result. Records of an earlier version have none. */
+  /** From the first request to confirm: every node's signature of the result. Records of an earlier version have none. */
   readonly confirmation?: KeyConfirmationRecord;
+  /**
+   * From the first request to confirm until it is complete: the key that every node signed, as hex, so that a resume needs no
+   * node's result again. Records of an earlier version have none.
+   */
+  readonly result?: { readonly publicKey: string; readonly chainCode: string } | undefined;
   /** The nodes that its last failure blamed, until a resume; older records have none. */
   readonly culprits?: readonly number[];
   /**

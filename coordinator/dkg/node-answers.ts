@@ -22,6 +22,7 @@ import { reply } from '../session/turn.ts';
 import { evaluateVerdict, failAttempt, identityOf, isOwnResult, openingFault, sameOpening } from './blame.ts';
 import { takeDkgCalls } from './calls.ts';
 import { expireDkg } from './finalize.ts';
+import { countAsSilent } from './replacing.ts';
 import { takeAsked } from './requests.ts';
 import { takeOffer } from './round.ts';
 import {
@@ -196,6 +197,9 @@ function takeVerdicts(turn: DkgTurn, recipient: number, asked: Asked, said: DkgV
 function refused(turn: DkgTurn, nodeId: number, asked: Asked, { code, message, results }: DkgRefused): void {
   const { work } = turn.state;
   if (code === 'ALREADY_FINAL' && takeProof(turn, results)) return;
+  // All nodes have signed the result, it too. Once a client has seen the refusal and resumed, it blocks the key no longer.
+  const refusesAgain = asked.kind === 'dkgConfirm' && turn.state.record.ceremony.stalledBy?.includes(nodeId);
+  if (refusesAgain && countAsSilent(turn, nodeId)) return;
   const said = quotedText(message);
   const reason = asked.job && offerRefusals.get(code);
   if (reason) {

@@ -476,7 +476,7 @@ export const faultSchemas = {
         minimum: 400,
         maximum: 599,
         description:
-          'on gRPC the status that the service gives with it: 400 and 415 INVALID_ARGUMENT, 401 UNAUTHENTICATED, 403 ' +
+          'on gRPC the status that the service gives with it: 400, 415 and 421 INVALID_ARGUMENT, 401 UNAUTHENTICATED, 403 ' +
           'PERMISSION_DENIED, 404 NOT_FOUND, 405 and 501 UNIMPLEMENTED, 408 and 504 DEADLINE_EXCEEDED, 409 ABORTED, 422 ' +
           'FAILED_PRECONDITION, 413, 429 and 431 RESOURCE_EXHAUSTED, 500 INTERNAL, 502 and 503 UNAVAILABLE; any other UNKNOWN',
       }),

@@ -20,7 +20,7 @@ import {
   secretFiles,
 } from '../../cli/cluster-files/cluster-material.ts';
 import { clustersInSteps } from '../../cli/cluster-files/clusters.ts';
-import { ensureSandbox, readSandbox } from '../../cli/cluster-files/sandbox.ts';
+import { ensureSandbox, newSandbox, readNodeSeed, readSandbox } from '../../cli/cluster-files/sandbox.ts';
 import { coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from '../../cli/role-configs.ts';
 import { loadSettings, type Settings } from '../../cli/settings/config.ts';
 import { identityFromSeed } from '../../crypto/identity.ts';
@@ -154,9 +154,7 @@ test('the public seed gives every cluster the same token and keys; a text gives 
   const make = (choice: string | undefined) => ensureSandbox(temporaryFolder(), choice);
   expect(make(undefined)).toEqual(make(undefined));
   expect(make('ours')).toEqual(make('ours'));
-  expect(make('ours').seed).not.toEqual(make('theirs').seed);
   expect(make('ours').token).not.toBe(make('theirs').token);
-  expect(make('random').seed).not.toEqual(make('random').seed);
   expect(make('random').token).not.toBe(make('random').token);
   expect(make('ours').approverToken).not.toBe(make('theirs').approverToken);
   expect(make('random').approverToken).not.toBe(make('random').approverToken);
@@ -170,16 +168,44 @@ test('the public seed gives every cluster the same token and keys; a text gives 
   }
 });
 
-test('a sandbox that was made before there was an approver has one, always the same', () => {
+test('a sandbox of an earlier version, with its seed in sandbox.json, keeps its tokens and deals the same keys', () => {
   for (const choice of [undefined, 'ours', 'random']) {
     const folder = temporaryFolder();
-    const sandbox = ensureSandbox(folder, choice);
-    const path = join(folder, 'sandbox.json');
-    const { approver_token: shown, ...older } = JSON.parse(readFileSync(path, 'utf8'));
-    expect(shown).toBe(sandbox.approverToken);
-    writeFileSync(path, JSON.stringify(older));
-    expect(readSandbox(folder)).toEqual(sandbox);
+    const { seed, approverToken, ...sandbox } = newSandbox(choice);
+    const older = { ...sandbox, seed: Buffer.from(seed).toString('hex') };
+    writeFileSync(join(folder, 'sandbox.json'), JSON.stringify(older));
+    for (const again of [undefined, ...(choice === undefined ? [] : [choice])]) {
+      expect(ensureSandbox(folder, again, [1, 2])).toMatchObject({ ...sandbox, approverToken });
+    }
+    expect(() => ensureSandbox(folder, 'another', [1, 2])).toThrow(/was made with/);
+    expect(readNodeSeed(folder, 2)).toEqual(Buffer.from(seed));
+    expect(existsSync(join(folder, secretFiles.nodeSandbox(2)))).toBe(false);
   }
+});
+
+test('from a secret seed each node gets a secret of its own, and nothing holds the seed', () => {
+  const made = (choice: string | undefined) => {
+    const folder = temporaryFolder();
+    ensureClusterMaterial(folder, 3, 5, 'sandbox');
+    ensureSandbox(folder, choice, [1, 2, 3]);
+    return folder;
+  };
+  const seeds = (folder: string) => [1, 2, 3].map((id) => Buffer.from(readNodeSeed(folder, id)!).toString('hex'));
+  for (const choice of ['ours', 'random']) {
+    const folder = made(choice);
+    expect(new Set(seeds(folder)).size).toBe(3);
+    const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
+    const texts = files.map((one) => readFileSync(join(one.parentPath, one.name), 'utf8'));
+    expect(texts.join()).not.toContain(Buffer.from(newSandbox('ours').seed).toString('hex'));
+    expect(JSON.parse(readFileSync(join(folder, 'sandbox.json'), 'utf8'))).not.toHaveProperty('seed');
+    // A node without its secret deals nothing.
+    rmSync(join(folder, secretFiles.nodeSandbox(2)));
+    expect(() => readNodeSeed(folder, 2)).toThrow(/node-2\/sandbox\.key is missing/);
+  }
+  expect(seeds(made('ours'))).toEqual(seeds(made('ours')));
+  expect(seeds(made('ours'))).not.toEqual(seeds(made('theirs')));
+  expect(seeds(made('random'))).not.toEqual(seeds(made('random')));
+  expect(new Set(seeds(made(undefined)))).toEqual(new Set([Buffer.from(newSandbox(undefined).seed).toString('hex')]));
 });
 
 test('a sandbox keeps its seed, and refuses another', () => {

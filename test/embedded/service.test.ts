@@ -70,6 +70,7 @@ describe('an embedded service', () => {
       () => expected.every((type) => receiver.acknowledged().includes(type)),
       () => `events arrive: ${JSON.stringify(receiver.received)}`,
     );
+    expect(receiver.received[0]!.headers['user-agent']).toBe('signmesh-webhooks/0.0.0-test');
   });
 
   it('loses what a fault takes, and answers again when it is over', async () => {

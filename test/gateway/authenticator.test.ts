@@ -236,7 +236,11 @@ describe('admission', () => {
       { admitted: true },
       {
         admitted: false,
-        error: { kind: 'rateLimited', message: 'too many reads calls: repeat in 7 s', retryAfterS: 7 },
+        error: {
+          kind: 'rateLimited',
+          message: 'too many reads calls: repeat in 7 s (SIGNMESH_RATE_LIMIT=off turns the limits of a sandbox off)',
+          retryAfterS: 7,
+        },
       },
     ]);
     expect(consumed).toEqual(Array(3).fill('acme reads'));

@@ -132,6 +132,7 @@ export interface GatewayOptions {
   readonly connectionsMax?: number;
   readonly tls?: DoorTls;
   readonly corsOrigins?: readonly string[] | undefined;
+  readonly allowedHosts?: readonly string[] | undefined;
   /** Those of another gateway, where several serve one tenant. */
   readonly tokens?: MemoryTokens;
   readonly clock?: TestClock;
@@ -154,6 +155,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     connectionsMax,
     tls,
     corsOrigins,
+    allowedHosts,
   } = options;
   const coordinator = new FakeCoordinator();
   const { log, lines } = collectLog();
@@ -202,7 +204,14 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     ...(wallets !== undefined && { wallets }),
     ...(rest !== undefined && { keyed: new KeyedCalls(rest.deps) }),
   };
-  const served = { ...doors, corsOrigins, environment, version: '0.0.0-test', ...(rest !== undefined && { rest }) };
+  const served = {
+    ...doors,
+    corsOrigins,
+    allowedHosts,
+    environment,
+    version: '0.0.0-test',
+    ...(rest !== undefined && { rest }),
+  };
   const http = await buildHttp(served);
   let grpc: GrpcDoor | undefined;
   let client: Client | undefined;
