@@ -21,10 +21,10 @@ import type { AccessEntry } from '../access-log/access-log.ts';
 import { receiptFacts } from '../access-log/receipt-facts.ts';
 import type { Admission } from '../auth/admission.ts';
 import type { RateVerdict } from '../limits/rate-limits.ts';
-import type { KeyedAnswer } from '../signing/keyed-calls.ts';
-import { type ClientCallDeps, startClientCall } from '../signing/wallet-terms.ts';
+import type { CallServerDeps, KeyedAnswer } from '../signing/keyed-calls.ts';
+import { startClientCall } from '../signing/wallet-terms.ts';
 
-export interface RpcDeps extends ClientCallDeps {
+export interface RpcDeps extends CallServerDeps {
   readonly admission: Pick<Admission, 'admit' | 'enter'>;
   readonly requestIds: RequestIds;
   readonly timers: Pick<Timers, 'elapsedMs' | 'epochMs'>;

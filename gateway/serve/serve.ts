@@ -14,7 +14,7 @@ import { AccessEntry } from '../access-log/access-log.ts';
 import type { Admission } from '../auth/admission.ts';
 import { onlyAuthorization } from '../auth/bearer.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
-import type { ClientCallDeps } from '../signing/wallet-terms.ts';
+import type { CallServerDeps } from '../signing/keyed-calls.ts';
 import type { RefuseForLoad, Reply, Serve, ServeRequest, ServeResponse } from './contract.ts';
 import { corsFor } from './cors.ts';
 import { type DocumentOptions, documentEndpoints } from './documents.ts';
@@ -24,7 +24,7 @@ import { healthEndpoint } from './health.ts';
 import { type RestDeps, restEndpoints } from './rest.ts';
 import { signingEndpoints } from './signing.ts';
 
-export interface ServeDeps extends ClientCallDeps, DocumentOptions {
+export interface ServeDeps extends CallServerDeps, DocumentOptions {
   readonly environment: ClusterEnvironment;
   readonly admission: Admission;
   readonly cluster: ClusterView;

@@ -9,13 +9,14 @@ import { requestFieldsMax } from '../../proto/limits.ts';
 import type { CallResponse } from '../../proto/wire.ts';
 import { receiptFacts } from '../access-log/receipt-facts.ts';
 import type { Admission } from '../auth/admission.ts';
+import type { CallServerDeps } from '../signing/keyed-calls.ts';
 import type { CallOutcome, SigningCall } from '../signing/signing-calls.ts';
-import { type ClientCallDeps, startClientCall } from '../signing/wallet-terms.ts';
+import { startClientCall } from '../signing/wallet-terms.ts';
 import { readNeededJsonBody } from './bodies.ts';
 import { type Call, type Endpoint, headerOf, jsonContentType, type Reply, type ServeRequest } from './contract.ts';
 import { admit, clientGone } from './guard.ts';
 
-export interface SigningDeps extends ClientCallDeps {
+export interface SigningDeps extends CallServerDeps {
   readonly admission: Admission;
 }
 

@@ -29,6 +29,12 @@ import type { Admission } from '../auth/admission.ts';
 import type { CallOutcome, SigningCall } from './signing-calls.ts';
 import { type ClientCallDeps, startClientCall } from './wallet-terms.ts';
 
+/** What a server of clients' calls needs. */
+export interface CallServerDeps extends ClientCallDeps {
+  /** undefined: without a store there are no idempotency keys. */
+  readonly keyed?: KeyedCalls;
+}
+
 export interface KeyedCallsDeps {
   readonly store: TenantStore;
   readonly seal: SealPort;

@@ -12,7 +12,6 @@ import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type KeyScheme, wireScheme } from '../../proto/key-schemes.ts';
 import { StoreUnavailable, type TenantStore } from '../../store/contract.ts';
-import type { KeyedCalls } from './keyed-calls.ts';
 import type { CallOutcome, Calls, SigningCall, WalletTerms } from './signing-calls.ts';
 
 /** The part of the store that says what a wallet asks for. */
@@ -30,8 +29,6 @@ export interface ClientCallDeps {
   readonly log: Log;
   /** undefined: there is no wallet API, and no wallet asks for anything. */
   readonly wallets?: WalletReader;
-  /** undefined: without a store there are no idempotency keys. */
-  readonly keyed?: KeyedCalls;
   /** A sandbox's keys that have one scheme from the start. */
   readonly readyMadeKeys?: ReadyMadeKeys;
 }
