@@ -7,7 +7,7 @@
  * it begins. A repeat reaches the same session, which recognizes it and answers with its state.
  *
  * An answer is kept if the call changed its session; a failure that a resume can undo is not, so that the same call can be made
- * after the resume. A keyed call goes on when its client has gone: the repeat gets its answer.
+ * after the resume. A keyed call continues when its client has gone: the repeat gets its answer.
  */
 import { createHash } from 'node:crypto';
 import type { Clock, Timers } from '../../actors/contract.ts';

@@ -43,7 +43,7 @@ it('cuts nothing that is over its share for less than five seconds, as often as 
   }
 });
 
-it('cuts a flood that goes on after a cut within two seconds, whatever the link', () => {
+it('cuts a flood that continues after a cut within two seconds, whatever the link', () => {
   const { flood } = setUp();
   const first = flood(50_000, 20).cutMs!;
   expect(flood(50_000, 20).cutMs! - first).toBeLessThan(2_100);

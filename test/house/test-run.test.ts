@@ -64,7 +64,7 @@ test('vitest itself runs a file of the tier "fast", and counts one that needs Re
   const lines: string[] = [];
   const root = repositoryRoot();
   const words = ['test/crypto/bytes.test.ts', 'test/coordinator/session-store.test.ts'];
-  const unseen: typeof runTool = (at, tool, args, { env } = {}) => runTool(at, tool, args, { env });
+  const unseen: typeof runTool = (at, tool, args, { env } = {}) => runTool(at, tool, args, env && { env });
   expect(await allTestsPass({ ...ofRun, root, words, missing }, unseen, (line) => lines.push(line))).toBe(true);
   expect(lines).toEqual([
     expect.stringMatching(/^[1-9]\d* passed, 0 failed$/),

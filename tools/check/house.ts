@@ -7,8 +7,7 @@
  * little as any two folders. So the composition of a room is above its parts, and the shared code of its parts has its own
  * folder.
  */
-import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { moduleOf, passesPublicFile } from './public-files.ts';
 import { runTool } from './tool.ts';
 
