@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { repositoryRoot } from '../../tools/check/repository.ts';
-import { allTestsPass, isStrict } from '../../tools/check/tests.ts';
 import { runTool } from '../../tools/check/tool.ts';
+import { allTestsPass, isStrict } from '../../tools/test-run.ts';
 import { withoutRedis, withRedis } from '../../tools/tiers.ts';
 
 const missing = 'redis-server is not on this machine.';
