@@ -170,7 +170,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
       ...(recorder && { through: (calls) => recorder.calls(calls) }),
       acceptAnyTestToken: options.acceptAnyTestToken,
       ...(options.corsOrigins !== undefined && { corsOrigins: options.corsOrigins }),
-      ...(options.allowedHosts !== undefined && { allowedHosts: options.allowedHosts }),
+      allowedHosts: options.allowedHosts ?? [],
     },
   });
 
