@@ -21,9 +21,9 @@ import { findAmbient } from './check/ports.ts';
 import { findImpurities, type Impurity } from './check/purity.ts';
 import { findScriptFaults } from './check/redis-scripts.ts';
 import { repositoryRoot } from './check/repository.ts';
-import { allTestsPass, isStrict } from './check/tests.ts';
 import { runTool } from './check/tool.ts';
 import { stalePages } from './docs.ts';
+import { allTestsPass, isStrict } from './test-run.ts';
 
 /** Returns the errors as text; empty: none. */
 type Check = (root: string) => Promise<string>;

@@ -67,12 +67,12 @@ export interface PointOperations {
   readonly checked: number;
 }
 
-/** A process checks each dealer's proof of possession once; in the simulated world all nodes are one process. */
+/** A process checks each dealer's proof of possession, and computes the key's public part, once; in the simulated world all nodes are one process. */
 export function dkgPoints({ n, t }: Sharing): PointOperations {
   return {
     base: n * t + 3 * n,
     point: n,
-    evaluated: n ** 2 * t,
+    evaluated: n * t,
     // By the coordinator; nodes check sums. The last is the key's own, for the xpub of its event.
     checked: n * t + 1,
   };

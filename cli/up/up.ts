@@ -62,7 +62,7 @@ export async function up(options: UpOptions): Promise<number> {
   return run.toTheEnd();
 }
 
-/** The configured addresses; whoever listens elsewhere binds any port and reports it. */
+/** The configured addresses; other listeners bind any port and report it. */
 function fixedListeners(settings: Settings): Listener[] {
   const { SIGNMESH_HTTP_HOST: httpHost, SIGNMESH_GRPC_HOST: grpcHost, SIGNMESH_COORDINATOR_PORT: port } = settings;
   const gateways = Array.from({ length: settings.SIGNMESH_GATEWAYS }, (_, index) => index);

@@ -87,7 +87,7 @@ it('refuses by name what one process has not', async () => {
   });
 });
 
-it('stands in for a process cluster without redis-server where it can, and says what becomes of its state', () => {
+it('stands in for a process cluster without redis-server where it can, and says where its state ends', () => {
   const why = 'redis-server is not on this machine. Install it.';
   const line = (environment: object, refused?: string, state?: string) => {
     const dataDir = { SIGNMESH_DATA_DIR: join(folder, 'none') };

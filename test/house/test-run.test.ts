@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { repositoryRoot } from '../../tools/check/repository.ts';
-import { allTestsPass, isStrict } from '../../tools/check/tests.ts';
 import { runTool } from '../../tools/check/tool.ts';
+import { allTestsPass, isStrict } from '../../tools/test-run.ts';
 import { withoutRedis, withRedis } from '../../tools/tiers.ts';
 
 const missing = 'redis-server is not on this machine.';
@@ -64,7 +64,7 @@ test('vitest itself runs a file of the tier "fast", and counts one that needs Re
   const lines: string[] = [];
   const root = repositoryRoot();
   const words = ['test/crypto/bytes.test.ts', 'test/coordinator/session-store.test.ts'];
-  const unseen: typeof runTool = (at, tool, args, { env } = {}) => runTool(at, tool, args, { env });
+  const unseen: typeof runTool = (at, tool, args, { env } = {}) => runTool(at, tool, args, env && { env });
   expect(await allTestsPass({ ...ofRun, root, words, missing }, unseen, (line) => lines.push(line))).toBe(true);
   expect(lines).toEqual([
     expect.stringMatching(/^[1-9]\d* passed, 0 failed$/),

@@ -2,9 +2,9 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { withoutRedis, withRedis } from '../tiers.ts';
-import { type CpuLimited, cpuLimitsS, cpuOfChildrenS, slowness } from './cpu.ts';
-import { runTool } from './tool.ts';
+import { type CpuLimited, cpuLimitsS, cpuOfChildrenS, slowness } from './check/cpu.ts';
+import { runTool } from './check/tool.ts';
+import { withoutRedis, withRedis } from './tiers.ts';
 
 export interface TestRun {
   readonly root: string;
