@@ -196,7 +196,9 @@ describe('a gateway process', () => {
       // stays without an answer.
       const endMs = performance.now() + 20_000;
       while (connectionsTo(port).established < 1_500 && performance.now() < endMs) blockFor(10);
-      expect(connectionsTo(port)).toEqual({ established: 1_500, waiting: 0 });
+      // Other connections to the gateway may stand beside them.
+      const { established, waiting } = connectionsTo(port);
+      expect([established >= 1_500, waiting]).toEqual([true, 0]);
       for (const socket of sockets) socket.destroy();
     }
   });
