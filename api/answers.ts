@@ -54,7 +54,7 @@ function isStoredStatus(status: number): boolean {
 }
 
 /** Issues of a 409 that may have ended at a repeat. */
-const passing: ReadonlySet<string> = new Set(['request_in_progress', 'version_conflict']);
+const passing: ReadonlySet<string> = new Set(['request_in_progress', 'version_conflict', 'store_tampered']);
 
 /** The text to seal. An error is stored without its request id: each answer has its own. */
 export function writeOutcome(outcome: Outcome): string {

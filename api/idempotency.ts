@@ -9,7 +9,7 @@
  */
 import { createHmac } from 'node:crypto';
 import { ShortLivedMap } from '../actors/short-lived-map.ts';
-import type { IdempotencyMark, TenantStore } from '../store/contract.ts';
+import { type IdempotencyMark, shownRecord, type TenantStore } from '../store/contract.ts';
 import { isStored, type Outcome, readOutcome, type SealPort, showing, writeOutcome } from './answers.ts';
 import type { Attempt } from './context.ts';
 import { ServiceError } from './errors/service-error.ts';
@@ -183,8 +183,9 @@ export class Idempotency {
     const start = await store.beginIdempotent(tenant, keyHash, bodyHash, nowMs());
     if (start.kind === 'running') return 'running';
     if (start.kind === 'answered') {
-      const outcome = readOutcome(seal.open(start.answer, about));
-      return { outcome: showing(outcome, start.balances), replayed: true };
+      const { answer, balances } = start;
+      const outcome = shownRecord('the answer of this idempotency key', () => readOutcome(seal.open(answer, about)));
+      return { outcome: showing(outcome, balances), replayed: true };
     }
     if (start.kind === 'otherBody') throw reused();
     const { owner, seed, startedMs } = start;

@@ -136,6 +136,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const secrets = {
     token: randomOf('embedded/token')(32),
     receipt: randomOf('embedded/receipt')(32),
+    record: randomOf('embedded/record')(32),
     seal: randomOf('embedded/seal')(32),
   };
   const control = new SandboxController({ injector, processes, snapshots: states });

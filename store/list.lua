@@ -1,6 +1,6 @@
 -- A page of records in one round trip. It scans a bounded number of ids and says where the next page begins, so it costs no more
 -- because a tenant has much, or because a filter matches little.
--- Answers {more (1/0), id to go on after, ids scanned, {{id, document, balances}, …}}.
+-- Answers {more (1/0), id to go on after, ids scanned, {{id, {document, version, status}, balances}, …}}.
 --
 -- order: newest or oldest. afterId: id to go on after, or empty. fromTime, toTime: UUIDv7 time of the first id and of the
 -- one after the last, or empty. withBalances: 1 or 0. scannedMax: ids to scan. all, any: names of indices.
@@ -74,13 +74,13 @@ while true do
     scanned = scanned + 1
     last_id = id
     if not out[k] then
-      local document = redis.call('HGET', p .. 'r:' .. id, 'd')
-      if not document then
+      local record = redis.call('HMGET', p .. 'r:' .. id, 'd', 'v', 's')
+      if not record[1] then
         dead[#dead + 1] = id
       elseif #items == limit then
         return page(1, items[limit][1])
       else
-        items[#items + 1] = {id, document, withBalances == '1' and redis.call('HGETALL', p .. 'bal:' .. id) or {}}
+        items[#items + 1] = {id, record, withBalances == '1' and redis.call('HGETALL', p .. 'bal:' .. id) or {}}
       end
     end
   end

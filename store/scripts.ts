@@ -54,9 +54,10 @@ interface Count {
 
 const commit = luaScript<OfTenant<Commit>, CommitReply>('store/commit.lua');
 const list = luaScript<OfTenant<ReturnType<typeof listArguments>>, ListReply>('store/list.lua');
-const withBalances = luaScript<OfTenant<{ readonly id: string }>, [kind: string, json: string, fields: string[]]>(
-  'store/with-balances.lua',
-);
+const withBalances = luaScript<
+  OfTenant<{ readonly id: string }>,
+  [kind: string, document: string, version: string, status: string, fields: string[]]
+>('store/with-balances.lua');
 const count = luaScript<Count, number>('store/count.lua');
 const events = luaScript<OfTenant<ReturnType<typeof eventQueryArguments>>, EventsReply>('store/events.lua');
 const begin = luaScript<OfMark<Begin>, BeginReply>('store/begin-idempotent.lua');

@@ -48,7 +48,7 @@ function secretsOf(role: Role, settings: Settings, nodeIds: readonly number[]): 
         ...seed,
       ];
     case 'worker':
-      return credentials;
+      return [join(dataDir, secretFiles.gatewayRecord), ...credentials];
     default:
       return [];
   }

@@ -32,12 +32,6 @@ export const connectionType: RecordType<ConnectionRecord> = {
     `connections:provider:${provider}`,
     `connections:status:${status}`,
   ],
-  isWhole: ({ provider, environment, status, credentials, capabilities }) =>
-    providerKinds.includes(provider) &&
-    (environment === 'sandbox' || environment === 'production') &&
-    connectionStatuses.includes(status) &&
-    typeof credentials === 'string' &&
-    Array.isArray(capabilities),
 };
 
 /** While intents of a connection's wallets are open, they stand in this index: the connection cannot be disconnected. */

@@ -33,5 +33,38 @@ export interface Evaluators {
     policyNames: readonly string[],
   ): Promise<EvaluatorResult<PolicyDecision>>;
   /** The signed receipt of a decision: a compact JWS (EdDSA). */
-  receipt(context: RequestContext, facts: TransactionFacts, decision: PolicyDecision, risk: RiskResult): string;
+  receipt(
+    context: RequestContext,
+    facts: TransactionFacts,
+    decision: PolicyDecision,
+    risk: RiskResult,
+    fee: FeeLimit,
+  ): string;
+  /** What a receipt of this service says; undefined: no gateway signed it. */
+  readReceipt(receipt: string): DecidedTransfer | undefined;
+}
+
+export interface FeeLimit {
+  readonly asset: string;
+  /** Decimal, the most that the transaction may cost. */
+  readonly limit: string;
+}
+
+/** The claims of a receipt that an order depends on. Those of earlier versions lack the optional ones. */
+export interface DecidedTransfer {
+  readonly sub: string;
+  readonly purpose: string;
+  readonly tenant: string;
+  readonly decision: PolicyDecision['decision'];
+  readonly initiator?: string;
+  readonly approvals?: { readonly quorum: number; readonly approvers: readonly string[] };
+  readonly transaction: {
+    readonly wallet_id: string;
+    readonly kind: string;
+    readonly asset: string;
+    readonly amount: string;
+    readonly network: string;
+    readonly to: string;
+    readonly fee?: FeeLimit;
+  };
 }

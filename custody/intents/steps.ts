@@ -5,39 +5,55 @@
  * commit under compare-and-set. So it may be interrupted at any point and repeated by any gateway; if two gateways try the same
  * step, one wins and the other drops the intent.
  */
+
+import { StoreTampered } from '../../store/contract.ts';
 import { adapterOf } from '../provider-calls/calling.ts';
 import { walletType } from '../wallets/public.ts';
 import { ClaimStep } from './claim-step.ts';
 import type { IntentDependencies } from './dependencies.ts';
+import { noFee } from './failures.ts';
 import { GapStep } from './gap-step.ts';
-import { expireIntent } from './machine.ts';
+import { expireIntent, tamperedFailure } from './machine.ts';
+import { decidedOf, orderProblem } from './order-check.ts';
 import { ProviderStep } from './provider-step.ts';
 import { intentType } from './record.ts';
 import { isFinal } from './states.ts';
 import { type Loaded, type Next, StepContext, type StepTimes, stepTimes, type Task } from './step-context.ts';
+import { TamperedStep } from './tampered-step.ts';
 
 export class IntentSteps {
   readonly #context: StepContext;
   readonly #claim: ClaimStep;
   readonly #advance: ProviderStep;
   readonly #settleGap: GapStep;
+  readonly #tampered: TamperedStep;
 
   constructor(deps: IntentDependencies, times: StepTimes = stepTimes) {
     this.#context = new StepContext(deps, times);
-    this.#claim = new ClaimStep(this.#context, (task) => this.#load({ ...task, record: undefined, number: null }));
+    this.#claim = new ClaimStep(this.#context, (task) =>
+      this.#load({ ...task, record: undefined, wallet: undefined, number: null }),
+    );
     this.#advance = new ProviderStep(this.#context);
     this.#settleGap = new GapStep(this.#context);
+    this.#tampered = new TamperedStep(this.#context);
   }
 
   /** Takes step after step until the intent has to wait. Throws StoreUnavailable; then nothing is known of the last step. */
   async run(task: Task, isStopping: () => boolean): Promise<Next | undefined> {
-    const loaded = await this.#load(task);
-    let next: Next | undefined = loaded && { task: loaded, atMs: 0 };
-    while (next !== undefined && next.atMs <= this.#context.nowMs) {
-      if (isStopping()) return undefined;
-      next = await this.#step(next.task as Loaded);
+    let current: Task = task;
+    try {
+      const loaded = await this.#load(task);
+      let next: Next | undefined = loaded && { task: loaded, atMs: 0 };
+      while (next !== undefined && next.atMs <= this.#context.nowMs) {
+        if (isStopping()) return undefined;
+        current = next.task;
+        next = await this.#step(next.task as Loaded);
+      }
+      return next;
+    } catch (error) {
+      if (error instanceof StoreTampered) return this.#tampered.run(current, error);
+      throw error;
     }
-    return next;
   }
 
   async #load(task: Task): Promise<Loaded | undefined> {
@@ -61,10 +77,20 @@ export class IntentSteps {
     const expired = this.#context.nowMs >= record.expiresAtMs;
     switch (record.status) {
       case 'pending_approval':
-        return expired ? this.#expire(task) : this.#context.reschedule(task, record.expiresAtMs);
-      case 'approved':
-        return expired ? this.#expire(task) : this.#claim.run(task);
-      case 'signing':
+      case 'approved': {
+        if (expired) return this.#expire(task);
+        const problem = this.#problem(task);
+        if (problem !== undefined) return this.#refuse(task, problem);
+        return record.status === 'approved'
+          ? this.#claim.run(task)
+          : this.#context.reschedule(task, record.expiresAtMs);
+      }
+      case 'signing': {
+        // Nothing is ordered yet, or the answer was lost.
+        const problem = record.gap === undefined && record.providerTxId === null ? this.#problem(task) : undefined;
+        if (problem !== undefined) return this.#refuse(task, problem);
+        return record.gap === undefined ? this.#advance.run(task) : this.#settleGap.run(task);
+      }
       case 'broadcasting':
       case 'confirming':
         return record.gap === undefined ? this.#advance.run(task) : this.#settleGap.run(task);
@@ -72,6 +98,18 @@ export class IntentSteps {
         if (!isFinal(record.status)) throw new Error(`${record.id} was stored as ${record.status}`);
         return this.#context.reschedule(task, undefined);
     }
+  }
+
+  /** Why its transaction may not be ordered; of one that waits for votes, why it never may. */
+  #problem({ tenant, record, wallet }: Loaded): string | undefined {
+    const { deps } = this.#context;
+    if (record.status !== 'pending_approval') return orderProblem(deps, tenant, record, wallet);
+    const decided = decidedOf(deps, tenant, record);
+    return typeof decided === 'string' ? decided : undefined;
+  }
+
+  #refuse(task: Loaded, message: string): Promise<Next | undefined> {
+    return this.#context.fail(task, tamperedFailure(message), noFee(task.record), false);
   }
 
   #expire(task: Loaded): Promise<Next | undefined> {

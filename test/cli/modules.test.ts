@@ -11,6 +11,7 @@ import { readAccess } from '../../modules/access/record.ts';
 import { newId } from '../../proto/ids.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
+import { storePorts } from '../support/store-ports.ts';
 import { keptFolder } from './support/temporary.ts';
 
 let server: RedisDatabase;
@@ -22,7 +23,7 @@ let out = '';
 beforeAll(async () => {
   server = await openDatabase();
   redis = new Redis(server.url);
-  store = new RedisTenantStore(redis, systemPorts);
+  store = new RedisTenantStore(redis, storePorts);
   dataDir = keptFolder();
   ensureClusterMaterial(dataDir, 3, 5, 'sandbox');
 });

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { silentLog, systemClock, systemPorts } from '../../actors/live/ports.ts';
+import { silentLog, systemClock } from '../../actors/live/ports.ts';
 import { withRedis } from '../../cli/redis/redis-address.ts';
 import { claimRedis } from '../../cli/redis/redis-owner.ts';
 import { openRedisStore } from '../../coordinator/store/redis-store.ts';
@@ -33,6 +33,7 @@ import {
   type TestRedisCluster,
 } from '../support/redis-cluster.ts';
 import { eventFor, thing, thingId, thingType } from '../support/store.ts';
+import { storePorts } from '../support/store-ports.ts';
 import { isThorough } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 
@@ -49,7 +50,7 @@ beforeAll(async () => {
   cluster = await startRedisCluster();
   redis = connected();
   await until(() => redis.status === 'ready', 'a connection');
-  store = new RedisTenantStore(redis, systemPorts);
+  store = new RedisTenantStore(redis, storePorts);
   tenants = await tenantOfEachMaster();
   service = await startService({ url: cluster.url, stop: async () => undefined }, connected());
   await until(() => service.redis.status === 'ready', 'a connection');
@@ -302,7 +303,7 @@ describe('masters that are lost', () => {
   beforeAll(async () => {
     const connection = connected(1);
     await until(() => connection.status === 'ready', 'a connection');
-    strict = new RedisTenantStore(connection, systemPorts);
+    strict = new RedisTenantStore(connection, storePorts);
     for (const tenant of tenants) {
       await store.commit(tenant, { ledger: [{ walletId: wallet, asset: 'ETH', available: opening, reserved: 0n }] });
     }

@@ -20,6 +20,7 @@ import { answerSeal } from '../../../../store/secrets/answer-seal.ts';
 import { fileKeyRing } from '../../../../store/secrets/file-key-ring.ts';
 import { openConnection } from '../../../support/redis-connection.ts';
 import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
+import { storePorts } from '../../../support/store-ports.ts';
 import { until } from '../../../support/until.ts';
 
 export const scheduleMs = [100, 200, 400];
@@ -50,7 +51,7 @@ export class HookService {
     this.#server = server;
     this.#directory = directory;
     this.redis = redis;
-    this.store = new RedisTenantStore(this.redis, systemPorts);
+    this.store = new RedisTenantStore(this.redis, storePorts);
     this.hooks = new RedisOutboxStore(this.redis);
     this.config = {
       environment: 'sandbox',

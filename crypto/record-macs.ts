@@ -1,14 +1,13 @@
 /**
- * MACs of sessions and keys in Redis, under a key of the coordinators: an attacker who can write to Redis and lacks this key
- * can neither make a record nor change a field of one. A record without a MAC counts as changed.
+ * MACs of stored records: an attacker who can write to the store and lacks the key can neither make a record nor change a field
+ * of one. A record without a MAC counts as changed.
  *
  * A MAC covers the whole record and its name, so that no record passes for another. It cannot detect that a record was replaced
- * by an earlier one of the same name, or removed. All other data (guards of intents, marks of closed keys, indices, fences,
- * events) has no MAC.
+ * by an earlier one of the same name, or removed.
  */
 import { timingSafeEqual } from 'node:crypto';
-import { utf8 } from '../../crypto/bytes.ts';
-import { hkdfSha256, mac } from '../../crypto/hashing.ts';
+import { utf8 } from './bytes.ts';
+import { hkdfSha256, mac } from './hashing.ts';
 
 /** Characters of a MAC in base64url. */
 export const macChars = 22;
@@ -16,9 +15,9 @@ export const macChars = 22;
 export class RecordMacs {
   readonly #key: Uint8Array;
 
-  /** `resumeKey`: secret, shared by all starts of this cluster's coordinator. */
-  constructor(resumeKey: Uint8Array, clusterId: string) {
-    this.#key = hkdfSha256(resumeKey, utf8('signmesh/store-mac/v1'), utf8(clusterId), 32);
+  /** `secret`: of the processes that may write such records. `purpose` and `context` give each kind of record its own key. */
+  constructor(secret: Uint8Array, purpose: string, context = '') {
+    this.#key = hkdfSha256(secret, utf8(purpose), utf8(context), 32);
   }
 
   /** The MAC of a record's parts, in order. It covers each part's length, so that different parts never give the same bytes. */
