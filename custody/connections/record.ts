@@ -2,7 +2,7 @@
 
 import type { MetadataValue } from '../../api/metadata.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import { type ProviderKind, providerKinds } from '../../providers/port/kinds.ts';
+import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 
 export const connectionStatuses = ['connected', 'degraded', 'error', 'disconnected'] as const;

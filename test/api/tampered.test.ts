@@ -64,10 +64,10 @@ describe('a record that was changed', () => {
       await change(changed.key, other.key);
       for (const url of [`/v1/notes/${changed.id}`, '/v1/notes']) {
         const { statusCode, body } = await rest.app.inject({ method: 'GET', url, headers: token });
-        expect([url, statusCode]).toEqual([url, 500]);
+        expect([url, statusCode]).toEqual([url, 409]);
         const { error } = JSON.parse(body);
         expect(error).toMatchObject({
-          code: 'internal_error',
+          code: 'conflict',
           message: `${changed.id} cannot be read: something else than this service changed it in Redis`,
           details: [{ field: '', issue: 'store_tampered' }],
         });
@@ -86,7 +86,7 @@ describe('a record that was changed', () => {
     await under.redis.del(key);
     await under.redis.set(key, 'x');
     const { statusCode, body } = await rest.app.inject({ method: 'GET', url: `/v1/notes/${id}`, headers: token });
-    expect(statusCode).toBe(500);
+    expect(statusCode).toBe(409);
     expect(JSON.parse(body).error.details).toMatchObject([{ issue: 'store_tampered' }]);
   });
 
@@ -107,7 +107,7 @@ describe('a record that was changed', () => {
         rest.app.inject({ method: 'POST', url: '/v1/notes', headers: token, payload: { text: 'b' } });
       const { statusCode, body } = await create();
       expect([statusCode, JSON.parse(body).error]).toMatchObject([
-        500,
+        409,
         {
           message: `the tenant's key ${name} cannot be read: something else than this service changed it in Redis`,
           details: [{ issue: 'store_tampered' }],

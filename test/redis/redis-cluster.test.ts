@@ -22,6 +22,7 @@ import { create, remove } from '../../store/changes.ts';
 import { changeArgument } from '../../store/commit-argument.ts';
 import { StoreUnavailable } from '../../store/contract.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
+import { RecordSeal } from '../../store/secrets/record-seal.ts';
 import { tenantsWith } from '../../store/tenants-with.ts';
 import { type Receiver, sequencesOf, startReceiver } from '../delivery/deliveries/support/receiver.ts';
 import { eventAt, type HookService, startService } from '../delivery/deliveries/support/service.ts';
@@ -270,7 +271,13 @@ describe('a slot that moves while it is used', () => {
   /** Without the key that never exists, as a client would call it. */
   const unguarded = async () => {
     const key = tenantPrefix(tenant());
-    const args = ['', '', '', '1', JSON.stringify(changeArgument(spend))];
+    const args = [
+      '',
+      '',
+      '',
+      '1',
+      JSON.stringify(changeArgument(tenant(), spend, new RecordSeal(storePorts.recordKey))),
+    ];
     await move.destination.client.asking();
     return move.destination.client.eval(readScript('store/commit.lua').source, 1, key, ...args);
   };

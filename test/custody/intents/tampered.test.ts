@@ -48,7 +48,7 @@ test.each(Object.entries(edits))(
     const key = storeKeys.record(tenant, wallet.connectionId);
     await edit(key, JSON.parse((await world.redis.redis.hget(key, 'd'))!) as Record<string, unknown>);
     const refused = await door.post(path, transfer);
-    expect([refused.status, refused.body.error.details]).toMatchObject([500, [{ issue: 'store_tampered' }]]);
+    expect([refused.status, refused.body.error.details]).toMatchObject([409, [{ issue: 'store_tampered' }]]);
     expect((await door.post(`${path}/${intent.id}/approve`, {}, 'ann')).body.status).toBe('approved');
   },
 );

@@ -20,7 +20,7 @@ import { answerSeal } from '../../../../store/secrets/answer-seal.ts';
 import { fileKeyRing } from '../../../../store/secrets/file-key-ring.ts';
 import { openConnection } from '../../../support/redis-connection.ts';
 import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
-import { storePorts } from '../../../support/store-ports.ts';
+import { storePorts, testRecordKey } from '../../../support/store-ports.ts';
 import { until } from '../../../support/until.ts';
 
 export const scheduleMs = [100, 200, 400];
@@ -57,6 +57,7 @@ export class HookService {
       environment: 'sandbox',
       redisUrl: server.url,
       credentialKeysDir: directory,
+      recordKey: testRecordKey,
       retryScheduleMs: scheduleMs,
       chainBlockMs: 1_000,
       logLevel: 'silent',
