@@ -46,7 +46,7 @@ export class TamperedReports {
       id: newId('evt', nowMs, random),
       type: 'record.tampered',
       atMs: nowMs,
-      resource: { type: kind, id, version: 0 },
+      resource: { type: 'record', id, version: 0 },
       correlationId: id,
       provider: null,
       connectionId: null,
