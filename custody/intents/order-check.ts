@@ -62,7 +62,7 @@ export function orderProblem(
 
 /** The transaction as it would be made now, in the words of a receipt. */
 function termsOf({ walletId, kind, asset, amount, units, network, destination, token }: IntentRecord) {
-  const known = (kind === 'deploy' ? undefined : token) ?? assetOf(asset);
+  const known = assetOf(asset) ?? token;
   const moved = known === undefined ? undefined : formatAmount(BigInt(units), known.decimals);
   return {
     wallet_id: walletId,

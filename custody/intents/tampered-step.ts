@@ -76,15 +76,25 @@ export class TamperedStep {
       approvals: [],
       statusHistory: Array.isArray(stored.statusHistory) ? stored.statusHistory : [],
     };
-    const record = typeof decided === 'string' ? base : asDecided(base, decided);
-    try {
-      intentView(record);
-      intentType.indices(record);
-      return { record, isDecided: typeof decided !== 'string' };
-    } catch {
-      return undefined;
-    }
+    const isDecided = typeof decided !== 'string';
+    const record = isDecided ? asDecided(base, decided) : base;
+    return [record, withoutDetails(record)].filter(isShown).map((one) => ({ record: one, isDecided }))[0];
   }
+}
+
+function isShown(record: IntentRecord): boolean {
+  try {
+    intentView(record);
+    intentType.indices(record);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Without what no receipt says, in case it is that which cannot be shown. */
+function withoutDetails({ token: _, filler: __, cancellation: ___, gap: ____, ...record }: IntentRecord): IntentRecord {
+  return { ...record, submission: null, feePaid: null, metadata: {}, statusHistory: [] };
 }
 
 function asDecided(base: IntentRecord, { transaction, initiator = '', approvals }: DecidedTransfer): IntentRecord {
@@ -95,7 +105,7 @@ function asDecided(base: IntentRecord, { transaction, initiator = '', approvals 
     kind: kind as IntentKind,
     asset,
     amount,
-    units: unitsOf(amount, ((kind === 'deploy' ? undefined : base.token) ?? assetOf(asset))?.decimals),
+    units: unitsOf(amount, (assetOf(asset) ?? base.token)?.decimals),
     network: network as NetworkId,
     destination: { address: to },
     feeReserve: {

@@ -81,6 +81,25 @@ describe('a record that was changed', () => {
     },
   );
 
+  test.each<readonly [string, string, (stored: string) => string]>([
+    ['answer', 'a', (stored) => `${stored.slice(0, -4)}AAAA`],
+    ['answer', 'a', () => 'garbage'],
+    ['answer', 'a', () => ''],
+    ['balances', 'w', () => '{'],
+  ])('a stored %s that was changed is a refusal with its name, and no 500', async (_, field, change) => {
+    const request = {
+      method: 'POST',
+      url: '/v1/notes',
+      headers: { ...token, 'idempotency-key': `key-${Math.random()}` },
+    } as const;
+    const before = new Set(await under.redis.keys('*:idem:*'));
+    expect((await rest.app.inject({ ...request, payload: { text: 'a' } })).statusCode).toBe(201);
+    const key = (await under.redis.keys('*:idem:*')).find((one) => !before.has(one))!;
+    await under.redis.hset(key, field, change((await under.redis.hget(key, field)) ?? ''));
+    const { statusCode, body } = await rest.app.inject({ ...request, payload: { text: 'a' } });
+    expect([statusCode, JSON.parse(body).error.details]).toMatchObject([409, [{ issue: 'store_tampered' }]]);
+  });
+
   test('to a value of another type is named as such', async () => {
     const { id, key } = await made();
     await under.redis.del(key);

@@ -42,10 +42,13 @@ async function edit(id: string, change: (document: Fields) => unknown): Promise<
 }
 
 async function failsByName(id: string): Promise<void> {
-  await until(async () => {
-    const record = await world.store.read(tenant, intentType, id).catch(() => undefined);
-    return record?.status === 'failed';
-  }, 'the failure');
+  await until(
+    async () => {
+      const record = await world.store.read(tenant, intentType, id).catch(() => undefined);
+      return record?.status === 'failed';
+    },
+    () => `the failure ${JSON.stringify(world.lines.slice(-3))}`,
+  );
   expect(await world.read(tenant, id)).toMatchObject({ status: 'failed', subStatus: 'RECORD_TAMPERED' });
   expect(world.provider.chain.has(id)).toBe(false);
   const { events } = await world.store.events(tenant, {
