@@ -5,7 +5,7 @@ export type { IntentDependencies, IntentQueue } from './dependencies.ts';
 export { IntentDriver } from './driver.ts';
 export { changeOf } from './effects.ts';
 export { destinationIssues, evaluateOperation, usableDestination, walletNotActive } from './evaluation.ts';
-export type { DecidedTransfer, EvaluatorResult, Evaluators, FeeLimit } from './evaluators.ts';
+export type { EvaluatorResult, Evaluators, FeeLimit } from './evaluators.ts';
 export type {
   DryRunDecision,
   PolicyDecision,

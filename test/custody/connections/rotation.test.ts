@@ -7,7 +7,7 @@ import { systemPorts } from '../../../actors/live/ports.ts';
 import { openCredentials } from '../../../custody/connections/credentials.ts';
 import { connectionType } from '../../../custody/connections/record.ts';
 import { aboutSecret, type WebhookRecord, webhookType } from '../../../delivery/webhooks/record.ts';
-import { rewrapAll } from '../../../gateway/credential-rotation.ts';
+import { rewrapAll } from '../../../cli/credential-rotation.ts';
 import { create, update } from '../../../store/changes.ts';
 import type { TenantStore } from '../../../store/contract.ts';
 import { answerSeal } from '../../../store/secrets/answer-seal.ts';
