@@ -1,7 +1,7 @@
 /**
  * Seals the records of the tenant store: behind a mark, a record's text is stored with a MAC under a key that Redis never
- * sees, over the key that holds it, its kind and the whole text. So whoever writes to Redis can delete a record or put back what
- * an earlier version of it was, and nothing else: no field changes, and no record passes for another one, of another tenant,
+ * sees, over the key that holds it, its kind and the whole text. So a writer to Redis can delete a record or put an earlier version
+ * of it back, and nothing else: no field changes, and no record passes for another one, of another tenant,
  * or of another kind.
  *
  * Text form: `~<MAC, 22 characters of base64url><text>`. The text of a record without a MAC begins otherwise (event-text.ts).
