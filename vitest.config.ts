@@ -12,9 +12,10 @@ await writeModules(root);
 /** The tiers of this run: all, unless `npm test -- --tier` names one. */
 const wanted = tiersOfRun(process.env.TESTS_TIER);
 /** One redis-server a worker, for as long as the run; the cluster starts when a test asks for it. */
-const globalSetup = wanted.some((tier) => tier !== 'fast' && tier !== 'worlds')
-  ? ['test/support/redis-servers.ts', 'test/support/shared-cluster-server.ts']
-  : [];
+const globalSetup =
+  wanted.some((tier) => tier !== 'fast' && tier !== 'worlds') && !process.argv.includes('list')
+    ? ['test/support/redis-servers.ts', 'test/support/shared-cluster-server.ts']
+    : [];
 const setupFiles = ['test/support/same-cryptography.ts'];
 
 function filesOf(tiers: readonly Tier[]): string[] {

@@ -19,11 +19,9 @@ export interface Trace {
   readonly correlationId: string;
   /** W3C traceparent, or empty. */
   readonly traceparent: string;
-  /** Milliseconds since the Unix epoch at which the caller stops waiting; 0: never. */
-  readonly deadlineMs: number;
 }
 
-export const noTrace: Trace = Object.freeze({ correlationId: '', traceparent: '', deadlineMs: 0 });
+export const noTrace: Trace = Object.freeze({ correlationId: '', traceparent: '' });
 
 export interface Envelope<M> {
   readonly from: Address;
@@ -39,7 +37,9 @@ export type UndeliveredReason =
   /** The receiver's bounded mailbox is full. */
   | 'mailboxFull'
   /** The link's send buffer is full. */
-  | 'linkFull';
+  | 'linkFull'
+  /** A peer sent what no actor asked it for. */
+  | 'unasked';
 
 /** Why a write had no effect. */
 export type Refusal<R> =
@@ -136,13 +136,21 @@ export type WriteOutcome<R> =
   | { readonly kind: 'written' }
   | { readonly kind: 'conflict'; readonly code: string; readonly current: R | undefined };
 
-/** The Clock port. */
+declare const time: unique symbol;
+/** Milliseconds since the Unix epoch by the service's time, which a sandbox moves (docs/time.md). */
+export type ServiceMs = number & { readonly [time]?: 'service' };
+/** Milliseconds since the Unix epoch by the machine's clock, which no sandbox moves. Neither type takes the other. */
+export type MachineMs = number & { readonly [time]: 'machine' };
+
+/** The Clock port: the service's time. */
 export interface Clock {
-  nowMs(): number;
+  nowMs(): ServiceMs;
 }
 
-/** The Timers port: elapsed time, as opposed to the time of day of a Clock. */
+/** The Timers port: the machine's time. */
 export interface Timers {
+  /** For what others compare with clocks of their own, such as HTTP dates. */
+  epochMs(): MachineMs;
   /** Milliseconds since a fixed moment, never set back: for durations and deadlines within one process. */
   elapsedMs(): number;
   /** Runs `run` once, after `afterMs`. The returned function cancels that; repeatable. */

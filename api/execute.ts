@@ -21,8 +21,11 @@ export const turnWaitMs = 10_000;
 const giveWayMs = 5;
 
 export type Executed =
-  /** `settled`: the answer was committed under the idempotency key together with the change. */
-  | { readonly kind: 'done'; readonly outcome: Outcome; readonly settled: boolean }
+  /**
+   * `settled`: the answer was committed under the idempotency key together with the change. `isStored`: whether the key keeps it;
+   * undefined: by its status.
+   */
+  | { readonly kind: 'done'; readonly outcome: Outcome; readonly settled: boolean; readonly isStored?: boolean }
   /** Another request took over the idempotency key; this run had no effect. */
   | { readonly kind: 'overtaken' };
 

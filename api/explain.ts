@@ -3,6 +3,7 @@
  * refusals of the compiled check; a property test compares the two.
  */
 import Format from 'typebox/format';
+import { base64Fault } from '../proto/base64.ts';
 import type { FieldIssue } from './errors/service-error.ts';
 import { describeSchema, type JsonSchema, joinField } from './schema-text.ts';
 
@@ -10,7 +11,9 @@ export { describeSchema };
 
 /** Every fault of `value`; empty when there is none. */
 export function explain(schema: JsonSchema, value: unknown, field = ''): FieldIssue[] {
-  const fault = (issue: string): FieldIssue[] => [{ field, issue, message: describeSchema(schema) }];
+  const fault = (issue: string): FieldIssue[] => [
+    { field, issue, message: issue === 'invalid_base64' ? base64Fault(String(value)) : describeSchema(schema) },
+  ];
   const branches = schema.anyOf ?? schema.oneOf;
   if (branches !== undefined) return explainBranches(schema, branches, value, field);
   if (schema.allOf !== undefined) return schema.allOf.flatMap((part) => explain(part, value, field));
@@ -49,7 +52,8 @@ function stringIssues(schema: JsonSchema, value: string): string[] {
   // A text of many megabytes is not counted character by character.
   if (maxLength !== undefined && (value.length > 2 * maxLength || codePoints(value) > maxLength)) return ['too_long'];
   if (pattern !== undefined && !new RegExp(pattern, 'u').test(value)) return ['invalid_format'];
-  if (format !== undefined && !Format.Test(format, value)) return ['invalid_format'];
+  if (format !== undefined && !Format.Test(format, value))
+    return [format === 'base64' ? 'invalid_base64' : 'invalid_format'];
   return [];
 }
 

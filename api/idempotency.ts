@@ -8,12 +8,14 @@
  * polling the store. A poll also takes over the key once the lease of a dead gateway has ended.
  */
 import { createHmac } from 'node:crypto';
+import type { MachineMs, ServiceMs } from '../actors/contract.ts';
 import { ShortLivedMap } from '../actors/short-lived-map.ts';
 import { type IdempotencyMark, shownRecord, type TenantStore } from '../store/contract.ts';
 import { isStored, type Outcome, readOutcome, type SealPort, showing, writeOutcome } from './answers.ts';
 import type { Attempt } from './context.ts';
 import { ServiceError } from './errors/service-error.ts';
 import type { Executed } from './execute.ts';
+import { actorOf, type Principal } from './principal.ts';
 
 /** How long a duplicate waits for the first request, and how often it polls. */
 export const duplicateWaitMs = 10_000;
@@ -72,6 +74,11 @@ export interface HashedRequest {
   readonly keyField: string | undefined;
 }
 
+/** Who may get a stored answer again: another caller may not be allowed to see it. */
+export function callerOf(principal: Principal): HashedRequest['caller'] {
+  return { actor: actorOf(principal), connectionIds: principal.providerConnectionIds };
+}
+
 /** @param hashKey secret: bodies may hold credentials, which must not be guessable from the stored hash. */
 export function hashRequest(request: HashedRequest, hashKey: Uint8Array): RequestHashes {
   const { tenant, caller, method, path, params, key, query, keyField } = request;
@@ -98,7 +105,8 @@ export function canonicalJson(value: unknown): string {
 export interface IdempotencyDeps {
   readonly store: TenantStore;
   readonly seal: SealPort;
-  readonly nowMs: () => number;
+  readonly nowMs: () => ServiceMs;
+  readonly machineMs: () => MachineMs;
   readonly pause: (ms: number) => Promise<void>;
 }
 
@@ -109,6 +117,7 @@ export interface OnceResult {
   readonly outcome: Outcome;
   /** The outcome of an earlier or concurrent request. */
   readonly replayed: boolean;
+  readonly isStored: boolean;
 }
 
 interface Running {
@@ -139,7 +148,7 @@ export class Idempotency {
           this.#deps.pause(duplicatePollMs).then(() => 'waiting' as const),
         ]);
         if (shared === 'waiting') waitedMs += duplicatePollMs;
-        else if (shared !== undefined) return { outcome: shared, replayed: true };
+        else if (shared !== undefined) return { outcome: shared, replayed: true, isStored: true };
         continue;
       }
       const begun = await this.#lead(tenant, hashes, run);
@@ -169,7 +178,7 @@ export class Idempotency {
     let stored: Outcome | undefined;
     try {
       const begun = await this.#begin(tenant, hashes, run);
-      if (typeof begun === 'object' && isStored(begun.outcome)) stored = begun.outcome;
+      if (typeof begun === 'object' && begun.isStored) stored = begun.outcome;
       return begun;
     } finally {
       if (isLeader) this.#running.delete(keyHash);
@@ -178,14 +187,14 @@ export class Idempotency {
   }
 
   async #begin(tenant: string, { keyHash, bodyHash }: RequestHashes, run: Run): Promise<Begun> {
-    const { store, seal, nowMs } = this.#deps;
+    const { store, seal, nowMs, machineMs } = this.#deps;
     const about = `idempotency/${tenant}/${keyHash}`;
-    const start = await store.beginIdempotent(tenant, keyHash, bodyHash, nowMs());
+    const start = await store.beginIdempotent(tenant, keyHash, bodyHash, nowMs(), machineMs());
     if (start.kind === 'running') return 'running';
     if (start.kind === 'answered') {
       const { answer, balances } = start;
       const outcome = shownRecord('the answer of this idempotency key', () => readOutcome(seal.open(answer, about)));
-      return { outcome: showing(outcome, balances), replayed: true };
+      return { outcome: showing(outcome, balances), replayed: true, isStored: true };
     }
     if (start.kind === 'otherBody') throw reused();
     const { owner, seed, startedMs } = start;
@@ -199,21 +208,22 @@ export class Idempotency {
     const executed = await run({ seed: () => seed, startedMs }, markOf);
     if (executed.kind === 'overtaken') return 'overtaken';
     const { outcome, settled } = executed;
-    if (settled) return { outcome, replayed: false };
-    if (!isStored(outcome)) {
+    if (settled) return { outcome, replayed: false, isStored: true };
+    if (!(executed.isStored ?? isStored(outcome))) {
       // Best effort: a key that stays claimed takes the same body again when its lease ends, and no other: the store cannot tell a lost
       // release from a crash, after which only the same body is safe. The outcome of a change may be unknown here:
       // if it was committed, its answer is stored and is not dropped; if not, a late commit is refused, since the claim no
       // longer exists.
       await settle(undefined).catch(() => false);
-      return { outcome, replayed: false };
+      return { outcome, replayed: false, isStored: false };
     }
-    return (await settle(markOf(outcome).answer)) ? { outcome, replayed: false } : 'overtaken';
+    const isKept = await settle(markOf(outcome).answer);
+    return isKept ? { outcome, replayed: false, isStored: true } : 'overtaken';
   }
 }
 
 function reused(): ServiceError {
-  return new ServiceError('conflict', 'the idempotency key was used by another caller or with other parameters', {
+  return new ServiceError('keyReused', 'the idempotency key was used by another caller or with other parameters', {
     details: [{ field: 'idempotency_key', issue: 'idempotency_key_reused' }],
   });
 }

@@ -5,7 +5,7 @@ import { invalidFields } from './errors/invalid-fields.ts';
 import { type FieldIssue, ServiceError } from './errors/service-error.ts';
 import type { JsonBody } from './json-body.ts';
 import type { Route, RouteInput } from './route.ts';
-import { Closed } from './schema-kit.ts';
+import { Closed, enumReader } from './schema-kit.ts';
 import { joinField } from './schema-text.ts';
 import { compileSchema, issuesMax, scanJson, type Validate } from './validate.ts';
 
@@ -27,11 +27,13 @@ const nothing = Closed({});
 export function inputReader(route: Route): (received: Received) => Input {
   const checkParams = compileSchema(route.params ?? nothing);
   const checkQuery = compileSchema(route.query ?? nothing);
+  const readQueryEnums = enumReader(route.query ?? nothing);
   const readHeaders = headerReader(route);
   const readBody = bodyReader(route);
   return (received) => {
     const params = { ...received.params };
     const query = { ...received.query };
+    readQueryEnums(query);
     if (checkParams(params) !== undefined) throw new ServiceError('notFound', 'no such resource');
     const issues: FieldIssue[] = [...queryIssues(query, checkQuery)];
     const headers = readHeaders(received, issues);
@@ -79,16 +81,22 @@ function bodyReader(route: Route): BodyReader {
     };
   }
   const check = compileSchema(schema);
+  const readEnums = enumReader(schema);
   const mayBeAbsent = route.body === undefined || route.bodyOptional === true;
   return ({ body }, issues) => {
     if (body === undefined && mayBeAbsent) return {};
     if (body === undefined) throw absent(check);
+    if (isPlain(body.value)) readEnums(body.value);
     const faults = [...scanJson(body.value, body.hasSurrogateEscapes), ...(check(body.value) ?? [])];
     for (const fault of faults) {
       if (!issues.some(({ field, issue }) => field === fault.field && issue === fault.issue)) issues.push(fault);
     }
     return body.value;
   };
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function absent(check: Validate): ServiceError {

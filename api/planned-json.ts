@@ -4,6 +4,7 @@
  * answer undefined, and the library decides what it means, or what is wrong with it.
  */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
+import { readBase64 } from '../proto/base64.ts';
 import { complete } from '../proto/complete.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -171,17 +172,12 @@ function readerOf(field: DescField): Read | undefined {
 }
 
 const int32Max = 2 ** 31 - 1;
-const paddedBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 const readers: ReadonlyMap<ScalarType, Read> = new Map<ScalarType, Read>([
   [ScalarType.STRING, (value) => (typeof value === 'string' ? value : refuse())],
   [ScalarType.BOOL, (value) => (typeof value === 'boolean' ? value : refuse())],
   [ScalarType.INT32, (value) => (isInt32(value) ? value : refuse())],
-  [
-    ScalarType.BYTES,
-    (value) =>
-      typeof value === 'string' && paddedBase64.test(value) ? new Uint8Array(Buffer.from(value, 'base64')) : refuse(),
-  ],
+  [ScalarType.BYTES, (value) => (typeof value === 'string' && readBase64(value)) || refuse()],
 ]);
 
 function isInt32(value: unknown): boolean {

@@ -2,9 +2,9 @@
  * ProtoJSON for the signing API (docs/http-and-grpc.md): snake_case out with every field present; in, snake_case or camelCase,
  * unknown fields ignored, an unknown enum *name* refused and never read as 0.
  *
- * protobuf-es alone decides which values a field may hold. It reports one fault at a time and only by leaf name, and it drops
- * unknown enum names together with unknown fields. So this module walks a refused body (or one with an enum name) again, field
- * by field, to locate every fault.
+ * protobuf-es reports one fault at a time and only by leaf name, drops unknown enum names together with unknown fields, and reads
+ * texts that are no base64 or no number as some other value. So this module walks a body first, field by field, to locate every
+ * fault; protobuf-es decides on the values that remain.
  *
  * Common values take a quicker way (planned-json.ts) with the same results.
  */
@@ -20,6 +20,8 @@ import {
   ScalarType,
   toJson,
 } from '@bufbuild/protobuf';
+import { base64Fault, readBase64 } from '../proto/base64.ts';
+import { readEnumName } from '../proto/enum-names.ts';
 import type { FieldIssue } from './errors/service-error.ts';
 import { readPlanned, writePlanned } from './planned-json.ts';
 
@@ -33,20 +35,18 @@ export type ProtoJsonResult<D extends DescMessage> =
 /** Reads a request. `hasLoneEscapes`: the text holds \\ud… escapes, so that strings must be checked for half pairs. */
 export function decodeProtoJson<D extends DescMessage>(
   schema: D,
-  json: JsonObject,
+  given: JsonObject,
   hasLoneEscapes = false,
 ): ProtoJsonResult<D> {
-  if (hasLoneEscapes || namesAnUnknownEnumValue(schema, json)) {
-    const issues = findIssues(schema, json);
-    if (issues.length > 0) return { issues };
-  }
+  const json = withOwnNames(schema, given);
   const planned = hasLoneEscapes ? undefined : readPlanned(schema, json);
   if (planned !== undefined) return { message: planned as MessageShape<D> };
+  const issues = findIssues(schema, json);
+  if (issues.length > 0) return { issues };
   try {
     return { message: fromJson(schema, json, { ignoreUnknownFields: true }) };
   } catch {
-    const issues = findIssues(schema, json);
-    return { issues: issues.length > 0 ? issues : [{ field: '', issue: 'malformed' }] };
+    return { issues: [{ field: '', issue: 'malformed' }] };
   }
 }
 
@@ -78,6 +78,19 @@ function namesAnUnknownEnumValue(schema: DescMessage, json: JsonObject): boolean
     if (isUnknownName(field.enum, json[field.name]) || isUnknownName(field.enum, json[field.jsonName])) return true;
   }
   return false;
+}
+
+/** Enum values by their own names: a body may have short forms, in either case. */
+function withOwnNames(schema: DescMessage, json: JsonObject): JsonObject {
+  if (!namesAnUnknownEnumValue(schema, json)) return json;
+  const named: JsonObject = { ...json };
+  for (const { enum: desc, name, jsonName } of enumFields.get(schema) ?? []) {
+    for (const key of [name, jsonName]) {
+      const value = named[key];
+      if (typeof value === 'string') named[key] = readEnumName(desc, value) ?? value;
+    }
+  }
+  return named;
 }
 
 function isUnknownName(desc: DescEnum, value: JsonValue | undefined): boolean {
@@ -125,13 +138,20 @@ function walkList(
     const itemPath = `${path}[${index}]`;
     if (item === null) add(issues, itemPath, 'wrong_type');
     else if (field.listKind === 'message') walkMessage(field.message, item, itemPath, issues);
-    else if (!isReadable(schema, field, [item])) add(issues, itemPath, issueOf(field, item));
+    else if (!isStrict(field, item) || !isReadable(schema, field, [item])) addFault(issues, itemPath, field, item);
   });
 }
 
 function walkLeaf(schema: DescMessage, field: DescField, value: JsonValue, path: string, issues: FieldIssue[]): void {
   if (typeof value === 'string' && hasLoneSurrogate(value)) add(issues, path, 'invalid_utf8');
-  else if (!isReadable(schema, field, value)) add(issues, path, issueOf(field, value));
+  else if (!isStrict(field, value) || !isReadable(schema, field, value)) addFault(issues, path, field, value);
+}
+
+/** Whether a text is base64, or a number as JSON has them, where the field takes these: the library reads more. */
+function isStrict({ scalar }: DescField, value: JsonValue): boolean {
+  if (typeof value !== 'string') return true;
+  if (scalar === ScalarType.BYTES) return readBase64(value) !== undefined;
+  return !integerScalars.has(scalar) || isWholeText(value);
 }
 
 /** Asks the library about this one field. Without `ignoreUnknownFields` it refuses unknown enum names as well. */
@@ -144,17 +164,21 @@ function isReadable(schema: DescMessage, field: DescField, value: JsonValue): bo
   }
 }
 
-/** The fault of a value that the library refuses. */
+/** The fault of a value that is refused. */
 function issueOf(field: DescField, value: JsonValue): string {
   if (field.enum !== undefined) {
     if (typeof value === 'string') return 'unknown_enum_value';
     return Number.isInteger(value) ? 'out_of_range' : 'wrong_type';
   }
   if (field.scalar === ScalarType.BYTES && typeof value === 'string') return 'invalid_base64';
-  // An object is not asked for its text: it may have a key "toString".
-  const isText = typeof value === 'number' || typeof value === 'string';
-  const isInteger = isText && integerScalars.has(field.scalar) && /^-?\d+(\.0+)?(e\+?\d+)?$/i.test(String(value));
+  const isWhole = typeof value === 'number' ? Number.isInteger(value) : isWholeText(value);
+  const isInteger = isWhole && integerScalars.has(field.scalar);
   return isInteger ? 'out_of_range' : 'wrong_type';
+}
+
+/** As JSON writes it: the library reads "0x10" too. */
+function isWholeText(value: JsonValue): boolean {
+  return typeof value === 'string' && /^-?(0|[1-9]\d*)(\.0+)?(e\+?\d+)?$/i.test(value);
 }
 
 const integerScalars: ReadonlySet<ScalarType | undefined> = new Set([
@@ -168,6 +192,11 @@ function hasLoneSurrogate(text: string): boolean {
   return /\p{Surrogate}/u.test(text);
 }
 
-function add(issues: FieldIssue[], field: string, issue: string): void {
-  if (issues.length < issuesMax) issues.push({ field, issue });
+function addFault(issues: FieldIssue[], path: string, field: DescField, value: JsonValue): void {
+  const issue = issueOf(field, value);
+  add(issues, path, issue, issue === 'invalid_base64' ? base64Fault(String(value)) : undefined);
+}
+
+function add(issues: FieldIssue[], field: string, issue: string, message?: string): void {
+  if (issues.length < issuesMax) issues.push({ field, issue, ...(message !== undefined && { message }) });
 }

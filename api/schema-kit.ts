@@ -1,5 +1,7 @@
 /** The pieces that schemas of the REST API are made of. JSON Schema 2020-12, as OpenAPI 3.1 takes it. */
+import type { DescEnum } from '@bufbuild/protobuf';
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
+import { enumSpellings, readEnumName } from '../proto/enum-names.ts';
 import type { IdPrefix } from '../proto/ids.ts';
 
 /** A closed object: an unknown field is an error. */
@@ -77,6 +79,43 @@ export function Nullable<T extends TSchema>(schema: T) {
 export function OneOf<const V extends readonly string[]>(values: V, options: object = {}) {
   return Type.Unsafe<V[number]>({ ...options, type: 'string', enum: [...values] });
 }
+
+/** Bytes, at least one, as proto/base64.ts reads them. */
+export function Base64Text(bytesMax: number, description: string) {
+  const maxLength = 4 * Math.ceil(bytesMax / 3);
+  const words = `base64, standard or URL-safe, padded or not: ${description}`;
+  return Type.String({ format: 'base64', contentEncoding: 'base64', minLength: 1, maxLength, description: words });
+}
+
+/**
+ * Values of an enum of the contract, by their short forms as this API shows them. Input takes the contract's own name and the
+ * short form, in either case; the handler gets the value as given here.
+ */
+export function ContractEnum<const V extends readonly string[]>(desc: DescEnum, values: V, options: object = {}) {
+  const spellings = enumSpellings(desc, values);
+  return Type.Unsafe<V[number]>({ ...options, type: 'string', enum: [...spellings], [contractEnum]: { desc, values } });
+}
+
+/** Of a schema: not part of the document. */
+const contractEnum = Symbol('contractEnum');
+
+/** Replaces the spellings of contract enums in the fields of a body or query, which is changed. */
+export function enumReader(schema: TSchema): (fields: Record<string, unknown>) => void {
+  const { properties = {} } = schema as { readonly properties?: Readonly<Record<string, TSchema>> };
+  const readers = Object.entries(properties).flatMap(([field, { [contractEnum]: found }]: [string, Marked]) =>
+    found === undefined ? [] : [{ field, ...found }],
+  );
+  return (fields) => {
+    for (const { field, desc, values } of readers) {
+      const text = fields[field];
+      const name = typeof text === 'string' ? readEnumName(desc, text) : undefined;
+      const value = name && values.find((one) => readEnumName(desc, one) === name);
+      if (value !== undefined) fields[field] = value;
+    }
+  };
+}
+
+type Marked = TSchema & { readonly [contractEnum]?: { readonly desc: DescEnum; readonly values: readonly string[] } };
 
 /**
  * A whole number in a query, a path or a header, where every value arrives as text: the schema checks the text, the

@@ -5,6 +5,7 @@
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import Format from 'typebox/format';
+import { readBase64 } from '../proto/base64.ts';
 import type { FieldIssue } from './errors/service-error.ts';
 import { describeSchema, explain } from './explain.ts';
 import { type JsonSchema, joinField } from './schema-text.ts';
@@ -18,6 +19,7 @@ Format.Set(
   'date-time',
   (text: string) => timestampPattern.test(text) && Format.IsDateTime(text) && !Number.isNaN(Date.parse(text)),
 );
+Format.Set('base64', (text: string) => readBase64(text) !== undefined);
 
 /** All faults of a value, at most `issuesMax`; undefined: it is valid. */
 export type Validate = (value: unknown) => readonly FieldIssue[] | undefined;

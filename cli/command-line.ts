@@ -12,6 +12,7 @@ import { nodeIdPattern } from './role-call.ts';
 import type { RoleName } from './roles.ts';
 import type { Settings } from './settings/config.ts';
 import { type PlaceFlags, readEnvironment } from './settings/environment.ts';
+import { noRedis } from './start/no-redis.ts';
 
 interface ClusterFlags extends PlaceFlags {
   readonly seed?: string;
@@ -69,6 +70,7 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
     .option('--detach', 'exit when the cluster is ready; it runs until "signmesh stop"')
     .addOption(new Option('--outlive').hideHelp())
     .option('--embedded', 'run everything in this process: no Redis, no data directory')
+    .option('--no-embedded', 'end where redis-server is missing, instead of running embedded')
     .option('--state <file>', 'with --embedded: load the state from this file, and save it there at the end')
     .option('--record <file.yaml>', 'with --embedded: write a scenario of the clients’ calls and the faults')
     .option('--port <port>', 'port of the REST API (SIGNMESH_HTTP_PORT)')
@@ -86,10 +88,17 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
         verbose = false,
         detach: isDetached = false,
         outlive: detached = false,
-        embedded = false,
         state,
         record,
       } = flags;
+      const missing = flags.embedded === true ? undefined : noRedis();
+      const embedded = flags.embedded === true || missing !== undefined;
+      if (missing !== undefined) {
+        const { standInLine } = await import('./embedded/public.ts');
+        const refused = flags.embedded === false ? '--no-embedded' : flags.dataDir && !isDetached && '--data-dir';
+        const line = standInLine(missing, settings, refused || undefined, state);
+        (json ? process.stderr : process.stdout).write(`${line}\n`);
+      }
       if (embedded) {
         if (!isDetached && !detached) needNone(flags, ['dataDir']);
       } else needNone(flags, ['state', 'record']);
@@ -102,7 +111,8 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
       const { detach, up } = await import('./up/public.ts');
       if (isDetached) {
         const place = { dataDir: settings.SIGNMESH_DATA_DIR, colour: isColoured(settings) };
-        end(await detach({ ...place, args: argv.slice(2), json }));
+        const args = missing === undefined ? argv.slice(2) : [...argv.slice(2), '--embedded'];
+        end(await detach({ ...place, args, json }));
       } else end(await up({ settings, environment, seed, nodes, json, verbose, detached }));
     });
   placeCommand(program, 'status', 'show the cluster of a data directory; exit 0 if it serves')
@@ -120,7 +130,7 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
   placeCommand(program, 'logs', 'print the logs of a data directory’s processes')
     .argument('[processes...]', 'such as gateway and node-3; by default all')
     .option('--lines <count>', 'print only the last lines', lineCount, 100)
-    .option('--follow', 'follow: print new lines as they are logged')
+    .option('-f, --follow', 'follow: print new lines as they are logged')
     .option('--raw', 'print the raw lines: JSON, one record a line')
     .action(async (processes: readonly string[], flags: PlaceFlags & LogsFlags) => {
       const { settings } = readEnvironment(flags);
@@ -244,7 +254,8 @@ async function runModule(name: string, args: readonly string[]): Promise<number>
 }
 
 function nodeId(text: string): number {
-  if (nodeIdPattern.test(text)) return Number(text);
+  const id = text.replace(/^node[/-]/, '');
+  if (nodeIdPattern.test(id)) return Number(id);
   throw new InvalidArgumentError('It must be a number from 1.');
 }
 

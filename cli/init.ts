@@ -5,13 +5,13 @@ import { ensureCertificates } from './cluster-files/certificates.ts';
 import { ensureClusters } from './cluster-files/clusters.ts';
 import { exposureWarning } from './cluster-files/exposed-files.ts';
 import { ensureSandbox } from './cluster-files/sandbox.ts';
-import { makeDirectory } from './common/files.ts';
+import { makeDataDirectory } from './common/files.ts';
 import type { Settings } from './settings/config.ts';
 
 /** Returns text for the person, without secrets except the public sandbox's tokens. */
 export function initialise(settings: Settings, seed: string | undefined, nodes: number | undefined): string {
   const dataDir = settings.SIGNMESH_DATA_DIR;
-  makeDirectory(dataDir);
+  makeDataDirectory(dataDir);
   const exposed = exposureWarning('init', settings, []);
   if (exposed !== undefined) process.stderr.write(`signmesh: ${exposed}\n`);
   const rosters = ensureClusters(dataDir, {
@@ -28,7 +28,11 @@ export function initialise(settings: Settings, seed: string | undefined, nodes: 
     .map(({ clusterId, nodes: members }) => `cluster ${clusterId} with ${members.length} nodes in ${dataDir}`)
     .join('\n')}${made}`;
   if (settings.SIGNMESH_ENVIRONMENT !== 'sandbox') return clusters;
-  const sandbox = ensureSandbox(dataDir, seed ?? settings.SIGNMESH_SEED);
+  const sandbox = ensureSandbox(
+    dataDir,
+    seed ?? settings.SIGNMESH_SEED,
+    rosters[0]!.nodes.map(({ id }) => id),
+  );
   return sandbox.kind === 'public'
     ? `${clusters}\ntoken ${sandbox.token}\napprover's token ${sandbox.approverToken}`
     : `${clusters}\nthe tokens are in sandbox.json there`;

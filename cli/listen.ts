@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { readBase64 } from '../proto/base64.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import {
   type FollowedEvent,
@@ -137,7 +138,8 @@ function localUrl(text: string): string {
 }
 
 function secretText(text: string): string {
-  if (/^whsec_[A-Za-z0-9+/]{24,128}={0,2}$/.test(text)) return text;
+  const isSecret = /^whsec_[A-Za-z0-9+/]{24,128}={0,2}$/.test(text);
+  if (isSecret && readBase64(text.slice('whsec_'.length)) !== undefined) return text;
   throw new InvalidArgumentError('It must be whsec_ and base64.');
 }
 

@@ -25,7 +25,7 @@ import {
   readSecretFile,
   secretFiles,
 } from './cluster-files/cluster-material.ts';
-import { readSandbox, sandboxSchemes, sandboxSessions, sandboxTenant } from './cluster-files/sandbox.ts';
+import { readNodeSeed, readSandbox, sandboxSchemes, sandboxSessions, sandboxTenant } from './cluster-files/sandbox.ts';
 import { builtFile } from './common/built.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import { readIfThere } from './common/files.ts';
@@ -65,7 +65,8 @@ export function coordinatorConfig(settings: Settings): CoordinatorConfig {
   };
 }
 
-export function nodeConfig(settings: Settings, nodeId: number): NodeConfig {
+/** `reservedPorts`: of other listeners. */
+export function nodeConfig(settings: Settings, nodeId: number, reservedPorts?: ReadonlySet<number>): NodeConfig {
   const { SIGNMESH_DATA_DIR: dataDir, SIGNMESH_CLUSTER: cluster } = settings;
   const coordinatorUrl = required(settings, 'SIGNMESH_COORDINATOR_URL')[0]!;
   const roster = readRoster(dataDir, settings.SIGNMESH_ENVIRONMENT, cluster);
@@ -78,7 +79,7 @@ export function nodeConfig(settings: Settings, nodeId: number): NodeConfig {
   }
   // The ready-made keys are those of the first cluster.
   const isSandbox = settings.SIGNMESH_ENVIRONMENT === 'sandbox' && cluster === firstCluster;
-  const sandbox = isSandbox ? readSandbox(dataDir) : undefined;
+  const seed = isSandbox ? readNodeSeed(dataDir, nodeId) : undefined;
   return {
     nodeId,
     roster,
@@ -89,9 +90,9 @@ export function nodeConfig(settings: Settings, nodeId: number): NodeConfig {
     storeDir: join(folder, `node-${nodeId}`, 'store'),
     storageKey: storageKeyOf(settings, nodeId),
     allowClientDealers: clientDealersAllowed(settings, false),
-    sandbox: sandbox && { seed: sandbox.seed, tenant: sandboxTenant, sessions: Object.values(sandboxSessions) },
+    sandbox: seed && { seed, tenant: sandboxTenant, sessions: Object.values(sandboxSessions) },
     hsm: hsmConfig(settings),
-    vendor: vendorConfig(settings),
+    vendor: vendorConfig(settings, reservedPorts),
     logLevel: settings.SIGNMESH_LOG_LEVEL,
   };
 }
@@ -123,7 +124,7 @@ function hsmConfig(settings: Settings): HsmConfig | undefined {
 }
 
 /** undefined: no vendor is configured. */
-function vendorConfig(settings: Settings): VendorConfig | undefined {
+function vendorConfig(settings: Settings, reservedPorts?: ReadonlySet<number>): VendorConfig | undefined {
   const url = settings.SIGNMESH_VENDOR_URL;
   if (url === undefined) return undefined;
   return {
@@ -132,6 +133,7 @@ function vendorConfig(settings: Settings): VendorConfig | undefined {
     timeoutMs: settings.SIGNMESH_VENDOR_TIMEOUT_MS,
     callbackHost: settings.SIGNMESH_VENDOR_CALLBACK_HOST,
     callbackPort: settings.SIGNMESH_VENDOR_CALLBACK_PORT,
+    ...(reservedPorts && { reservedPorts }),
     callbackUrl: settings.SIGNMESH_VENDOR_CALLBACK_URL,
   };
 }
@@ -195,6 +197,7 @@ export function gatewayConfig(settings: Settings, sandboxControl?: SandboxContro
     rateLimit: rateLimitsOf(settings) ?? false,
     connectionsMax: settings.SIGNMESH_CONNECTIONS,
     ...(settings.SIGNMESH_CORS_ORIGINS !== undefined && { corsOrigins: settings.SIGNMESH_CORS_ORIGINS }),
+    ...(settings.SIGNMESH_ALLOWED_HOSTS !== undefined && { allowedHosts: settings.SIGNMESH_ALLOWED_HOSTS }),
     tenantBytesMax: settings.SIGNMESH_TENANT_BYTES,
     load: { inHandMax: settings.SIGNMESH_LOAD_CALLS, waitMs: settings.SIGNMESH_LOAD_WAIT_MS },
     acceptAnyTestToken: environment === 'sandbox' && settings.SIGNMESH_ACCEPT_ANY_TEST_TOKEN,

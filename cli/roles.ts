@@ -11,13 +11,14 @@ import { openTelemetry } from '../telemetry/live.ts';
 import type { Telemetry } from '../telemetry/port.ts';
 import { isToSeal } from './cluster-files/record-sealing.ts';
 import { startWarnings } from './cluster-files/start-warnings.ts';
-import type { WaitingMessage } from './common/channel.ts';
-import { errorCode, errorText, exitCodes, Failure } from './common/failure.ts';
+import type { ListensMessage, PortTakenMessage, WaitingMessage } from './common/channel.ts';
+import { errorCode, errorText, exitCodes } from './common/failure.ts';
 import { ipcControl, refusingControl } from './ipc-control.ts';
 import { claimRedisPatiently } from './redis/redis-owner.ts';
 import { sealOnceAt } from './redis/seal-records.ts';
 import { Restartable, type Running } from './restartable.ts';
 import { coordinatorConfig, doorTlsOf, gatewayConfig, nodeConfig, workerConfig } from './role-configs.ts';
+import { holdPort, portOf, RolePorts } from './role-ports.ts';
 import { faultsOn, type Settings } from './settings/config.ts';
 import { listenFailure, readyMessage } from './up/public.ts';
 
@@ -34,8 +35,13 @@ export async function runRole(role: RoleName, nodeIds: readonly number[], settin
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => resolve());
     process.once('disconnect', resolve);
   });
-  const running = new Restartable(() => start(role, nodeIds, settings));
-  const started = running.start();
+  const ports = new RolePorts(process.env, process.send && tell);
+  const running = new Restartable(() => start(role, nodeIds, settings, ports));
+  const started = running.start().catch((error: unknown) => {
+    // `up` decides, and ends us.
+    if (ports.reportTaken(error)) return asked;
+    throw error;
+  });
   // The awaited thing may never come (a Redis that refuses): then there is nothing to stop yet.
   const wasAsked = await Promise.race([started.then(() => false), asked.then(() => true)]);
   if (wasAsked) return exitCodes.ok;
@@ -50,17 +56,31 @@ export async function runRole(role: RoleName, nodeIds: readonly number[], settin
   return exitCode;
 }
 
-async function start(role: RoleName, nodeIds: readonly number[], settings: Settings): Promise<Running> {
+async function start(
+  role: RoleName,
+  nodeIds: readonly number[],
+  settings: Settings,
+  ports: RolePorts,
+): Promise<Running> {
   const { SIGNMESH_METRICS_HOST: host, SIGNMESH_METRICS_PORT: port } = settings;
-  const { telemetry, stop } = await openTelemetry({
-    about: { role, ...(role === 'node' && { node: nodeIds.join('+') }) },
-    metrics: port === undefined ? undefined : { host, port, tls: doorTlsOf(settings) },
-    traces: settings.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
-  }).catch((error: unknown) => {
-    throw listenFailure({ host, port: port ?? 0, what: 'metrics', variable: 'SIGNMESH_METRICS_PORT' }, error);
-  });
+  const open = (chosen: number | undefined) =>
+    openTelemetry({
+      about: { role, ...(role === 'node' && { node: nodeIds.join('+') }) },
+      metrics: chosen === undefined ? undefined : { host, port: chosen, tls: doorTlsOf(settings) },
+      traces: settings.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
+    }).catch((error: unknown) => {
+      throw listenFailure({ host, port: chosen ?? 0, what: 'metrics', variable: 'SIGNMESH_METRICS_PORT' }, error);
+    });
+  const { telemetry, stop } =
+    port === undefined
+      ? await open(undefined)
+      : await ports.open('SIGNMESH_METRICS_PORT', port, {
+          open,
+          portOf: ({ metricsUrl }) => Number(new URL(metricsUrl!).port),
+          close: (opened) => opened.stop(),
+        });
   try {
-    const running = await startRole(role, nodeIds, settings, telemetry);
+    const running = await startRole(role, nodeIds, settings, telemetry, ports);
     return { ...running, stop: () => running.stop().finally(stop) };
   } catch (error) {
     await stop();
@@ -73,11 +93,24 @@ async function startRole(
   nodeIds: readonly number[],
   settings: Settings,
   telemetry: Telemetry,
+  ports: RolePorts,
 ): Promise<Running> {
   switch (role) {
     case 'coordinator': {
       const config = coordinatorConfig(settings);
       warnAtStart(role, settings, [config.linkTls]);
+      const { listenHost: host, listenPort: port } = config;
+      const cannotListen = (error: unknown, chosen = port) =>
+        listenFailure({ host, port: chosen, what: 'coordinator', variable: 'SIGNMESH_COORDINATOR_PORT' }, error);
+      // Nodes and gateways start once it is known, while the store opens. By itself it listens when it can serve.
+      const listenOn = ports.isSupervised
+        ? await ports.open('SIGNMESH_COORDINATOR_PORT', port, {
+            open: (chosen) =>
+              holdPort(host, chosen).catch((error: unknown) => Promise.reject(cannotListen(error, chosen))),
+            portOf,
+            close: async (held) => held.close(),
+          })
+        : undefined;
       const log = pino({ level: settings.SIGNMESH_LOG_LEVEL, base: { role } });
       // The only writer of a cluster's state: it checks that the state is its own before it writes any.
       await claimRedisPatiently(config.redisUrl, config.roster, {
@@ -88,14 +121,14 @@ async function startRole(
         },
       });
       const { runCoordinator } = await import('../coordinator/main.ts');
-      return runCoordinator(config, { onTrouble: waitFor, telemetry }).catch((error: unknown) => {
+      return runCoordinator(config, { onTrouble: waitFor, telemetry, listenOn }).catch((error: unknown) => {
+        listenOn?.close();
         if ((error as { syscall?: unknown }).syscall !== 'listen' && errorCode(error) !== 'ENOTFOUND') throw error;
-        const { listenHost: host, listenPort: port } = config;
-        throw listenFailure({ host, port, what: 'coordinator', variable: 'SIGNMESH_COORDINATOR_PORT' }, error);
+        throw cannotListen(error);
       });
     }
     case 'node': {
-      const configs = nodeIds.map((nodeId) => nodeConfig(settings, nodeId));
+      const configs = nodeIds.map((nodeId) => nodeConfig(settings, nodeId, ports.reserved));
       warnAtStart(
         role,
         settings,
@@ -114,9 +147,13 @@ async function startRole(
         log.info({ event: 'store.sealed', ...sealed }, 'the records of the earlier version have got their MACs');
       }
       const { GatewayStartError, runGateway } = await import('../gateway/main.ts');
-      return runGateway(config, telemetry).catch((error: unknown) => {
-        throw error instanceof GatewayStartError ? new Failure(`${error.message}.`) : error;
-      });
+      const configured = { SIGNMESH_HTTP_PORT: config.httpPort, SIGNMESH_GRPC_PORT: config.grpcPort };
+      return ports.openLasting(configured, ({ SIGNMESH_HTTP_PORT: httpPort = 0, SIGNMESH_GRPC_PORT: grpcPort = 0 }) =>
+        runGateway({ ...config, httpPort, grpcPort }, telemetry).catch((error: unknown) => {
+          if (!(error instanceof GatewayStartError)) throw error;
+          throw listenFailure(error.listener, error.cause);
+        }),
+      );
     }
     case 'worker': {
       const config = workerConfig(settings);
@@ -156,7 +193,11 @@ async function together(starting: readonly Promise<Running>[]): Promise<Running>
 
 /** Reports the cause of a wait to `up`, if `up` started us; undefined: none. */
 function waitFor(what: string | undefined): void {
-  const message: WaitingMessage = { kind: 'waiting', ...(what !== undefined && { what }) };
+  tell({ kind: 'waiting', ...(what !== undefined && { what }) });
+}
+
+/** To `up`, if it started us and still runs. */
+function tell(message: WaitingMessage | ListensMessage | PortTakenMessage): void {
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 }
 

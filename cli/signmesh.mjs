@@ -40,7 +40,20 @@ const settledMs = 3000;
 /** Commands that start a private Redis unless REDIS_URL names one. Checks always start their own. */
 const commandsWithRedis = ['up', 'demo', 'bench'];
 
+/** The tiers of `npm test` whose tests need none. */
+const tiersWithoutRedis = ['fast', 'worlds'];
+/** Commands that know what to do without one (cli/start/no-redis.ts). */
+const commandsThatAdapt = ['up', 'check'];
+/** A terminal and npm both send us a Ctrl-C: a second one within this time is the same one. */
+const sameSignalMs = 700;
+/** The shell's word for "interrupted". */
+const interruptedCode = 130;
+/** For npm or a package manager that has been asked to stop. */
+const stopGraceMs = 3000;
+
 class SetupFailure extends Error {}
+/** There is no suitable redis-server, and none can be installed. */
+class NoRedis extends SetupFailure {}
 
 const say = (line) => process.stderr.write(`${line}\n`);
 const seconds = (since) => `${((performance.now() - since) / 1000).toFixed(1)} s`;
@@ -53,6 +66,7 @@ const readJson = (path) => {
 };
 
 async function main() {
+  interruption.begin();
   checkNode();
   const args = process.argv.slice(2);
   const development = args[0] === '--development';
@@ -68,10 +82,14 @@ async function main() {
   // Scenarios against processes of their own: they start a private Redis whatever REDIS_URL says.
   const live = command === 'scenario' && args.some((arg) => arg === '--live');
   const embedded = command === 'up' && args.includes('--embedded');
-  const needsRedis =
-    development || live || (commandsWithRedis.includes(command) && !embedded && !process.env.REDIS_URL);
-  if (needsRedis && !args.includes('--help') && !args.includes('-h')) await ensureRedis();
+  const tests = development && !tiersWithoutRedis.includes(args[args.indexOf('--tier') + 1]);
+  const needsRedis = tests || live || (commandsWithRedis.includes(command) && !embedded && !process.env.REDIS_URL);
+  if (needsRedis && !args.includes('--help') && !args.includes('-h')) await ensureRedisFor(command);
 
+  // A signal that came during synchronous work is delivered now.
+  await new Promise((resolve) => setImmediate(resolve));
+  interruption.check();
+  interruption.end();
   process.argv.splice(2, process.argv.length, ...args);
   await import('../dist/cli/main.js');
 }
@@ -202,23 +220,32 @@ function retain(path, value) {
 
 // --- redis-server --------------------------------------------------------------------------------------------------
 
-async function ensureRedis() {
-  const named = process.env.SIGNMESH_REDIS_SERVER;
-  if (named) return checkRedis(named);
-  if (!onPath('redis-server')) await installRedis();
-  checkRedis('redis-server');
+/** A command that adapts reads why there is none. */
+async function ensureRedisFor(command) {
+  try {
+    await ensureRedis();
+  } catch (error) {
+    if (!(error instanceof NoRedis) || !commandsThatAdapt.includes(command)) throw error;
+    globalThis.signmeshNoRedis = error.message;
+  }
 }
 
-function checkRedis(program) {
+async function ensureRedis() {
+  const named = process.env.SIGNMESH_REDIS_SERVER;
+  // A program that a person named is never replaced by something else.
+  if (named) return checkRedis(named, SetupFailure);
+  if (!onPath('redis-server')) await installRedis();
+  checkRedis('redis-server', NoRedis);
+}
+
+function checkRedis(program, Unsuitable) {
   const result = spawnSync(program, ['--version'], { encoding: 'utf8' });
   const version = /\bv=(\d+)\.[\d.]+/.exec(result.stdout ?? '');
   if (result.error || !version) {
-    throw new SetupFailure(
-      `${program} does not run as a redis-server. Set SIGNMESH_REDIS_SERVER to one, or REDIS_URL.`,
-    );
+    throw new Unsuitable(`${program} does not run as a redis-server. Set SIGNMESH_REDIS_SERVER to one, or REDIS_URL.`);
   }
   if (Number(version[1]) < redisMajorNeeded) {
-    throw new SetupFailure(
+    throw new Unsuitable(
       `Redis ${redisMajorNeeded} or newer is needed; ${program} is ${version[0].slice(2)}. ` +
         'Set SIGNMESH_REDIS_SERVER to a newer redis-server, or REDIS_URL to a running one.',
     );
@@ -226,20 +253,26 @@ function checkRedis(program) {
 }
 
 async function installRedis() {
-  const manual =
-    'Install Redis 7 or newer (package "redis-server" or "redis"), or set SIGNMESH_REDIS_SERVER to its program or ' +
-    'REDIS_URL to a running one. "signmesh up --embedded" needs none.';
+  const missing = (why = '') =>
+    new NoRedis(
+      `redis-server is not on this machine${why}. Install Redis ${redisMajorNeeded} or newer (package "redis-server" ` +
+        'or "redis"), or set SIGNMESH_REDIS_SERVER to its program or REDIS_URL to a running one.',
+    );
   // Who adds a package to a project has not asked for changes to the system.
-  if (!isCheckout) throw new SetupFailure(`redis-server is not on this machine. ${manual}`);
+  if (!isCheckout) throw missing();
+  const manager = ['brew', 'apt-get', 'dnf', 'apk'].find(onPath);
+  if (!manager) throw missing();
   // Homebrew refuses to run as root and needs none; the others do.
-  if (onPath('brew')) return step('redis-server', 'installing with brew', ['brew'], ['install', '--quiet', 'redis']);
-  const asRoot = rootPrefix();
-  const manager = ['apt-get', 'dnf', 'apk'].find(onPath);
-  if (!manager) throw new SetupFailure(`redis-server is not on this machine. ${manual}`);
-  if (!asRoot) throw new SetupFailure(`redis-server is not on this machine, and only root may install it. ${manual}`);
-  if (manager === 'dnf') return step('redis-server', 'installing with dnf', asRoot, ['dnf', 'install', '-y', 'redis']);
-  if (manager === 'apk') return step('redis-server', 'installing with apk', asRoot, ['apk', 'add', 'redis']);
-  return aptInstall(asRoot);
+  const asRoot = manager === 'brew' ? [] : rootPrefix();
+  if (!asRoot) throw missing(', and only root may install it');
+  try {
+    if (manager === 'apt-get') return await aptInstall(asRoot);
+    const words = { brew: ['install', '--quiet', 'redis'], dnf: ['install', '-y', 'redis'], apk: ['add', 'redis'] };
+    await step('redis-server', `installing with ${manager}`, [...asRoot, manager], words[manager]);
+  } catch (error) {
+    if (!(error instanceof SetupFailure)) throw error;
+    throw missing(`, and ${manager} did not install it: ${error.message.trimEnd().split('\n').at(-1)}`);
+  }
 }
 
 /**
@@ -266,7 +299,8 @@ async function aptInstall(asRoot) {
   const environment = ['env', 'DEBIAN_FRONTEND=noninteractive'];
   const install = [...environment, 'apt-get', 'install', '-y', '-q', '--no-install-recommends', 'redis-server'];
   try {
-    await step('redis-server', 'installing with apt-get', asRoot, install).catch(async () => {
+    await step('redis-server', 'installing with apt-get', asRoot, install).catch(async (error) => {
+      if (!(error instanceof SetupFailure)) throw error;
       // No package lists yet, or old ones: fetch them, once.
       await step('redis-server', 'updating the package lists', asRoot, [...environment, 'apt-get', 'update', '-q']);
       await step('redis-server', 'installing with apt-get', asRoot, install);
@@ -303,9 +337,9 @@ async function step(name, what, prefix, args) {
   say(`  ${name.padEnd(14)} ${what} …`);
   const progress = setInterval(() => say(`  ${name.padEnd(14)} ${what} … ${seconds(begin)}`), 5000);
   const output = [];
-  const child = spawn(program, rest, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
-  const kill = (signal) => child.kill(signal);
-  process.once('SIGINT', kill).once('SIGTERM', kill);
+  // In a group of its own, so that what it has started ends with it.
+  const child = spawn(program, rest, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const release = interruption.govern(child);
   child.stdout.on('data', (data) => output.push(data));
   child.stderr.on('data', (data) => output.push(data));
   try {
@@ -313,12 +347,70 @@ async function step(name, what, prefix, args) {
       child.once('error', (error) => resolve(error.message));
       child.once('close', (code, signal) => resolve(signal ?? code));
     });
+    interruption.check();
     if (ending === 0) return say(`  ${name.padEnd(14)} ready (${seconds(begin)})`);
     const tail = Buffer.concat(output).toString().trimEnd().split('\n').slice(-40).join('\n');
     throw new SetupFailure(`${name}: "${[program, ...rest].join(' ')}" failed (${ending}).\n${tail}`);
   } finally {
     clearInterval(progress);
-    process.off('SIGINT', kill).off('SIGTERM', kill);
+    release();
+  }
+}
+
+class Interrupted extends Error {}
+
+/**
+ * SIGINT, SIGTERM and SIGHUP during set-up: the first one ends the command that runs, and set-up removes its locks and ends; a
+ * second one ends all at once. The command that follows has handlers of its own.
+ */
+class Interruption {
+  #signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+  #firstMs;
+  #child;
+  #onSignal = (signal) => {
+    const nowMs = performance.now();
+    if (this.#firstMs === undefined) {
+      this.#firstMs = nowMs;
+      say(`Stopping: ${signal}.`);
+      this.#end('SIGTERM');
+      setTimeout(() => this.#end('SIGKILL'), stopGraceMs).unref();
+    } else if (nowMs - this.#firstMs >= sameSignalMs) {
+      this.#end('SIGKILL');
+      process.exit(interruptedCode);
+    }
+  };
+
+  begin() {
+    for (const signal of this.#signals) process.on(signal, this.#onSignal);
+  }
+
+  end() {
+    for (const signal of this.#signals) process.off(signal, this.#onSignal);
+  }
+
+  /** Throws Interrupted after a signal. */
+  check() {
+    if (this.#firstMs !== undefined) throw new Interrupted();
+  }
+
+  /** Returns what releases the child. */
+  govern(child) {
+    this.#child = child;
+    if (this.#firstMs !== undefined) this.#end('SIGTERM');
+    return () => {
+      this.#child = undefined;
+    };
+  }
+
+  #end(signal) {
+    const child = this.#child;
+    if (child?.pid === undefined) return;
+    try {
+      process.kill(-child.pid, signal);
+    } catch {
+      // It has ended, or it runs as root: then it ends by itself, and we do not wait for it.
+      child.emit('close', null, signal);
+    }
   }
 }
 
@@ -346,6 +438,7 @@ async function underLock(name, work) {
       }
       if (!waiting) say(`  ${name.padEnd(14)} another process does this; waiting …`);
       waiting = true;
+      interruption.check();
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     try {
@@ -401,11 +494,13 @@ function sha256(...texts) {
   return hash.digest('hex');
 }
 
+const interruption = new Interruption();
 try {
   // First of all: the process that started us may end before set-up does (cli/start/parent-watch.ts).
   globalThis.signmeshParentPid = process.ppid;
   await main();
 } catch (error) {
+  if (error instanceof Interrupted) process.exit(interruptedCode);
   // What the command itself throws is a bug and keeps its stack; what set-up says is one clear line.
   if (!(error instanceof SetupFailure)) throw error;
   say(`signmesh: ${error.message}`);

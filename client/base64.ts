@@ -7,13 +7,24 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-/** Throws InvalidOptionError, which names the field and not the text. */
+/**
+ * Takes one alphabet (standard or URL-safe), with its right padding or none; `atob` also takes spaces, line ends and spare bits,
+ * and would read other bytes than the writer meant. Throws InvalidOptionError, which names the field and not the text.
+ */
 export function fromBase64(text: string, field: string): Uint8Array<ArrayBuffer> {
-  let binary: string;
+  const bytes = Uint8Array.from(decoded(text), (character) => character.charCodeAt(0));
+  const padded = toBase64(bytes);
+  const urlSafe = padded.replaceAll('+', '-').replaceAll('/', '_');
+  const spellings = [padded, urlSafe].flatMap((one) => [one, one.replace(/=+$/, '')]);
+  if (spellings.includes(text)) return bytes;
+  const fault = /[\r\n]/.test(text) ? 'has a line end: it takes base64 in one line' : 'takes base64';
+  throw new InvalidOptionError(field, fault);
+}
+
+function decoded(text: string): string {
   try {
-    binary = atob(text);
+    return atob(text.replaceAll('-', '+').replaceAll('_', '/'));
   } catch {
-    throw new InvalidOptionError(field, 'takes base64');
+    return '';
   }
-  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }

@@ -47,12 +47,11 @@ export interface CallOptions {
 /**
  * When a call may be sent again although its first attempt may have taken effect:
  *
- * - `always`: it changes nothing, or has at most one effect for any number of repeats
+ * - `always`: it changes nothing
  * - `keyed`: under the same Idempotency-Key
- * - `named`: under the same `session_id`, which the client chooses if the caller has not
  * - `refused`: never; only after an answer that says that the service did nothing (429)
  */
-export type Repeat = 'always' | 'keyed' | 'named' | 'refused';
+export type Repeat = 'always' | 'keyed' | 'refused';
 
 export interface Operation {
   readonly id: string;

@@ -69,6 +69,8 @@ export interface CallFacts {
   readonly attempts: number;
   /** The key of every attempt: repeat the call with it to be sure of one effect. */
   readonly idempotencyKey: string | undefined;
+  /** The call changes nothing, whatever its outcome. */
+  readonly isRead: boolean;
 }
 
 /** A call that failed, with or without an answer. */
@@ -76,15 +78,17 @@ export abstract class CallError extends ClientError implements CallFacts {
   readonly operation: string;
   readonly attempts: number;
   readonly idempotencyKey: string | undefined;
+  readonly isRead: boolean;
 
   constructor(code: ClientErrorCode, message: string, facts: CallFacts, options?: ErrorOptions) {
     super(code, message, options);
+    this.isRead = facts.isRead;
     this.operation = facts.operation;
     this.attempts = facts.attempts;
     this.idempotencyKey = facts.idempotencyKey;
   }
 
-  /** Whether the call may have changed something: `none`, nothing was done; `unknown`, read the resource to find out. */
+  /** Whether the call may have changed something: `none`, it has not; `unknown`, read the resource to find out. */
   abstract readonly effect: 'none' | 'unknown';
 }
 
@@ -116,7 +120,7 @@ export class ApiError extends CallError {
   }
 
   get effect(): 'none' | 'unknown' {
-    return this.status >= 500 ? 'unknown' : 'none';
+    return this.status >= 500 && !this.isRead ? 'unknown' : 'none';
   }
 
   /** Whether the service reports this issue for this field, or for any. */

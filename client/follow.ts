@@ -57,7 +57,7 @@ export async function* follow(transport: Transport, options: FollowOptions): Asy
       for await (const { id, data } of connection.read(query, headers)) {
         attempts = 0;
         const event = data === undefined ? undefined : (JSON.parse(data) as Event);
-        const sequence = event?.sequence ?? (id === undefined ? undefined : Number(id));
+        const sequence = event?.sequence ?? (/^\d{1,15}$/.test(id ?? '') ? Number(id) : undefined);
         // A place behind the present one belongs to an event that was given already.
         if (sequence === undefined || sequence < (place ?? 0) || (event !== undefined && sequence === place)) continue;
         place = sequence;

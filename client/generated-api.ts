@@ -545,7 +545,7 @@ export interface BadShareFaultRequest {
 export interface BeginSandboxKey {
   /** the key’s session, as for InitiateDkg */
   readonly session_id: string;
-  readonly keystore_type: 'MULTISIG_EVM_WALLET' | 'HSM_PKCS11' | 'MPC_VENDOR';
+  readonly keystore_type: 'MULTISIG_EVM_WALLET' | 'HSM_PKCS11' | 'MPC_VENDOR' | 'KEYSTORE_TYPE_MULTISIG_EVM_WALLET' | 'KEYSTORE_TYPE_HSM_PKCS11' | 'KEYSTORE_TYPE_MPC_VENDOR';
   /** secp256k1 by default */
   readonly curve?: 'secp256k1' | 'ed25519';
   readonly threshold?: number;
@@ -571,7 +571,7 @@ export interface ChangeRiskRule {
   readonly mode?: 'enforce' | 'shadow' | 'disabled';
   /** added to the score */
   readonly points?: number;
-  /** among matching rules with an action, the lowest number decides */
+  /** matching rules are listed in this order, the lowest first; it decides nothing */
   readonly priority?: number;
 }
 
@@ -1009,7 +1009,7 @@ export interface CreateVault {
   /** 1 to 100 characters, not blank, without control and direction characters */
   readonly name: string;
   /** every key of the vault is bound to it: see docs/signing-api.md */
-  readonly keystore_type: 'mock_threshold' | 'mpc_frost' | 'multisig_evm_wallet' | 'mpc_vendor' | 'hsm_pkcs11';
+  readonly keystore_type: 'mock_threshold' | 'mpc_frost' | 'multisig_evm_wallet' | 'mpc_vendor' | 'hsm_pkcs11' | 'MOCK_THRESHOLD' | 'MPC_FROST' | 'MULTISIG_EVM_WALLET' | 'MPC_VENDOR' | 'HSM_PKCS11' | 'KEYSTORE_TYPE_MOCK_THRESHOLD' | 'KEYSTORE_TYPE_MPC_FROST' | 'KEYSTORE_TYPE_MULTISIG_EVM_WALLET' | 'KEYSTORE_TYPE_MPC_VENDOR' | 'KEYSTORE_TYPE_HSM_PKCS11';
   readonly curve: 'secp256k1' | 'ed25519';
   /** number of nodes for a signature, from 2; by default the cluster’s threshold, usually 3. For `hsm_pkcs11` and `mpc_vendor` 1 */
   readonly threshold?: number;
@@ -1017,7 +1017,7 @@ export interface CreateVault {
   readonly total_nodes?: number;
   readonly policy?: string | null;
   /** `human_required`: every signature waits for a human’s witness */
-  readonly approval_mode?: 'unspecified' | 'direct_allowed' | 'human_required';
+  readonly approval_mode?: 'unspecified' | 'direct_allowed' | 'human_required' | 'UNSPECIFIED' | 'DIRECT_ALLOWED' | 'HUMAN_REQUIRED' | 'APPROVAL_MODE_UNSPECIFIED';
   /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
@@ -1036,7 +1036,7 @@ export interface CreateWallet {
   readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
   readonly policy?: string | null;
   /** `human_required`: every intent needs an approval, and every signature of the signing API a witness. The strictest of all approval requirements applies */
-  readonly approval_mode?: 'unspecified' | 'direct_allowed' | 'human_required';
+  readonly approval_mode?: 'unspecified' | 'direct_allowed' | 'human_required' | 'UNSPECIFIED' | 'DIRECT_ALLOWED' | 'HUMAN_REQUIRED' | 'APPROVAL_MODE_UNSPECIFIED';
   /** whether the signing API may use the wallet’s key, or transaction intents alone. By default `allowed` in a sandbox, `intents_only` in production */
   readonly signing_api?: 'allowed' | 'intents_only';
   readonly external_id?: string | null;
@@ -2812,9 +2812,9 @@ export interface PutRiskRule {
   readonly when: string;
   /** added to the score */
   readonly points: number;
-  /** replaces the score’s action; default: none */
+  /** of a rule that matches: `deny` denies, `review` asks for an approval, `allow` softens nothing; default: none */
   readonly action?: 'allow' | 'review' | 'deny';
-  /** among matching rules with an action, the lowest number decides */
+  /** matching rules are listed in this order, the lowest first; it decides nothing */
   readonly priority?: number;
   /** default `enforce` */
   readonly mode?: 'enforce' | 'shadow';
@@ -3490,6 +3490,7 @@ export interface RiskScore {
   readonly tx_id: string;
   readonly score: number;
   readonly level: 'low' | 'medium' | 'high' | 'critical';
+  /** the strictest of the level’s and the matching rules’ actions; the level’s decides nothing by itself */
   readonly action: 'allow' | 'review' | 'deny';
   readonly factors: readonly ({
     /** a built-in factor, or `rule:` and the name of a rule */
@@ -3692,6 +3693,7 @@ export interface SandboxSession {
   readonly attempt: number;
   readonly culprits: readonly number[];
   readonly submitted: readonly number[];
+  readonly signers: readonly number[];
   readonly given: readonly number[];
   readonly verified_pairs: readonly string[];
   readonly client_supplied_dealers: readonly number[];
@@ -3871,7 +3873,7 @@ export interface Session {
   readonly resumable: boolean;
   readonly epoch: number;
   readonly checkpoint_id: string;
-  readonly approval_mode: 'APPROVAL_MODE_APPROVAL_MODE_UNSPECIFIED' | 'APPROVAL_MODE_DIRECT_ALLOWED' | 'APPROVAL_MODE_HUMAN_REQUIRED';
+  readonly approval_mode: 'APPROVAL_MODE_UNSPECIFIED' | 'DIRECT_ALLOWED' | 'HUMAN_REQUIRED';
   readonly keystore_type: 'KEYSTORE_TYPE_UNSPECIFIED' | 'KEYSTORE_TYPE_MOCK_THRESHOLD' | 'KEYSTORE_TYPE_MULTISIG_EVM_WALLET' | 'KEYSTORE_TYPE_MPC_VENDOR' | 'KEYSTORE_TYPE_MPC_FROST' | 'KEYSTORE_TYPE_HSM_PKCS11';
   /** docs/keystores.md lists them */
   readonly backend_route: string;
@@ -3938,15 +3940,17 @@ export interface SetMarket {
 export interface SignMessage {
   /** `vky_` and a UUIDv7 */
   readonly key_id: string;
-  /** base64, 1 to 65,536 bytes */
+  /** base64, standard or URL-safe, padded or not: 1 to 65,536 bytes */
   readonly message: string;
   /** `raw`: secp256k1 signs its SHA-256, ed25519 the message itself. `digest`: 32 bytes (ed25519 also 64), signed as they stand */
   readonly message_type: 'raw' | 'digest';
   /** BIP-32, e.g. `m/0/7`; none by default */
   readonly derivation_path?: string;
-  /** base64: for a signature that needs a human’s approval */
+  /** base64, standard or URL-safe, padded or not: for a signature that needs a human’s approval */
   readonly human_approval_witness?: string;
 }
+
+export type SignVaultMessageResponse = VaultSignature | VaultSignatureDryRun;
 
 export interface SignatureShareRequest {
   readonly signing_session_id?: string;
@@ -5028,7 +5032,7 @@ export interface UpdateWallet {
   readonly name?: string;
   readonly policy?: string | null;
   /** `human_required`: every intent needs an approval, and every signature of the signing API a witness. The strictest of all approval requirements applies */
-  readonly approval_mode?: 'unspecified' | 'direct_allowed' | 'human_required';
+  readonly approval_mode?: 'unspecified' | 'direct_allowed' | 'human_required' | 'UNSPECIFIED' | 'DIRECT_ALLOWED' | 'HUMAN_REQUIRED' | 'APPROVAL_MODE_UNSPECIFIED';
   /** whether the signing API may use the wallet’s key, or transaction intents alone. By default `allowed` in a sandbox, `intents_only` in production */
   readonly signing_api?: 'allowed' | 'intents_only';
   readonly external_id?: string | null;
@@ -5192,6 +5196,7 @@ export interface VaultSignature {
   readonly policy_decision_id: string;
   /** of the policies */
   readonly reason: string;
+  readonly reason_code: 'APPROVALS_NOT_SUPPORTED' | null;
   /** RFC 3339, UTC */
   readonly created_at: string;
   readonly signature: string | null;
@@ -5200,6 +5205,24 @@ export interface VaultSignature {
   readonly policy_receipt: string;
   readonly receipt: DiagnosticReceipt | null;
   readonly checkpoint: SessionCheckpoint | null;
+}
+
+export interface VaultSignatureDryRun {
+  readonly dry_run: boolean;
+  readonly decision: 'allow' | 'require_approval' | 'deny';
+  readonly reason: string;
+  readonly reason_code: 'APPROVALS_NOT_SUPPORTED' | null;
+  readonly policy: PolicyUsed;
+  /** further policies that decided: the strictest wins */
+  readonly also_policies: readonly PolicyUsed[];
+  readonly matched_rules: readonly string[];
+  readonly trace: readonly ({
+    readonly rule: string;
+    readonly effect: 'allow' | 'deny' | 'require_approval';
+    readonly matched: boolean;
+    /** `true`, `false`, or the reason why it could not be evaluated */
+    readonly result: string;
+  })[];
 }
 
 export interface VaultSignatureEvent {
@@ -5241,6 +5264,7 @@ export interface VaultSignatureSummary {
   readonly policy_decision_id: string;
   /** of the policies */
   readonly reason: string;
+  readonly reason_code: 'APPROVALS_NOT_SUPPORTED' | null;
   /** RFC 3339, UTC */
   readonly created_at: string;
 }
@@ -5892,6 +5916,8 @@ export interface VaultsApi {
   get(id: string, options?: CallOptions): Promise<Vault>;
   /** Sign a message with a key of a vault: `POST /v1/vaults/:id/sign`, scope `vaults:write`. */
   sign(id: string, body: SignMessage, options?: CallOptions): Promise<VaultSignature>;
+  /** Sign a message with a key of a vault, without effect: `POST /v1/vaults/:id/sign`, scope `vaults:write`. */
+  dryRun(id: string, body: SignMessage, options?: CallOptions): Promise<VaultSignatureDryRun>;
   /** Archive a vault, for good: its shares are deleted: `POST /v1/vaults/:id/archive`, scope `vaults:write`. */
   archive(id: string, body?: ArchiveVault, options?: CallOptions): Promise<Vault>;
 }
@@ -6107,6 +6133,7 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     keys: { id: 'listVaultKeys', method: 'GET', path: '/v1/vaults/:id/keys', repeat: 'always', input: 'query', list: 'keys' },
     get: { id: 'getVault', method: 'GET', path: '/v1/vaults/:id', repeat: 'always' },
     sign: { id: 'signVaultMessage', method: 'POST', path: '/v1/vaults/:id/sign', repeat: 'keyed', input: 'body' },
+    dryRun: { id: 'signVaultMessage', method: 'POST', path: '/v1/vaults/:id/sign?dry_run=true', repeat: 'always', input: 'body' },
     archive: { id: 'archiveVault', method: 'POST', path: '/v1/vaults/:id/archive', repeat: 'keyed', input: 'body' },
   },
   recon: {
@@ -6136,11 +6163,11 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     requestAccess: { id: 'requestModuleAccess', method: 'POST', path: '/v1/modules/:module/access-requests', repeat: 'keyed', input: 'body' },
   },
   signing: {
-    initiateDkg: { id: 'initiateDkg', method: 'POST', path: '/v1/dkg/initiate', repeat: 'named', input: 'body' },
-    exchangeDkgShares: { id: 'exchangeDkgShares', method: 'POST', path: '/v1/dkg/shares', repeat: 'always', input: 'body' },
-    initiateSigning: { id: 'initiateSigning', method: 'POST', path: '/v1/signing/initiate', repeat: 'always', input: 'body' },
-    submitSignatureShare: { id: 'submitSignatureShare', method: 'POST', path: '/v1/signing/share', repeat: 'always', input: 'body' },
-    resumeSession: { id: 'resumeSession', method: 'POST', path: '/v1/sessions/resume', repeat: 'always', input: 'body' },
+    initiateDkg: { id: 'initiateDkg', method: 'POST', path: '/v1/dkg/initiate', repeat: 'keyed', input: 'body' },
+    exchangeDkgShares: { id: 'exchangeDkgShares', method: 'POST', path: '/v1/dkg/shares', repeat: 'keyed', input: 'body' },
+    initiateSigning: { id: 'initiateSigning', method: 'POST', path: '/v1/signing/initiate', repeat: 'keyed', input: 'body' },
+    submitSignatureShare: { id: 'submitSignatureShare', method: 'POST', path: '/v1/signing/share', repeat: 'keyed', input: 'body' },
+    resumeSession: { id: 'resumeSession', method: 'POST', path: '/v1/sessions/resume', repeat: 'keyed', input: 'body' },
   },
   service: {
     health: { id: 'getHealth', method: 'GET', path: '/v1/health', repeat: 'always', answers: [200, 503] },

@@ -156,11 +156,11 @@ export class Keys {
     const request: InitiateSigningRequest = {
       transaction_intent_id: intentId,
       wallet_id: keyId,
-      message_hash: encoded(message),
+      message_hash: encoded(message, 'message'),
       ...(derivationPath !== undefined && { derivation: { derivation_path: derivationPath } }),
       ...(keystoreType !== undefined && { keystore_type: keystoreType }),
       ...(approvalMode !== undefined && { approval_mode: approvalMode }),
-      ...(witness !== undefined && { human_approval_witness: encoded(witness) }),
+      ...(witness !== undefined && { human_approval_witness: encoded(witness, 'humanApprovalWitness') }),
     };
     const open = (context: OrchestrationContext) => signing.initiateSigning({ ...request, context }, call.options());
     const opened = await this.#open('initiateSigning', open, 'DUPLICATE_INTENT', call, options.acceptExisting === true);
@@ -259,6 +259,6 @@ function receiptOf({ receipt }: Answer): DiagnosticReceipt {
   return receipt;
 }
 
-function encoded(bytes: Uint8Array | string): string {
-  return typeof bytes === 'string' ? bytes : toBase64(bytes);
+function encoded(bytes: Uint8Array | string, option: string): string {
+  return toBase64(typeof bytes === 'string' ? fromBase64(bytes, option) : bytes);
 }

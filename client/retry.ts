@@ -29,6 +29,8 @@ export function mayRepeat(failure: Failure, repeat: Repeat): boolean {
 
 const firstPauseMs = 100;
 const pauseMsMax = 5_000;
+/** A longer pause is beyond the deadline of every call. */
+const retryAfterMaxMs = 24 * 3_600_000;
 
 /**
  * The pause before attempt `attempts + 1`: exponential with jitter, from half the pause to all of it. The service's `Retry-After`
@@ -46,7 +48,7 @@ export function pauseMs(attempts: number, retryAfterMs: number | undefined, rand
 /** Milliseconds; undefined: the header is missing or invalid. Seconds or an HTTP date. */
 export function readRetryAfter(header: string | null, nowMs: number): number | undefined {
   if (header === null) return undefined;
-  if (/^\d{1,6}$/.test(header.trim())) return Number(header) * 1000;
+  if (/^\d+$/.test(header.trim())) return Math.min(Number(header) * 1000, retryAfterMaxMs);
   const atMs = /^[A-Z][a-z]{2}, .* GMT$/.test(header) ? Date.parse(header) : Number.NaN;
-  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+  return Number.isNaN(atMs) ? undefined : Math.min(Math.max(0, atMs - nowMs), retryAfterMaxMs);
 }

@@ -75,13 +75,13 @@ export class Transport {
     const { ports } = this;
     needKnown(operation.id, options, callOptionNames);
     const url = this.url(operation.path, request.params, request.query);
-    const body = this.#named(operation, request.body);
+    const { body } = request;
     const idempotencyKey = this.#keyOf(operation, body, options);
     const text = operation.method === 'GET' || operation.method === 'DELETE' ? undefined : JSON.stringify(body ?? {});
     const deadlineMs = ports.nowMs() + (positive('deadlineMs', options.deadlineMs) ?? this.#limits.deadlineMs);
     const attemptsMax = positive('attemptsMax', options.attemptsMax) ?? this.#limits.attemptsMax;
     for (let attempts = 1; ; attempts += 1) {
-      const facts: CallFacts = { operation: operation.id, attempts, idempotencyKey };
+      const facts = factsOf(operation, attempts, idempotencyKey);
       const result = await this.#attempt(operation, url, text, facts, options, deadlineMs);
       if ('value' in result) return result.value;
       const { failure, error, retryAfterMs } = result;
@@ -100,7 +100,7 @@ export class Transport {
     headers: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<ReadableStream<Uint8Array>> {
-    const facts: CallFacts = { operation: operation.id, attempts: 1, idempotencyKey: undefined };
+    const facts = factsOf(operation, 1, undefined);
     let response: Response;
     try {
       response = await this.ports.fetch(this.url(operation.path, [], query), {
@@ -118,8 +118,7 @@ export class Transport {
 
   /** For a stream that broke. */
   lost(operation: Operation, cause: unknown): CallError {
-    const facts = { operation: operation.id, attempts: 1, idempotencyKey: undefined };
-    return unanswered('connection_failed', cause, facts).error;
+    return unanswered('connection_failed', cause, factsOf(operation, 1, undefined)).error;
   }
 
   url(path: string, params: readonly string[], query: Request['query'] = {}): string {
@@ -186,12 +185,6 @@ export class Transport {
     return token === undefined ? {} : { authorization: `Bearer ${token}` };
   }
 
-  /** Gives an unnamed session a name: so a repeat finds it instead of opening a second one. */
-  #named({ repeat }: Operation, body: object | undefined): object | undefined {
-    if (repeat !== 'named' || (body as { session_id?: string } | undefined)?.session_id) return body;
-    return { ...body, session_id: `dkg-${this.ports.uuid()}` };
-  }
-
   #keyOf({ repeat }: Operation, body: object | undefined, { idempotencyKey }: CallOptions): string | undefined {
     if (repeat !== 'keyed') return undefined;
     const inBody = (body as { idempotency_key?: unknown } | undefined)?.idempotency_key;
@@ -200,6 +193,10 @@ export class Transport {
       throw new InvalidOptionError('idempotencyKey', 'takes 1 to 255 visible ASCII characters');
     return key;
   }
+}
+
+function factsOf({ id, method, path }: Operation, attempts: number, idempotencyKey: string | undefined): CallFacts {
+  return { operation: id, attempts, idempotencyKey, isRead: method === 'GET' || path.endsWith('?dry_run=true') };
 }
 
 /** The result of `work`; rejects with the reason of the signal as soon as it aborts. */
@@ -286,10 +283,18 @@ const neverSent: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EA
 function unanswered(code: NoAnswerCode, cause: unknown, facts: CallFacts, known?: 'none'): Attempt {
   const below = (cause as { cause?: { code?: unknown; message?: unknown } } | undefined)?.cause;
   const isUnsent = typeof below?.code === 'string' && neverSent.has(below.code);
-  const effect = known ?? (isUnsent ? 'none' : 'unknown');
+  const effect = known ?? (isUnsent || facts.isRead ? 'none' : 'unknown');
   const said = typeof below?.message === 'string' ? ` (${below.message})` : '';
-  const error = new NoAnswerError(code, `${reasons[code]}${said}`, effect, facts, cause);
+  const hint = code === 'connection_failed' ? crossOriginHint() : '';
+  const error = new NoAnswerError(code, `${reasons[code]}${said}${hint}`, effect, facts, cause);
   return { failure: { kind: 'unanswered', effect }, error };
+}
+
+/** A browser does not tell a page why a request failed, and it may have been its own refusal of another origin's answer. */
+function crossOriginHint(): string {
+  const { location } = globalThis as { readonly location?: { readonly origin?: unknown } };
+  if (typeof location?.origin !== 'string') return '';
+  return `; if the server runs, its SIGNMESH_CORS_ORIGINS may lack this page's origin, ${location.origin}`;
 }
 
 /** Undefined: not JSON. */

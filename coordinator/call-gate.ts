@@ -10,19 +10,18 @@
  * within `behindMs` at the rate of the last second. When nodes or Redis are slow, this process would otherwise accept more than
  * it finishes without being late itself.
  *
- * The gate drops a call whose deadline passed while it waited here: its gateway has answered it. Clocks differ, so the gate
- * counts the waiting time by this process's own timers, and ignores a deadline that seems past on arrival. A place without a
- * reply is freed after `placeMaxMs`, longer than any call may take.
+ * The gate drops a call whose deadline passed while it waited here: its gateway has answered it. A call says how long its
+ * caller still waits, and the gate counts that by this process's own timers. A place without a reply is freed after
+ * `placeMaxMs`, longer than any call may take.
  */
 import { GateHost, type Place } from '../actors/admission/gate-host.ts';
-import type { Address, Clock, Envelope, Timers, UndeliveredReason } from '../actors/contract.ts';
+import type { Address, Envelope, Timers, UndeliveredReason } from '../actors/contract.ts';
 import { ShortLivedMap } from '../actors/short-lived-map.ts';
 import { beginsSession, type WireMessage } from '../proto/wire.ts';
 import { type CoordinatorMessage, frontAddress, isGateway, receivedBody } from './contract/messages.ts';
 
 export interface CallGateOptions {
   readonly timers: Timers;
-  readonly clock: Clock;
   readonly deliver: (envelope: Envelope<WireMessage>) => UndeliveredReason | undefined;
   /** Answers the caller with OVERLOADED. */
   readonly refuse: (envelope: Envelope<WireMessage>) => void;
@@ -67,16 +66,15 @@ export class CallGate {
 
   /** Where the links deliver. */
   deliver(envelope: Envelope<WireMessage>): UndeliveredReason | undefined {
-    const { deliver, refuse, timers, clock } = this.#options;
-    const { from, to, message, trace } = envelope;
+    const { deliver, refuse, timers } = this.#options;
+    const { from, to, message } = envelope;
     const body = receivedBody(message);
     // Without a place: no actor answers such a call.
     if (body.case !== 'call' || to !== frontAddress || !isGateway(from)) return deliver(envelope);
     const key = keyOf(from, body.value.callId);
     const sinceMs = timers.elapsedMs();
     this.#dropOld(sinceMs);
-    const leftMs = trace.deadlineMs - clock.nowMs();
-    const waitMaxMs = trace.deadlineMs > 0 && leftMs > 0 ? leftMs : Number.POSITIVE_INFINITY;
+    const waitMaxMs = body.value.leftMs > 0 ? body.value.leftMs : Number.POSITIVE_INFINITY;
     const asked = body.value.request.case;
     this.#host.enter(
       asked !== undefined && beginsSession(asked) ? 'begin' : 'continue',

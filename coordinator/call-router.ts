@@ -100,6 +100,7 @@ function route(
     order: frame.order,
     witnessMacs: frame.witnessMacs,
     keyScheme: keyBinding(frame.keyScheme) ?? '',
+    requestDigest: Buffer.from(frame.requestDigest).toString('base64'),
     fault: undefined,
   };
   switch (request.case) {
@@ -141,6 +142,7 @@ function route(
     order: facts.order,
     witnessMacs: facts.witnessMacs,
     keyScheme: facts.keyScheme,
+    requestDigest: facts.requestDigest,
     fault: contextFault(orchestration),
     method: request.case,
     request: request.value,
@@ -194,7 +196,8 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
    */
   function beginSigning(named: string | undefined): CoordinatorEffect {
     const sessionId = named ?? newId('sig', context.nowMs, context.random);
-    if (signingIdPattern.test(sessionId)) return handOver(signingAddress(tenant, sessionId), true);
+    // A repeat of a keyed request names the session that its first attempt may have begun.
+    if (signingIdPattern.test(sessionId)) return handOver(signingAddress(tenant, sessionId), call.requestDigest === '');
     return errorEffect(call, CallErrorCode.MALFORMED, 'the order names no signing session');
   }
 

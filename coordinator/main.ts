@@ -5,12 +5,13 @@
  * Logs are JSON lines on stdout: names, codes and counts, never a secret.
  */
 import { randomUUID } from 'node:crypto';
+import type { Server } from 'node:net';
 import { type Logger, pino } from 'pino';
 import { type ActorEvent, type Address, type Envelope, noTrace, type Transport } from '../actors/contract.ts';
 import type { Peer } from '../actors/live/handshake.ts';
 import { identityFromSeed } from '../actors/live/handshake-crypto.ts';
 import { LinkServer } from '../actors/live/link-server.ts';
-import { systemClock, systemTimers } from '../actors/live/ports.ts';
+import { systemTimers } from '../actors/live/ports.ts';
 import { LiveSystem } from '../actors/live/system.ts';
 import { cryptoBackend } from '../crypto/group.ts';
 import { wireMessageBytesMax } from '../proto/limits.ts';
@@ -38,6 +39,7 @@ import {
 } from './contract/messages.ts';
 import { sweepEveryMs } from './expiry.ts';
 import { failureReply } from './failure-replies.ts';
+import { NodeFrames } from './node-frames.ts';
 import { Announcing, announceEveryMs } from './store/announcing.ts';
 import { openRedisStore } from './store/redis-store.ts';
 import { CoordinatorTelemetry } from './telemetry.ts';
@@ -53,6 +55,8 @@ export interface CoordinatorParts {
   /** What its store waits for, with every change; undefined: it takes writes. */
   readonly onTrouble?: (trouble: string | undefined) => void;
   readonly telemetry?: Telemetry;
+  /** Holds the port of the links already; undefined: they listen where the configuration says. */
+  readonly listenOn?: Server | undefined;
 }
 
 type System = LiveSystem<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord>;
@@ -60,7 +64,7 @@ type System = LiveSystem<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord
 /** Resolves once the store takes writes, however long that is, and the links' port is open. */
 export async function runCoordinator(
   config: CoordinatorConfig,
-  { onTrouble, telemetry = noTelemetry }: CoordinatorParts = {},
+  { onTrouble, telemetry = noTelemetry, listenOn }: CoordinatorParts = {},
 ): Promise<RunningCoordinator> {
   const { number = 1 } = config.roster;
   const log = pino({ level: config.logLevel, base: { role: 'coordinator', ...(number > 1 && { cluster: number }) } });
@@ -108,6 +112,7 @@ export async function runCoordinator(
   const links = new LinkServer<WireMessage>({
     host: config.listenHost,
     port: config.listenPort,
+    listenOn,
     tls: config.linkTls,
     handshake: {
       protocolVersions: wireProtocolVersions,
@@ -123,7 +128,9 @@ export async function runCoordinator(
     deliver: (envelope) => {
       logFrame(log, envelope);
       if (envelope.message.body.case === 'call') announcing?.called();
-      return gate.deliver(envelope);
+      const refused = nodeFrames.deliver(envelope);
+      if (refused === 'unasked') seen?.unasked(envelope);
+      return refused;
     },
     onRefused: (envelope) => fail(envelope, 'overloaded'),
     onPeerUp: (peer) => {
@@ -146,11 +153,20 @@ export async function runCoordinator(
   };
   const gate = new CallGate({
     timers: systemTimers,
-    clock: systemClock,
     deliver: (envelope) => system.deliver(seen?.received(envelope) ?? envelope),
     refuse: (envelope) => fail(envelope, 'overloaded'),
   });
-  system.connect(wireOnly(links, gate, log, seen));
+  const nodeFrames = new NodeFrames({
+    elapsedMs: () => systemTimers.elapsedMs(),
+    deliver: (envelope) => gate.deliver(envelope),
+    isInMemory: (address) => system.has(address),
+  });
+  system.connect(
+    wireOnly(links, log, seen, (frame) => {
+      gate.sent(frame);
+      nodeFrames.sent(frame);
+    }),
+  );
   tell = (message) => system.deliver({ from: 'runtime', to: clusterAddress, message, trace: noTrace });
   const bound = await links.start();
   announcing = new Announcing(store.registry, roster, config.announcedUrl ?? bound.url, log);
@@ -186,15 +202,15 @@ export async function runCoordinator(
 /** Local messages never leave the process: an address that no actor here serves has no route. */
 function wireOnly(
   links: Transport<WireMessage>,
-  gate: CallGate,
   log: Logger,
   seen: CoordinatorTelemetry | undefined,
+  sent: (frame: Envelope<WireMessage>) => void,
 ): Transport<CoordinatorMessage> {
   return {
     send: (envelope) => {
       if (isLocal(envelope.message)) return 'noRoute';
       const frame = envelope as Envelope<WireMessage>;
-      gate.sent(frame);
+      sent(frame);
       logFrame(log, frame);
       return links.send(seen?.sending(frame) ?? frame);
     },

@@ -46,6 +46,11 @@ const frames: MetricFamily<'direction' | 'message'> = {
   help: 'Frames over the links of this process, by direction and kind of message.',
   labels: ['direction', 'message'],
 };
+const unaskedFrames: MetricFamily<'node' | 'message'> = {
+  name: 'signmesh_unasked_frames_total',
+  help: 'Frames that a node sent without a request, by kind of message: dropped.',
+  labels: ['node', 'message'],
+};
 
 interface OpenCall {
   readonly name: string;
@@ -96,6 +101,7 @@ export class CoordinatorTelemetry {
   readonly #countEvent;
   readonly #countDeadLetter;
   readonly #countFrame;
+  readonly #countUnasked;
 
   constructor({ metrics, tracer }: Telemetry, timers: Timers) {
     this.#tracer = tracer;
@@ -107,6 +113,7 @@ export class CoordinatorTelemetry {
     this.#countEvent = metrics.counter(actorEvents);
     this.#countDeadLetter = metrics.counter(deadLetters);
     this.#countFrame = metrics.counter(frames);
+    this.#countUnasked = metrics.counter(unaskedFrames);
   }
 
   /** Of a frame that came in: what is delivered in its place. */
@@ -122,6 +129,11 @@ export class CoordinatorTelemetry {
     const span = this.#tracer.start(name, 'server', trace.traceparent, { 'signmesh.tenant': message.tenant ?? '' });
     this.#calls.set(callKey(from, body.value?.callId), { name, sinceMs: this.#timers.elapsedMs(), span });
     return retraced(envelope, span.traceparent);
+  }
+
+  /** Of a frame that node-frames.ts dropped. */
+  unasked({ from, message }: Envelope<WireMessage>): void {
+    this.#countUnasked({ node: from.split('/')[1] ?? '', message: message.body.case ?? 'none' });
   }
 
   /** Of a frame that is about to leave: what leaves in its place. */

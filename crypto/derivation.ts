@@ -41,8 +41,7 @@ export function parsePath(path: string): DerivationPath {
   const hardened: number[] = [];
   const normal: number[] = [];
   if (path === '' || path === 'm') return { hardened, normal };
-  if (!path.startsWith('m/')) throw invalidPath('a path is empty, "m", or starts with "m/"');
-  const components = path.slice(2).split('/');
+  const components = (path.startsWith('m/') ? path.slice(2) : path).split('/');
   if (components.length > DEPTH_MAX) throw invalidPath(`a path has at most ${DEPTH_MAX} components`);
   for (const [position, component] of components.entries()) {
     const match = /^(0|[1-9][0-9]{0,9})(['hH]?)$/.exec(component);

@@ -204,8 +204,6 @@ export type OpeningFault = 'OPENING_INVALID' | 'POSSESSION_INVALID';
  * Checks a dealer's opening: commitments, signature, proof of possession. A client-supplied opening is checked for well-formed
  * commitments only (mock mode asks no proof of a client).
  *
- * @param commitments 'added': the caller uses a real dealer's commitments in their sums alone, which `publicKeyPackage` checks,
- *   so that their number is checked here and not each point
  * @param identityKey the dealer's Ed25519 public key from the roster
  * @returns undefined when it is valid. Only POSSESSION_INVALID proves the dealer's fault: a bad signature may be
  *   the fault of the process that relayed it.
@@ -214,17 +212,12 @@ export function verifyOpening(
   terms: DkgTerms,
   opening: DealerOpening,
   identityKey: Uint8Array,
-  commitments: 'each' | 'added' = 'each',
 ): OpeningFault | undefined {
   if (!participantsOf(terms).includes(opening.dealer)) return 'OPENING_INVALID';
   if (!opening.clientSupplied && !isSignedOpening(terms, opening, identityKey)) return 'OPENING_INVALID';
   const name = opening.clientSupplied ? '' : openingName(terms, opening, identityKey);
   if (name !== '' && goodOpenings.current.get(name) === 'proven') return undefined;
-  const onlyAdded = commitments === 'added' && !opening.clientSupplied && !terms.ownKeys;
-  const wellFormed = onlyAdded
-    ? opening.commitments.length === commitmentCount(terms)
-    : areValidCommitments(terms, opening.commitments);
-  if (!wellFormed) return 'OPENING_INVALID';
+  if (!areValidCommitments(terms, opening.commitments)) return 'OPENING_INVALID';
   if (opening.clientSupplied) return undefined;
   const verify = isHeldOutside(terms.ownKeys) ? verifyHsmPossession : verifyPossession;
   const proven = verify({
@@ -235,7 +228,7 @@ export function verifyOpening(
     publicKey: opening.commitments[0]!,
   });
   if (!proven) return 'POSSESSION_INVALID';
-  if (!onlyAdded) goodOpenings.current.set(name, 'proven');
+  goodOpenings.current.set(name, 'proven');
   return undefined;
 }
 

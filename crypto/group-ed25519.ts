@@ -46,35 +46,6 @@ function isValidPoint(bytes: Uint8Array): boolean {
   return true;
 }
 
-const isKnownAsValid = (point: Uint8Array): boolean => validPoints.get(keyOf(point)) !== undefined;
-
-/** Points known as valid need no check. */
-function areValidAddends(points: readonly Uint8Array[]): boolean {
-  const unknown = points.filter((point) => !isKnownAsValid(point));
-  return validSum(unknown) !== undefined || unknown.every(isValidPoint);
-}
-
-/** One check of the sum instead of one a point. */
-function validSum(points: readonly Uint8Array[]): Uint8Array | undefined {
-  if (points.length < 2 || !points.every(isCanonical)) return undefined;
-  try {
-    const total = sum(points);
-    return points.every(isKnownAsValid) || sodium.crypto_core_ed25519_is_valid_point(total) ? total : undefined;
-  } catch (error) {
-    // Off the curve, or they cancel out.
-    if (!(error instanceof CryptoError)) throw error;
-    return undefined;
-  }
-}
-
-/** Whether y is below the field's prime, 2^255 − 19, and the point is not the identity. */
-function isCanonical(point: Uint8Array): boolean {
-  if (point.length !== 32 || isIdentity(point)) return false;
-  if ((point[31]! & 0x7f) !== 0x7f || point[0]! < 0xed) return true;
-  for (let index = 1; index < 31; index += 1) if (point[index] !== 0xff) return true;
-  return false;
-}
-
 function baseMultiply(scalar: bigint): Uint8Array {
   assertScalar(scalar, ORDER);
   if (scalar === 0n) throw identity();
@@ -153,8 +124,6 @@ export const ed25519Group: Group = {
   pointBytes: 32,
   generator: GENERATOR,
   isValidPoint,
-  areValidAddends,
-  validSum,
   baseMultiply,
   multiply,
   add: (p, q) => finished(addRaw(p, q)),

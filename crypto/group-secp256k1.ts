@@ -143,16 +143,6 @@ export const secp256k1Group: Group = {
   pointBytes: 33,
   generator: GENERATOR,
   isValidPoint,
-  areValidAddends: (points) => points.every(isValidPoint),
-  validSum(points) {
-    if (points.length < 2 || points.some(({ length }) => length !== 33)) return undefined;
-    try {
-      // Parses each point, and so checks it.
-      return secp256k1.publicKeyCombine([...points]);
-    } catch {
-      return undefined;
-    }
-  },
   baseMultiply(scalar) {
     assertScalar(scalar, ORDER);
     if (scalar === 0n) throw identity();

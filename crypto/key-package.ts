@@ -5,9 +5,11 @@
  * secret F(0) exists nowhere. The chain code is a hash of the public transcript and nothing else (no identities, session
  * ids or attempts), so that the same polynomials give the same key, addresses and xpub on every start.
  */
-import { equalBytes, transcriptHash, u32be, utf8 } from './bytes.ts';
+import { Variant } from './backend.ts';
+import { equalBytes, latin1, transcriptHash, u32be, utf8 } from './bytes.ts';
 import { CryptoError } from './errors.ts';
 import { type Curve, groupOf } from './group.ts';
+import { BoundedMemo } from './memo.ts';
 import { assertParticipants, participantsOf, placeOf, type Sharing } from './participants.ts';
 import { assertThreshold } from './polynomial.ts';
 import { combineCommitments, validateCommitments, verificationShares } from './vss.ts';
@@ -83,8 +85,12 @@ export function publicKeyPackage(transcript: DkgTranscript): PublicKeyPackage {
       groupCommitments: [],
     };
   }
+  // The chain code is a hash of all other inputs.
+  const name = latin1(chainCode, ...participants.map(u32be));
+  const known = groupKeys.current.get(name);
+  if (known !== undefined) return known;
   const groupCommitments = groupPolynomial(transcript);
-  return {
+  const made: PublicKeyPackage = {
     curve,
     threshold,
     totalNodes,
@@ -94,6 +100,18 @@ export function publicKeyPackage(transcript: DkgTranscript): PublicKeyPackage {
     chainCode,
     groupCommitments,
   };
+  groupKeys.current.set(name, made);
+  return made;
+}
+
+/**
+ * The latest results: nodes that share a process get the same commitments, and 100 nodes with threshold 51 would each spend half a
+ * second on the same sums.
+ */
+const groupKeys = new Variant(newGroupKeys(), newGroupKeys());
+
+function newGroupKeys(): BoundedMemo<string, PublicKeyPackage> {
+  return new BoundedMemo(16);
 }
 
 function validateEach(transcript: DkgTranscript): void {

@@ -111,6 +111,12 @@ export function lagrangeCoefficients(curve: Curve, nodeIds: readonly number[]): 
   return coefficients;
 }
 
+/** The seed of one node's polynomials, from a seed that no node knows. 32 bytes, secret. */
+export function seedOfNode(seed: Uint8Array, nodeId: number): Uint8Array {
+  assertNodeId(nodeId);
+  return hkdfSha256(seed, new Uint8Array(0), encodeParts(utf8('signmesh/node-seed/v1'), u32be(nodeId)), 32);
+}
+
 /** λ of one member of the set; an id outside the set: INVALID_NODE_ID. */
 export function lagrangeCoefficient(curve: Curve, nodeIds: readonly number[], nodeId: number): bigint {
   const coefficient = lagrangeCoefficients(curve, nodeIds).get(nodeId);

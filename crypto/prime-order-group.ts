@@ -37,17 +37,6 @@ export interface Group {
   randomScalar(random: RandomBytes): bigint;
   /** Whether the bytes are the canonical encoding of a point of the prime-order group other than the identity. */
   isValidPoint(bytes: Uint8Array): boolean;
-  /**
-   * Whether points that are used only in their sum are fit for it: the sum lies in the prime-order group, and each is the
-   * canonical encoding of a point of the curve other than the identity. Where that is expensive, it is one check instead of one
-   * per point: parts of small order that cancel out affect no result. True whenever each `isValidPoint`.
-   */
-  areValidAddends(points: readonly Uint8Array[]): boolean;
-  /**
-   * The sum of two or more points that are fit for it, checked as `areValidAddends` does. undefined: not all pass, the sum is
-   * the identity, or the check needs no sum.
-   */
-  validSum(points: readonly Uint8Array[]): Uint8Array | undefined;
   /** `scalar`·G. Zero: IDENTITY_POINT. */
   baseMultiply(scalar: bigint): Uint8Array;
   /** `scalar`·`point`, checking the point. Zero: IDENTITY_POINT. */

@@ -56,8 +56,7 @@ export function validateCommitments(curve: Curve, commitments: readonly Uint8Arr
 }
 
 /**
- * The commitments to the group polynomial: the sums of all dealers' commitments, coefficient by coefficient. They are checked in
- * these sums (`Group.validSum`), and one by one where a sum fails.
+ * The commitments to the group polynomial: the sums of all dealers' commitments, coefficient by coefficient.
  *
  * @param commitmentsOfAllDealers one list a dealer, dealer 1 first, all of the same length
  * @throws INVALID_COMMITMENTS naming the dealer's place in the list as culprit; IDENTITY_POINT if a sum cancels out
@@ -69,13 +68,10 @@ export function combineCommitments(
   const group = groupOf(curve);
   const threshold = commitmentsOfAllDealers[0]?.length ?? 0;
   refuseDealer(commitmentsOfAllDealers, (commitments) => threshold > 0 && commitments.length === threshold);
-  const addends = Array.from({ length: threshold }, (_, k) =>
-    commitmentsOfAllDealers.map((commitments) => commitments[k]!),
-  );
-  const sums = addends.map(group.validSum);
-  if (sums.every((sum) => sum !== undefined)) return sums;
   refuseDealer(commitmentsOfAllDealers, (commitments) => commitments.every(group.isValidPoint));
-  return addends.map(group.sum);
+  return Array.from({ length: threshold }, (_, k) =>
+    group.sum(commitmentsOfAllDealers.map((commitments) => commitments[k]!)),
+  );
 }
 
 /** Throws INVALID_COMMITMENTS for the first dealer whose commitments do not pass. */

@@ -40,6 +40,14 @@ export interface Doors {
 /** Why an API server does not open: one sentence for the person who started it. */
 export class DoorError extends Error {
   override readonly name = 'DoorError';
+  readonly listener: Place & { readonly what: string; readonly variable: string };
+
+  constructor(listener: DoorError['listener'], cause: unknown) {
+    const { what, variable, host, port } = listener;
+    const text = cause instanceof Error ? cause.message : String(cause);
+    super(`the ${what} server cannot listen on ${addressOf(host, port)} (${variable}): ${text}`, { cause });
+    this.listener = listener;
+  }
 }
 
 export async function openDoors(options: DoorOptions): Promise<Doors> {
@@ -52,11 +60,11 @@ export async function openDoors(options: DoorOptions): Promise<Doors> {
   try {
     await app.listen(http);
   } catch (error) {
-    throw doorError('REST', 'SIGNMESH_HTTP_PORT', http, error);
+    throw new DoorError({ ...http, what: 'REST', variable: 'SIGNMESH_HTTP_PORT' }, error);
   }
   const { door, port } = await openGrpc(options, requestIds).catch(async (error: unknown) => {
     await app.close();
-    throw doorError('gRPC', 'SIGNMESH_GRPC_PORT', grpc, error);
+    throw new DoorError({ ...grpc, what: 'gRPC', variable: 'SIGNMESH_GRPC_PORT' }, error);
   });
   return {
     http: addressOf(http.host, (app.server.address() as AddressInfo).port),
@@ -95,15 +103,6 @@ async function openGrpc(options: DoorOptions, requestIds: RequestIds): Promise<{
     );
   });
   return { door, port };
-}
-
-function doorError(door: string, variable: string, { host, port }: Place, error: unknown): DoorError {
-  const text = error instanceof Error ? error.message : String(error);
-  if (text.includes('EADDRINUSE')) {
-    const option = door === 'REST' ? '--port' : '--grpc-port';
-    return new DoorError(`the ${door} port ${port} on ${host} is taken: choose a free one (${option}, ${variable})`);
-  }
-  return new DoorError(`the ${door} server cannot listen on ${addressOf(host, port)} (${variable}): ${text}`);
 }
 
 function addressOf(host: string, port: number): string {

@@ -19,10 +19,11 @@ export interface Pace {
   later(ms: number, run: () => void): () => void;
 }
 
-/** After so many tasks the process handles I/O. */
-const tasksAtOnce = 2_000;
-/** Due tasks follow each other this many times before the process handles I/O. */
-const roundsAtOnce = 8;
+/** Due tasks follow each other this many times before the process handles I/O, unless they take longer than `sliceMs`. */
+const roundsAtOnce = 320;
+const tasksAtOnce = 50;
+/** A request or a signal waits no longer, however much there is to do: a key of 100 nodes takes seconds. */
+const sliceMs = 20;
 
 export const realPace: Pace = {
   nowMs: () => performance.timeOrigin + performance.now(),
@@ -91,10 +92,12 @@ export class PacedTime extends VirtualTime {
   #run(): void {
     if (this.#isStopped) return;
     this.#isRunning = true;
+    const endMs = this.#pace.nowMs() + sliceMs;
     try {
       for (let round = 0; round < roundsAtOnce; round += 1) {
         this.runDue(this.#realMs(), tasksAtOnce);
-        if ((this.nextMs ?? Number.POSITIVE_INFINITY) > this.#realMs()) break;
+        const nowMs = this.#realMs();
+        if (nowMs >= endMs || (this.nextMs ?? Number.POSITIVE_INFINITY) > nowMs) break;
       }
     } finally {
       this.#isRunning = false;

@@ -1,5 +1,5 @@
 /** A recorder that knows the operations of scenario files; loaded when something is recorded. */
-import { fromJsonString } from '@bufbuild/protobuf';
+import { decodeProtoJson } from '../api/proto-json.ts';
 import { callRequest, signingMethods } from '../api/signing-methods.ts';
 import { operations } from '../runner/scenario/generated-operations.ts';
 import { ServiceRecorder } from './service-recorder.ts';
@@ -22,7 +22,8 @@ export function startRecording(nowMs: () => number): ServiceRecorder {
     callAt: (path, body) => {
       const method = signingMethods.find(({ httpPath }) => httpPath === path);
       try {
-        return method && callRequest(method, fromJsonString(method.request, body));
+        const { message } = method === undefined ? {} : decodeProtoJson(method.request, JSON.parse(body));
+        return method && message && callRequest(method, message);
       } catch {
         return undefined;
       }

@@ -6,6 +6,7 @@
  */
 import { type Log, silentLog, systemPorts, systemRandom } from '../actors/live/ports.ts';
 import { cryptoBackend } from '../crypto/group.ts';
+import { seedOfNode } from '../crypto/polynomial.ts';
 import { ManyInjectors } from '../fault-injection/many-clusters.ts';
 import { Recording } from '../fault-injection/recording.ts';
 import { SandboxController } from '../fault-injection/sandbox-control.ts';
@@ -58,6 +59,7 @@ export interface EmbeddedOptions
   readonly version: string;
   readonly acceptAnyTestToken: boolean;
   readonly corsOrigins?: readonly string[] | undefined;
+  readonly allowedHosts?: readonly string[] | undefined;
   /** Makes or finds the ready-made keys, before the API servers open. */
   readonly makeKeys: (ask: Ask) => Promise<unknown>;
   /** The state of an earlier run. */
@@ -150,7 +152,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     seed: Buffer.from(randomOf('embedded/id')(8)).toString('hex'),
     ...(stored !== undefined && { startsBefore: stored.starts }),
     onFailure: (error) => logOf('service').error({ reason: reasonOf(error) }, 'a process failed'),
-    readyMade: { seed: sandbox.seed, tenant, sessions: Object.keys(schemes) },
+    readyMade: { seedOf: seedOfEach(sandbox), tenant, sessions: Object.keys(schemes) },
     ...{ latency: noWay, redisWay: noWay, codec: 'none', packing },
     ...{ sweeping: true, keepTrace: false, onBug: 'record', cryptoBackend: cryptoBackend() },
     config: { nonceBatchFirst, ...options.config },
@@ -172,6 +174,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
       ...(recorder && { through: (calls) => recorder.calls(calls) }),
       acceptAnyTestToken: options.acceptAnyTestToken,
       ...(options.corsOrigins !== undefined && { corsOrigins: options.corsOrigins }),
+      allowedHosts: options.allowedHosts ?? [],
     },
   });
 
@@ -201,10 +204,11 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   };
   let first = stored?.first;
   if (stored !== undefined) {
+    const { clockOffsetMs, ownClocksMs = [] } = stored;
+    for (const [index, one] of injectors.entries()) await one.rightClocks(clockOffsetMs, ownClocksMs[index]);
     if (options.sealsStored === true) first = await sealed(stored.first);
     if (options.sealsStored === true) await sealed(stored.world);
     else await world.restore(stored.world);
-    await injector.rightClocks(stored.clockOffsetMs);
   }
   await registerTokens(world, secrets.token, sandbox, tenant);
   const serve = serveThrough(world);
@@ -228,6 +232,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     ...{ world, httpAddress, grpcAddress },
     state: () => ({
       ...{ clusterSecret, clusters, nodes, threshold, first: begun, sandbox, clockOffsetMs: injector.clockOffsetMs },
+      ownClocksMs: injectors.map((one) => one.ownClocksMs),
       starts: Math.max(
         ...world.eachCluster.flatMap((cluster) => cluster.processes().map((one) => cluster.startsOf(one))),
       ),
@@ -285,4 +290,9 @@ async function ask(serve: Serve, token: string, path: string, { method, body }: 
   const { status, body: given = '' } = await serve(request);
   request.leave();
   return { status, text: typeof given === 'string' ? given : Buffer.from(given).toString('utf8') };
+}
+
+/** Of a secret seed each node has a secret of its own, as set-up gives it (cli/cluster-files/sandbox.ts). */
+function seedOfEach({ kind, seed }: StoredSandbox): (nodeId: number) => Uint8Array {
+  return (nodeId) => (kind === 'public' ? seed : seedOfNode(seed, nodeId));
 }

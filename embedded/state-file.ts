@@ -30,6 +30,8 @@ export interface StoredState {
   readonly threshold?: number | undefined;
   readonly sandbox: StoredSandbox;
   readonly clockOffsetMs: number;
+  /** Of each cluster: the clocks of its processes beside that, by process; undefined in a file of an earlier version. */
+  readonly ownClocksMs?: readonly Readonly<Record<string, number>>[] | undefined;
   /** The largest number of starts of a process so far. */
   readonly starts: number;
   readonly world: WorldSnapshot;

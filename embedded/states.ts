@@ -53,10 +53,14 @@ export class States implements SnapshotControl {
     return [...this.#taken.values()].map(({ status }) => status);
   }
 
-  async restore(id: string): Promise<{ readonly snapshot: SnapshotStatus; readonly clockOffsetMs: number }> {
-    const { status: snapshot, clockOffsetMs, state } = this.#find(id);
+  clockOffsetMs(id: string): number {
+    return this.#find(id).clockOffsetMs;
+  }
+
+  async restore(id: string): Promise<SnapshotStatus> {
+    const { status, state } = this.#find(id);
     await this.#now().restore(state, true);
-    return { snapshot, clockOffsetMs };
+    return status;
   }
 
   delete(id: string): SnapshotStatus {

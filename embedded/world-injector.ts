@@ -51,6 +51,13 @@ export class WorldInjector implements ControlledInjector {
     return this.#cluster.clockOffsetMs(process);
   }
 
+  get ownClocksMs(): Readonly<Record<string, number>> {
+    const own = this.#cluster
+      .processes()
+      .map((process) => [process, this.clockOffsetOf(process) - this.#clockOffsetMs]);
+    return Object.fromEntries(own.filter(([, offsetMs]) => offsetMs !== 0));
+  }
+
   isLinked(process: string): boolean {
     return this.#cluster.isLinked(process);
   }
@@ -109,8 +116,9 @@ export class WorldInjector implements ControlledInjector {
     this.#clockOffsetMs = offsetMs;
   }
 
-  async rightClocks(offsetMs = 0): Promise<void> {
-    this.#cluster.rightClocks(offsetMs);
+  /** `ownMs`: of processes, beside that. */
+  async rightClocks(offsetMs = 0, ownMs: Readonly<Record<string, number>> = {}): Promise<void> {
+    this.#cluster.rightClocks(offsetMs, ownMs);
     this.#clockOffsetMs = offsetMs;
   }
 

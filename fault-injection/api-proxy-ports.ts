@@ -2,10 +2,10 @@
 import type { DoorRequest, DoorVerdict } from '../faults/vocabulary/engine-contract.ts';
 
 export interface ApiProxyOptions {
-  /** Where callers come. */
+  /** Where callers come; port 0: any. */
   readonly listen: DoorAddress;
-  /** Where the gateway listens; it may come later. */
-  readonly upstream: DoorAddress;
+  /** Where the gateway listens now; undefined: nowhere yet. */
+  readonly upstream: () => DoorAddress | undefined;
   /** Asked once for each request of the API. */
   readonly evaluate: (request: DoorRequest) => DoorVerdict;
 }

@@ -6,6 +6,7 @@
  * Times handed to the engine are milliseconds since the Unix epoch on a clock that never jumps: faults of clocks do not
  * touch it.
  */
+import { bindApart } from '../actors/live/bind-apart.ts';
 import { splitName } from '../faults/cluster-names.ts';
 import { type ArmedFault, ControlError } from '../faults/control.ts';
 import { describe, targetsOf } from '../faults/describe.ts';
@@ -24,7 +25,7 @@ import type { ApiProxyOptions } from './api-proxy-ports.ts';
 import { GrpcProxy } from './grpc-proxy.ts';
 import { HttpProxy } from './http-proxy.ts';
 import { LinkProxy } from './link-proxy.ts';
-import type { ProcessControl, QueueControl } from './ports.ts';
+import type { ProcessControl, QueueControl, StoredClocks } from './ports.ts';
 import { nowMs } from './real-time.ts';
 import { Recorder } from './recorder.ts';
 import { SecondProcesses, type SecondProcessesOptions } from './second-processes.ts';
@@ -34,8 +35,10 @@ export interface FaultInjectorOptions {
   readonly nodesTotal: number;
   readonly processes: ProcessControl;
   readonly queue: QueueControl;
-  /** ws://host:port of the coordinator. */
-  readonly coordinatorUrl: string;
+  /** ws://host:port of the coordinator now; undefined: it does not listen yet. */
+  readonly coordinatorUrl: () => string | undefined;
+  /** Ports of other listeners, which ours must not take. */
+  readonly reservedPorts?: ReadonlySet<number>;
   /** Where callers find the doors, and where the gateway listens behind them; undefined: callers go to the gateway itself. */
   readonly doors?: Readonly<Record<'http' | 'grpc', Pick<ApiProxyOptions, 'listen' | 'upstream'>>> | undefined;
   /** Whether Redis is a child that can be stopped. */
@@ -44,6 +47,8 @@ export interface FaultInjectorOptions {
   readonly handshakeOf: SecondProcessesOptions['handshakeOf'];
   /** How the simulated vendor shall behave; undefined: this cluster runs none. */
   readonly vendor?: ((conduct: VendorConduct | undefined) => void) | undefined;
+  /** Undefined: clocks are right at the start, and end with this process. */
+  readonly clocks?: StoredClocks;
   /** Where it writes down what it sees; its own by default. */
   readonly recorder?: Recorder;
   /** What went wrong in carrying out an order, for a person. */
@@ -67,15 +72,18 @@ export class FaultInjector {
   readonly #expiries = new Map<string, { readonly expiresMs: number; readonly timer: NodeJS.Timeout }>();
   /** Processes, by fault. */
   readonly #targets = new Map<string, readonly string[]>();
-  /** By process, beside the offset of all. */
+  /** By process, beside the offset of all: as faults of this run set them, and as an earlier run left them. */
   readonly #skews = new Map<string, number>();
-  #clockOffsetMs = 0;
+  readonly #earlierSkews: Map<string, number>;
+  #clockOffsetMs: number;
   #receiver: ReceiverBehaviour | null = null;
   #wake: NodeJS.Timeout | undefined;
   #wakeAtMs = Number.POSITIVE_INFINITY;
 
   constructor(options: FaultInjectorOptions) {
     this.#options = options;
+    this.#clockOffsetMs = options.clocks?.offsetMs ?? 0;
+    this.#earlierSkews = new Map(Object.entries(options.clocks?.ownMs ?? {}));
     this.recorder = options.recorder ?? new Recorder();
     const { engine } = options;
     this.#engine = engine;
@@ -108,10 +116,27 @@ export class FaultInjector {
     });
   }
 
-  /** Resolves with the URL at which nodes and gateways find the coordinator. */
-  async start(): Promise<string> {
-    for (const door of this.#doors) await door.start();
-    return this.#proxy.start();
+  /** Resolves with the URL at which nodes and gateways find the coordinator, and the ports of the doors for callers: REST, gRPC. */
+  async start(): Promise<{ readonly url: string; readonly doors: readonly number[] }> {
+    const reserved = this.#options.reservedPorts ?? new Set();
+    const listens = [this.#options.doors?.http.listen, this.#options.doors?.grpc.listen];
+    const doors: number[] = [];
+    for (const [index, door] of this.#doors.entries()) {
+      const isConfigured = listens[index]?.port !== 0;
+      const apartFrom = isConfigured ? new Set<number>() : reserved;
+      doors.push(await bindApart(apartFrom, { bind: () => door.start(), portOf: Number, release: () => door.stop() }));
+    }
+    const url = await bindApart(reserved, {
+      bind: () => this.#proxy.start(),
+      portOf: (bound) => Number(new URL(bound).port),
+      release: () => this.#proxy.stop(),
+    });
+    return { url, doors };
+  }
+
+  /** The coordinator listens elsewhere now: new links find it; those of second processes are made anew. */
+  coordinatorMoved(): void {
+    this.#seconds.moved();
   }
 
   async stop(): Promise<void> {
@@ -132,7 +157,18 @@ export class FaultInjector {
 
   /** In all. */
   clockOffsetOf(process: string): number {
-    return this.#clockOffsetMs + (this.#skews.get(process) ?? 0);
+    return this.#clockOffsetMs + this.#ownOffsetOf(process);
+  }
+
+  #ownOffsetOf(process: string): number {
+    return (this.#earlierSkews.get(process) ?? 0) + (this.#skews.get(process) ?? 0);
+  }
+
+  /** Before any process has the time: a death in between must not set it back. */
+  #storeClocks(): void {
+    const moved = [...new Set([...this.#earlierSkews.keys(), ...this.#skews.keys()])];
+    const ownMs = moved.map((process) => [process, this.#ownOffsetOf(process)] as const).filter(([, ms]) => ms !== 0);
+    this.#options.clocks?.store(this.#clockOffsetMs, Object.fromEntries(ownMs));
   }
 
   isLinked(process: string): boolean {
@@ -203,6 +239,7 @@ export class FaultInjector {
   /** Of every process. Resolves when those that can hear have taken it over. */
   async setClock(offsetMs: number): Promise<void> {
     this.#clockOffsetMs = offsetMs;
+    this.#storeClocks();
     const names = this.#options.processes.list().map(({ process }) => process);
     await Promise.all(
       names
@@ -215,6 +252,7 @@ export class FaultInjector {
   /** Clocks that jumped are right again. */
   async rightClocks(offsetMs = 0): Promise<void> {
     this.#skews.clear();
+    this.#earlierSkews.clear();
     this.#engine.rightClocks();
     await this.setClock(offsetMs);
   }
@@ -326,6 +364,7 @@ export class FaultInjector {
           this.#skews.set(process, order.offsetMs);
           this.recorder.process(process, 'clock', `its clock is off by ${order.offsetMs} ms`);
         }
+        this.#storeClocks();
         this.#later(processes.setClock(order.process, this.clockOffsetOf(order.process)));
         return;
       case 'redis':

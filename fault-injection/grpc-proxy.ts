@@ -52,7 +52,12 @@ export class GrpcProxy {
   }
 
   #accept(session: ServerHttp2Session): void {
-    const { host, port } = this.#options.upstream;
+    const address = this.#options.upstream();
+    if (address === undefined) {
+      session.destroy();
+      return;
+    }
+    const { host, port } = address;
     const upstream = connect(`http://${host.includes(':') ? `[${host}]` : host}:${port}`);
     this.#sessions.set(session, upstream);
     upstream.on('error', () => undefined);

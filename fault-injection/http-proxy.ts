@@ -72,9 +72,11 @@ export class HttpProxy {
 
   /** Resolves when the head of the answer is here. */
   #forward(asked: IncomingMessage, answer: ServerResponse): Promise<IncomingMessage> {
+    const upstream = this.#options.upstream();
+    if (upstream === undefined) return Promise.reject(new Error('the gateway does not listen yet'));
     return new Promise((resolve, reject) => {
       const forwarded = request({
-        ...this.#options.upstream,
+        ...upstream,
         agent: this.#agent,
         method: asked.method ?? 'GET',
         path: asked.url ?? '/',

@@ -9,8 +9,8 @@ import { type FrameEvaluator, type LinkWatcher, proxyMessageBytesMax } from './l
 import { ProxiedLink } from './proxied-link.ts';
 
 export interface LinkProxyOptions {
-  /** ws://host:port of the coordinator; it may come later. */
-  readonly upstreamUrl: string;
+  /** ws://host:port of the coordinator now; undefined: it does not listen yet. */
+  readonly upstreamUrl: () => string | undefined;
   readonly evaluator: FrameEvaluator;
   readonly watcher: LinkWatcher;
 }

@@ -35,12 +35,24 @@ export interface QueueControl {
   poisonJob(): Promise<void>;
 }
 
+/** The clocks of one cluster, which outlive the process that moves them: a clock that went back would let events run backwards. */
+export interface StoredClocks {
+  /** As an earlier process left them. */
+  readonly offsetMs: number;
+  /** By process, beside the offset of all. */
+  readonly ownMs: Readonly<Record<string, number>>;
+  /** Durable when it returns. */
+  store(offsetMs: number, ownMs: Readonly<Record<string, number>>): void;
+}
+
 /** States of the whole cluster, kept beside it. Processes that are paused or down are brought up before a return. */
 export interface SnapshotControl {
   take(name: string, clockOffsetMs: number): Promise<SnapshotStatus>;
   list(): readonly SnapshotStatus[];
-  /** Rejects with not_found. `clockOffsetMs`: as it was. */
-  restore(id: string): Promise<{ readonly snapshot: SnapshotStatus; readonly clockOffsetMs: number }>;
+  /** Of the clock when it was taken. Throws not_found. */
+  clockOffsetMs(id: string): number;
+  /** Rejects with not_found. */
+  restore(id: string): Promise<SnapshotStatus>;
   delete(id: string): SnapshotStatus;
   /** Deletes everything but access tokens; makes the ready-made keys again. */
   reset(): Promise<void>;

@@ -42,7 +42,7 @@ export class ProxiedLink {
   peer = '';
   readonly #options: ProxiedLinkOptions;
   readonly #down: WebSocket;
-  readonly #url: string;
+  readonly #url: () => string | undefined;
   readonly #bornMs = performance.now();
   #up: WebSocket | undefined;
   #phase: 'shaking' | 'open' | 'ended' = 'shaking';
@@ -54,7 +54,7 @@ export class ProxiedLink {
   /** A close that silence holds, by the side that closed. */
   readonly #heldCloses = new Map<WebSocket, Closed>();
 
-  constructor(down: WebSocket, url: string, options: ProxiedLinkOptions) {
+  constructor(down: WebSocket, url: () => string | undefined, options: ProxiedLinkOptions) {
     this.#down = down;
     this.#url = url;
     this.#options = options;
@@ -119,7 +119,12 @@ export class ProxiedLink {
   }
 
   #connect(): void {
-    const up = new WebSocket(this.#url, {
+    const url = this.#url();
+    if (url === undefined) {
+      this.#again(() => this.cut());
+      return;
+    }
+    const up = new WebSocket(url, {
       perMessageDeflate: false,
       maxPayload: proxyMessageBytesMax,
       handshakeTimeout: upstreamPatienceMs,
@@ -136,13 +141,19 @@ export class ProxiedLink {
       this.#in = new Pipe(up, this.#down);
     });
     up.on('close', (code, reason) => {
-      const patient = performance.now() - this.#bornMs < upstreamPatienceMs;
-      if (opened || !patient || this.#phase === 'ended') this.#closed(up, { code, reason });
-      else this.#retry = setTimeout(() => this.#connect(), upstreamRetryMs);
+      if (opened) this.#closed(up, { code, reason });
+      else this.#again(() => this.#closed(up, { code, reason }));
     });
     up.on('message', (data, isBinary) => this.#fromCoordinator(data as Buffer, isBinary));
     up.on('ping', (data) => this.#beat('ping', this.#down, data));
     up.on('pong', (data) => this.#beat('pong', this.#down, data));
+  }
+
+  /** Connects again soon; `giveUp` after too long a time. */
+  #again(giveUp: () => void): void {
+    const isPatient = performance.now() - this.#bornMs < upstreamPatienceMs;
+    if (isPatient && this.#phase !== 'ended') this.#retry = setTimeout(() => this.#connect(), upstreamRetryMs);
+    else giveUp();
   }
 
   #beat(kind: 'ping' | 'pong', to: WebSocket | undefined, data: Buffer): void {

@@ -225,8 +225,9 @@ export class SandboxController implements SandboxControl {
     if (!states.list().some((snapshot) => snapshot.id === id)) missing('snapshot', id);
     const beganMs = performance.now();
     this.#injector.clear();
-    const { snapshot, clockOffsetMs } = await states.restore(id);
-    await this.#injector.rightClocks(clockOffsetMs);
+    // The later of both times, and before the restored state has a process: events never run backwards.
+    await this.#injector.rightClocks(Math.max(this.#injector.clockOffsetMs, states.clockOffsetMs(id)));
+    const snapshot = await states.restore(id);
     return { snapshot, tookMs: Math.round(performance.now() - beganMs) };
   }
 

@@ -7,8 +7,8 @@ import { LinkClient } from '../actors/live/link-client.ts';
 import { decodeFrames, decodeHandshake, encodeFrame, encodeHandshake, type WireMessage } from '../proto/wire.ts';
 
 export interface SecondProcessesOptions {
-  /** ws://host:port of the coordinator. */
-  readonly coordinatorUrl: string;
+  /** ws://host:port of the coordinator now; undefined: it does not listen yet. */
+  readonly coordinatorUrl: () => string | undefined;
   /** As the node's own process shakes hands, with another boot. */
   readonly handshakeOf: (nodeId: number) => ClientHandshakeConfig;
 }
@@ -32,9 +32,10 @@ export class SecondProcesses {
       void known?.stop();
       return;
     }
-    if (known !== undefined) return;
+    const url = this.#options.coordinatorUrl();
+    if (known !== undefined || url === undefined) return;
     const link = new LinkClient<WireMessage>({
-      url: this.#options.coordinatorUrl,
+      url,
       handshake: this.#options.handshakeOf(Number(process.slice('node/'.length))),
       codec: { encodeFrame, decodeFrames, encodeHandshake, decodeHandshake },
       deliver: () => undefined,
@@ -42,6 +43,14 @@ export class SecondProcesses {
     });
     this.#links.set(process, link);
     link.start();
+  }
+
+  /** The coordinator listens elsewhere now. */
+  moved(): void {
+    for (const process of [...this.#links.keys()]) {
+      this.set(process, false);
+      this.set(process, true);
+    }
   }
 
   async stop(): Promise<void> {

@@ -21,7 +21,9 @@ const codes: Readonly<Record<number, string>> = {
 };
 
 /** A refusal over HTTP, in the form of the service's errors. */
-export function refusalOf({ status = 503, retryAfterS }: DoorVerdict, requestId: string) {
+export function refusalOf(verdict: DoorVerdict, requestId: string) {
+  const { status = 503 } = verdict;
+  const retryAfterS = retryAfterOf(verdict);
   const code = codes[status] ?? (status >= 500 ? 'internal_error' : 'invalid_request');
   const body = JSON.stringify({
     error: { code, message: 'refused by a fault of the door', request_id: requestId },
@@ -35,6 +37,11 @@ export function refusalOf({ status = 503, retryAfterS }: DoorVerdict, requestId:
   return { status, headers, body };
 }
 
+/** As the service's own refusals of load, and of what is unreachable, always say it. */
+function retryAfterOf({ status = 503, retryAfterS }: DoorVerdict): number | undefined {
+  return retryAfterS ?? (status === 429 || status === 503 ? 1 : undefined);
+}
+
 /** The gRPC status for each HTTP status of the service, as the service maps them (api/errors/kinds.ts), and for those of proxies. */
 const grpcStatuses: Readonly<Record<number, number>> = {
   400: 3,
@@ -46,6 +53,7 @@ const grpcStatuses: Readonly<Record<number, number>> = {
   409: 10,
   413: 8,
   415: 3,
+  421: 3,
   422: 9,
   429: 8,
   431: 8,

@@ -10,6 +10,18 @@ const ofCluster = /^cluster\/([1-9]\d{0,2})\/(.+)$/;
 /** Processes with the same name in every cluster. */
 const shared: ReadonlySet<string> = new Set(['gateway', 'worker', 'redis', 'receiver']);
 
+/** The name of a process in the form of faults, from any that people write: `2`, `node-2` and `node/2` are node 2. */
+export function processName(written: string): string {
+  const [, cluster = '1', name = written] = /^cluster[/-]([1-9]\d{0,2})[/-](.+)$/.exec(written) ?? [];
+  const own = /^\d+$/.test(name) ? `node/${name}` : name.replace(/^(node|gateway|worker)-/, '$1/');
+  return cluster === '1' ? own : `cluster/${cluster}/${own}`;
+}
+
+/** The fault with the names of its processes in that form. */
+export function withProcessNames(fault: Fault): Fault {
+  return withNames(fault, processName);
+}
+
 /** The full name of a cluster's `name`. */
 export function processIn(cluster: number, name: string): string {
   return cluster === 1 || shared.has(name) || name.startsWith('gateway/') ? name : `cluster/${cluster}/${name}`;
@@ -58,11 +70,10 @@ export function asSeen(cluster: number, fault: Fault): Fault {
 
 /** The fault with other names of its processes. */
 function withNames(fault: Fault, named: (name: string) => string): Fault {
-  const { target, about, at } = fault as { target?: string | string[]; about?: string; at?: Fault['at'] };
+  const { target, at } = fault as { target?: string | string[]; at?: Fault['at'] };
   return {
     ...fault,
     ...(target !== undefined && { target: typeof target === 'string' ? named(target) : target.map(named) }),
-    ...(about !== undefined && { about: named(about) }),
     ...(at !== undefined && { at: { ...at, ...(at.of !== undefined && { of: named(at.of) }) } }),
   } as Fault;
 }

@@ -63,8 +63,10 @@ export interface GatewayConfig {
   readonly intentConcurrency?: number;
   /** Connections of each door at once, at most; undefined: 10,000. */
   readonly connectionsMax?: number;
-  /** Origins of browsers' pages that may call the HTTP API, or "*"; undefined: none. */
+  /** Origins of browsers' pages that may call the HTTP API, or "*"; undefined: in a sandbox those of this machine, else none. */
   readonly corsOrigins?: readonly string[];
+  /** Further names under which a sandbox's HTTP API answers, or "*". */
+  readonly allowedHosts?: readonly string[];
   /** What it takes on at once; undefined: its own defaults. */
   readonly load?: LoadLimits;
   /** Bytes that a tenant may store before what is new is refused; undefined: no bound. */

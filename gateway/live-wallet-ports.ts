@@ -34,7 +34,7 @@ export function liveWalletPorts(options: LiveWalletOptions): WalletPorts {
   return {
     ...redisWalletPorts(redis, { clock, timers, random, recordKey, log }, options.tenantBytesMax),
     ...{ signer, vaultCluster, sessions, log },
-    ring: fileKeyRing(credentialKeysDir, { clock, random }),
+    ring: fileKeyRing(credentialKeysDir, { timers, random }),
     reconQueue: new BullReconQueue({ redis, log }),
   };
 }

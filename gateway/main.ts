@@ -37,6 +37,7 @@ import { openRedis } from './redis.ts';
 import { sandboxSessions } from './sandbox/sessions.ts';
 import type { ClusterView } from './signing/cluster-view.ts';
 import { connectClusters } from './signing/connect.ts';
+import { KeyedCalls } from './signing/keyed-calls.ts';
 import { makeClusterSigner } from './signing/live-cluster-signer.ts';
 import { makeVaultCluster } from './signing/live-vault-cluster.ts';
 import { sessionReads } from './signing/session-reads.ts';
@@ -60,6 +61,20 @@ export interface RunningGateway {
 /** Why a gateway did not start: one sentence for the person who started it. */
 export class GatewayStartError extends Error {
   override readonly name = 'GatewayStartError';
+  /** The server that could not listen. */
+  readonly listener: GatewayListener;
+
+  constructor(message: string, listener: GatewayListener, cause: unknown) {
+    super(message, { cause });
+    this.listener = listener;
+  }
+}
+
+export interface GatewayListener {
+  readonly host: string;
+  readonly port: number;
+  readonly what: 'REST' | 'gRPC';
+  readonly variable: string;
 }
 
 const drainMs = 5_000;
@@ -86,7 +101,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const { environment, acceptAnyTestToken, tokenKey } = config;
   const sandboxTokens = registerSandboxTokens(redis, store, config, cluster, timers, log);
   const authenticator = new Authenticator({
-    ...{ environment, acceptAnyTestToken, tokenKey, store, clock, log },
+    ...{ environment, acceptAnyTestToken, tokenKey, store, clock, timers, log },
     ...(sandboxTokens && { reserved: sandboxTokens }),
     onTampered: (tenant, id, reason) => reports.report(tenant, 'token', id, reason),
   });
@@ -117,7 +132,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const writesAccess = config.accessLog && log.isLevelEnabled('info');
   const requests = allOf([
     telemetry.isOn ? measureRequests(telemetry) : undefined,
-    writesAccess ? writeAccessLines({ to: lines, clock, role, isDebug: log.isLevelEnabled('debug') }) : undefined,
+    writesAccess ? writeAccessLines({ to: lines, timers, role, isDebug: log.isLevelEnabled('debug') }) : undefined,
   ]);
   const keys = readyMadeKeys && { readyMadeKeys };
   const requestIds = new RequestIds(systemPorts);
@@ -132,12 +147,13 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
     log,
     requests,
     wallets: wallets.store,
+    keyed: new KeyedCalls(wallets.deps),
     ...keys,
     ...bounds,
   };
-  const cors = config.corsOrigins !== undefined && { corsOrigins: config.corsOrigins };
+  const { corsOrigins, allowedHosts } = config;
   const isLate = () => load.isLate;
-  const http = await buildHttp({ ...doors, ...page, ...cors, environment, rest: wallets, isLate });
+  const http = await buildHttp({ ...doors, ...page, corsOrigins, allowedHosts, environment, rest: wallets, isLate });
   const grpc = buildGrpc({ ...doors, loadRefusals: admission });
   const onRestored = async () => {
     authenticator.clearCache();
@@ -175,7 +191,7 @@ async function listenHttp(http: FastifyInstance, { httpHost, httpPort }: Gateway
   try {
     await http.listen({ host: httpHost, port: httpPort, backlog: listenBacklog });
   } catch (error) {
-    throw startError('HTTP', 'SIGNMESH_HTTP_PORT', httpHost, httpPort, error);
+    throw startError({ host: httpHost, port: httpPort, what: 'REST', variable: 'SIGNMESH_HTTP_PORT' }, error);
   }
   return formatAddress(httpHost, (http.server.address() as AddressInfo).port);
 }
@@ -189,20 +205,18 @@ async function listenGrpc({ server }: GrpcDoor, { grpcHost, grpcPort, doorTls }:
     });
     return formatAddress(grpcHost, port);
   } catch (error) {
-    throw startError('gRPC', 'SIGNMESH_GRPC_PORT', grpcHost, grpcPort, error);
+    throw startError({ host: grpcHost, port: grpcPort, what: 'gRPC', variable: 'SIGNMESH_GRPC_PORT' }, error);
   }
 }
 
-function startError(door: string, variable: string, host: string, port: number, error: unknown): GatewayStartError {
+function startError(listener: GatewayListener, error: unknown): GatewayStartError {
+  const { host, port, what, variable } = listener;
   const text = error instanceof Error ? error.message : String(error);
-  const where = formatAddress(host, port);
-  if (text.includes('EADDRINUSE')) {
-    return new GatewayStartError(`the ${door} port ${port} on ${host} is taken: set ${variable} to a free one`);
-  }
-  if (text.includes('EACCES')) {
-    return new GatewayStartError(`the ${door} port ${port} on ${host} is not allowed: set ${variable} above 1023`);
-  }
-  return new GatewayStartError(`the ${door} server cannot listen on ${where} (${variable}): ${text}`, { cause: error });
+  return new GatewayStartError(
+    `the ${what} server cannot listen on ${formatAddress(host, port)} (${variable}): ${text}`,
+    listener,
+    error,
+  );
 }
 
 /** Both servers drain together; calls that are not done in time are cut. */

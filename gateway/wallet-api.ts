@@ -71,9 +71,11 @@ export type WalletApiConfig = Pick<
   | 'chainBlockMs'
   | 'intentConcurrency'
   | 'providerTimeoutMs'
-  | 'bannerToken'
   | 'modulesByOperator'
->;
+> & {
+  /** Sandbox only: its tenant has every module. */
+  readonly bannerToken?: { readonly tenant: string };
+};
 
 /** The same in every installation, so that a replay meets the same prices. */
 const marketSeed = 'signmesh';

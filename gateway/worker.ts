@@ -77,7 +77,7 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
       ...{ clock, timers, random, log },
       store,
       hooks: new RedisOutboxStore(redis, parts.relay?.overdueMs),
-      ring: fileKeyRing(config.credentialKeysDir, { clock, random }),
+      ring: fileKeyRing(config.credentialKeysDir, { timers, random }),
       queue,
       send: telemetry.isOn ? measureSending(telemetry, timers, send) : send,
       followRelayWakes: (onWake) => followRelayWakes(queueRedis, onWake),

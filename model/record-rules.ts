@@ -208,8 +208,12 @@ export function recordRules({ history, refusals, waiting, nodesWaitMs }: RecordS
     if (state === S.BACKEND_COMPLETED) {
       if (known?.mayBeFinal !== true) return 'its nodes were asked to confirm before that was durable';
       if (pairs.length !== ceremony.totalNodes ** 2) return `${pairs.length} pairs have verified`;
-      const silent = holders.find((id) => !confirmed.has(`${about} ${id}`));
-      if (silent !== undefined) return `node ${silent} did not confirm`;
+      // All have signed the result (below, before that was durable); a threshold of nodes must hold it, and the others are named.
+      const silent = holders.filter((id) => !confirmed.has(`${about} ${id}`));
+      if (ceremony.totalNodes - silent.length < ceremony.threshold) return `nodes ${silent.join(', ')} did not confirm`;
+      const named = ceremony.stalledBy ?? [];
+      if (silent.some((id) => !named.includes(id)))
+        return `nodes ${silent.join(', ')} did not confirm; named are ${named.join(', ')}`;
     }
     if (ceremony.mayBeFinal && known?.mayBeFinal !== true) {
       const missing = holders.find((id) => !finished.has(`${about} ${id}`));

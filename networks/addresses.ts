@@ -6,6 +6,7 @@
  * Bitcoin testnet: P2WPKH and P2WSH (BIP-173), P2TR (BIP-350), P2PKH and P2SH (Base58Check). Our wallets' are P2WPKH, BIP-141:
  * witness version 0, RIPEMD-160 of SHA-256 of the compressed point. Solana: base58 of 32 bytes.
  */
+import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { ripemd160 } from '@noble/hashes/legacy.js';
 import { sha256 as realSha256 } from '@noble/hashes/sha2.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
@@ -13,6 +14,7 @@ import { base58, bech32, bech32m } from '@scure/base';
 import { toHex } from '../crypto/bytes.ts';
 import { evmAddressOf } from '../crypto/evm-address.ts';
 import { sha256 } from '../crypto/hashing.ts';
+import { assetsOn } from './assets.ts';
 import { type NetworkFamily, type NetworkId, networkOf, networks } from './networks.ts';
 
 export type AddressProblem = 'invalid_format' | 'invalid_checksum' | 'wrong_network';
@@ -41,10 +43,32 @@ export function canonicalAddress(network: NetworkId, text: string): string {
   return family === 'bitcoin' && /^tb1/i.test(text) ? text.toLowerCase() : text;
 }
 
-/** Addresses where funds are lost: EVM's zero address, Solana's system program. `address`: canonical. */
+/**
+ * Addresses whose funds no one can spend: EVM's zero address and the contracts of its assets, taproot keys that are no point of
+ * the curve (BIP-340), Solana's system program. `address`: canonical.
+ */
 export function isLostAddress(network: NetworkId, address: string): boolean {
-  const { family } = networkOf(network);
-  return (family === 'evm' && /^0x0{40}$/.test(address)) || (family === 'solana' && address === '1'.repeat(32));
+  switch (networkOf(network).family) {
+    case 'evm':
+      return /^0x0{40}$/.test(address) || assetsOn(network).some(({ contract }) => contract === address);
+    case 'bitcoin':
+      return (
+        address.startsWith('tb1p') &&
+        !isPoint(bech32m.fromWords(bech32m.decode(address as `tb1${string}`).words.slice(1)))
+      );
+    case 'solana':
+      return address === '1'.repeat(32);
+  }
+}
+
+/** Whether 32 bytes are the abscissa of a point of secp256k1. Also under model cryptography: libraries for transactions check it. */
+function isPoint(x: Uint8Array): boolean {
+  try {
+    secp256k1.Point.fromBytes(Uint8Array.of(2, ...x));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The address of a wallet's public key. `publicKey`: compressed, 33 bytes for secp256k1, 32 for ed25519. */

@@ -29,6 +29,7 @@ export function signingPaths(schemas: NamedSchemas): JsonObject {
             'x-required-scope': requirement.scope,
             'x-limit-class': requirement.limitClass,
             security: [{ bearer: [requirement.scope] }],
+            parameters: [ref('parameters', 'IdempotencyKey')],
             requestBody: {
               required: true,
               content: {
@@ -38,10 +39,10 @@ export function signingPaths(schemas: NamedSchemas): JsonObject {
             responses: {
               '200': {
                 description: 'The outcome of the call',
-                headers: answerHeaders({ guarded: true, idempotent: false }),
+                headers: answerHeaders({ guarded: true, idempotent: true }),
                 content: { 'application/json': { schema: ref('schemas', response.name) } },
               },
-              ...errorResponses([400, 401, 403, 413, 415, 429, 500, 503, 504]),
+              ...errorResponses([400, 401, 403, 409, 413, 415, 429, 500, 503, 504]),
             },
           },
         },

@@ -40,6 +40,8 @@ export interface OrderedCall {
   readonly walletService: boolean;
   /** For a client's call that names a wallet. */
   readonly walletTerms: OrderedWallet | undefined;
+  /** The session that the call begins, where its gateway derived it from an idempotency key; undefined: a fresh one. */
+  readonly sessionId?: string | undefined;
 }
 
 /** `WalletTerms` of the gateway. */
@@ -114,13 +116,13 @@ function isForWalletService(
 }
 
 function signingOrders(
-  { tenant, walletService, walletTerms }: OrderedCall,
+  { tenant, walletService, walletTerms, sessionId: named }: OrderedCall,
   request: InitiateSigningRequest,
   macs: OrderMacs,
   { nowMs, random }: OrderMoment,
 ): CallOrders {
   const { HUMAN_REQUIRED } = ApprovalMode;
-  const sessionId = newId('sig', Math.floor(nowMs), random);
+  const sessionId = named ?? newId('sig', Math.floor(nowMs), random);
   const needsWitness = request.approvalMode === HUMAN_REQUIRED || walletTerms?.approvalMode === HUMAN_REQUIRED;
   const expiresMs = Math.floor(nowMs) + orderLifetimeMs;
   const order = {

@@ -11,7 +11,7 @@ const varintType = 0;
 const lengthDelimitedType = 2;
 const tagOf = (fieldNumber: number, wireType: number): number => fieldNumber * 8 + wireType;
 
-const { to, from, tenant, session, attempt, correlationId, traceparent, deadlineEpochMs } = FrameSchema.field;
+const { to, from, tenant, session, attempt, correlationId, traceparent } = FrameSchema.field;
 const [toTag, fromTag, tenantTag, sessionTag, correlationIdTag, traceparentTag] = [
   to,
   from,
@@ -21,7 +21,6 @@ const [toTag, fromTag, tenantTag, sessionTag, correlationIdTag, traceparentTag] 
   traceparent,
 ].map((field) => tagOf(field.number, lengthDelimitedType)) as [number, number, number, number, number, number];
 const attemptTag = tagOf(attempt.number, varintType);
-const deadlineTag = tagOf(deadlineEpochMs.number, varintType);
 
 interface Body {
   readonly tag: number;
@@ -46,7 +45,7 @@ interface Envelope {
     readonly attempt: number;
     readonly body: { readonly case: string; readonly value: unknown };
   };
-  readonly trace: { readonly correlationId: string; readonly traceparent: string; readonly deadlineMs: number };
+  readonly trace: { readonly correlationId: string; readonly traceparent: string };
 }
 
 /** Throws on a body of an unknown kind, and on numbers that their fields cannot hold. */
@@ -54,10 +53,7 @@ export function writeFrame({ to, from, message, trace }: Envelope): Uint8Array {
   const kind = bodies.get(message.body.case);
   if (kind === undefined) throw new RangeError(`no frame has a body ${message.body.case}`);
   const { attempt } = message;
-  const { deadlineMs } = trace;
   if (attempt >>> 0 !== attempt) throw new RangeError('an attempt is an unsigned 32-bit integer');
-  if (!Number.isSafeInteger(deadlineMs) || deadlineMs < 0)
-    throw new RangeError('a deadline is milliseconds since 1970');
   const body = encodedBriefly(kind.schema, message.body.value);
 
   const length =
@@ -68,7 +64,6 @@ export function writeFrame({ to, from, message, trace }: Envelope): Uint8Array {
     numberSize(attempt) +
     textSize(trace.correlationId) +
     textSize(trace.traceparent) +
-    numberSize(deadlineMs) +
     varintSize(kind.tag) +
     varintSize(body.length) +
     body.length;
@@ -82,7 +77,6 @@ export function writeFrame({ to, from, message, trace }: Envelope): Uint8Array {
   at = writeNumber(bytes, at, attemptTag, attempt);
   at = writeText(bytes, at, correlationIdTag, trace.correlationId);
   at = writeText(bytes, at, traceparentTag, trace.traceparent);
-  at = writeNumber(bytes, at, deadlineTag, deadlineMs);
   at = writeVarint(bytes, at, kind.tag);
   at = writeVarint(bytes, at, body.length);
   bytes.set(body, at);

@@ -64,7 +64,7 @@ export interface WireEnvelope<M extends WireMessage = WireMessage> {
   readonly from: string;
   readonly to: string;
   readonly message: M;
-  readonly trace: { readonly correlationId: string; readonly traceparent: string; readonly deadlineMs: number };
+  readonly trace: { readonly correlationId: string; readonly traceparent: string };
 }
 
 /** One frame after its length. Throws on numbers that their fields cannot hold. */
@@ -75,7 +75,7 @@ export function encodeFrame(envelope: WireEnvelope): Uint8Array {
 /**
  * All frames of one WebSocket message, without fields that this version does not know, and with a trace of at most
  * `identifierCharsMax` characters a field. A call of which only the request does not decode is returned without a request, so that
- * it can only be refused. Throws WireError on anything else, also on a frame without a body, or with an impossible deadline.
+ * it can only be refused. Throws WireError on anything else, also on a frame without a body.
  */
 export function decodeFrames(bytes: Uint8Array): WireEnvelope<ReceivedWireMessage>[] {
   const envelopes: WireEnvelope<ReceivedWireMessage>[] = [];
@@ -103,11 +103,6 @@ function decodeFrame(bytes: Uint8Array): Frame {
 
 function toEnvelope(frame: Frame): WireEnvelope<ReceivedWireMessage> {
   if (frame.body.case === undefined) throw new WireError('a frame without a body, or of a kind this version lacks');
-  // The receiver's own frames pass deadline and trace on to other peers: one that they could not carry would make those fail.
-  const deadlineMs = Number(frame.deadlineEpochMs);
-  if (!Number.isSafeInteger(deadlineMs) || deadlineMs < 0) {
-    throw new WireError('a frame whose deadline is not in milliseconds since 1970');
-  }
   return {
     to: frame.to,
     from: frame.from,
@@ -115,7 +110,6 @@ function toEnvelope(frame: Frame): WireEnvelope<ReceivedWireMessage> {
     trace: {
       correlationId: frame.correlationId.slice(0, identifierCharsMax),
       traceparent: frame.traceparent.slice(0, identifierCharsMax),
-      deadlineMs,
     },
   };
 }

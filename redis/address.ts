@@ -51,8 +51,18 @@ function urlOf(scheme: string): (part: string) => URL | undefined {
     const text = /^rediss?:\/\//.test(part) ? part : scheme + part;
     if (scheme === '' || !URL.canParse(text)) return undefined;
     const url = new URL(text);
-    return url.hostname === '' ? undefined : url;
+    return url.hostname === '' || !isDecodable(`${url.username}:${url.password}`) ? undefined : url;
   };
+}
+
+/** `decodeURIComponent` throws for other texts. */
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** IPv6 without its brackets. */

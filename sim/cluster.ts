@@ -170,10 +170,10 @@ export class SimCluster {
     recorder.clock('coordinator', processes.clockOffsetMs('coordinator'));
   }
 
-  /** Sets the offset of every clock to this value, whatever faults did to it. */
-  rightClocks(offsetMs = 0): void {
+  /** Sets the offset of every clock to this value, whatever faults did to it. `ownMs`: of processes, beside that. */
+  rightClocks(offsetMs = 0, ownMs: Readonly<Record<string, number>> = {}): void {
     this.#world.faultService.rightClocks();
-    this.#world.processes.rightClocks(offsetMs);
+    this.#world.processes.rightClocks(offsetMs, ownMs);
   }
 
   // --- faults ------------------------------------------------------------------------------------------------------

@@ -231,7 +231,7 @@ export class Deliveries {
     const { time, random, scheduleMs } = this.#ports;
     const [high = 0, low = 0] = random(2);
     const chance = (high * 256 + low) / 65_536;
-    const next = afterTry({ status, retryAfter: undefined }, job.tries, time.nowMs(), chance, scheduleMs);
+    const next = afterTry({ status, askedPauseMs: 0 }, job.tries, time.nowMs(), chance, scheduleMs);
     if (next.kind !== 'retry') {
       this.#outstanding.delete(job.key);
       return;

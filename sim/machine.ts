@@ -3,7 +3,7 @@
  * the store and every timer is a separate task, so that the world decides the events in between. A crash ends everything but the
  * store. A paused process does nothing: due work waits, in order.
  */
-import type { Envelope, UndeliveredReason } from '../actors/contract.ts';
+import type { Address, Envelope, UndeliveredReason } from '../actors/contract.ts';
 import type { AnyBehaviour, Cell, Timer } from '../actors/kernel/cell.ts';
 import { Kernel } from '../actors/kernel/kernel.ts';
 import type { LaterStore, World } from './machine-ports.ts';
@@ -66,6 +66,11 @@ export class Machine<M, W, R> {
   /** `fresh`: the sender knows that the receiver has no durable record. */
   deliver(envelope: Envelope<M>, fresh = false): UndeliveredReason | undefined {
     return this.#kernel.deliver(envelope, fresh);
+  }
+
+  /** See Kernel. */
+  has(address: Address): boolean {
+    return this.#kernel.has(address);
   }
 
   /** Only its task calls it. */

@@ -12,6 +12,7 @@ import {
   isLocal,
 } from '../coordinator/contract/messages.ts';
 import { failureReply } from '../coordinator/failure-replies.ts';
+import { NodeFrames } from '../coordinator/node-frames.ts';
 import type { WriteVerdict } from '../faults/vocabulary/engine-contract.ts';
 import { type NodeIdentity, nodeBehaviours } from '../nodes/behaviours.ts';
 import { routeToHsm } from '../nodes/hsm/routing.ts';
@@ -37,7 +38,10 @@ export interface MemberPorts<W, R> extends Omit<World<never>, 'send' | 'deadLett
 }
 
 export type NodeMachine = Machine<NodeMessage, NodeWrite, NodeRecord>;
-export type CoordinatorMachine = Machine<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord>;
+export type CoordinatorMachine = Machine<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord> & {
+  /** A frame came over a link. */
+  readonly arrived: (envelope: Envelope<WireMessage>) => UndeliveredReason | undefined;
+};
 
 // Local messages never leave the process: an address that no actor here serves has no route.
 
@@ -76,7 +80,11 @@ export function coordinatorMachine(
 ): CoordinatorMachine {
   const world: World<CoordinatorMessage> = {
     ...ports,
-    send: (envelope) => (isLocal(envelope.message) ? 'noRoute' : ports.send(envelope as Envelope<WireMessage>)),
+    send: (envelope) => {
+      if (isLocal(envelope.message)) return 'noRoute';
+      nodeFrames.sent(envelope);
+      return ports.send(envelope as Envelope<WireMessage>);
+    },
     deadLetter: ({ cause }, envelope) => {
       const reply = envelope && failureReply(envelope, cause);
       if (reply) ports.send(reply);
@@ -85,12 +93,17 @@ export function coordinatorMachine(
   const own = coordinatorBehaviours(config, cryptoBackend);
   const isLimited = ({ prefix }: (typeof own)[number]) => prefix === 'signing' || prefix === 'dkg';
   const behaviours = own.map((each) => (mailboxMax === undefined || !isLimited(each) ? each : { ...each, mailboxMax }));
-  const machine: CoordinatorMachine = new Machine(
+  const machine: Machine<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord> = new Machine(
     world,
     behaviours,
     storeOf(ports, redis, () => machine.isAlive),
   );
-  return machine;
+  const nodeFrames = new NodeFrames({
+    elapsedMs: () => ports.time.nowMs(),
+    deliver: (envelope) => machine.deliver(envelope),
+    isInMemory: (address) => machine.has(address),
+  });
+  return Object.assign(machine, { arrived: (envelope: Envelope<WireMessage>) => nodeFrames.deliver(envelope) });
 }
 
 function storeOf<W, R>(ports: MemberPorts<W, R>, redis: Redis | undefined, isAlive: () => boolean): LaterStore<W, R> {

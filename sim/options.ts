@@ -28,7 +28,7 @@ export interface SimOptions {
   /** The durable state has seen this many starts of each process: boots are never reused. 0 by default. */
   readonly startsBefore?: number;
   /** Keys whose polynomials come from a seed, as those of a live sandbox; none by default. */
-  readonly readyMade?: SandboxKeys;
+  readonly readyMade?: Omit<SandboxKeys, 'seed'> & { readonly seedOf: (nodeId: number) => Uint8Array };
   /** 5 by default. */
   readonly nodes?: number;
   /** The sharing of a key that requests none; 3 of 5 by default, of fewer nodes where there are fewer, as `signmesh init` has it. */

@@ -51,6 +51,7 @@ export class Processes {
   readonly #ports: ProcessPorts;
   readonly #table: ProcessTable;
   #advancedMs = 0;
+  #earlierMs: Readonly<Record<string, number>> = {};
 
   constructor(ports: ProcessPorts) {
     this.#ports = ports;
@@ -109,16 +110,17 @@ export class Processes {
   }
 
   clockOffsetMs(name: ProcessName): number {
-    return this.#advancedMs + (this.#find(name)?.offsetMs ?? 0);
+    return this.#advancedMs + (this.#earlierMs[name] ?? 0) + (this.#find(name)?.offsetMs ?? 0);
   }
 
   setClock(name: ProcessName, offsetMs: number): void {
     this.#of(name).offsetMs = offsetMs;
   }
 
-  /** Sets the offset of every clock to this value. */
-  rightClocks(offsetMs: number): void {
+  /** Sets the offset of every clock to this value. `ownMs`: those of processes beside it, as an earlier world left them. */
+  rightClocks(offsetMs: number, ownMs: Readonly<Record<string, number>>): void {
     this.#advancedMs = offsetMs;
+    this.#earlierMs = ownMs;
     for (const process of this.#table.values()) process.offsetMs = 0;
   }
 

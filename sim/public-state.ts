@@ -6,7 +6,7 @@
  * one changes.
  */
 import type { Address } from '../actors/contract.ts';
-import type { DkgState as DkgSessionState } from '../coordinator/dkg/public.ts';
+import { boxCount, type DkgState as DkgSessionState } from '../coordinator/dkg/public.ts';
 import { askedOf, type SigningState, attemptOf as signingAttemptOf } from '../coordinator/signing/public.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import { attemptOf, type DkgState } from '../nodes/dkg/state.ts';
@@ -61,7 +61,7 @@ function dkgSessionState(state: DkgSessionState): PublicState {
       epoch: record.epoch,
       attempt: ceremony.attempt,
       opened: sorted(work.openings.keys()),
-      boxes: work.boxes.size,
+      boxes: boxCount(work),
       verified: work.verified.size,
       pairs: ceremony.totalNodes * ceremony.totalNodes,
       finished: sorted(work.finished.keys()),

@@ -135,7 +135,12 @@ export class Starts {
   #identity(id: number): Omit<NodeIdentity, 'boot'> {
     const { roster, identities } = this.#parts;
     const allowClientDealers = this.#options.clientDealers?.(id) ?? true;
-    const sandbox = this.#options.readyMade;
+    const { readyMade } = this.#options;
+    const sandbox = readyMade && {
+      tenant: readyMade.tenant,
+      sessions: readyMade.sessions,
+      seed: readyMade.seedOf(id),
+    };
     return { nodeId: id, roster, identitySeed: identities[id - 1]!, allowClientDealers, sandbox };
   }
 

@@ -336,8 +336,8 @@ export class SimWorld implements ClusterMember {
       if (peer === 'gateway') this.calls.arrived(envelope.to, envelope.message);
       else this.#nodes.get(nodeIdOf(peer))?.deliver(envelope);
     } else if (this.network.isHeld(peer)) {
-      this.#replaced?.deliver(envelope);
-    } else if (this.#coordinator?.deliver(envelope) !== undefined) {
+      this.#replaced?.arrived(envelope);
+    } else if (this.#coordinator?.arrived(envelope) !== undefined) {
       const reply = failureReply(envelope, 'overloaded');
       if (reply) this.#fromCoordinator(reply);
     }

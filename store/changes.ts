@@ -8,14 +8,14 @@ import type { Change, Put, RecordType, Versioned } from './contract.ts';
 
 type Removal = NonNullable<Change['removals']>[number];
 
-/** A new record, at version 1. `ttlMs`: it leaves the store that long after this change. */
-export function create<T extends Versioned>(type: RecordType<T>, after: T, ttlMs?: number): Put {
-  return { type: anyType(type), before: undefined, after, ...(ttlMs === undefined ? {} : { ttlMs }) };
+/** A new record, at version 1. `lifetimeMs`: it leaves the store that long after this change. */
+export function create<T extends Versioned>(type: RecordType<T>, after: T, lifetimeMs?: number): Put {
+  return { type: anyType(type), before: undefined, after, ...(lifetimeMs === undefined ? {} : { lifetimeMs }) };
 }
 
 /** A record before and after a change, one version higher. */
-export function update<T extends Versioned>(type: RecordType<T>, before: T, after: T, ttlMs?: number): Put {
-  return { type: anyType(type), before, after, ...(ttlMs === undefined ? {} : { ttlMs }) };
+export function update<T extends Versioned>(type: RecordType<T>, before: T, after: T, lifetimeMs?: number): Put {
+  return { type: anyType(type), before, after, ...(lifetimeMs === undefined ? {} : { lifetimeMs }) };
 }
 
 /** Removes a record, as it was read, from the store. */

@@ -17,10 +17,10 @@ import type { RecordSeal } from './secrets/record-seal.ts';
 const documentBytesMax = 1 << 20;
 const putsMax = 1_000;
 const eventsMax = 1_000;
-const ttlMsMax = 10 * 366 * 24 * 3_600_000;
+const lifetimeMsMax = 10 * 366 * 24 * 3_600_000;
 
 /** An answer can be repeated for this long. */
-export const answerTtlMs = 24 * 3_600_000;
+export const answerLifetimeMs = 24 * 3_600_000;
 
 /** `change` of commit.lua. Parts that are empty are left out. */
 export function changeArgument(tenant: string, change: Change, seal: RecordSeal): object {
@@ -83,7 +83,7 @@ function guardsArgument(guards: readonly Guard[], versions: { id: string; versio
     else if (kind === 'emptyIndex') parts.emptyIndices.push(guard.index);
     else if (kind === 'count') parts.counts.push(countRange(guard));
     else if (kind === 'available') parts.available.push(availableRange(guard));
-    else parts.claims.push({ name: guard.name, ttlMs: checkedTtl(guard.ttlMs) });
+    else parts.claims.push({ name: guard.name, lifetimeMs: checkedLifetime(guard.lifetimeMs) });
   }
   return parts;
 }
@@ -122,14 +122,17 @@ function ledgerSums(ledger: readonly LedgerEntry[]): object[] {
 }
 
 /** The lifetime of the record, and the index entries to remove after it. */
-function lifetime({ after, ttlMs }: Put, standsIn: ReadonlySet<string>): object {
-  return ttlMs === undefined ? {} : { ttlMs: checkedTtl(ttlMs), sweep: JSON.stringify([after.id, ...standsIn]) };
+function lifetime({ after, lifetimeMs }: Put, standsIn: ReadonlySet<string>): object {
+  return lifetimeMs === undefined
+    ? {}
+    : { lifetimeMs: checkedLifetime(lifetimeMs), sweep: JSON.stringify([after.id, ...standsIn]) };
 }
 
-function checkedTtl(ttlMs: number | undefined): number | undefined {
-  if (ttlMs === undefined) return undefined;
-  if (!(ttlMs > 0 && ttlMs <= ttlMsMax)) throw new RangeError('ttlMs must be above 0 and at most ten years');
-  return Math.ceil(ttlMs);
+function checkedLifetime(lifetimeMs: number | undefined): number | undefined {
+  if (lifetimeMs === undefined) return undefined;
+  if (!(lifetimeMs > 0 && lifetimeMs <= lifetimeMsMax))
+    throw new RangeError('lifetimeMs must be above 0 and at most ten years');
+  return Math.ceil(lifetimeMs);
 }
 
 function checkRecords({ puts = [], removals = [], guards = [], allocate, release }: Change): void {

@@ -4,22 +4,22 @@
 -- With change.bytesMax it is refused, as 'full', when the tenant stores that much already. 'tampered' names a key of the tenant
 -- that holds what no script writes.
 --
+-- nowMs: the service's time, from which records, claims and the answer have their lifetimes (redis/lifetime.lua).
 -- prefixKey: the tenant's prefix. keyHash: the idempotency key that gets the answer, or empty. change: see
 -- change-arguments.ts, which makes it; parts that a change does not have are absent.
 --
 -- Balances are integers of any size and Lua's numbers are doubles, so they are decimal strings, worked on 15 digits at a
 -- time: the sum of two such limbs and a carry is exact.
 -- @include redis/redis-clock.lua
+-- @include redis/lifetime.lua
 -- @include redis/append-event.lua
 -- @include redis/usage.lua
 -- @include store/count-ids.lua
 -- @keys prefixKey
--- @args keyHash, owner, answer, answerTtlMs, change: json
+-- @args keyHash, owner, answer, answerLifetimeMs, nowMs, change: json
 
 -- Of expired records, so many more leave their indices with each change than it adds.
 local swept_more = 8
--- Only when Redis has surely dropped the record.
-local sweep_slack_ms = 1000
 -- Beside their text: names of fields and keys, places in indices, and what Redis adds.
 local record_extra_bytes, answer_extra_bytes = 512, 256
 -- Behind the asset in the name of the field that holds what is reserved.
@@ -61,6 +61,11 @@ local function below(a, b)
 end
 
 local p, none = prefixKey, {}
+-- A field of a record, or nil: no such record, or its lifetime is over.
+local function field_of(id, field)
+  local found = redis.call('HMGET', p .. 'r:' .. id, field, 'e')
+  return lives(found[2], nowMs) and found[1] or nil
+end
 
 -- Checks. The mark: of this owner, and without an answer.
 local mark = p .. 'idem:' .. keyHash
@@ -75,11 +80,11 @@ if change.bytesMax then
 end
 for _, expected in ipairs(change.versions or none) do
   -- Without a version: no such record.
-  local version = redis.call('HGET', p .. 'r:' .. expected.id, 'v') or nil
+  local version = field_of(expected.id, 'v')
   if version ~= expected.version then return {'conflict', expected.id} end
 end
 for _, expected in ipairs(change.statuses or none) do
-  local status = redis.call('HGET', p .. 'r:' .. expected.id, 's')
+  local status = field_of(expected.id, 's')
   if not status then return {'conflict', expected.id} end
   if status ~= expected.status then return {'status', expected.id, status} end
 end
@@ -89,7 +94,7 @@ for _, index in ipairs(change.emptyIndices or none) do
   repeat
     ids = redis.call('ZRANGE', p .. 'ix:' .. index, from, from + 99)
     for _, id in ipairs(ids) do
-      if redis.call('EXISTS', p .. 'r:' .. id) == 1 then return {'notEmpty', index} end
+      if field_of(id, 'v') then return {'notEmpty', index} end
     end
     from = from + 100
   until #ids < 100
@@ -105,7 +110,9 @@ for _, range in ipairs(change.available or none) do
   end
 end
 for _, claim in ipairs(change.claims or none) do
-  if redis.call('EXISTS', p .. 'claim:' .. claim.name) == 1 then return {'claimed', claim.name} end
+  -- The end of the claim; '1': it has none, or an earlier version wrote it.
+  local standing = redis.call('GET', p .. 'claim:' .. claim.name)
+  if standing and (standing == '1' or lives(standing, nowMs)) then return {'claimed', claim.name} end
 end
 -- Each wallet and asset stands in the ledger once.
 local balances = {}
@@ -122,30 +129,37 @@ if change.events and not log then return {'tampered', 'seq'} end
 
 -- Writes.
 for _, claim in ipairs(change.claims or none) do
-  if claim.ttlMs then redis.call('SET', p .. 'claim:' .. claim.name, '1', 'PX', claim.ttlMs)
-  else redis.call('SET', p .. 'claim:' .. claim.name, '1') end
+  local key = p .. 'claim:' .. claim.name
+  redis.call('SET', key, claim.lifetimeMs and end_text(nowMs, claim.lifetimeMs) or '1')
+  if claim.lifetimeMs then dropped_after(key, claim.lifetimeMs) end
 end
 for _, balance in ipairs(balances) do redis.call('HSET', unpack(balance)) end
 local now, expiring, deltas = nil, 0, {}
 -- Takes a stored record out of what the tenant stores. Answers whether it would have expired.
 local function unbook(key)
   local stored, expires = redis.call('HSTRLEN', key, 'd'), redis.call('PEXPIRETIME', key)
-  if stored > 0 then usage_book(deltas, -(stored + record_extra_bytes), expires) end
+  -- Earlier versions wrote no end, and had Redis drop the record with its lifetime.
+  local slack = redis.call('HEXISTS', key, 'e') == 1 and drop_slack_ms or 0
+  if stored > 0 then usage_book(deltas, -(stored + record_extra_bytes), expires - slack) end
   return expires >= 0
 end
 for _, record in ipairs(change.records or none) do
   local key = p .. 'r:' .. record.id
-  local would_expire = record.version ~= '1' and unbook(key)
+  -- A new record may follow one of its id whose lifetime is over.
+  local would_expire = (record.version ~= '1' or record.lifetimeMs) and unbook(key)
+  if would_expire and record.version == '1' then redis.call('DEL', key) end
   redis.call('HSET', key, 'v', record.version, 's', record.status, 'k', record.kind, 'd', record.document)
-  if record.ttlMs then
+  if record.lifetimeMs then
     expiring = expiring + 1
     now = now or clock_ms()
-    redis.call('PEXPIRE', key, record.ttlMs)
-    redis.call('ZADD', p .. 'old', now + record.ttlMs + sweep_slack_ms, record.sweep)
+    redis.call('HSET', key, 'e', end_text(nowMs, record.lifetimeMs))
+    dropped_after(key, record.lifetimeMs)
+    redis.call('ZADD', p .. 'old', end_text(nowMs, record.lifetimeMs), record.sweep)
   elseif would_expire then
+    redis.call('HDEL', key, 'e')
     redis.call('PERSIST', key)
   end
-  usage_book(deltas, #record.document + record_extra_bytes, record.ttlMs and now + record.ttlMs or -1)
+  usage_book(deltas, #record.document + record_extra_bytes, record.lifetimeMs and now + record.lifetimeMs or -1)
 end
 for _, id in ipairs(change.removed or none) do
   unbook(p .. 'r:' .. id)
@@ -173,19 +187,19 @@ if shown then
 end
 local sequence = append_events(p, log, change.events or none, shown, snapshot)
 if keyHash ~= '' then
-  redis.call('HSET', mark, 'a', answer)
+  redis.call('HSET', mark, 'a', answer, 'e', end_text(nowMs, answerLifetimeMs))
   if shown then redis.call('HSET', mark, 'w', snapshot) end
-  redis.call('PEXPIRE', mark, answerTtlMs)
-  usage_book(deltas, #answer + answer_extra_bytes, clock_ms() + answerTtlMs)
+  dropped_after(mark, answerLifetimeMs)
+  usage_book(deltas, #answer + answer_extra_bytes, clock_ms() + answerLifetimeMs)
 end
 if #deltas > 0 then usage_write(p, deltas) end
 if now then
-  for _, member in ipairs(redis.call('ZRANGEBYSCORE', p .. 'old', '-inf', now, 'LIMIT', 0, expiring + swept_more)) do
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', p .. 'old', '-inf', nowMs, 'LIMIT', 0, expiring + swept_more)) do
     redis.call('ZREM', p .. 'old', member)
     -- What no script has added goes without more.
     local reads, names = pcall(cjson.decode, member)
     -- A record that lives has been given more time since, and stands in the set with that.
-    if reads and type(names) == 'table' and type(names[1]) == 'string' and redis.call('EXISTS', p .. 'r:' .. names[1]) == 0 then
+    if reads and type(names) == 'table' and type(names[1]) == 'string' and not field_of(names[1], 'v') then
       for k = 2, #names do redis.call('ZREM', p .. 'ix:' .. names[k], names[1]) end
     end
   end

@@ -7,6 +7,7 @@
  * two gateways cannot both win. All keys of a tenant carry its hash tag (see layout.ts).
  */
 
+import type { MachineMs, ServiceMs } from '../actors/contract.ts';
 import type { DueHandler } from '../redis/due-work.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 
@@ -39,8 +40,8 @@ export interface Put {
   readonly before: Versioned | undefined;
   /** Its version is `before`'s plus one, or 1. JSON values only. */
   readonly after: Versioned;
-  /** The record leaves the store this long after this change; undefined: never. */
-  readonly ttlMs?: number;
+  /** The record ends this long after this change, by the service's time; undefined: never. */
+  readonly lifetimeMs?: number;
 }
 
 /** A precondition of the change. */
@@ -69,8 +70,8 @@ export type Guard =
       readonly min: bigint;
       readonly max: bigint | undefined;
     }
-  /** The name is not claimed yet; the change claims it (for `ttlMs`, or permanently). */
-  | { readonly kind: 'claim'; readonly name: string; readonly ttlMs?: number };
+  /** The name is not claimed yet; the change claims it (for `lifetimeMs`, or permanently). */
+  | { readonly kind: 'claim'; readonly name: string; readonly lifetimeMs?: number };
 
 /**
  * Deltas of a wallet's balance of one asset, in the asset's smallest units. The balance is available + reserved. A delta
@@ -238,7 +239,7 @@ export type IdempotencyStart =
   | { readonly kind: 'run'; readonly owner: string; readonly seed: Uint8Array; readonly startedMs: number }
   /** `balances`: of the wallet in the answer, after its change. */
   | { readonly kind: 'answered'; readonly answer: string; readonly balances: Balances | undefined }
-  /** Another request with this key runs now; from `leaseEndsMs` on another may take it over. */
+  /** Another request with this key runs now; from `leaseEndsMs` of the machine's time on another may take it over. */
   | { readonly kind: 'running'; readonly leaseEndsMs: number }
   | { readonly kind: 'otherBody' };
 
@@ -266,7 +267,14 @@ export interface TenantStore {
   commit(tenant: string, change: Change, mark?: IdempotencyMark): Promise<CommitOutcome>;
   events(tenant: string, query: EventQuery): Promise<EventPage>;
 
-  beginIdempotent(tenant: string, keyHash: string, bodyHash: string, nowMs: number): Promise<IdempotencyStart>;
+  /** The key lives by the service's time, the lease of the request that runs by the machine's. */
+  beginIdempotent(
+    tenant: string,
+    keyHash: string,
+    bodyHash: string,
+    nowMs: ServiceMs,
+    machineMs: MachineMs,
+  ): Promise<IdempotencyStart>;
   /**
    * Stores an answer without a change, or (undefined) frees the key. False when another owner has the key, or when it has
    * another answer, which stays.

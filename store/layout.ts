@@ -5,20 +5,22 @@
  *
  * | Under `sm:{t:<tenant>}:` | Kind | What |
  * |---|---|---|
- * | `r:<id>` | hash | a record: `v` version, `s` status word, `k` kind, `d` JSON, packed if long and final (event-text.ts), `n` allocated number |
+ * | `r:<id>` | hash | a record: `v` version, `s` status word, `k` kind, `d` JSON, packed if long and final (event-text.ts), `n` allocated number, `e` end of its lifetime, if it has one |
  * | `ix:<index>` | sorted set | ids, all with score 0: they sort by themselves, by the time of their making |
  * | `bal:<walletId>` | hash | `<asset>` available, `<asset>\|r` reserved: decimal integers |
  * | `seq` | hash | `n` sequence of the last event, `m` latest time that an event has had, `b` bytes of the log |
  * | `use` | hash | bytes that the tenant stores, by the hour in which they expire (redis/usage.lua) |
  * | `evt` | stream | events; entry ids are `<sequence>-0`; large objects are packed (event-text.ts); the coordinator writes here too |
  * | `due` | sorted set | members, by the time they fall due |
- * | `old` | sorted set | records that expire, by that time: JSON of id and indices, to take them out of these |
- * | `idem:<key hash>` | hash | `b` body hash, `o` owner, `s` seed, `t` started, `l` end of lease, `a` answer, `w` balances that it shows, `f` set free |
+ * | `old` | sorted set | records with a lifetime, by its end: JSON of id and indices, to take them out of these |
+ * | `idem:<key hash>` | hash | `b` body hash, `o` owner, `s` seed, `t` started, `l` end of lease, `a` answer, `w` balances that it shows, `f` set free, `e` end of its lifetime |
  * | `ctr:<counter>` | integer | the next number |
  * | `free:<counter>` | sorted set | released numbers |
- * | `claim:<name>` | string | a claimed name |
+ * | `claim:<name>` | string | a claimed name: the end of its lifetime, or 1 |
  * | `closed:<key>` | string | the key of an archived wallet signs nothing any more (proto/closed-keys.ts) |
  * | `hk`, `hk:…`, `hko:…`, `hkr:…` | | the outboxes of webhooks (../deliveries/keys.ts) |
+ *
+ * Lifetimes are by the service's time, and readers compare them; Redis drops what has one a day later (redis/lifetime.lua).
  *
  * The scripts get a tenant's prefix as their only key, which determines their slot, and build the names
  * themselves: the keys depend on the data. The list of tenants with due work is separate, in the

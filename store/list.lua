@@ -3,12 +3,14 @@
 -- Answers {more (1/0), id to go on after, ids scanned, {{id, {document, version, status}, balances}, …}}.
 --
 -- order: newest or oldest. afterId: id to go on after, or empty. fromTime, toTime: UUIDv7 time of the first id and of the
--- one after the last, or empty. withBalances: 1 or 0. scannedMax: ids to scan. all, any: names of indices.
+-- one after the last, or empty. withBalances: 1 or 0. scannedMax: ids to scan. nowMs: the service's time. all, any: names of
+-- indices.
 --
--- It walks the smallest index and keeps the ids that stand in the others too. Ids whose record has expired are dropped
+-- It walks the smallest index and keeps the ids that stand in the others too. Ids whose record is gone, or over, are dropped
 -- from the indices. Bounds are compared by Redis, by bytes; Lua would compare by locale.
+-- @include redis/lifetime.lua
 -- @keys prefixKey
--- @args order, pageMax, afterId, fromTime, toTime, withBalances, scannedMax, all: json, any: json
+-- @args order, pageMax, afterId, fromTime, toTime, withBalances, scannedMax, nowMs, all: json, any: json
 
 -- Ids in a batch when some will not match.
 local id_batch = 200
@@ -74,8 +76,8 @@ while true do
     scanned = scanned + 1
     last_id = id
     if not out[k] then
-      local record = redis.call('HMGET', p .. 'r:' .. id, 'd', 'v', 's')
-      if not record[1] then
+      local record = redis.call('HMGET', p .. 'r:' .. id, 'd', 'v', 's', 'e')
+      if not record[1] or not lives(record[4], nowMs) then
         dead[#dead + 1] = id
       elseif #items == limit then
         return page(1, items[limit][1])

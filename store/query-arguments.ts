@@ -13,7 +13,7 @@ const typesMax = 100;
  * `createdAfterMs` is the first millisecond of the range and `createdBeforeMs` the first one after it. `scannedMax`: ids
  * to scan, at most.
  */
-export function listArguments(query: ListQuery, scannedMax = listedIdsMax) {
+export function listArguments(query: ListQuery, nowMs: number, scannedMax = listedIdsMax) {
   const { indices, anyOf, order, limit, afterId, createdAfterMs, createdBeforeMs, withBalances } = query;
   checkLimit(limit, pageMax);
   if (indices.length === 0) throw new RangeError('a listing names at least one index');
@@ -30,6 +30,7 @@ export function listArguments(query: ListQuery, scannedMax = listedIdsMax) {
     toTime: createdBeforeMs === undefined ? '' : timeToken(createdBeforeMs),
     withBalances: withBalances === true ? 1 : 0,
     scannedMax,
+    nowMs,
     all: [...all],
     any,
   };

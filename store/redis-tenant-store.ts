@@ -6,12 +6,12 @@
  * `beginIdempotent` returns it.
  */
 import type { Redis } from 'ioredis';
-import type { Clock, Ports, RandomBytes } from '../actors/contract.ts';
+import type { Clock, MachineMs, Ports, RandomBytes, ServiceMs } from '../actors/contract.ts';
 import { type Log, silentLog } from '../actors/live/ports.ts';
 import type { DueHandler, DueWork } from '../redis/due-work.ts';
 import { RedisDueWork } from '../redis/redis-due-work.ts';
 import { asking } from './asking-redis.ts';
-import { answerTtlMs, changeArgument } from './commit-argument.ts';
+import { answerLifetimeMs, changeArgument } from './commit-argument.ts';
 import {
   type Balances,
   type Change,
@@ -91,7 +91,8 @@ export class RedisTenantStore implements TenantStore {
 
   async read<T extends Versioned>(tenant: string, type: RecordType<T>, id: string): Promise<T | undefined> {
     const key = storeKeys.record(tenant, id);
-    const [kind, document, version, status] = await asking(this.#redis.hmget(key, 'k', 'd', 'v', 's'));
+    const [kind, document, version, status, ends] = await asking(this.#redis.hmget(key, 'k', 'd', 'v', 's', 'e'));
+    if (typeof ends === 'string' && Number(ends) <= this.#clock.nowMs()) return undefined;
     return this.#recordOf(type, { id, kind, document, version, status }, tenant);
   }
 
@@ -141,13 +142,16 @@ export class RedisTenantStore implements TenantStore {
     type: RecordType<T>,
     id: string,
   ): Promise<{ readonly record: T; readonly balances: Balances } | undefined> {
-    const [kind, document, version, status, fields] = await asking(this.#scripts.withBalances(of(tenant), { id }));
+    const args = { id, nowMs: this.#clock.nowMs() };
+    const [kind, document, version, status, fields] = await asking(this.#scripts.withBalances(of(tenant), args));
     const record = this.#recordOf(type, { id, kind, document, version, status }, tenant);
     return record && { record, balances: balancesOf(fields, id) };
   }
 
   async list<T extends Versioned>(tenant: string, type: RecordType<T>, query: ListQuery): Promise<Page<T>> {
-    const [more, nextId, , items] = await asking(this.#scripts.list(of(tenant), listArguments(query)));
+    const [more, nextId, , items] = await asking(
+      this.#scripts.list(of(tenant), listArguments(query, this.#clock.nowMs())),
+    );
     return {
       items: items.map(([id, [document, version, status]]) => {
         const stored = { key: storeKeys.record(tenant, id), id, document, version, status };
@@ -170,10 +174,7 @@ export class RedisTenantStore implements TenantStore {
     const { keyHash, owner, answer } = mark ?? { keyHash: '', owner: '', answer: '' };
     const bytesMax = change.counted === true ? this.#tenantBytesMax : undefined;
     const args = {
-      keyHash,
-      owner,
-      answer,
-      answerTtlMs,
+      ...{ keyHash, owner, answer, answerLifetimeMs, nowMs: this.#clock.nowMs() },
       change: { ...changeArgument(tenant, change, this.#seal), bytesMax },
     };
     return commitOutcome(await this.#registered(tenant, change, () => asking(this.#scripts.commit(of(tenant), args))));
@@ -190,10 +191,16 @@ export class RedisTenantStore implements TenantStore {
     return eventPage(await asking(this.#scripts.events(of(tenant), eventQueryArguments(query))));
   }
 
-  async beginIdempotent(tenant: string, keyHash: string, bodyHash: string, nowMs: number): Promise<IdempotencyStart> {
+  async beginIdempotent(
+    tenant: string,
+    keyHash: string,
+    bodyHash: string,
+    nowMs: ServiceMs,
+    machineMs: MachineMs,
+  ): Promise<IdempotencyStart> {
     const draw = (): string => Buffer.from(this.#random(16)).toString('hex');
     const keys = { markKey: storeKeys.idempotency(tenant, keyHash) };
-    const args = { bodyHash, nowMs, leaseMs, owner: draw(), seed: draw(), ttlMs: answerTtlMs };
+    const args = { bodyHash, nowMs, machineMs, leaseMs, owner: draw(), seed: draw(), lifetimeMs: answerLifetimeMs };
     return idempotencyStart(await asking(this.#scripts.begin(keys, args)));
   }
 
@@ -201,7 +208,13 @@ export class RedisTenantStore implements TenantStore {
   async settleIdempotent(tenant: string, keyHash: string, owner: string, answer: string | undefined): Promise<boolean> {
     const keys = { markKey: storeKeys.idempotency(tenant, keyHash) };
     const answered = answer === undefined ? 0 : 1;
-    const args = { owner, answered, answer: answer ?? '', ttlMs: answerTtlMs } as const;
+    const args = {
+      nowMs: this.#clock.nowMs(),
+      owner,
+      answered,
+      answer: answer ?? '',
+      lifetimeMs: answerLifetimeMs,
+    } as const;
     return (await asking(this.#scripts.settle(keys, args))) === 1;
   }
 

@@ -19,24 +19,27 @@ interface Commit {
   readonly keyHash: string;
   readonly owner: string;
   readonly answer: string;
-  readonly answerTtlMs: number;
+  readonly answerLifetimeMs: number;
+  readonly nowMs: number;
   readonly change: object;
 }
 
 interface Begin {
   readonly bodyHash: string;
   readonly nowMs: number;
+  readonly machineMs: number;
   readonly leaseMs: number;
   readonly owner: string;
   readonly seed: string;
-  readonly ttlMs: number;
+  readonly lifetimeMs: number;
 }
 
 interface Settle {
   readonly owner: string;
   readonly answered: 0 | 1;
   readonly answer: string;
-  readonly ttlMs: number;
+  readonly nowMs: number;
+  readonly lifetimeMs: number;
 }
 
 interface TakeDue {
@@ -55,7 +58,7 @@ interface Count {
 const commit = luaScript<OfTenant<Commit>, CommitReply>('store/commit.lua');
 const list = luaScript<OfTenant<ReturnType<typeof listArguments>>, ListReply>('store/list.lua');
 const withBalances = luaScript<
-  OfTenant<{ readonly id: string }>,
+  OfTenant<{ readonly id: string; readonly nowMs: number }>,
   [kind: string, document: string, version: string, status: string, fields: string[]]
 >('store/with-balances.lua');
 const count = luaScript<Count, number>('store/count.lua');

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 import type { ClientPorts } from '../client/contract.ts';
 import type { Intent } from '../client/generated-api.ts';
+import { withProcessNames } from '../faults/cluster-names.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import type { Fault, FaultOf } from '../faults/vocabulary/generated-types.ts';
 import {
@@ -236,7 +237,7 @@ export class TestCluster {
       ),
     );
     if (wrong.length > 0) throw new TypeError(wrong.join('\n'));
-    const injected = await this.#ask('inject', { fault });
+    const injected = await this.#ask('inject', { fault: withProcessNames(fault) });
     if ('failure' in injected) throw new Error(injected.failure);
     const { id } = injected;
     const triggerCount = () => this.#ask('triggerCount', { id });

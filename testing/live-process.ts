@@ -1,13 +1,11 @@
 /**
- * A private sandbox for a test, a benchmark or the demo: `signmesh up` with a data directory, ports and a Redis that no other
- * process uses. `stop` ends it; it also ends by itself when this process dies.
+ * A private sandbox for a test, a benchmark or the demo: `signmesh up` with a data directory and a Redis that no other process
+ * uses, on any free ports. `stop` ends it; it also ends by itself when this process dies.
  */
-import { randomInt } from 'node:crypto';
-import { createServer } from 'node:net';
 import type { RateLimits } from '../runner/scenario/format.ts';
 import { makeOwnFolder } from './own-folder.ts';
 import type { ReadyLine } from './ready-line.ts';
-import { StartFailed, UpProcess, upCommand } from './up-process.ts';
+import { UpProcess, upCommand } from './up-process.ts';
 
 export interface LiveProcessOptions {
   /** Variables of `up` (docs/configuration.md); a function gets the data directory. */
@@ -78,30 +76,18 @@ function rateLimitVariables(limits: RateLimits | undefined): Variables {
   return { SIGNMESH_RATE_LIMIT: 'on', ...Object.fromEntries(names) };
 }
 
-const portTries = 5;
-
 /** Resolves when every process serves. Rejects with the last output of `up` when that fails. */
 export async function startLiveProcess(options: LiveProcessOptions = {}): Promise<LiveProcess> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await startOnce(options);
-    } catch (error) {
-      // Another process may take a port between its choice and its use.
-      const wasTaken = error instanceof StartFailed && / is taken\b/.test(error.message);
-      if (!wasTaken || attempt === portTries) throw error;
-    }
-  }
-}
-
-async function startOnce({ environment = {}, args = [], onOutput }: LiveProcessOptions): Promise<LiveProcess> {
+  const { environment = {}, args = [], onOutput } = options;
   const { dataDir, remove } = await makeOwnFolder();
-  const httpPort = await freePort();
-  const place = { dataDir, httpPort, grpcPort: await freePort(httpPort) };
-  const up = new UpProcess(place, {
-    environment: typeof environment === 'function' ? environment(dataDir) : environment,
-    command: upCommand(...args),
-    ...(onOutput && { onOutput }),
-  });
+  const up = new UpProcess(
+    { dataDir },
+    {
+      environment: typeof environment === 'function' ? environment(dataDir) : environment,
+      command: upCommand(...args),
+      ...(onOutput && { onOutput }),
+    },
+  );
   let stopping: Promise<void> | undefined;
   const stop = () => {
     stopping ??= (async () => {
@@ -117,23 +103,4 @@ async function startOnce({ environment = {}, args = [], onOutput }: LiveProcessO
     await stop();
     throw error;
   }
-}
-
-/**
- * A free port on loopback, but not `other`. It is below the ephemeral range, whose ports a busy machine would soon take. It is
- * random, so that clusters that start at the same time choose different ones.
- */
-async function freePort(other = 0): Promise<number> {
-  for (;;) {
-    const port = randomInt(10_000, 20_000);
-    if (port !== other && (await isFree(port))) return port;
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen({ host: '127.0.0.1', port, exclusive: true }, () => server.close(() => resolve(true)));
-  });
 }

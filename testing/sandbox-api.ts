@@ -3,18 +3,11 @@
  *
  * A call of the signing API without a response message rejects with CallFailed; any other refusal rejects with ApiError.
  */
-import {
-  create,
-  type DescMessage,
-  fromJson,
-  type JsonValue,
-  type MessageInitShape,
-  type MessageShape,
-  toJson,
-} from '@bufbuild/protobuf';
+import { create, type DescMessage, type MessageInitShape, type MessageShape, toJson } from '@bufbuild/protobuf';
 import type { RunEvent } from '../faults/recording.ts';
 import { type RunEventJson, runEventOf } from '../faults/recording-json.ts';
 import type { Fault } from '../faults/vocabulary/generated-types.ts';
+import { readBase64 } from '../proto/base64.ts';
 import {
   DkgShareExchangeRequestSchema,
   DkgShareExchangeResponseSchema,
@@ -30,6 +23,7 @@ import {
 } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import type { CallFailure, NoAnswer, Questions, SessionFacts } from '../runner/scenario/world.ts';
+import { readAnswer } from '../world/scenario/signing-answer.ts';
 
 /** A call of the signing API without a response message. */
 export class CallFailed extends Error {
@@ -211,7 +205,7 @@ export class SandboxApi {
   async previewPartial(sessionId: string, nodeId: number): Promise<Uint8Array> {
     const path = `/v1/sandbox/sessions/${encodeURIComponent(sessionId)}/nodes/${nodeId}/partial`;
     const { partial } = await this.request<{ partial: string }>('POST', path, {});
-    return Buffer.from(partial, 'base64');
+    return readBase64(partial)!;
   }
 
   /** As `initiateDkg`, for a key of a type that nodes do not share. Also rejects with CallFailed. */
@@ -342,8 +336,7 @@ export class SandboxApi {
   #rpc<Q extends DescMessage, A extends DescMessage>(path: string, request: Q, response: A) {
     return async (init: MessageInitShape<Q>): Promise<MessageShape<A>> => {
       const body = toJson(request, create(request, init), { useProtoFieldName: true }) as object;
-      const answer = await this.#orFailed(this.request<JsonValue>('POST', path, body));
-      return fromJson(response, answer, { ignoreUnknownFields: true });
+      return readAnswer(response, await this.#orFailed(this.request<object>('POST', path, body)));
     };
   }
 

@@ -13,14 +13,15 @@ import type { ReadyLine } from './ready-line.ts';
 
 export interface Place {
   readonly dataDir: string;
-  readonly httpPort: number;
-  readonly grpcPort: number;
+  /** Any free one by default: the ready line says which. */
+  readonly httpPort?: number;
+  readonly grpcPort?: number;
 }
 
 export interface UpOptions {
   /** Variables (docs/configuration.md) over those of this process. */
   readonly environment?: Readonly<NodeJS.ProcessEnv>;
-  /** Program and arguments. `node cli/signmesh.mjs up --json`. */
+  /** Program and arguments. `node cli/signmesh.mjs up --json --no-embedded`. */
   readonly command?: readonly string[];
   /** Gets the output of `up` for people, as it arrives. */
   readonly onOutput?: (text: string) => void;
@@ -104,7 +105,7 @@ export class UpProcess {
 }
 
 /** The variables of a cluster at `place`: those of this process, except its Redis. */
-export function environmentOf({ dataDir, httpPort, grpcPort }: Place): NodeJS.ProcessEnv {
+export function environmentOf({ dataDir, httpPort = 0, grpcPort = 0 }: Place): NodeJS.ProcessEnv {
   const { REDIS_URL: _, ...inherited } = process.env;
   return {
     ...inherited,
@@ -116,7 +117,7 @@ export function environmentOf({ dataDir, httpPort, grpcPort }: Place): NodeJS.Pr
 }
 
 export function upCommand(...words: readonly string[]): readonly string[] {
-  return [process.execPath, join(packageRoot(), 'cli', 'signmesh.mjs'), 'up', '--json', ...words];
+  return [process.execPath, join(packageRoot(), 'cli', 'signmesh.mjs'), 'up', '--json', '--no-embedded', ...words];
 }
 
 /** The folder of this package, from source or from the build. */

@@ -21,7 +21,8 @@ export function virtualPorts(world: CustodyWorld, driver: VirtualDriver, options
   const random = randomStream(seed, `client/${drives ? 'own' : 'library'}`);
   return {
     fetch,
-    nowMs: () => world.nowMs + cluster.clockOffsetMs('client'),
+    // The client's machine: no sandbox moves its clock.
+    nowMs: () => world.nowMs,
     startTimer: (ms, then) => {
       let settle = (): void => undefined;
       const over = new Promise<void>((resolve) => {

@@ -10,15 +10,14 @@ export function virtualReceivers(
   driver: VirtualDriver,
   told: (received: Received) => void,
 ): OpenReceiver {
-  const { receivers, cluster } = world;
+  const { receivers } = world;
   const hearing = new Map<string, (request: ReceivedRequest) => void>();
   const failures = new Map<string, unknown>();
   let opened = 0;
   receivers.listen((received) => {
     told(received);
     const { url, body, headers, status, atMs } = received;
-    const atClockMs = atMs + cluster.clockOffsetMs('receiver');
-    hearing.get(url)?.({ body, headers, status, atMs: atClockMs });
+    hearing.get(url)?.({ body, headers, status, atMs });
   });
   return async (hears, respond) => {
     opened += 1;

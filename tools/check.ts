@@ -1,19 +1,20 @@
 /**
  * `npm test`: every check of the repository, then, if all pass, its tests. All work offline except the two tests that
- * CONTRIBUTING.md names. The last line is `N passed, N failed`, for people and for programs.
+ * CONTRIBUTING.md names. The last line is `N passed, N failed`, for people and for programs. Where there is no redis-server and
+ * none can be installed, `npm test` runs the tiers that need none, and a line after it counts the tests that did not run; with
+ * --strict, or with CI set, as in continuous integration, it fails then.
  *
  * `--tier fast` runs the checks and the tests of that tier, `--tier worlds`, `--tier redis` and `--tier system` only the tests
  * of theirs.
  * `--thorough` lets random and exhaustive tests go further (test/support/thorough.ts). Further arguments go to vitest
  * ("npm test -- test/crypto").
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { availableParallelism } from 'node:os';
 import { exitCodes, Failure } from '../cli/common/failure.ts';
+import { noRedis } from '../cli/start/no-redis.ts';
 import { duration } from '../cli/start/screen.ts';
 import { findWorldly } from './check/compositions.ts';
-import { type CpuLimited, cpuLimitsS, cpuOfChildrenS, isCpuLimited, slowness } from './check/cpu.ts';
+import { cpuLimitsS, isCpuLimited } from './check/cpu.ts';
 import { generatedCodeDrift } from './check/generated-code.ts';
 import { checkHouse } from './check/house.ts';
 import { findAmbient } from './check/ports.ts';
@@ -22,6 +23,7 @@ import { findScriptFaults } from './check/redis-scripts.ts';
 import { repositoryRoot } from './check/repository.ts';
 import { runTool } from './check/tool.ts';
 import { stalePages } from './docs.ts';
+import { allTestsPass, isStrict } from './test-run.ts';
 
 /** Returns the errors as text; empty: none. */
 type Check = (root: string) => Promise<string>;
@@ -46,12 +48,16 @@ const checks: readonly (readonly [name: string, check: Check])[] = [
 export async function run(args: readonly string[]): Promise<number> {
   const root = repositoryRoot();
   const [tier = '', rest] = args[0] === '--tier' ? [args[1], args.slice(2)] : ['all', args];
-  const words = rest.filter((word) => word !== '--thorough');
-  const isThorough = words.length < rest.length;
+  const isThorough = rest.includes('--thorough');
   if (isThorough) process.env.TESTS_THOROUGH = '1';
   if (!isCpuLimited(tier)) throw new Failure(`--tier ${tier}: one of ${Object.keys(cpuLimitsS).join(', ')}`);
+  const missing = noRedis();
+  if (missing !== undefined && tier !== 'all') throw new Failure(missing);
   if ((tier === 'all' || tier === 'fast') && !(await allPass(root))) return exitCodes.failed;
-  return (await tests(root, tier, words, !isThorough)) ? exitCodes.ok : exitCodes.failed;
+  const words = rest.filter((word) => word !== '--thorough' && word !== '--strict');
+  const reach = { isLimited: !isThorough, isStrict: isStrict(rest, process.env.CI) };
+  const passed = await allTestsPass({ root, tier, words, missing, ...reach });
+  return passed ? exitCodes.ok : exitCodes.failed;
 }
 
 /** Runs as many checks at once as there are cores; prints the time of each, and the errors of failed ones. */
@@ -88,57 +94,4 @@ function rule(breaches: (root: string) => readonly Impurity[]): Check {
 async function docs(root: string): Promise<string> {
   const stale = stalePages(root);
   return stale.length === 0 ? '' : `Not current: ${stale.join(', ')}. Run "npm run docs".`;
-}
-
-interface VitestReport {
-  readonly numPassedTests: number;
-  readonly numFailedTests: number;
-  readonly numPendingTests: number;
-  readonly numTodoTests: number;
-  readonly testResults: readonly {
-    readonly status: string;
-    readonly assertionResults: readonly { readonly status: string }[];
-  }[];
-}
-
-/** Runs vitest and prints the closing line. A whole tier must not exceed its CPU time. */
-async function tests(root: string, tier: CpuLimited, words: readonly string[], limited: boolean): Promise<boolean> {
-  const folder = mkdtempSync(join(tmpdir(), 'signmesh-tests-'));
-  const file = join(folder, 'report.json');
-  // vitest.config.ts reads it.
-  if (tier !== 'all') process.env.TESTS_TIER = tier;
-  // The files of these tiers compute more than they wait: a further worker would only load their modules once more.
-  const workers = tier === 'fast' || tier === 'worlds' ? [`--maxWorkers=${availableParallelism() + 1}`] : [];
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-  try {
-    const { exitCode } = await runTool(root, 'vitest', ['run', ...reporters, ...workers, ...words], true);
-    const report = JSON.parse(readFileSync(file, 'utf8')) as VitestReport;
-    // A file that does not load, or whose set-up fails, has failed, though none of its tests has.
-    const broken = report.testResults.filter(
-      ({ status, assertionResults }) => status === 'failed' && assertionResults.every((one) => one.status !== 'failed'),
-    );
-    const failed = report.numFailedTests + broken.length;
-    const skipped = report.numPendingTests + report.numTodoTests;
-    const tail = skipped > 0 ? `, ${skipped} skipped` : '';
-    const inTime = !limited || words.length > 0 || keepsToCpuTime(tier);
-    process.stdout.write(`${report.numPassedTests} passed, ${failed} failed${tail}\n`);
-    return exitCode === 0 && failed === 0 && report.numPassedTests > 0 && inTime;
-  } catch {
-    process.stdout.write('vitest left no report\n0 passed, 1 failed\n');
-    return false;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-function keepsToCpuTime(tier: CpuLimited): boolean {
-  const tookS = cpuOfChildrenS();
-  if (tookS === undefined) return true;
-  // A slower machine takes more CPU time for the same work.
-  const limitS = Math.round(cpuLimitsS[tier] * slowness());
-  const passed = tookS <= limitS;
-  process.stdout.write(
-    `${passed ? '✓' : '✗'} ${'CPU time'.padEnd(20)} ${Math.round(tookS)} s of at most ${limitS} s\n`,
-  );
-  return passed;
 }

@@ -14,11 +14,16 @@ import { dirname, join } from 'node:path';
 export const tierNames = ['fast', 'worlds', 'redis', 'system', 'alone'] as const;
 export type Tier = (typeof tierNames)[number];
 
-/** Those that a run of one tier runs, by its name; all without a name. */
-export function tiersOfRun(name: string | undefined): readonly Tier[] {
-  if (name === undefined) return tierNames;
-  return tierNames.filter((tier) => tier === name || (name === 'system' && tier === 'alone'));
+/** The tiers of a run by its names, which commas separate; all without a name. */
+export function tiersOfRun(names: string | undefined): readonly Tier[] {
+  if (names === undefined) return tierNames;
+  const named = names.split(',');
+  return tierNames.filter((tier) => named.includes(tier === 'alone' ? 'system' : tier));
 }
+
+/** Tests of these tiers need no redis-server; those of the others do, or run beside some that do. */
+export const withoutRedis = 'fast,worlds';
+export const withRedis = 'redis,system';
 
 /** Where test files are, below the root. */
 const folders = ['test', 'examples'];

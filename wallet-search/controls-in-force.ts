@@ -23,7 +23,7 @@ export interface Decided {
   readonly listing: Listing;
 }
 
-type Facts = Omit<DecisionFacts, 'listing' | 'riskScore'> & Omit<RiskFacts, 'listing'>;
+type Facts = Omit<DecisionFacts, 'listing' | 'riskScore' | 'ruleAction'> & Omit<RiskFacts, 'listing'>;
 
 /** Lists have addresses of EVM networks alone, which mean the same in any case. */
 const lowered = (address: string): string => address.toLowerCase();
@@ -76,11 +76,12 @@ export class Controls {
   decideBy(enforced: readonly Versioned<PolicyTerms>[], address: string, facts: Facts): Decided {
     const listing = this.listing(address);
     const riskScore = this.#risks.score({ ...facts, listing });
+    const ruleAction = this.#risks.action({ ...facts, listing });
     return {
       ...{ riskScore, listing },
       expected: decisionOf(
         enforced.map(({ content }) => content),
-        { ...facts, listing, riskScore },
+        { ...facts, listing, riskScore, ruleAction },
       ),
       by: enforced.map(({ id, version }) => `${id} ${version}`),
     };

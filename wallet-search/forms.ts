@@ -20,14 +20,14 @@ const someAddress = {
   [networks.bitcoin]: 'tb1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqph4dfmk6ln',
   [networks.solana]: '111111111111111111111111111111Hwr',
 };
-const contract = '0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238';
+/** Units of a token are lost at its contract, and a taproot key that is no point of the curve has no signature. */
 const lost: Readonly<Record<string, readonly string[]>> = {
-  [networks.evm]: [`0x${'0'.repeat(40)}`],
-  [networks.bitcoin]: [],
+  [networks.evm]: [`0x${'0'.repeat(40)}`, '0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238'],
+  [networks.bitcoin]: ['tb1pllllllllllllllllllllllllllllllllllllllllllllllllllls5k48qr'],
   [networks.solana]: ['1'.repeat(32)],
 };
 
-export function faultsOf({ network, provider, assets, address }: OwnWallet): readonly Fault[] {
+export function faultsOf({ network, assets, address }: OwnWallet): readonly Fault[] {
   const to = (destination: string) => ({ destination: { address: destination } });
   const [{ symbol }] = assets as readonly [OwnWallet['assets'][number]];
   const tooFine = `0.${'1'.padStart(decimals[symbol]! + 1, '0')}`;
@@ -44,8 +44,6 @@ export function faultsOf({ network, provider, assets, address }: OwnWallet): rea
     { change: { destination: {} }, status: 400 },
     ...elsewhere.map(([, other]) => ({ change: to(other), status: 400 }) as const),
     { change: to(wronglyCased(address, network)), status: 400 },
-    // Units of a token are lost at its contract.
-    ...(provider === 'self_hosted' && network === networks.evm ? [{ change: to(contract), status: 422 } as const] : []),
     ...lost[network]!.map((other) => ({ change: to(other), status: 422 }) as const),
   ];
 }

@@ -27,6 +27,7 @@ export interface PolicyTerms {
 }
 
 export type Effect = 'allow' | 'require_approval' | 'deny';
+export type RuleAction = 'allow' | 'review' | 'deny';
 export type Listing = 'blocked' | 'review' | 'clear';
 
 /** The inputs of a decision, at its moment. */
@@ -38,6 +39,8 @@ export interface DecisionFacts {
   /** In units of 10^-18. */
   readonly available: bigint;
   readonly riskScore: number;
+  /** The strictest of the enforced risk rules that match. */
+  readonly ruleAction: RuleAction;
   readonly initiator: string;
   readonly wantsHuman: boolean;
 }
@@ -120,11 +123,12 @@ export function policyBody(name: string, terms: PolicyTerms): object {
 const denied: Expected = { effect: 'deny', quorum: 0, approvers: [], timeoutS: 0 };
 const allowed: Expected = { effect: 'allow', quorum: 0, approvers: [], timeoutS: 0 };
 
-/** The joint decision of the policies in force, with the wallet's own setting and without the initiator's vote. */
+/** The joint decision of the policies and risk rules in force, with the wallet's own setting and without the initiator's vote. */
 export function decisionOf(policies: readonly PolicyTerms[], facts: DecisionFacts): Expected {
-  const { initiator, wantsHuman } = facts;
+  const { initiator, wantsHuman, ruleAction } = facts;
   let decision = strictest(policies.map((terms) => ofOne(terms, facts)));
-  if (decision.effect === 'allow' && wantsHuman) {
+  if (ruleAction === 'deny') return denied;
+  if (decision.effect === 'allow' && (wantsHuman || ruleAction === 'review')) {
     decision = { effect: 'require_approval', quorum: 1, approvers: [], timeoutS: humanTimeoutS };
   }
   const { approvers, quorum } = decision;

@@ -4,7 +4,7 @@
  */
 import { decimal, type ToldEvent } from '../world/invariants/documented-ledger.ts';
 import type { Draw } from './draw.ts';
-import type { Listing } from './policies.ts';
+import type { Listing, RuleAction } from './policies.ts';
 
 export interface RiskFacts {
   /** Decimal. */
@@ -18,8 +18,9 @@ export interface RiskFacts {
   readonly available: bigint;
 }
 
-/** The condition of a rule. */
+/** The condition of a rule, and what it asks for where it holds. */
 export interface RiskTerms {
+  readonly action?: RuleAction | undefined;
   readonly when: string;
   readonly holds: (facts: RiskFacts) => boolean;
 }
@@ -48,11 +49,20 @@ export class RiskRules {
   }
 
   score(facts: RiskFacts): number {
-    const own = [...this.#rules.values()].filter(
+    const sum = builtIn(facts) + this.#matching(facts).reduce((points, rule) => points + rule.points, 0);
+    return Math.max(0, Math.min(scoreMax, sum));
+  }
+
+  /** "The strictest action of all matching rules decides beside the policies"; `allow`: none asks for more. */
+  action(facts: RiskFacts): RuleAction {
+    const actions = this.#matching(facts).map(({ name }) => this.#terms.get(name)?.action);
+    return (['deny', 'review'] as const).find((action) => actions.includes(action)) ?? 'allow';
+  }
+
+  #matching(facts: RiskFacts): readonly RuleInForce[] {
+    return [...this.#rules.values()].filter(
       ({ name, mode }) => mode === 'enforce' && this.#terms.get(name)?.holds(facts) === true,
     );
-    const sum = builtIn(facts) + own.reduce((points, rule) => points + rule.points, 0);
-    return Math.max(0, Math.min(scoreMax, sum));
   }
 }
 
@@ -86,8 +96,15 @@ export function drawRule(draw: Draw, isWhole: boolean): { readonly body: object;
     { when: `history.intents_last_hour < ${few}`, holds: ({ intentsLastHour }) => intentsLastHour < few },
     { when: 'compliance.decision == "review"', holds: ({ listing }) => listing === 'review' },
   ]);
+  // A rule that denied everything would leave the other clients nothing to do.
+  const actions: readonly (RuleAction | undefined)[] =
+    terms.when === 'true'
+      ? [undefined, undefined, undefined, 'review']
+      : [undefined, undefined, 'review', 'deny', 'allow'];
+  const action = draw.pick(actions);
+  const asked = { ...(action !== undefined && { action }), priority: draw.integer(0, 1_000) };
   return {
-    body: { when: terms.when, points: draw.pick(points), mode: draw.pick(['enforce', 'enforce', 'shadow']) },
-    terms,
+    body: { when: terms.when, points: draw.pick(points), mode: draw.pick(['enforce', 'enforce', 'shadow']), ...asked },
+    terms: { ...terms, action },
   };
 }

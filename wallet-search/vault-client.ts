@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { found } from '../world/invariants/finding.ts';
 import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
+import type { RuleAction } from './policies.ts';
 import type { StepOf } from './steps.ts';
 import type { Tenancy } from './tenancy.ts';
 
@@ -112,7 +113,7 @@ export class VaultClient {
 
   /**
    * The decision about a message, whose amount and balance are 0, by the version that decided: limits of amounts never hold,
-   * limits of balances always do. No history and no list says anything about it.
+   * limits of balances always do. No history and no list says anything about it. Its score is the risk rules'.
    */
   #wanted(receipt: string, askedMs: number, needsHuman: boolean, hasWitness: boolean): string {
     const claims = JSON.parse(Buffer.from(receipt.split('.')[1]!, 'base64url').toString());
@@ -126,9 +127,24 @@ export class VaultClient {
     if (next !== undefined && next.madeMs < askedMs) {
       found('decided-as-written', `a message was decided by version ${version}, after ${next.version} was there`);
     }
-    const { denyBelow, asksMessages, quorum, approvers } = made.content;
+    const { denyBelow, asksMessages, askScore, quorum, approvers } = made.content;
+    const actions = this.#ruleActions(claims.matched_rules);
+    const isAsked = asksMessages || (askScore !== undefined && claims.risk_score >= askScore);
     // "More approvals, or named approvers: denied; votes are for transaction intents."
-    if (denyBelow !== undefined || (asksMessages && (quorum > 1 || approvers.length > 0))) return 'denied';
-    return (needsHuman || asksMessages) && !hasWitness ? 'pending_human_approval' : 'completed';
+    const isImpossible = isAsked && (quorum > 1 || approvers.length > 0);
+    if (denyBelow !== undefined || isImpossible || actions.includes('deny')) return 'denied';
+    const wantsHuman = needsHuman || isAsked || actions.includes('review');
+    return wantsHuman && !hasWitness ? 'pending_human_approval' : 'completed';
+  }
+
+  /** Of the risk rules that the decision names: each holds for a message. */
+  #ruleActions(matched: readonly string[]): readonly (RuleAction | undefined)[] {
+    const names = matched.flatMap((rule) => (rule.startsWith('risk:') ? rule.slice('risk:'.length) : []));
+    const facts = { amount: '0', isMint: false, listing: 'clear', intentsLastHour: 0 } as const;
+    return names.map((name) => {
+      const rule = this.#tenancy.riskRules.get(name);
+      const holds = rule?.holds({ ...facts, intentsToDestination: 0, available: 0n }) === true;
+      return holds ? rule?.action : found('decided-as-written', `a message matched the risk rule ${name}`);
+    });
   }
 }

@@ -158,7 +158,8 @@ export class ClustersSide {
     const { redis, loop, guests, link } = this.#surroundings;
     const elapsedMs = () => host.time.nowMs() - host.time.beganMs;
     const sessions: Guests['sessions'] = (fence, of) => {
-      const side = sessionSide(redis, loop, fence, { ...of, cluster, elapsedMs });
+      const clock = { nowMs: () => host.processes.nowMs('coordinator') };
+      const side = sessionSide(redis, loop, fence, { ...of, cluster, clock, elapsedMs });
       this.#sessions[cluster - firstCluster] = side;
       return side;
     };

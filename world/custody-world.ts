@@ -346,11 +346,10 @@ export class CustodyWorld {
 
   /** A gRPC call on a new connection. Throws an Error where there is no gateway of that name. */
   callRpc(gateway: ProcessName, call: RpcCall): Promise<RpcAnswer> {
-    const { time, processes } = this.#host;
+    const { time } = this.#host;
     const host = {
       ...{ time, loop: this.loop, note: (text: () => string) => this.#note(text) },
       verdict: (rpc: string) => this.doorVerdict({ door: 'grpc', rpc }),
-      epochMs: () => processes.nowMs(gateway),
     };
     return callRpc(host, this.#door(gateway), call);
   }
@@ -455,6 +454,7 @@ export class CustodyWorld {
         config: this.#config,
         scheduleMs: this.#options.retryScheduleMs,
         relay: this.#options.relay,
+        version: this.#options.served?.version,
       });
     }
     this.loop.woken();

@@ -15,6 +15,7 @@ import type { Serve } from '../gateway/serve/contract.ts';
 import { makeServe, type ServeDeps } from '../gateway/serve/serve.ts';
 import { connectClusters } from '../gateway/signing/connect.ts';
 import type { CoordinatorLink, LinkListener } from '../gateway/signing/coordinator-port.ts';
+import { KeyedCalls } from '../gateway/signing/keyed-calls.ts';
 import { makeClusterSigner } from '../gateway/signing/live-cluster-signer.ts';
 import { makeVaultCluster } from '../gateway/signing/live-vault-cluster.ts';
 import { orderIssuer } from '../gateway/signing/order-issuer.ts';
@@ -34,7 +35,7 @@ import type { ProcessLife } from './process-life.ts';
 
 /** The ports of a world with outside clients for its gateways. */
 export interface ServedGateway
-  extends Pick<ServeDeps, 'version' | 'publicToken' | 'docsPage' | 'corsOrigins' | 'readyMadeKeys'> {
+  extends Pick<ServeDeps, 'version' | 'publicToken' | 'docsPage' | 'corsOrigins' | 'allowedHosts' | 'readyMadeKeys'> {
   readonly control: SandboxControl;
   /** An interceptor of its clients' calls to the coordinator. */
   readonly through?: (calls: Calls) => Calls;
@@ -111,7 +112,7 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
   const { calls, cluster } = rooms;
   const tokens = new TokenStore(redis, tokenKey, ports);
   const authenticator = new Authenticator({
-    ...{ environment, tokenKey, clock, log },
+    ...{ environment, tokenKey, clock, timers, log },
     acceptAnyTestToken: served?.acceptAnyTestToken ?? environment === 'sandbox',
     store: tokens,
     onTampered: (tenant, id, reason) => reports.report(tenant, 'token', id, reason),
@@ -129,20 +130,25 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
       sessions: sessionReads(calls, cluster),
     },
     {
-      config,
+      config: readyMade === undefined ? config : { ...config, bannerToken: { tenant: readyMade.tenant } },
       admission,
       load,
       checkResponses,
-      ...(environment === 'sandbox' && { sandbox: { control: served?.control, sessions: sandboxSessions({ calls }) } }),
+      ...(environment === 'sandbox' && {
+        sandbox: { control: served?.control, sessions: sandboxSessions({ calls }), tokens },
+      }),
     },
   );
   const reports = tokenReports({ ...ports, store: api.store });
   const clientCalls = served?.through?.(calls) ?? calls;
   const signing = {
-    ...{ admission, calls: clientCalls, log, wallets: api.store, requestIds: new RequestIds(ports) },
+    ...{ admission, calls: clientCalls, log, wallets: api.store, requestIds: new RequestIds(ports), timers },
+    keyed: new KeyedCalls(api.deps),
     ...(served?.readyMadeKeys && { readyMadeKeys: served.readyMadeKeys }),
   };
-  const serve = makeServe({ ...{ environment, cluster, timers, version }, ...served, ...signing, rest: api });
+  // Without sockets no browser reaches it: every name is right, unless it is served from some.
+  const names = { allowedHosts: ['*'] };
+  const serve = makeServe({ ...{ environment, cluster, timers, version }, ...names, ...served, ...signing, rest: api });
   api.start();
   return {
     ...{ serve, admission, calls: clientCalls, cluster, store: api.store },

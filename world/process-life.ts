@@ -8,7 +8,7 @@
  * - A paused one gets everything when it is resumed, in order.
  * - Every call of a port has a number, counted from 1 over the life of the world, and a plan may decide its fate.
  */
-import type { Cancel, Ports, RandomBytes } from '../actors/contract.ts';
+import type { Cancel, MachineMs, Ports, RandomBytes } from '../actors/contract.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import type { PortName } from '../faults/vocabulary/trigger-points.ts';
 import type { VirtualTime } from '../sim/virtual-time.ts';
@@ -74,6 +74,7 @@ export class ProcessLife {
     this.ports = {
       clock: { nowMs: () => Math.floor(host.nowMs(name)) },
       timers: {
+        epochMs: () => Math.floor(time.nowMs()) as MachineMs,
         elapsedMs: () => time.nowMs() - beganMs,
         start: (afterMs, run) => this.#timer(afterMs, run),
       },

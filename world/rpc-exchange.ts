@@ -32,8 +32,6 @@ export type RpcAnswer = { readonly initial: Readonly<Record<string, string>> } &
 
 export interface RpcHost extends Omit<ExchangeHost, 'verdict'> {
   verdict(rpc: string): DoorVerdict | undefined;
-  /** The gateway's clock at this moment, in ms since the epoch. */
-  epochMs(): number;
 }
 
 const wayMs = 1;
@@ -121,8 +119,7 @@ class RpcExchange {
       ...{ method, message, entry: undefined },
       metadata: (key) => metadata[key],
       // The remaining time goes with the call, as grpc-timeout.
-      deadlineEpochMs:
-        deadlineMs === undefined ? Number.POSITIVE_INFINITY : this.#host.epochMs() + Math.max(0, deadlineMs - wayMs),
+      leftMs: deadlineMs === undefined ? Number.POSITIVE_INFINITY : Math.max(0, deadlineMs - wayMs),
       get isCancelled() {
         return exchange.#isCancelled;
       },

@@ -10,7 +10,7 @@ export function sessionSide(
   memory: MemoryRedis,
   loop: RunLoop,
   fence: number,
-  of: Pick<SessionStoreOptions, 'clusterId' | 'cluster' | 'resumeKey' | 'elapsedMs'>,
+  of: Pick<SessionStoreOptions, 'clusterId' | 'cluster' | 'clock' | 'resumeKey' | 'elapsedMs'>,
 ): CalledStore<CoordinatorWrite, CoordinatorRecord> {
   const store = sessionStore(memory.client(), fence, {
     ...of,

@@ -29,11 +29,25 @@ export interface WorkerParts {
   readonly config: Pick<WorldConfig, 'environment' | 'chainBlockMs' | 'recordKey'>;
   readonly scheduleMs: readonly number[] | undefined;
   readonly relay: Partial<RelayOptions> | undefined;
+  /** That webhooks name; undefined: one that no run depends on. */
+  readonly version: string | undefined;
   readonly log: Log;
 }
 
 export function startWorker(life: ProcessLife, parts: WorkerParts): void {
-  const { redis, books, ring, queue, reconQueue, send, config, scheduleMs, relay, log } = parts;
+  const {
+    redis,
+    books,
+    ring,
+    queue,
+    reconQueue,
+    send,
+    config,
+    scheduleMs,
+    relay,
+    log,
+    version = '0.0.0-world',
+  } = parts;
   const { clock, timers, random } = life.ports;
   const store = new RedisTenantStore(redis, { clock, random, timers, recordKey: config.recordKey, log });
   const worker = composeWebhookWorker(
@@ -42,7 +56,7 @@ export function startWorker(life: ProcessLife, parts: WorkerParts): void {
       hooks: new RedisOutboxStore(redis, relay?.overdueMs, timers),
       followRelayWakes: (onWake) => followRelayWakes(redis.duplicate(), onWake),
     },
-    { environment: config.environment, version: '0.0.0-world', scheduleMs, ...(relay && { relay }) },
+    { environment: config.environment, version, scheduleMs, ...(relay && { relay }) },
   );
   const chains = openChains({ ledgers: redisLedgers(redis), blockMs: config.chainBlockMs });
   const statements = providerStatements({ books, chains });

@@ -53,6 +53,11 @@ export class Kernel<M, W, R> {
     return outcome === 'elsewhere' ? 'noRoute' : outcome;
   }
 
+  /** Whether the actor is in memory: a message to it starts nothing and reads nothing. */
+  has(address: Address): boolean {
+    return this.#cells.has(address);
+  }
+
   /** The actor's turn, requested by the kernel with `ready`: it gets its next input. */
   turn(cell: Cell<M, W, R>): void {
     cell.queued = false;

@@ -50,7 +50,13 @@ export interface BackOff {
 }
 
 const defaultBackOff: BackOff = Object.freeze({ minMs: 50, maxMs: 2_000, refusedMs: 5_000 });
-const slowCodes: readonly RefusalCode[] = ['ID_TAKEN', 'UNKNOWN_PEER', 'PROTOCOL_VERSION', 'CERTIFICATE_MISMATCH'];
+const slowCodes: readonly RefusalCode[] = [
+  'ID_TAKEN',
+  'TOO_OFTEN',
+  'UNKNOWN_PEER',
+  'PROTOCOL_VERSION',
+  'CERTIFICATE_MISMATCH',
+];
 
 /** A link that lasted this long starts the back-off anew. */
 const steadyMs = 1_000;
@@ -182,6 +188,7 @@ export class LinkClient<M> implements Transport<M> {
       onEnvelope: (envelope) => {
         const reason = this.#options.deliver(envelope);
         if (reason !== undefined) this.#options.onRefused?.(envelope, reason);
+        return true;
       },
       onDown: (why) => {
         clearTimeout(steady);

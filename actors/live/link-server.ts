@@ -4,13 +4,15 @@
  * It admits peers (handshake.ts), gives each address at most one live link, and routes an envelope by the first two segments of
  * its receiver. The sender of a peer's frames must be at or below the peer's own address.
  *
+ * One peer cannot take the others' share: peer-share.ts slows down, and at last cuts, a peer that sends what nothing asked for.
+ *
  * Invariants: `onPeerUp` and `onPeerDown` alternate for each address, and a link that takes over an id comes up after the old
  * one went down. An unauthenticated peer reaches no actor and costs at most `unprovenBytesMax` and twice `handshakeTimeoutMs`. With
  * `tls`, bytes of a peer without a valid certificate do not reach the HTTP parser.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
@@ -27,7 +29,8 @@ import {
 import { nonceBytes } from './handshake-crypto.ts';
 import { closeSocket, defaultLinkLimits, Link, type LinkLimits, type LinkStats } from './link.ts';
 import { channelOf, type LinkTls, refusalOf, serverTls } from './link-tls.ts';
-import { type Log, silentLog, systemRandom } from './ports.ts';
+import { PeerShare } from './peer-share.ts';
+import { type Log, silentLog, systemRandom, systemTimers } from './ports.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { UnprovenConnections } from './unproven-connections.ts';
 import type { WireCodec } from './wire-port.ts';
@@ -36,13 +39,15 @@ export interface LinkServerOptions<M> {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  /** A listening server whose port this one takes over, instead of `host` and `port`. */
+  readonly listenOn?: NetServer | undefined;
   readonly handshake: ServerHandshakeConfig;
   /** Its certificate, and the authority of its peers'; undefined: links are plain. */
   readonly tls?: LinkTls | undefined;
   readonly codec: WireCodec<M>;
   /** Where inbound envelopes go: the system's `deliver`. */
   readonly deliver: (envelope: Envelope<M>) => UndeliveredReason | undefined;
-  /** An inbound envelope that `deliver` refused, so that the sender can be answered. */
+  /** An inbound envelope that `deliver` refused (not one that was unasked), so that the sender can be answered. */
   readonly onRefused?: (envelope: Envelope<M>, reason: UndeliveredReason) => void;
   readonly onPeerUp?: (peer: Peer) => void;
   readonly onPeerDown?: (peer: Peer, why: string) => void;
@@ -79,6 +84,8 @@ export class LinkServer<M> implements Transport<M> {
   readonly #sockets: WebSocketServer;
   readonly #links = new Map<Address, Admitted<M>>();
   readonly #unproven: UnprovenConnections;
+  /** By address, for every peer that cost something lately. */
+  readonly #shares = new Map<Address, PeerShare>();
   /** Ids whose holder is being probed. */
   readonly #contested = new Set<Address>();
   #stopping = false;
@@ -113,10 +120,10 @@ export class LinkServer<M> implements Transport<M> {
 
   /** Binds; rejects with the system's error when it cannot. */
   start(): Promise<{ readonly host: string; readonly port: number; readonly url: string }> {
-    const { host, port } = this.#options;
+    const { host, port, listenOn } = this.#options;
     return new Promise((resolve, reject) => {
       this.#http.once('error', reject);
-      this.#http.listen(port, host, () => {
+      this.#http.listen(listenOn ?? { port, host }, () => {
         this.#http.off('error', reject);
         this.#http.on('error', (error) => this.#log.error({ error: error.message }, 'the link server failed'));
         const bound = this.#http.address() as AddressInfo;
@@ -153,6 +160,17 @@ export class LinkServer<M> implements Transport<M> {
 
   stats(): readonly LinkStats[] {
     return [...this.#links.values()].map(({ link }) => link.stats());
+  }
+
+  #shareOf(peer: Address): PeerShare {
+    let share = this.#shares.get(peer);
+    if (share === undefined) {
+      for (const [address, other] of this.#shares)
+        if (other.isIdle && !this.#links.has(address)) this.#shares.delete(address);
+      share = new PeerShare(() => systemTimers.elapsedMs());
+      this.#shares.set(peer, share);
+    }
+    return share;
   }
 
   get #scheme(): string {
@@ -213,14 +231,21 @@ export class LinkServer<M> implements Transport<M> {
         return;
       }
       clearTimeout(timer);
-      this.#claim(verdict.peer, ws, (admitted) => {
-        if (ws.readyState !== ws.OPEN) settle();
-        else if (!admitted) refuse('ID_TAKEN', verdict.peer.address);
-        else {
-          settle();
-          this.#admit(verdict.peer, ws, verdict.welcome);
-        }
-      });
+      const waitMs = this.#shareOf(verdict.peer.address).link();
+      if (waitMs === undefined) {
+        refuse('TOO_OFTEN', verdict.peer.address);
+        return;
+      }
+      after(waitMs, () =>
+        this.#claim(verdict.peer, ws, (admitted) => {
+          if (ws.readyState !== ws.OPEN) settle();
+          else if (!admitted) refuse('ID_TAKEN', verdict.peer.address);
+          else {
+            settle();
+            this.#admit(verdict.peer, ws, verdict.welcome);
+          }
+        }),
+      );
     };
     const timer = setTimeout(() => refuse('TIMEOUT'), this.#options.handshakeTimeoutMs ?? handshakeDefaultMs);
     timer.unref();
@@ -270,7 +295,17 @@ export class LinkServer<M> implements Transport<M> {
       maySpeakFor: (from) => liesUnder(from, peer.address),
       onEnvelope: (envelope) => {
         const reason = this.#options.deliver(envelope);
+        if (reason === 'unasked') return false;
         if (reason !== undefined) this.#options.onRefused?.(envelope, reason);
+        return true;
+      },
+      onUnasked: (frames, bytes) => {
+        const pauseMs = this.#shareOf(peer.address).unasked(frames, bytes);
+        if (pauseMs !== 'cut') link.pause(pauseMs);
+        else {
+          this.#log.warn({ peer: peer.address, code: 'UNASKED_FRAMES' }, 'the peer sends what nothing asked it for');
+          link.terminate('UNASKED_FRAMES');
+        }
       },
       onDown: (why) => {
         this.#links.delete(peer.address);
@@ -286,6 +321,11 @@ export class LinkServer<M> implements Transport<M> {
 }
 
 const ignore = (): void => {};
+
+function after(waitMs: number, act: () => void): void {
+  if (waitMs > 0) setTimeout(act, waitMs).unref();
+  else act();
+}
 
 const notFound: RequestListener = (_request, response) => {
   response.writeHead(404, { 'content-length': 0 }).end();

@@ -24,6 +24,7 @@ export const closeCodes = Object.freeze({
   MALFORMED_FRAME: 4001,
   SPOOFED_SENDER: 4002,
   TAKEN_OVER: 4003,
+  UNASKED_FRAMES: 4004,
 } as const);
 export type CloseName = keyof typeof closeCodes;
 
@@ -70,7 +71,10 @@ export interface LinkOptions<M> {
   readonly log: Log;
   /** Whether the peer may speak for this address. */
   readonly maySpeakFor: (from: Address) => boolean;
-  readonly onEnvelope: (envelope: Envelope<M>) => void;
+  /** Returns whether the envelope was asked for. */
+  readonly onEnvelope: (envelope: Envelope<M>) => boolean;
+  /** Frames of one message that were not asked for, and their bytes; or a ping or pong. */
+  readonly onUnasked?: (frames: number, bytes: number) => void;
   /** Once; `why` is a close name or a short sentence. */
   readonly onDown: (why: string) => void;
 }
@@ -79,6 +83,7 @@ export class Link<M> {
   readonly #ws: WebSocket;
   readonly #options: LinkOptions<M>;
   readonly #heartbeat: ReturnType<typeof setInterval>;
+  #pause: ReturnType<typeof setTimeout> | undefined;
   #probes: ((alive: boolean) => void)[] = [];
   #missed = 0;
   #down = false;
@@ -96,9 +101,13 @@ export class Link<M> {
     this.#ws = ws;
     this.#options = options;
     ws.on('message', (data, isBinary) => this.#receive(data, isBinary));
-    ws.on('pong', () => this.#pong());
+    ws.on('pong', () => {
+      this.#pong();
+      this.#unasked(1, 0);
+    });
     ws.on('ping', () => {
       this.#missed = 0;
+      this.#unasked(1, 0);
     });
     ws.on('close', (code) => this.#finish(`closed by the peer (${code})`));
     ws.on('error', (error: NodeJS.ErrnoException) => this.#broken(error));
@@ -170,6 +179,16 @@ export class Link<M> {
     this.#ping();
   }
 
+  /** Reads nothing for this long; what the socket has read already still arrives. A shorter pause changes no longer one. */
+  pause(ms: number): void {
+    if (this.#down || ms <= 0 || this.#pause !== undefined) return;
+    this.#ws.pause();
+    this.#pause = setTimeout(() => {
+      this.#pause = undefined;
+      this.#ws.resume();
+    }, ms);
+  }
+
   /** Sends what waits, then closes; the socket is cut if the peer does not follow in time. */
   close(name: CloseName): void {
     if (this.#down) return;
@@ -219,6 +238,7 @@ export class Link<M> {
       return;
     }
     this.#framesIn += envelopes.length;
+    let unasked = 0;
     for (const envelope of envelopes) {
       // A frame before this one may have led to the link's end.
       if (this.#down) return;
@@ -227,11 +247,18 @@ export class Link<M> {
         return;
       }
       try {
-        onEnvelope(envelope);
+        if (!onEnvelope(envelope)) unasked += 1;
       } catch (error) {
         log.error({ peer, to: envelope.to, error: safeErrorText(error), stack: safeStack(error) }, 'delivery threw');
       }
     }
+    // A message without a frame was not asked for either.
+    if (envelopes.length === 0) this.#unasked(1, 0);
+    else if (unasked > 0) this.#unasked(unasked, (data.length * unasked) / envelopes.length);
+  }
+
+  #unasked(frames: number, bytes: number): void {
+    if (!this.#down) this.#options.onUnasked?.(frames, bytes);
   }
 
   #reject(name: CloseName, fields: object): void {
@@ -271,6 +298,9 @@ export class Link<M> {
     if (this.#down) return;
     this.#down = true;
     clearInterval(this.#heartbeat);
+    clearTimeout(this.#pause);
+    // A paused socket would not read the other side's close.
+    if (this.#pause !== undefined) this.#ws.resume();
     this.#batch = [];
     this.#batchBytes = 0;
     for (const probe of [...this.#probes]) probe(false);

@@ -3,7 +3,7 @@
  * runtime writes to (a pino logger fits as it is).
  */
 import { randomFillSync } from 'node:crypto';
-import type { Clock, Ports, RandomBytes, Timers } from '../contract.ts';
+import type { Clock, MachineMs, Ports, RandomBytes, Timers } from '../contract.ts';
 
 /** Structured logging: plain public fields, then a sentence. */
 export interface Log {
@@ -17,15 +17,16 @@ export const silentLog: Log = Object.freeze({ debug() {}, info() {}, warn() {}, 
 
 let clockOffsetMs = 0;
 
-/** Milliseconds since the Unix epoch, from the system's clock, and by how much this process's is off. */
+/** The service's time: the system's clock, and the offset of this process. */
 export const systemClock: Clock = Object.freeze({ nowMs: () => Date.now() + clockOffsetMs });
 
-/** Sets the total clock offset of this process in milliseconds. Running timers do not change. */
+/** Sets the total offset of this process in milliseconds. Timers do not change. */
 export function shiftSystemClock(offsetMs: number): void {
   clockOffsetMs = offsetMs;
 }
 
 export const systemTimers: Timers = Object.freeze({
+  epochMs: () => Date.now() as MachineMs,
   elapsedMs: () => performance.now(),
   start: (afterMs: number, run: () => void) => {
     const timer = setTimeout(run, afterMs);

@@ -114,6 +114,11 @@ export class LiveSystem<M, W = never, R = never> {
     return refused;
   }
 
+  /** See Kernel. */
+  has(address: Address): boolean {
+    return this.#kernel.has(address);
+  }
+
   /**
    * Takes no more input, clears all timers, and waits for the writes that are under way; what their steps send still
    * leaves, so that no caller misses the answer of a stored change. Repeatable.

@@ -9,5 +9,9 @@ export function invalidFields(details: readonly FieldIssue[], what = 'the reques
   const [first] = details;
   const field = first === undefined || first.field === '' ? what : first.field.slice(0, fieldCharsMax);
   const more = details.length > 1 ? `, and ${details.length - 1} more` : '';
-  return new ServiceError('invalidRequest', `${what} is not valid: ${field}: ${first?.issue}${more}`, { details });
+  // A line end at the end of a text is invisible: the words say it at once.
+  const why = first?.issue === 'invalid_base64' ? `: ${first.message}` : '';
+  return new ServiceError('invalidRequest', `${what} is not valid: ${field}: ${first?.issue}${why}${more}`, {
+    details,
+  });
 }

@@ -33,6 +33,8 @@ export const errorKinds = {
   methodNotAllowed: { http: 405, code: 'invalid_request', grpc: status.UNIMPLEMENTED, reason: 'METHOD_NOT_ALLOWED' },
   requestTimeout: { http: 408, code: 'invalid_request', grpc: status.DEADLINE_EXCEEDED, reason: 'REQUEST_TIMEOUT' },
   conflict: { http: 409, code: 'conflict', grpc: status.ABORTED, reason: 'CONFLICT' },
+  /** An idempotency key stands for another request. */
+  keyReused: { http: 409, code: 'conflict', grpc: status.ALREADY_EXISTS, reason: 'IDEMPOTENCY_KEY_REUSED' },
   bodyTooLarge: { http: 413, code: 'invalid_request', grpc: status.RESOURCE_EXHAUSTED, reason: 'MESSAGE_TOO_LARGE' },
   unsupportedMediaType: {
     http: 415,
@@ -52,6 +54,8 @@ export const errorKinds = {
   overloaded: { http: 429, code: 'rate_limited', grpc: status.RESOURCE_EXHAUSTED, reason: 'OVERLOADED' },
   /** The tenant has reached its storage quota: the call had no effect. */
   quotaExceeded: { http: 429, code: 'rate_limited', grpc: status.RESOURCE_EXHAUSTED, reason: 'QUOTA_EXCEEDED' },
+  /** The Host is none of a sandbox's: the request may be another site's page (api/hosts.ts). */
+  misdirected: { http: 421, code: 'invalid_request', grpc: status.INVALID_ARGUMENT, reason: 'MISDIRECTED_REQUEST' },
   headersTooLarge: { http: 431, code: 'invalid_request', grpc: status.RESOURCE_EXHAUSTED, reason: 'HEADERS_TOO_LARGE' },
   internalError: { http: 500, code: 'internal_error', grpc: status.INTERNAL, reason: 'INTERNAL_ERROR' },
   /** No coordinator, or a store that does not answer. */

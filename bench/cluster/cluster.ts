@@ -5,30 +5,25 @@ import { pathToFileURL } from 'node:url';
 import { builtFile } from '../../cli/common/built.ts';
 import { errorText, Failure } from '../../cli/common/failure.ts';
 import { readRecord } from '../../cli/common/process-identity.ts';
-import { freePort } from '../../cli/up/ports.ts';
 import type { Curve } from '../../load/calls/door.ts';
 import type { Key } from '../../load/verdict/signatures.ts';
 import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
 import { probeVariable, profileVariable } from './probe-protocol.ts';
 
 export class BenchCluster {
-  readonly coordinatorUrl: string;
   readonly #live: LiveProcess;
 
-  private constructor(live: LiveProcess, coordinatorUrl: string) {
+  private constructor(live: LiveProcess) {
     this.#live = live;
-    this.coordinatorUrl = coordinatorUrl;
   }
 
   static async start(profileFolder: string | undefined): Promise<BenchCluster> {
     if (profileFolder !== undefined) mkdirSync(profileFolder, { recursive: true });
-    const coordinatorPort = await freePort();
     const probe = pathToFileURL(builtFile('bench/probe.js'));
     const environment = (dataDir: string) => {
       // The first process finds its probe before it makes its own files.
       mkdirSync(dataDir, { mode: 0o700 });
       return {
-        SIGNMESH_COORDINATOR_PORT: String(coordinatorPort),
         SIGNMESH_RATE_LIMIT: 'off',
         SIGNMESH_FAULTS: 'off',
         NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${probe.href}`.trim(),
@@ -37,7 +32,7 @@ export class BenchCluster {
       };
     };
     try {
-      return new BenchCluster(await startLiveProcess({ environment }), `ws://127.0.0.1:${coordinatorPort}`);
+      return new BenchCluster(await startLiveProcess({ environment }));
     } catch (error) {
       throw new Failure(`The cluster to measure did not start.\n${errorText(error).trim()}`);
     }
@@ -53,6 +48,14 @@ export class BenchCluster {
 
   get grpcAddress(): string {
     return this.#live.ready.grpc;
+  }
+
+  /** Where the coordinator listens, as its log says. */
+  get coordinatorUrl(): string {
+    const log = readFileSync(join(this.dataDir, 'logs', 'coordinator.log'), 'utf8');
+    const url = /"url":"(ws:[^"]+)".*"coordinator started"/.exec(log)?.[1];
+    if (url === undefined) throw new Error('the coordinator has not said where it listens');
+    return url;
   }
 
   /** With its password. */

@@ -67,14 +67,14 @@ export interface PointOperations {
   readonly checked: number;
 }
 
-/** A process checks each dealer's proof of possession once; in the simulated world all nodes are one process. */
+/** A process checks each dealer's proof of possession, and computes the key's public part, once; in the simulated world all nodes are one process. */
 export function dkgPoints({ n, t }: Sharing): PointOperations {
   return {
     base: n * t + 3 * n,
     point: n,
-    evaluated: n ** 2 * t,
-    // By the coordinator; nodes check sums. The last is the key's own, for the xpub of its event.
-    checked: n * t + 1,
+    evaluated: n * t,
+    // By the coordinator and the nodes' process. The last is the key's own, for the xpub of its event.
+    checked: 2 * n * t + 1,
   };
 }
 
@@ -82,7 +82,7 @@ export function dkgPoints({ n, t }: Sharing): PointOperations {
 export function signingPoints({ t }: Sharing, kind: ReleasedKind): PointOperations {
   if (kind === 'ecdsa') return { base: 1, point: 0, evaluated: 0, checked: 1 };
   const even = kind === 'bip340' ? 1 : 0;
-  return { base: t + even, point: t * (t - 1) + even, evaluated: 0, checked: t + 1 + 2 * even };
+  return { base: t + even, point: t * (t - 1) + even, evaluated: 0, checked: t ** 2 + 1 + 2 * even };
 }
 
 /** Calls of a transfer to Redis and others, except periodic work, by process; a tenant with one policy and one webhook. */

@@ -5,7 +5,7 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { systemRandom } from '../../actors/live/ports.ts';
+import { systemClock, systemRandom } from '../../actors/live/ports.ts';
 import { readRoster, readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
 import { sandboxTenant } from '../../cli/cluster-files/sandbox.ts';
 import { type CoordinatorRecord, type CoordinatorWrite, sessionKey } from '../../coordinator/contract/messages.ts';
@@ -54,7 +54,12 @@ export class SessionFiller {
       throw new Error(`the bench's sessions are ${what}`);
     };
     const store = sessionStore(redis, fence, {
-      ...{ clusterId, resumeKey: readSecret(dataDir, secretFiles.coordinatorResume), soon: setImmediate },
+      ...{
+        clusterId,
+        clock: systemClock,
+        resumeKey: readSecret(dataDir, secretFiles.coordinatorResume),
+        soon: setImmediate,
+      },
       ...{ onTampered: refused('not as the coordinator wrote them'), onFenced: refused('fenced off') },
     });
     const ids = await redis.zrevrange(redisKeys.list(sandboxTenant), 0, templatesMax - 1);

@@ -8,7 +8,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { freePort } from '../../cli/up/ports.ts';
 import { cpuSeconds, type Memory, memory, type Pids } from '../../load/measure/processes.ts';
 import { UpProcess } from '../../testing/up-process.ts';
 
@@ -34,10 +33,8 @@ export async function startRates(times: number, say: (line: string) => void): Pr
   let atRest: Readonly<Record<string, Memory>> = {};
   try {
     for (let time = 0; time <= times; time += 1) {
-      const place = { dataDir, httpPort: await freePort(), grpcPort: await freePort() };
-      const coordinatorPort = String(await freePort());
       const beganMs = performance.now();
-      const up = new UpProcess(place, { environment: { SIGNMESH_COORDINATOR_PORT: coordinatorPort } });
+      const up = new UpProcess({ dataDir });
       const { pids } = await up.ready();
       const tookMs = performance.now() - beganMs;
       const used = Object.values(cpuSeconds(pids)).reduce((sum, seconds) => sum + seconds, 0);

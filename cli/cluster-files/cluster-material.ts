@@ -38,6 +38,8 @@ export const secretFiles = {
   gatewayRecord: 'gateway/record.key',
   nodeIdentity: (id: number) => `node-${id}/identity.key`,
   nodeStorage: (id: number) => `node-${id}/storage.key`,
+  /** Of a sandbox with a secret seed. */
+  nodeSandbox: (id: number) => `node-${id}/sandbox.key`,
 } as const;
 
 /** The keys that seal provider credentials: 1.key, 2.key, …; the highest is current. Rotation adds to them. */
@@ -51,6 +53,9 @@ export function clusterFolder(dataDir: string, cluster: number): string {
   return cluster === firstCluster ? dataDir : join(dataDir, `cluster-${cluster}`);
 }
 
+/** Work that gives way between its steps: on a busy disk the files of 100 nodes take many seconds. */
+export type Steps<T> = Generator<void, T, void>;
+
 export interface ClusterShape {
   /** 1 by default. The clusters before it exist. */
   readonly cluster?: number;
@@ -58,21 +63,34 @@ export interface ClusterShape {
   readonly threshold?: number | undefined;
 }
 
+/** The result of a work in steps, without a pause between them. */
+export function atOnce<T>(work: Steps<T>): T {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}
+
+/** As `clusterMaterial`, at once. */
+export function ensureClusterMaterial(...args: Parameters<typeof clusterMaterial>): Roster {
+  return atOnce(clusterMaterial(...args));
+}
+
 /**
  * Makes the missing files of one cluster. `nodes` undefined: the existing number, else `nodesDefault`. Throws a Failure when the
  * directory holds a cluster of another size or another environment.
  */
-export function ensureClusterMaterial(
+export function* clusterMaterial(
   dataDir: string,
   nodes: number | undefined,
   nodesDefault: number,
   environment: ClusterEnvironment,
   { cluster = firstCluster, threshold }: ClusterShape = {},
-): Roster {
+): Steps<Roster> {
   const folder = clusterFolder(dataDir, cluster);
   makeDirectory(folder);
   const exists = readIfThere(join(folder, rosterFile)) !== undefined;
-  if (!exists) make(dataDir, cluster, nodes ?? nodesDefault, environment, threshold);
+  if (!exists) yield* make(dataDir, cluster, nodes ?? nodesDefault, environment, threshold);
   else carryOver(folder);
   const roster = readRoster(dataDir, environment, cluster);
   if (nodes !== undefined && nodes !== roster.nodes.length) {
@@ -89,7 +107,7 @@ export function ensureClusterMaterial(
     );
   }
   if (cluster === firstCluster) makeLateSecrets(dataDir);
-  verify(dataDir, cluster, roster);
+  yield* verify(dataDir, cluster, roster);
   return roster;
 }
 
@@ -158,13 +176,13 @@ export function readSecretFile(path: string): Uint8Array {
   return parseSecret(path, text);
 }
 
-function make(
+function* make(
   dataDir: string,
   cluster: number,
   nodes: number,
   environment: ClusterEnvironment,
   threshold: number | undefined,
-): void {
+): Steps<void> {
   const isFirst = cluster === firstCluster;
   const folder = clusterFolder(dataDir, cluster);
   const ids = Array.from({ length: nodes }, (_, index) => index + 1);
@@ -173,7 +191,10 @@ function make(
   const secret = (file: string) => ensureSecret(folder, file);
   for (const file of [secretFiles.join, secretFiles.coordinatorResume]) secret(file);
   if (isFirst) for (const file of [secretFiles.gatewayToken, secretFiles.gatewayRecord]) secret(file);
-  for (const id of ids) secret(secretFiles.nodeStorage(id));
+  for (const id of ids) {
+    for (const file of [secretFiles.nodeStorage(id), secretFiles.nodeIdentity(id)]) secret(file);
+    yield;
+  }
   const sharing = threshold === undefined ? defaultSharing(nodes) : { threshold, totalNodes: nodes };
   if (sharing.threshold > nodes) {
     throw new Failure(
@@ -212,7 +233,7 @@ export function ensureSecret(dataDir: string, file: string): Uint8Array {
 }
 
 /** Refuses to start a cluster whose files do not belong together. */
-function verify(dataDir: string, cluster: number, roster: Roster): void {
+function* verify(dataDir: string, cluster: number, roster: Roster): Steps<void> {
   const own = clusterFolder(dataDir, cluster);
   const identity = (file: string, expected: Uint8Array, folder = own) => {
     if (Buffer.compare(identityFromSeed(readSecret(folder, file)).publicKey, expected) !== 0) {
@@ -223,6 +244,7 @@ function verify(dataDir: string, cluster: number, roster: Roster): void {
   identity(secretFiles.gatewayIdentity, roster.gateway, dataDir);
   for (const node of roster.nodes) {
     identity(secretFiles.nodeIdentity(node.id), node.publicKey);
+    yield;
   }
   const { join: joinSecret, coordinatorResume, gatewayToken, gatewayReceipt, gatewayRecord } = secretFiles;
   for (const file of [joinSecret, coordinatorResume]) readSecret(own, file);

@@ -3,7 +3,7 @@ import { nodesMax } from '../../proto/limits.ts';
 import type { ClusterEnvironment, Roster } from '../../proto/roster.ts';
 import { firstCluster } from '../../redis/clusters.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
-import { ensureClusterMaterial, hasCluster, readRosters } from './cluster-material.ts';
+import { atOnce, clusterMaterial, hasCluster, readRosters, type Steps } from './cluster-material.ts';
 
 export interface ClustersWanted {
   /** undefined: the existing ones, or one. */
@@ -15,11 +15,16 @@ export interface ClustersWanted {
   readonly environment: ClusterEnvironment;
 }
 
+/** As `clustersInSteps`, at once. */
+export function ensureClusters(dataDir: string, wanted: ClustersWanted): readonly Roster[] {
+  return atOnce(clustersInSteps(dataDir, wanted));
+}
+
 /**
  * Makes missing clusters. Added clusters get the requested nodes and threshold; existing ones keep theirs. Throws a Failure when
  * all exist and one has another size, and when more exist than requested.
  */
-export function ensureClusters(dataDir: string, wanted: ClustersWanted): readonly Roster[] {
+export function* clustersInSteps(dataDir: string, wanted: ClustersWanted): Steps<readonly Roster[]> {
   const { environment, nodesDefault, nodes, threshold } = wanted;
   const there = hasCluster(dataDir, firstCluster) ? readRosters(dataDir, environment).length : 0;
   const count = wanted.clusters ?? Math.max(1, there);
@@ -34,10 +39,11 @@ export function ensureClusters(dataDir: string, wanted: ClustersWanted): readonl
       `${dataDir} holds ${there} clusters, not ${count}: their nodes hold shares of keys. Leave --clusters out to keep them, or choose another --data-dir.`,
     );
   }
-  return Array.from({ length: count }, (_, index) => {
-    const cluster = index + 1;
+  const rosters: Roster[] = [];
+  for (let cluster = 1; cluster <= count; cluster += 1) {
     const isKept = cluster <= there && there < count;
-    const asked = isKept ? {} : { threshold };
-    return ensureClusterMaterial(dataDir, isKept ? undefined : nodes, nodesDefault, environment, { cluster, ...asked });
-  });
+    const shape = { cluster, ...(!isKept && { threshold }) };
+    rosters.push(yield* clusterMaterial(dataDir, isKept ? undefined : nodes, nodesDefault, environment, shape));
+  }
+  return rosters;
 }

@@ -27,7 +27,8 @@ function secretsOf(role: Role, settings: Settings, nodeIds: readonly number[]): 
   const { SIGNMESH_DATA_DIR: dataDir, SIGNMESH_CLUSTER: cluster } = settings;
   const own = clusterFolder(dataDir, cluster);
   const sandbox = readSandbox(dataDir);
-  const seed = sandbox === undefined || sandbox.kind === 'public' ? [] : [join(dataDir, 'sandbox.json')];
+  const tokens = sandbox === undefined || sandbox.kind === 'public' ? [] : [join(dataDir, 'sandbox.json')];
+  const seed = sandbox?.seed === undefined ? [] : tokens;
   const credentials = keysIn(join(dataDir, credentialKeysDir));
   switch (role) {
     case 'coordinator':
@@ -45,7 +46,7 @@ function secretsOf(role: Role, settings: Settings, nodeIds: readonly number[]): 
         ...keysIn(join(dataDir, 'gateway')),
         ...credentials,
         ...chosen(settings, 'SIGNMESH_TLS_KEY'),
-        ...seed,
+        ...tokens,
       ];
     case 'worker':
       return [join(dataDir, secretFiles.gatewayRecord), ...credentials];

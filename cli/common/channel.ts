@@ -3,6 +3,12 @@
  * sandbox's gateway (faults/control.ts). The role answers each order when it is done.
  */
 
+/**
+ * The variable with the ports that a process must not take when it may choose, separated by commas: another listener of the same
+ * `up` has each. Not a setting: only `up` sets it.
+ */
+export const reservedPortsVariable = 'SM_RESERVED_PORTS';
+
 /** The variable with the clock offset of a starting process, in milliseconds. Not a setting: only `up` sets it. */
 export const clockOffsetVariable = 'SM_CLOCK_OFFSET_MS';
 
@@ -33,6 +39,30 @@ export interface DoneMessage {
 export interface WaitingMessage {
   readonly kind: 'waiting';
   readonly what?: string;
+}
+
+/** The ports at which a role listens, by the variable of each. It comes before "ready", and again when one has changed. */
+export interface ListensMessage {
+  readonly kind: 'listens';
+  readonly ports: Readonly<Record<string, number>>;
+}
+
+/** The role cannot start: the port of this variable is taken. It waits for its end. */
+export interface PortTakenMessage {
+  readonly kind: 'portTaken';
+  readonly variable: string;
+  /** For people: the port, the holder and the remedy. */
+  readonly line: string;
+}
+
+export function isListensMessage(message: unknown): message is ListensMessage {
+  const { kind, ports } = (message ?? {}) as Partial<ListensMessage>;
+  return kind === 'listens' && typeof ports === 'object';
+}
+
+export function isPortTakenMessage(message: unknown): message is PortTakenMessage {
+  const { kind, variable, line } = (message ?? {}) as Partial<PortTakenMessage>;
+  return kind === 'portTaken' && typeof variable === 'string' && typeof line === 'string';
 }
 
 export function isWaitingMessage(message: unknown): message is WaitingMessage {

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -16,7 +17,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { errorCode, errorText, Failure } from './failure.ts';
 
 /** With its parents. Directories are 0700; the umask can only remove rights. */
@@ -27,6 +28,17 @@ export function makeDirectory(path: string): void {
     const remedy = 'Choose another data directory: --data-dir, or SIGNMESH_DATA_DIR';
     throw new Failure(`Cannot make the directory ${path}: ${errorText(error)}. ${remedy}.`);
   }
+}
+
+/**
+ * A data directory, with these folders in it. A new one, and the default one, gets a `.gitignore`, so that no secret of it is
+ * committed with the project that it lies in; other directories may be more than ours, and stay as they are.
+ */
+export function makeDataDirectory(path: string, folders: readonly string[] = []): void {
+  const isOurs = basename(resolve(path)) === '.signmesh' || !existsSync(path);
+  makeDirectory(path);
+  for (const folder of folders) makeDirectory(join(path, folder));
+  if (isOurs && !existsSync(join(path, '.gitignore'))) replaceShortLived(join(path, '.gitignore'), '*\n');
 }
 
 /** Step by step: Node's own recursive mkdir never returns where a file system says ENOENT for a parent that exists (/proc). */

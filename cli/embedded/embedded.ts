@@ -4,7 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
+import { setImmediate as untilIdle } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import type { Log } from '../../actors/live/ports.ts';
 import { packageVersion } from '../../api/version.ts';
@@ -19,7 +20,7 @@ import { type LiveTelemetry, openTelemetry } from '../../telemetry/live.ts';
 import { dataFormat, firstSealedFormat, isReadable } from '../cluster-files/data-format.ts';
 import { newSandbox, type Sandbox, sandboxSchemes, sandboxTenant, seedMatches } from '../cluster-files/sandbox.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
-import { makeDirectory, replaceShortLived } from '../common/files.ts';
+import { makeDataDirectory, replaceShortLived } from '../common/files.ts';
 import { clientDealersAllowed, rateLimitsOf, type Settings } from '../settings/config.ts';
 import { bannerLines, type Ready, readyLine } from '../start/banner.ts';
 import { readable } from '../start/log-record.ts';
@@ -90,12 +91,19 @@ async function served(
     for (const lock of locks) lock.release();
   });
   const telemetry = await telemetryOf(settings);
-  const { service, ready } = await start(options, {
-    ...{ screen, stored, stateFile, recorder: recording?.recorder, telemetry },
-  }).catch(async (error: unknown) => {
+  const starting = start(options, { screen, stored, stateFile, recorder: recording?.recorder, telemetry });
+  const started = await Promise.race([asked, starting]).catch(async (error: unknown) => {
     await telemetry.stop();
     throw error;
   });
+  if (typeof started === 'string') {
+    // It has served nothing: there is nothing to save.
+    screen.endProgress();
+    screen.line(`\nStopping: ${started}.`);
+    await telemetry.stop();
+    return exitCodes.ok;
+  }
+  const { service, ready } = started;
   if (stateFile !== undefined) saveAtOnce = () => saveState(stateFile, dataFormat, service.state());
   if (place === undefined) for (const line of bannerLines(ready, 'Ctrl-C', screen)) screen.line(line);
   else {
@@ -135,7 +143,7 @@ async function served(
 
 /** Throws a Failure when another service runs there. */
 function takePlace(dataDir: string): { readonly lock: Lock; readonly readyFile: string } {
-  for (const folder of [dataDir, join(dataDir, 'run')]) makeDirectory(folder);
+  makeDataDirectory(dataDir, ['run']);
   return { lock: takeLock(lockFile(dataDir), dataDir), readyFile: readyFile(dataDir) };
 }
 
@@ -189,39 +197,52 @@ async function start(options: EmbeddedUp, { screen, stored, stateFile, recorder,
     throw new Failure(`${stateFile} was made with another seed: omit --seed, or choose another file.`, exitCodes.usage);
   }
   let keys: ReadyKey[] = [];
+  let doing = `making ${clusters * nodes} nodes`;
   const logOf = logsOn(screen, verbose);
-  const service = await startEmbedded({
-    http: { host: settings.SIGNMESH_HTTP_HOST, port: settings.SIGNMESH_HTTP_PORT },
-    grpc: { host: settings.SIGNMESH_GRPC_HOST, port: settings.SIGNMESH_GRPC_PORT },
-    sealsStored: (stored?.format ?? dataFormat) < firstSealedFormat,
-    ...{ clusters, nodes, threshold, sandbox, stored, logOf, recorder, telemetry: telemetry.telemetry },
-    readyMade: { tenant: sandboxTenant, schemes: sandboxSchemes },
-    version: packageVersion(),
-    acceptAnyTestToken: settings.SIGNMESH_ACCEPT_ANY_TEST_TOKEN,
-    corsOrigins: settings.SIGNMESH_CORS_ORIGINS,
-    chainBlockMs: settings.SIGNMESH_CHAIN_BLOCK_MS,
-    providerTimeoutMs: settings.SIGNMESH_PROVIDER_TIMEOUT_MS,
-    rateLimits: rateLimitsOf(settings),
-    clientDealers: () => clientDealersAllowed(settings, true),
-    ...(settings.SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS !== undefined && {
-      retryScheduleMs: settings.SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS,
-    }),
-    config: {
-      lifetimes: {
-        signingMs: settings.SIGNMESH_SIGNING_LIFETIME_MS,
-        pendingMs: settings.SIGNMESH_PENDING_LIFETIME_MS,
-        dkgMs: settings.SIGNMESH_DKG_LIFETIME_MS,
+  const begin = async () => {
+    // Makes room for a signal, and for the first note.
+    await untilIdle();
+    return startEmbedded({
+      http: { host: settings.SIGNMESH_HTTP_HOST, port: settings.SIGNMESH_HTTP_PORT },
+      grpc: { host: settings.SIGNMESH_GRPC_HOST, port: settings.SIGNMESH_GRPC_PORT },
+      sealsStored: (stored?.format ?? dataFormat) < firstSealedFormat,
+      ...{ clusters, nodes, threshold, sandbox, stored, logOf, recorder, telemetry: telemetry.telemetry },
+      readyMade: { tenant: sandboxTenant, schemes: sandboxSchemes },
+      version: packageVersion(),
+      acceptAnyTestToken: settings.SIGNMESH_ACCEPT_ANY_TEST_TOKEN,
+      corsOrigins: settings.SIGNMESH_CORS_ORIGINS,
+      allowedHosts: settings.SIGNMESH_ALLOWED_HOSTS,
+      chainBlockMs: settings.SIGNMESH_CHAIN_BLOCK_MS,
+      providerTimeoutMs: settings.SIGNMESH_PROVIDER_TIMEOUT_MS,
+      rateLimits: rateLimitsOf(settings),
+      clientDealers: () => clientDealersAllowed(settings, true),
+      ...(settings.SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS !== undefined && {
+        retryScheduleMs: settings.SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS,
+      }),
+      config: {
+        lifetimes: {
+          signingMs: settings.SIGNMESH_SIGNING_LIFETIME_MS,
+          pendingMs: settings.SIGNMESH_PENDING_LIFETIME_MS,
+          dkgMs: settings.SIGNMESH_DKG_LIFETIME_MS,
+        },
+        nodesWaitMs: settings.SIGNMESH_NODES_WAIT_MS,
+        partialTimeoutMs: settings.SIGNMESH_PARTIAL_TIMEOUT_MS,
       },
-      nodesWaitMs: settings.SIGNMESH_NODES_WAIT_MS,
-      partialTimeoutMs: settings.SIGNMESH_PARTIAL_TIMEOUT_MS,
-    },
-    requests: verbose && settings.SIGNMESH_ACCESS_LOG ? logRequests(logOf('gateway')) : undefined,
-    makeKeys: async (ask) => {
-      keys = await readyKeys({ ask, nodes });
-    },
-  }).catch((error: unknown) => {
-    throw error instanceof DoorError ? new Failure(error.message) : error;
-  });
+      requests: verbose && settings.SIGNMESH_ACCESS_LOG ? logRequests(logOf('gateway')) : undefined,
+      makeKeys: async (ask) => {
+        doing = 'making the ready-made keys';
+        keys = await readyKeys({ ask, nodes });
+        doing = 'opening its ports';
+      },
+    });
+  };
+  const service = await screen
+    .step('service', begin, (made) =>
+      made === undefined ? doing : `${clusters * nodes} nodes, ${keys.length} ready-made keys`,
+    )
+    .catch((error: unknown) => {
+      throw error instanceof DoorError ? listenFailure(error.listener, error.cause) : error;
+    });
   const { metricsUrl } = telemetry;
   return { service, ready: readyOf(service, sandbox, keys, { kind: 'embedded', stateFile, metricsUrl }) };
 }

@@ -1,2 +1,3 @@
 /** `signmesh up --embedded`, for the command line. */
 export { upEmbedded } from './embedded.ts';
+export { standInLine } from './requested.ts';

@@ -4,6 +4,7 @@
  */
 import type { StoredState } from '../../embedded/state-file.ts';
 import { firstCluster } from '../../redis/clusters.ts';
+import { hasCluster } from '../cluster-files/cluster-material.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import type { Settings } from '../settings/config.ts';
 
@@ -47,8 +48,39 @@ export function sizeOf(options: SizeOptions, stored: StoredState | undefined, st
 
 /** Throws a Failure that names the options and settings of which one process has none. */
 export function checkSettings(settings: Settings): void {
+  const wrong = unsupported(settings);
+  if (wrong.length === 0) return;
+  throw new Failure(
+    `"up --embedded" is one sandbox in one process: it does not support ${wrong.join(', ')}. Omit it, or omit --embedded.`,
+    exitCodes.usage,
+  );
+}
+
+/**
+ * The first line of a service that runs embedded because there is no redis-server. Throws a Failure, which says what to install,
+ * when the embedded service cannot stand in: for an existing cluster, or for what was asked. `missing`: why there is none.
+ * `refused`: an option of the call that it cannot fulfil. `state`: the file of --state.
+ */
+export function standInLine(
+  missing: string,
+  settings: Settings,
+  refused: string | undefined,
+  state: string | undefined,
+): string {
+  const { SIGNMESH_DATA_DIR: dataDir } = settings;
+  const wrong = [...(refused === undefined ? [] : [refused]), ...unsupported(settings)];
+  if (wrong.length > 0)
+    throw new Failure(`${missing} Without it "up" runs embedded, but not with ${wrong.join(', ')}.`);
+  if (hasCluster(dataDir, firstCluster)) {
+    throw new Failure(`${missing} ${dataDir} holds a cluster, which needs it; "up --embedded" starts a new sandbox.`);
+  }
+  const kept = state === undefined ? 'is lost at the end (--state FILE keeps it)' : `is kept in ${state}`;
+  return `no redis-server: embedded, state ${kept}`;
+}
+
+function unsupported(settings: Settings): readonly string[] {
   const { SIGNMESH_GATEWAYS: gateways, SIGNMESH_WORKERS: workers } = settings;
-  const wrong = [
+  return [
     settings.SIGNMESH_ENVIRONMENT !== 'sandbox' && 'SIGNMESH_ENVIRONMENT=production',
     gateways > 1 && '--gateways (SIGNMESH_GATEWAYS)',
     workers > 1 && '--workers (SIGNMESH_WORKERS)',
@@ -61,9 +93,4 @@ export function checkSettings(settings: Settings): void {
     settings.SIGNMESH_VENDOR_URL !== undefined && 'SIGNMESH_VENDOR_URL (its vendor is simulated)',
     settings.REDIS_URL !== undefined && 'REDIS_URL',
   ].filter((name) => name !== false);
-  if (wrong.length === 0) return;
-  throw new Failure(
-    `"up --embedded" is one sandbox in one process: it does not support ${wrong.join(', ')}. Omit it, or omit --embedded.`,
-    exitCodes.usage,
-  );
 }

@@ -1,4 +1,5 @@
 /** Forwards an event to a local URL, with the headers and the body of a webhook's delivery. One try each. */
+import { systemTimers } from '../../actors/live/ports.ts';
 import { signDelivery } from '../../delivery/deliveries/public.ts';
 import { errorText } from '../common/failure.ts';
 
@@ -15,7 +16,7 @@ export async function forward(url: string, secret: string, eventId: string, text
       headers: {
         'content-type': 'application/json',
         'user-agent': 'signmesh-listen',
-        ...signDelivery([secret], eventId, Date.now(), body),
+        ...signDelivery([secret], eventId, systemTimers.epochMs(), body),
       },
       body,
       redirect: 'manual',

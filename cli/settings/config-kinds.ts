@@ -39,7 +39,6 @@ export function integers(min: number, max: number, countMax: number, what: strin
   };
 }
 
-export const port = (): Kind<number> => integer(1, 65_535, 'a port');
 export const portOrFree = (): Kind<number> => ({
   ...integer(0, 65_535, 'a port'),
   allowed: 'a port from 1 to 65535, or 0 for a free one',
@@ -131,6 +130,18 @@ export function origins(countMax: number): Kind<readonly string[]> {
       return values.length <= countMax && values.every((value) => value === '*' || isOrigin(value))
         ? values
         : undefined;
+    },
+    print: (values) => values.join(','),
+  };
+}
+
+export function hostNames(countMax: number): Kind<readonly string[]> {
+  const isName = (value: string) => value.length <= 253 && /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i.test(value);
+  return {
+    allowed: `\`*\`, or up to ${countMax} names such as \`sandbox.example.com\`, separated by commas`,
+    parse: (given) => {
+      const values = given.split(',').map((part) => part.trim());
+      return values.length <= countMax && values.every((value) => value === '*' || isName(value)) ? values : undefined;
     },
     print: (values) => values.join(','),
   };

@@ -17,6 +17,7 @@ export class Screen {
   readonly #options: ScreenOptions;
   /** The current step, whose progress line may be at the bottom. */
   #progress: string | undefined;
+  #isEnded = false;
 
   constructor(options: ScreenOptions) {
     this.#options = options;
@@ -35,6 +36,12 @@ export class Screen {
       clearInterval(timer);
       this.#clearProgress();
     }
+  }
+
+  /** A step that still runs is of no more interest. */
+  endProgress(): void {
+    this.#clearProgress();
+    this.#isEnded = true;
   }
 
   /** A message for a person; may come at any time. */
@@ -57,6 +64,7 @@ export class Screen {
   }
 
   #showProgress(name: string, note: string, elapsedMs: number): void {
+    if (this.#isEnded) return;
     const text = `… ${name.padEnd(nameWidth)} ${note} ${duration(elapsedMs)}`;
     if (!this.#options.terminal) {
       this.#options.stream.write(`${text}\n`);

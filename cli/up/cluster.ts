@@ -1,38 +1,32 @@
 /**
  * The processes of all clusters of one `up`, as children: how each starts, and in which order they stop.
  *
- * They start at once and find each other by themselves: nodes and gateway retry until the coordinator listens. They stop from the
+ * They start at once and find each other by themselves: nodes and gateways retry until the coordinator serves. Where they connect
+ * to it directly, and not to its proxy, they start when it has reported its port. A process whose peer has moved to another port is
+ * started again. They stop from the
  * outside in, so that no client gets an outcome that was lost: the gateway accepts no more calls, the workers finish their
  * deliveries, the coordinator finishes its calls, the nodes close their stores, and last Redis writes its data to disk.
  */
-import { join } from 'node:path';
-import { processIn } from '../../faults/cluster-names.ts';
+import { processIn, splitName } from '../../faults/cluster-names.ts';
 import { firstCluster } from '../../redis/clusters.ts';
-import { builtFile } from '../common/built.ts';
+import type { PortTakenMessage } from '../common/channel.ts';
 import { errorText, Failure } from '../common/failure.ts';
 import type { Environment } from '../settings/config.ts';
-import { Progress } from '../start/progress.ts';
+import type { ChildPort, ChildPorts } from './child-ports.ts';
 import type { MetricsTargets } from './metrics-targets.ts';
-import { clockEnvironment, type Member, residentBytes } from './process-control.ts';
-import { missingOf, signsOf } from './start-progress.ts';
+import type { PrivateRedis } from './private-redis.ts';
+import { type Member, residentBytes } from './process-control.ts';
+import { type RoleOptions, roleChild } from './role-child.ts';
+import { missingOf, untilReady } from './start-progress.ts';
 import { type ChildSpec, SupervisedChild } from './supervisor.ts';
 
 const stopGraceMs = 5000;
-const progressEveryMs = 500;
-/** Our variables that a child must not inherit: each role gets its own, and no other role's secret. Links stay on loopback. */
-const notInherited = /^(REDIS_URL$|SIGNMESH_LINK_TLS$|SIGNMESH_TLS_|SIGNMESH_SEED$|npm_|NODE_CHANNEL_)/;
-
 /**
  * Five nodes share a machine with other processes, so each is kept small, at no measured cost. Its objects die young or stay for
  * good: V8's default nursery, up to 48 MiB, would only keep their garbage resident, and so would an old space that doubles before
  * a collection. Its few threads need no malloc arena each.
  */
 const nodeFlags = ['--max-semi-space-size=2', '--heap-growing-percent=10', '--single-threaded-gc'];
-/**
- * Each thread collects its own young objects. V8 would spread that over the cores: but here more processes than cores want to
- * run, and each collection would wait until its helpers run (measured: up to seven times as long).
- */
-const roleFlags = ['--no-parallel-scavenge'];
 const nodeMemory = { MALLOC_ARENA_MAX: '1' };
 
 export interface ClusterOptions {
@@ -43,14 +37,14 @@ export interface ClusterOptions {
   readonly nodesPerProcess: number;
   readonly gateways: number;
   readonly workers: number;
-  /** Of the first gateway; the next one's ports follow. */
+  /** Of the first gateway; the next one's ports follow. 0: each gateway takes free ones. */
   readonly httpPort: number;
   readonly grpcPort: number;
-  /** The listening address of the first gateway, if it differs from its callers' address. */
-  readonly gatewayListens: Environment;
-  readonly redisUrl: string;
-  /** undefined: `up` does not start this Redis. */
-  readonly redis: ChildSpec | undefined;
+  /** Whether callers reach the first gateway through proxies: then it listens on any ports of loopback. */
+  readonly hasDoors: boolean;
+  /** Ports that no process may choose; those of gateways are added once they are known. */
+  readonly reservedPorts: Set<number>;
+  readonly redis: { readonly url: string } | PrivateRedis;
   readonly environment: Environment;
   readonly metrics: MetricsTargets;
   /** Only for the nodes. */
@@ -59,15 +53,22 @@ export interface ClusterOptions {
   readonly clientDealers: boolean;
   /** `isNews`: false for lines that only `--verbose` shows. */
   readonly say: (line: string, isNews?: boolean) => void;
+  /** The coordinator of this number listens at another port than before. */
+  readonly onCoordinatorMoved?: (cluster: number) => void;
 }
 
 export interface OneCluster {
   readonly number: number;
   readonly nodes: number;
+  /** 0: any. */
   readonly coordinatorPort: number;
-  /** The address of the coordinator for nodes and gateways: its own, or its proxy's. */
-  readonly coordinatorUrl: string;
+  /** Where nodes and gateways connect; undefined: to the coordinator itself. */
+  readonly proxyUrl: string | undefined;
 }
+
+const coordinatorVariable = 'SIGNMESH_COORDINATOR_PORT';
+const httpVariable = 'SIGNMESH_HTTP_PORT';
+const grpcVariable = 'SIGNMESH_GRPC_PORT';
 
 export class Cluster {
   readonly #options: ClusterOptions;
@@ -76,65 +77,134 @@ export class Cluster {
   readonly #nodes: readonly Member[];
   readonly #gateways: readonly Member[];
   readonly #workers: readonly Member[];
+  /** By child. */
+  readonly #ports = new Map<string, ChildPorts>();
+  readonly #coordinatorsListen: Promise<unknown>;
+  readonly #coordinatorListens = new Map<number, () => void>();
   #stopped: Promise<void> | undefined;
+  #fail!: (failure: Failure) => void;
+  /** Rejects when a process cannot run again, because its port was taken while it was down. Never resolves. */
+  readonly broken: Promise<never>;
   /** The clock offset of a process, by its name in faults; read at each of its starts. */
   readonly clocks = new Map<string, number>();
 
   constructor(options: ClusterOptions) {
     this.#options = options;
-    const { redisUrl, clusters, nodesPerProcess, say, metrics } = options;
-    const role = (
-      name: string,
-      processes: readonly string[],
-      args: readonly string[],
-      extra: Environment,
-      flags: readonly string[] = roleFlags,
-    ) => ({
-      child: new SupervisedChild(this.#role(name, processes, args, { ...extra, ...metrics.next(name) }, flags), say),
-      processes,
+    const { clusters, nodesPerProcess, say, redis } = options;
+    this.broken = new Promise((_, reject) => {
+      this.#fail = reject;
     });
-    this.#redis = options.redis ? [{ child: new SupervisedChild(options.redis, say), processes: ['redis'] }] : [];
-    this.#coordinators = clusters.map(({ number, coordinatorPort, coordinatorUrl }) =>
-      role(childName('coordinator', number), [processIn(number, 'coordinator')], ['coordinator'], {
-        REDIS_URL: redisUrl,
-        SIGNMESH_CLUSTER: String(number),
-        SIGNMESH_COORDINATOR_HOST: '127.0.0.1',
-        SIGNMESH_COORDINATOR_PORT: String(coordinatorPort),
-        SIGNMESH_COORDINATOR_URL: coordinatorUrl,
+    this.broken.catch(() => undefined);
+    this.#redis =
+      'spec' in redis ? [{ child: new SupervisedChild(this.#watched(redis.spec), say), processes: ['redis'] }] : [];
+    const listening = clusters.map(
+      ({ number }) => new Promise<void>((resolve) => this.#coordinatorListens.set(number, resolve)),
+    );
+    this.#coordinatorsListen = Promise.all(listening);
+    this.#coordinators = clusters.map(({ number, coordinatorPort, proxyUrl }) =>
+      this.#role({
+        name: childName('coordinator', number),
+        processes: [processIn(number, 'coordinator')],
+        args: ['coordinator'],
+        ports: { [coordinatorVariable]: { configured: coordinatorPort } },
+        environment: () => ({
+          REDIS_URL: redis.url,
+          SIGNMESH_CLUSTER: String(number),
+          SIGNMESH_COORDINATOR_HOST: '127.0.0.1',
+          // By default it announces its own.
+          SIGNMESH_COORDINATOR_URL: proxyUrl,
+        }),
+        onListens: (hasMoved) => {
+          this.#coordinatorListens.get(number)?.();
+          if (hasMoved) this.#coordinatorMoved(number);
+        },
       }),
     );
-    this.#nodes = clusters.flatMap(({ number, nodes, coordinatorUrl }) =>
+    this.#nodes = clusters.flatMap(({ number, nodes }) =>
       groupsOf(nodes, nodesPerProcess).map((ids) => {
         const name = ids.length === 1 ? `node-${ids[0]}` : `nodes-${ids[0]}-${ids.at(-1)}`;
-        const processes = ids.map((id) => processIn(number, `node/${id}`));
-        return role(
-          childName(name, number),
-          processes,
-          ['node', ...ids.map(String)],
-          {
+        return this.#role({
+          name: childName(name, number),
+          processes: ids.map((id) => processIn(number, `node/${id}`)),
+          args: ['node', ...ids.map(String)],
+          flags: nodeFlags,
+          environment: () => ({
             ...nodeMemory,
             ...options.nodeEnvironment,
             SIGNMESH_CLUSTER: String(number),
-            SIGNMESH_COORDINATOR_URL: coordinatorUrl,
+            SIGNMESH_COORDINATOR_URL: this.#urlForPeers(number),
             SIGNMESH_ALLOW_CLIENT_DEALERS: options.clientDealers ? 'on' : 'off',
-          },
-          nodeFlags,
-        );
+          }),
+        });
       }),
     );
-    this.#gateways = Array.from({ length: options.gateways }, (_, index) =>
-      role(numbered('gateway', index), ['gateway'], ['gateway'], {
-        REDIS_URL: redisUrl,
-        SIGNMESH_COORDINATOR_URL: clusters.map(({ coordinatorUrl }) => coordinatorUrl).join(','),
-        SIGNMESH_HTTP_PORT: String(options.httpPort + index),
-        SIGNMESH_GRPC_PORT: String(options.grpcPort + index),
-        ...(index === 0 && options.gatewayListens),
-      }),
-    );
+    this.#gateways = Array.from({ length: options.gateways }, (_, index) => this.#gateway(index));
     this.#workers = Array.from({ length: options.workers }, (_, index) =>
-      role(numbered('worker', index), ['worker'], ['worker'], { REDIS_URL: redisUrl }),
+      this.#role({
+        name: numbered('worker', index),
+        processes: ['worker'],
+        args: ['worker'],
+        environment: () => ({ REDIS_URL: redis.url }),
+      }),
     );
-    metrics.write(options.dataDir);
+    options.metrics.write(options.dataDir);
+  }
+
+  #gateway(index: number): Member {
+    const { clusters, redis, httpPort, grpcPort, hasDoors } = this.#options;
+    const isBehindDoors = hasDoors && index === 0;
+    const portOf = (first: number): ChildPort =>
+      isBehindDoors ? { configured: 0 } : { configured: first === 0 ? 0 : first + index, isAnnounced: true };
+    return this.#role({
+      name: numbered('gateway', index),
+      processes: ['gateway'],
+      args: ['gateway'],
+      ports: { [httpVariable]: portOf(httpPort), [grpcVariable]: portOf(grpcPort) },
+      environment: () => ({
+        REDIS_URL: redis.url,
+        SIGNMESH_COORDINATOR_URL: clusters.map(({ number }) => this.#urlForPeers(number)).join(','),
+        ...(isBehindDoors && { SIGNMESH_HTTP_HOST: '127.0.0.1', SIGNMESH_GRPC_HOST: '127.0.0.1' }),
+      }),
+    });
+  }
+
+  /** Of the coordinator itself; undefined: it does not listen yet. */
+  coordinatorUrl(number: number): string | undefined {
+    const port = this.#portOf(childName('coordinator', number), coordinatorVariable);
+    return port === 0 ? undefined : `ws://127.0.0.1:${port}`;
+  }
+
+  /** The ports of a gateway, from 0; 0: not known yet. */
+  gatewayPorts(index: number): { readonly http: number; readonly grpc: number } {
+    const name = numbered('gateway', index);
+    return { http: this.#portOf(name, httpVariable), grpc: this.#portOf(name, grpcVariable) };
+  }
+
+  /** Redis listens at another port than before. */
+  redisMoved(): void {
+    this.#restart([...this.#coordinators, ...this.#gateways, ...this.#workers]);
+  }
+
+  #portOf(name: string, variable: string): number {
+    return this.#ports.get(name)?.of(variable) ?? 0;
+  }
+
+  #urlForPeers(number: number): string {
+    return this.#options.clusters[number - 1]?.proxyUrl ?? this.coordinatorUrl(number) ?? '';
+  }
+
+  #coordinatorMoved(number: number): void {
+    if (this.#options.clusters[number - 1]?.proxyUrl === undefined) {
+      const ofCluster = this.#nodes.filter(({ processes }) => splitName(processes[0]!).cluster === number);
+      this.#restart([...ofCluster, ...this.#gateways]);
+    } else this.#options.onCoordinatorMoved?.(number);
+  }
+
+  /** Those that have started: the address in their environment is no longer right. */
+  #restart(members: readonly Member[]): void {
+    for (const { child } of members) {
+      if (child.isAlive) child.restart(stopGraceMs).catch((error: unknown) => this.#options.say(errorText(error)));
+    }
   }
 
   /** Every child with the processes in it. */
@@ -162,7 +232,7 @@ export class Cluster {
 
   /** With its password: secret. */
   get redisUrl(): string {
-    return this.#options.redisUrl;
+    return this.#options.redis.url;
   }
 
   /** Resident memory of the nodes' processes, divided by the nodes in them; undefined: the system does not say. */
@@ -186,21 +256,34 @@ export class Cluster {
     this.#mayStart();
     const redis = this.#redis.map(({ child }) => child);
     for (const child of redis) child.start();
-    await this.#whenReady(redis);
+    await untilReady(redis, this.#options.dataDir);
   }
 
   /** Resolves when all role processes serve. `onReady` is called for each. Rejects with a Failure that names the culprit. */
   async startRoles(onReady: (name: string) => void): Promise<void> {
     this.#mayStart();
-    const roles = this.#roles.map(({ child }) => child);
-    for (const child of roles) {
-      child.start();
-      child.whenReady.then(
-        () => onReady(child.name),
-        () => undefined,
-      );
+    const peers = [...this.#nodes, ...this.#gateways];
+    const start = (members: readonly Member[]) => {
+      for (const { child } of members) {
+        child.start();
+        child.whenReady.then(
+          () => onReady(child.name),
+          () => undefined,
+        );
+      }
+    };
+    const ready = untilReady(
+      this.#roles.map(({ child }) => child),
+      this.#options.dataDir,
+    );
+    start([...this.#coordinators, ...this.#workers]);
+    if (this.#options.clusters.every(({ proxyUrl }) => proxyUrl !== undefined)) start(peers);
+    else {
+      await Promise.race([this.#coordinatorsListen, ready]);
+      this.#mayStart();
+      start(peers);
     }
-    await this.#whenReady(roles);
+    await ready;
   }
 
   /** The start is over: from now on shows a child's records from this level on. */
@@ -236,52 +319,24 @@ export class Cluster {
     return missingOf(this.children);
   }
 
-  async #whenReady(children: readonly SupervisedChild[]): Promise<void> {
-    const progress = new Progress();
-    let timer: NodeJS.Timeout | undefined;
-    const stalled = new Promise<never>((_, reject) => {
-      timer = setInterval(() => {
-        if (!progress.isStalled(signsOf(children))) return;
-        const forS = progress.stalledAfterMs / 1000;
-        reject(new Failure(`Not ready, and no progress for ${forS} s: ${missingOf(children)}. See ${this.#logs}.`));
-      }, progressEveryMs);
-    });
-    const ready = children.map(async (child) => {
-      try {
-        await child.whenReady;
-      } catch (error) {
-        const last = child.log.tail.map((line) => `\n  ${line}`).join('');
-        throw error instanceof Failure ? error : new Failure(`${errorText(error)}. Its last words:${last}`);
-      }
-    });
-    try {
-      await Promise.race([Promise.all(ready), stalled]);
-    } finally {
-      clearInterval(timer);
-    }
+  #role(role: RoleOptions): Member {
+    const { spec, ports } = roleChild(role, this.#options, this.clocks);
+    this.#ports.set(role.name, ports);
+    return { child: new SupervisedChild(this.#watched(spec), this.#options.say), processes: role.processes };
   }
 
-  get #logs(): string {
-    return join(this.#options.dataDir, 'logs');
-  }
-
-  #role(
-    name: string,
-    processes: readonly string[],
-    args: readonly string[],
-    extra: Environment,
-    flags: readonly string[],
-  ): ChildSpec {
-    const inherited = Object.entries(this.#options.environment).filter(([variable]) => !notInherited.test(variable));
+  /** A child that gives up its start because of a taken port ends the cluster. */
+  #watched(spec: ChildSpec): ChildSpec {
+    const { onPortTaken } = spec;
     return {
-      name,
-      command: process.execPath,
-      args: [...flags, builtFile('cli/main.js'), ...args],
-      environment: { ...Object.fromEntries(inherited), ...extra, SIGNMESH_DATA_DIR: this.#options.dataDir },
-      environmentNow: () => clockEnvironment(this.clocks, processes),
-      channel: true,
-      logFile: join(this.#logs, `${name}.log`),
-      recordFile: join(this.#options.dataDir, 'run', `${name}.pid`),
+      ...spec,
+      ...(onPortTaken && {
+        onPortTaken: async (taken: PortTakenMessage, wasReady: boolean) => {
+          const waitMs = await onPortTaken(taken, wasReady);
+          if (waitMs === undefined) this.#fail(new Failure(taken.line));
+          return waitMs;
+        },
+      }),
     };
   }
 }

@@ -7,7 +7,7 @@ import { closeSync, existsSync, openSync, readSync, renameSync, statSync } from 
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { exitCodes } from '../common/failure.ts';
-import { makeDirectory } from '../common/files.ts';
+import { makeDataDirectory } from '../common/files.ts';
 import { commandName } from '../common/invocation.ts';
 import { bannerLines, type ReadyLine } from '../start/banner.ts';
 import { Screen } from '../start/screen.ts';
@@ -30,7 +30,7 @@ const logBytesMax = 1024 * 1024;
 /** Resolves with an exit code: the code of `up` when it ends before it is ready. */
 export async function detach({ dataDir, args, json, colour }: DetachOptions): Promise<number> {
   const path = join(dataDir, 'logs', 'up.log');
-  for (const folder of [dataDir, join(dataDir, 'logs')]) makeDirectory(folder);
+  makeDataDirectory(dataDir, ['logs']);
   if (existsSync(path) && statSync(path).size > logBytesMax) renameSync(path, earlierLog(path));
   const log = openSync(path, 'a+', 0o600);
   const own = new Set(['--detach', '--json']);

@@ -19,6 +19,7 @@ import type { Roster } from '../../proto/roster.ts';
 import { wireProtocolVersions } from '../../proto/wire.ts';
 import { firstCluster } from '../../redis/clusters.ts';
 import { clusterFolder, readSecret, secretFiles } from '../cluster-files/cluster-material.ts';
+import { storedClocks } from '../cluster-files/stored-clocks.ts';
 import type { Cluster } from './cluster.ts';
 import { Processes } from './process-control.ts';
 import type { SupervisedChild } from './supervisor.ts';
@@ -26,8 +27,12 @@ import type { SupervisedChild } from './supervisor.ts';
 export interface LivePlaneOptions {
   readonly dataDir: string;
   /** By number, from 1. */
-  readonly clusters: readonly { readonly roster: Roster; readonly coordinatorPort: number }[];
-  readonly redisUrl: string;
+  readonly rosters: readonly Roster[];
+  /** Of the coordinator of this number, now; undefined: it does not listen yet. */
+  readonly coordinatorUrl: (cluster: number) => string | undefined;
+  /** Ports of other listeners. */
+  readonly reservedPorts: ReadonlySet<number>;
+  readonly redisUrl: () => string;
   readonly ownsRedis: boolean;
   /** The simulated vendor, once it runs. */
   readonly vendor: () => { behave(conduct: VendorConduct | undefined): void } | undefined;
@@ -50,8 +55,8 @@ export class LiveFaultInjection {
     this.#options = options;
     const recording = new Recording();
     const beganMs = nowMs();
-    this.#injectors = options.clusters.map(({ roster, coordinatorPort }, index) =>
-      this.#injectorOf(roster, coordinatorPort, new Recorder(recording, index + 1, beganMs)),
+    this.#injectors = options.rosters.map((roster, index) =>
+      this.#injectorOf(roster, new Recorder(recording, index + 1, beganMs)),
     );
     const [only] = this.#injectors;
     this.#all = this.#injectors.length === 1 && only !== undefined ? only : new ManyInjectors(this.#injectors);
@@ -61,13 +66,19 @@ export class LiveFaultInjection {
     return this.#all;
   }
 
-  /** Resolves with the coordinators' URLs for nodes and gateways. */
-  start(): Promise<readonly string[]> {
-    return Promise.all(this.#injectors.map((injector) => injector.start()));
+  /** Resolves with the coordinators' URLs for nodes and gateways, and the ports of the first gateway's doors: REST, gRPC. */
+  async start(): Promise<{ readonly urls: readonly string[]; readonly doors: readonly number[] }> {
+    const started = await Promise.all(this.#injectors.map((injector) => injector.start()));
+    return { urls: started.map(({ url }) => url), doors: started[0]?.doors ?? [] };
   }
 
-  #injectorOf(roster: Roster, coordinatorPort: number, recorder: Recorder): FaultInjector {
-    const { dataDir, say, ownsRedis, redisUrl, doors } = this.#options;
+  /** The coordinator of this number listens elsewhere now. */
+  coordinatorMoved(cluster: number): void {
+    this.#injectors[cluster - 1]?.coordinatorMoved();
+  }
+
+  #injectorOf(roster: Roster, recorder: Recorder): FaultInjector {
+    const { dataDir, say, ownsRedis, redisUrl, doors, coordinatorUrl, reservedPorts } = this.#options;
     const { number = firstCluster } = roster;
     const folder = clusterFolder(dataDir, number);
     const engine = faultEngine({
@@ -83,7 +94,8 @@ export class LiveFaultInjection {
       nodesTotal: roster.nodes.length,
       processes: processesIn(number, this.#later()),
       queue: this.#queue(redisUrl),
-      coordinatorUrl: `ws://127.0.0.1:${coordinatorPort}`,
+      coordinatorUrl: () => coordinatorUrl(number),
+      reservedPorts,
       ownsRedis,
       // Before the first gateway: of no cluster.
       doors: number === firstCluster ? doors : undefined,
@@ -98,6 +110,7 @@ export class LiveFaultInjection {
         coordinatorKey: roster.coordinator,
       }),
       vendor: (conduct) => this.#options.vendor()?.behave(conduct),
+      clocks: storedClocks(folder),
       recorder,
       say,
     });
@@ -110,6 +123,9 @@ export class LiveFaultInjection {
       message: (child, message) => this.#answer(child, message),
     });
     this.#processes = processes;
+    for (const name of processes.names) {
+      if (name !== 'redis') cluster.clocks.set(name, this.#all.clockOffsetOf(name));
+    }
     this.#control = new SandboxController({ injector: this.#all, processes, snapshots: snapshots(processes) });
     return processes;
   }
@@ -160,8 +176,8 @@ export class LiveFaultInjection {
   }
 
   /** BullMQ is loaded at its first use. */
-  #queue(redisUrl: string): QueueControl {
-    const faults = () => import('./queue-faults.ts').then((module) => module.queueFaults(redisUrl));
+  #queue(redisUrl: () => string): QueueControl {
+    const faults = () => import('./queue-faults.ts').then((module) => module.queueFaults(redisUrl()));
     return {
       doubleDelivery: async () => (await faults()).doubleDelivery(),
       poisonJob: async () => (await faults()).poisonJob(),

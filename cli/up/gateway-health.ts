@@ -17,9 +17,9 @@ export interface Health {
 
 export const noHealth: Health = { status: 'unreachable', nodes_ready: 0, nodes_total: 0, reasons: [] };
 
-export async function askHealth(url: string): Promise<Health> {
+export async function askHealth(url: string, timeoutMs = 2000): Promise<Health> {
   try {
-    const { text } = await callHttp(url, { timeoutMs: 2000 });
+    const { text } = await callHttp(url, { timeoutMs });
     return { ...noHealth, ...(JSON.parse(text) as Partial<Health>) };
   } catch {
     return noHealth;

@@ -3,6 +3,7 @@ import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, stat
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as pause } from 'node:timers/promises';
+import { processName } from '../../faults/cluster-names.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { parseRecord, printable, readable } from '../start/log-record.ts';
 
@@ -33,10 +34,11 @@ const redisTime = /^\d+:[A-Z] (\d+ \w{3} \d{4} [\d:.]+) /;
 const extension = '.log';
 
 /** Resolves with an exit code; with `follow` only at a signal, or when the reader has closed. Throws a Failure. */
-export async function logs({ dataDir, processes, lines, follow, raw }: LogsOptions): Promise<number> {
+export async function logs({ dataDir, processes: named, lines, follow, raw }: LogsOptions): Promise<number> {
   const folder = join(dataDir, 'logs');
   const there = logNames(folder);
   if (there.length === 0) throw new Failure(`There are no logs in ${dataDir}: no cluster has run there.`);
+  const processes = named.map((name) => (there.includes(name) ? name : processName(name).replaceAll('/', '-')));
   const unknown = processes.filter((name) => !there.includes(name));
   if (unknown.length > 0) {
     throw new Failure(`No log of ${unknown.join(', ')}. Logs exist of ${there.join(', ')}.`, exitCodes.usage);

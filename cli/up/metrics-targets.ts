@@ -1,63 +1,69 @@
 /**
  * The metrics addresses of each process of `signmesh up`: the first gets the port of the settings, the others the ports after it,
- * in order of creation; with port 0, each a free one. `metrics-targets.json` in the data directory lists them in the format of
- * Prometheus's file_sd_configs.
+ * in order of creation; with port 0, each takes a free one and reports it. `metrics-targets.json` in the data directory lists them
+ * in the format of Prometheus's file_sd_configs.
  */
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exitCodes, Failure } from '../common/failure.ts';
-import type { Environment, Settings } from '../settings/config.ts';
-import { freePorts } from './ports.ts';
+import { replaceShortLived } from '../common/files.ts';
+import type { Settings } from '../settings/config.ts';
+import type { ChildPort } from './child-ports.ts';
+import type { Listener } from './ports.ts';
 
 export const targetsFile = 'metrics-targets.json';
+export const metricsVariable = 'SIGNMESH_METRICS_PORT';
 
 const portMax = 65_535;
 
-interface Target {
-  readonly targets: readonly [string];
-  readonly labels: { readonly job: 'signmesh'; readonly process: string };
-}
-
 export class MetricsTargets {
   readonly #host: string;
-  /** Unassigned ports; undefined: metrics are off. */
-  readonly #ports: number[] | undefined;
-  readonly #targets: Target[] = [];
-
-  private constructor(host: string, ports: number[] | undefined) {
-    this.#host = host;
-    this.#ports = ports;
-  }
+  /** undefined: metrics are off. */
+  readonly #first: number | undefined;
+  readonly #count: number;
+  /** By process, in order of creation; 0: not known yet. */
+  readonly #ports = new Map<string, number>();
 
   /** For `count` processes. Throws a Failure when there are fewer ports. */
-  static async choose(
-    { SIGNMESH_METRICS_HOST: host, SIGNMESH_METRICS_PORT: first }: Settings,
-    count: number,
-  ): Promise<MetricsTargets> {
-    if (first === undefined) return new MetricsTargets(host, undefined);
-    if (first === 0) return new MetricsTargets(host, await freePorts(count));
-    if (first + count - 1 > portMax) {
-      const message = `SIGNMESH_METRICS_PORT: ${count} processes need ports after ${first}. Set it to a lower one.`;
+  constructor({ SIGNMESH_METRICS_HOST: host, SIGNMESH_METRICS_PORT: first }: Settings, count: number) {
+    if (first !== undefined && first + count - 1 > portMax) {
+      const message = `${metricsVariable}: ${count} processes need ports after ${first}. Set it to a lower one.`;
       throw new Failure(message, exitCodes.usage);
     }
-    return new MetricsTargets(
-      host,
-      Array.from({ length: count }, (_, index) => first + index),
-    );
+    this.#host = host;
+    this.#first = first;
+    this.#count = count;
   }
 
-  /** The metrics variables for the environment of the next process. */
-  next(process: string): Environment {
-    const port = this.#ports?.shift();
-    if (port === undefined) return {};
-    const address = this.#host.includes(':') ? `[${this.#host}]:${port}` : `${this.#host}:${port}`;
-    this.#targets.push({ targets: [address], labels: { job: 'signmesh', process } });
-    return { SIGNMESH_METRICS_PORT: String(port) };
+  /** The configured ones. */
+  get listeners(): readonly Listener[] {
+    const first = this.#first ?? 0;
+    if (first === 0) return [];
+    return Array.from({ length: this.#count }, (_, index) => ({
+      ...{ host: this.#host, port: first + index, what: 'metrics', variable: metricsVariable },
+    }));
+  }
+
+  /** The metrics port of the next process, by its variable; empty without metrics. */
+  next(process: string): Readonly<Record<string, ChildPort>> {
+    if (this.#first === undefined) return {};
+    const configured = this.#first === 0 ? 0 : this.#first + this.#ports.size;
+    this.#ports.set(process, configured);
+    return { [metricsVariable]: { configured } };
+  }
+
+  /** It listens there. */
+  report(process: string, port: number, dataDir: string): void {
+    this.#ports.set(process, port);
+    this.write(dataDir);
   }
 
   /** Does nothing without metrics. */
   write(dataDir: string): void {
-    if (this.#ports === undefined) return;
-    writeFileSync(join(dataDir, targetsFile), `${JSON.stringify(this.#targets, undefined, 2)}\n`);
+    if (this.#first === undefined) return;
+    const name = this.#host.includes(':') ? `[${this.#host}]` : this.#host;
+    const targets = [...this.#ports]
+      .filter(([, port]) => port !== 0)
+      .map(([process, port]) => ({ targets: [`${name}:${port}`], labels: { job: 'signmesh', process } }));
+    replaceShortLived(join(dataDir, targetsFile), `${JSON.stringify(targets, undefined, 2)}\n`);
   }
 }

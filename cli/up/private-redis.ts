@@ -1,5 +1,6 @@
 /**
- * A private redis-server: append-only file on, on loopback, with a password that only this cluster knows, its data in our data
+ * A private redis-server, on a port that `up` chooses, since redis-server cannot report one; it chooses again when Redis says that
+ * the port is taken: append-only file on, on loopback, with a password that only this cluster knows, its data in our data
  * directory. It dies with us even when we are killed, where the system supports that (Linux).
  *
  * `appendfsync no` preserves acknowledged writes through the death of any process, ours and Redis's own: Redis passes every write
@@ -11,20 +12,25 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { Failure } from '../common/failure.ts';
 import { makeDirectory, replaceShortLived } from '../common/files.ts';
+import { oldPortForMs } from './child-ports.ts';
+import { freePort } from './ports.ts';
 import type { ChildSpec } from './supervisor.ts';
 
 export interface PrivateRedis {
   readonly spec: ChildSpec;
-  readonly port: number;
-  /** With the password: secret. */
+  /** With the password: secret. Another one after `onMoved`. */
   readonly url: string;
 }
 
 export interface PrivateRedisOptions {
   readonly dataDir: string;
-  readonly port: number;
+  /** Ports of other listeners. */
+  readonly reservedPorts: ReadonlySet<number>;
+  /** After a restart it has another URL. */
+  readonly onMoved?: () => void;
+  /** A random free port by default. */
+  readonly choosePort?: () => Promise<number>;
   readonly fsync: 'no' | 'always';
   /** undefined: redis-server from the PATH. */
   readonly program: string | undefined;
@@ -32,29 +38,63 @@ export interface PrivateRedisOptions {
   readonly recordFile: string;
 }
 
-export function privateRedis(options: PrivateRedisOptions): PrivateRedis {
+const choicesMax = 20;
+
+export async function privateRedis(options: PrivateRedisOptions): Promise<PrivateRedis> {
   const folder = join(options.dataDir, 'redis');
   makeDirectory(folder);
   const password = randomBytes(24).toString('hex');
   const config = join(folder, 'redis.conf');
-  replaceShortLived(config, configText(folder, options.port, options.fsync, password));
+  const choose = options.choosePort ?? (() => freePort(options.reservedPorts));
+  let port = await choose();
+  let choices = 1;
+  let takenSinceMs: number | undefined;
   const server = [options.program ?? 'redis-server', config];
   const [command, ...args] = [...deathSignalPrefix(), ...server];
   return {
-    port: options.port,
-    url: `redis://:${password}@127.0.0.1:${options.port}`,
+    get url() {
+      return `redis://:${password}@127.0.0.1:${port}`;
+    },
     spec: {
       name: 'redis',
       command: command!,
       args,
       environment: { PATH: process.env.PATH, LANG: 'C.UTF-8' },
+      environmentNow: () => {
+        replaceShortLived(config, configText(folder, port, options.fsync, password));
+        return {};
+      },
       channel: false,
-      ready: (signal) => untilAnswering(options.port, password, signal),
+      ready: async (signal) => {
+        await untilAnswering(port, password, signal);
+        choices = 1;
+        takenSinceMs = undefined;
+      },
+      portTakenIn: (words) => {
+        const isTaken = words.slice(-lastWords).some((line) => /address already in use/i.test(line));
+        if (!isTaken) return undefined;
+        const line = `redis-server found ${choices} ports of 127.0.0.1 taken, the last was ${port}. End what takes them, or set REDIS_URL.`;
+        return { kind: 'portTaken', variable: 'REDIS_URL', line };
+      },
+      onPortTaken: async (_, wasReady) => {
+        takenSinceMs ??= performance.now();
+        // Its clients expect it at its old port.
+        if (wasReady && performance.now() - takenSinceMs < oldPortForMs) return sameAgainMs;
+        if (choices === choicesMax) return undefined;
+        choices += 1;
+        port = await choose();
+        if (wasReady) options.onMoved?.();
+        return 0;
+      },
       logFile: options.logFile,
       recordFile: options.recordFile,
     },
   };
 }
+
+const sameAgainMs = 200;
+/** Of redis-server, when it cannot listen: the reason, and that it gives up. */
+const lastWords = 3;
 
 /** The password is in the file, which only we can read, not in the arguments, which every user can read. */
 function configText(folder: string, port: number, fsync: string, password: string): string {
@@ -87,15 +127,12 @@ function deathSignalPrefix(): string[] {
   return spawnSync(words[0]!, [...words.slice(1), 'true']).status === 0 ? words : [];
 }
 
-/** Resolves when Redis answers PING: it has read its append-only file by then. Rejects when it belongs to another cluster. */
+/** Resolves when Redis answers PING: it has read its append-only file by then. Another Redis at that port does not know our password. */
 async function untilAnswering(port: number, password: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
     const answer = await ask(port, `AUTH ${password}\r\nPING\r\n`);
     if (answer.includes('+PONG')) return;
-    if (answer.startsWith('-WRONGPASS') || answer.startsWith('-ERR')) {
-      throw new Failure(`Another Redis serves port ${port}.`);
-    }
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -3,7 +3,7 @@ export { detach } from './detach.ts';
 export { reachable } from './gateway-health.ts';
 export { type Lock, takeLock } from './lock.ts';
 export { logs } from './logs.ts';
-export { listenFailure } from './ports.ts';
+export { ListenFailure, lastingPort, listenFailure } from './ports.ts';
 export { lockFile, readReady, readyFile, runningCluster } from './running.ts';
 export { status } from './status.ts';
 export { stop } from './stop.ts';

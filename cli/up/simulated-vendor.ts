@@ -3,6 +3,7 @@
  * its keys and its book in its own directory (providers/vendor/server.ts). The nodes call it over HTTP, as any vendor.
  */
 import { join } from 'node:path';
+import { bindApart } from '../../actors/live/bind-apart.ts';
 import { systemClock, systemPorts } from '../../actors/live/ports.ts';
 import { VendorServer } from '../../providers/vendor/server.ts';
 import { ensureSecret } from '../cluster-files/cluster-material.ts';
@@ -23,12 +24,17 @@ export async function startSimulatedVendor(
   dataDir: string,
   decideMs: number,
   clockOffsetMs: () => number,
+  reservedPorts: ReadonlySet<number>,
 ): Promise<SimulatedVendor> {
   const directory = join(dataDir, 'vendor');
   makeDirectory(directory);
   const secret = ensureSecret(directory, 'secret');
   const ports = { ...systemPorts, clock: { nowMs: () => systemClock.nowMs() + clockOffsetMs() } };
-  const server = await VendorServer.start({ directory, port: 0, secret, decideMs, lifetimeMs, ports });
+  const server = await bindApart(reservedPorts, {
+    bind: () => VendorServer.start({ directory, port: 0, secret, decideMs, lifetimeMs, ports }),
+    portOf: ({ url }) => Number(new URL(url).port),
+    release: (refused) => refused.stop(),
+  });
   return {
     server,
     environment: { SIGNMESH_VENDOR_URL: server.url, SIGNMESH_VENDOR_SECRET_FILE: join(directory, 'secret') },

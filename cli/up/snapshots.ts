@@ -92,7 +92,11 @@ export class Snapshots implements SnapshotControl {
     return this.#metas().map(statusOf);
   }
 
-  async restore(id: string): Promise<{ readonly snapshot: SnapshotStatus; readonly clockOffsetMs: number }> {
+  clockOffsetMs(id: string): number {
+    return this.#find(id).clockOffsetMs;
+  }
+
+  async restore(id: string): Promise<SnapshotStatus> {
     const meta = this.#find(id);
     const { dataFormat: format = 1 } = meta;
     if (!isReadable(format)) {
@@ -100,7 +104,7 @@ export class Snapshots implements SnapshotControl {
       throw new ControlError({ code: 'conflict', message });
     }
     await this.#becomes({ id, digest: meta.digest, seals: format < firstSealedFormat });
-    return { snapshot: statusOf(meta), clockOffsetMs: meta.clockOffsetMs };
+    return statusOf(meta);
   }
 
   delete(id: string): SnapshotStatus {

@@ -1,9 +1,13 @@
 /** The progress of a start's children: a text that changes with it, and the missing ones. */
+import { join } from 'node:path';
+import { errorText, Failure } from '../common/failure.ts';
 import { processorMs } from '../common/process-identity.ts';
+import { Progress } from '../start/progress.ts';
 import type { SupervisedChild } from './supervisor.ts';
 
 /** A child that died this often before it was ready makes no more progress. */
 const deathsMax = 3;
+const progressEveryMs = 500;
 
 /** Changes while children become ready, and while one works without waiting. */
 export function signsOf(children: readonly SupervisedChild[]): string {
@@ -26,4 +30,32 @@ export function missingOf(children: readonly SupervisedChild[]): string {
       return why === undefined ? child.name : `${child.name} (${why})`;
     })
     .join(', ');
+}
+
+/** Resolves when all serve. Rejects with a Failure that names the culprit, also when none makes progress any more. */
+export async function untilReady(children: readonly SupervisedChild[], dataDir: string): Promise<void> {
+  const progress = new Progress();
+  let timer: NodeJS.Timeout | undefined;
+  const stalled = new Promise<never>((_, reject) => {
+    timer = setInterval(() => {
+      if (!progress.isStalled(signsOf(children))) return;
+      const forS = progress.stalledAfterMs / 1000;
+      reject(
+        new Failure(`Not ready, and no progress for ${forS} s: ${missingOf(children)}. See ${join(dataDir, 'logs')}.`),
+      );
+    }, progressEveryMs);
+  });
+  const ready = children.map(async (child) => {
+    try {
+      await child.whenReady;
+    } catch (error) {
+      const last = child.log.tail.map((line) => `\n  ${line}`).join('');
+      throw error instanceof Failure ? error : new Failure(`${errorText(error)}. Its last words:${last}`);
+    }
+  });
+  try {
+    await Promise.race([Promise.all(ready), stalled]);
+  } finally {
+    clearInterval(timer);
+  }
 }

@@ -12,6 +12,9 @@ export interface StatusOptions {
   readonly colour: boolean;
 }
 
+/** A person asks once: a busy gateway has time to answer. */
+const healthWithinMs = 15_000;
+
 interface ProcessStatus {
   readonly process: string;
   readonly pid: number;
@@ -48,7 +51,7 @@ async function look(dataDir: string): Promise<Status> {
     data_dir: dataDir,
     http: ready?.http ?? null,
     grpc: ready?.grpc ?? null,
-    health: ready === undefined ? null : await askHealth(`${ready.http}/v1/health`),
+    health: ready === undefined ? null : await askHealth(`${ready.http}/v1/health`, healthWithinMs),
     processes:
       running === undefined
         ? []

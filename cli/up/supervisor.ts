@@ -13,7 +13,7 @@
  * paused child.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { isWaitingMessage } from '../common/channel.ts';
+import { isListensMessage, isPortTakenMessage, isWaitingMessage, type PortTakenMessage } from '../common/channel.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { identify, isStopped, removeRecord, writeRecord } from '../common/process-identity.ts';
 import { ChildLog } from './child-log.ts';
@@ -26,11 +26,17 @@ export interface ChildSpec {
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Additions to it at each start. */
-  readonly environmentNow?: () => Readonly<Record<string, string>>;
+  readonly environmentNow?: () => Readonly<Record<string, string | undefined>>;
   /** Our own role processes get a channel, say "ready" through it and end when it closes. */
   readonly channel: boolean;
   /** Reports when a child without a channel is ready; rejects when it never will be. Called once a start. */
   readonly ready?: (signal: AbortSignal) => Promise<void>;
+  /** The ports of its listeners, by variable, whenever it reports them. */
+  readonly onListens?: (ports: Readonly<Record<string, number>>) => void;
+  /** It ended because a port is taken: resolves with the time until it starts again; undefined: it stays down. */
+  readonly onPortTaken?: (taken: PortTakenMessage, wasReady: boolean) => Promise<number | undefined>;
+  /** Of a child without a channel: whether its last words say that a port is taken. */
+  readonly portTakenIn?: (lastWords: readonly string[]) => PortTakenMessage | undefined;
   readonly logFile: string;
   /** The file of the process id while it runs. */
   readonly recordFile: string;
@@ -82,6 +88,9 @@ export class SupervisedChild {
   #watchman: ChildProcess | undefined;
   #startedMs: number | undefined;
   #waitingFor: string | undefined;
+  /** The process that runs now ends for this reason. */
+  #portTaken: PortTakenMessage | undefined;
+  #wasPortTaken = false;
   /** The planned restart after an intentional kill; undefined: a death is news. */
   #crash: { readonly restartAfterMs: number | null; readonly whileDown: () => void } | undefined;
   #watcher: ChildWatcher | undefined;
@@ -157,7 +166,12 @@ export class SupervisedChild {
       child.once('error', (error) => {
         if (child.pid === undefined) ended(error.message);
       });
-      child.once('exit', (code, signal) => ended(signal === null ? `exit code ${code}` : signal, code));
+      child.once('exit', (code, signal) => {
+        const end = () => ended(signal === null ? `exit code ${code}` : signal, code);
+        // Its last words may still be on their way.
+        if (code && this.#spec.portTakenIn !== undefined) child.once('close', end);
+        else end();
+      });
       const ended = (how: string, code: number | null = null) => {
         gone.abort();
         resolve();
@@ -170,7 +184,11 @@ export class SupervisedChild {
     child.on('message', (message) => {
       if (message === readyMessage) this.#onReady(child);
       else if (isWaitingMessage(message)) this.#waitingFor = message.what;
-      else this.#watcher?.message(message);
+      else if (isListensMessage(message)) this.#spec.onListens?.(message.ports);
+      else if (isPortTakenMessage(message)) {
+        this.#portTaken = message;
+        child.kill('SIGKILL');
+      } else this.#watcher?.message(message);
     });
     this.#spec.ready?.(gone.signal).then(
       () => this.#onReady(child),
@@ -310,6 +328,7 @@ export class SupervisedChild {
     if (this.#process !== child || this.#state !== 'starting') return;
     this.#state = 'running';
     this.#wasReady = true;
+    this.#wasPortTaken = false;
     this.#resolveReady();
     for (const resolve of [...this.#waiting]) resolve();
     this.#changed('up', `process ${child.pid}`);
@@ -322,6 +341,8 @@ export class SupervisedChild {
     this.#frozen = false;
     this.#startedMs = undefined;
     this.#waitingFor = undefined;
+    const taken = this.#portTaken ?? (code ? this.#spec.portTakenIn?.(this.log.tail) : undefined);
+    this.#portTaken = undefined;
     this.#changed('down', how);
     if (this.#state === 'stopping' || this.#state === 'stopped') return;
     if (this.#stopExpected) {
@@ -330,6 +351,11 @@ export class SupervisedChild {
     }
     if (this.#crash !== undefined) {
       this.#afterCrash();
+      return;
+    }
+    if (taken !== undefined && this.#spec.onPortTaken !== undefined) {
+      this.#state = 'waiting';
+      void this.#spec.onPortTaken(taken, this.#wasReady).then((waitMs) => this.#afterPortTaken(taken, waitMs));
       return;
     }
     if (code === exitCodes.usage && !this.#wasReady) {
@@ -357,6 +383,19 @@ export class SupervisedChild {
     whileDown();
     if (restartAfterMs === null) this.#say(`${this.name} is down until it is restarted`);
     else this.#timer = setTimeout(() => this.#startAgain(), restartAfterMs);
+  }
+
+  #afterPortTaken({ line }: PortTakenMessage, waitMs: number | undefined): void {
+    if (this.#state !== 'waiting' || this.#stopExpected) return;
+    if (waitMs === undefined) {
+      this.#state = 'stopped';
+      this.#rejectReady(new Failure(line));
+      return;
+    }
+    if (!this.#wasPortTaken && this.#wasReady) this.#say(`${this.name} cannot listen: ${line}`);
+    this.#wasPortTaken = true;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#startAgain(), waitMs);
   }
 
   #startAgain(): void {

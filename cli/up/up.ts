@@ -1,14 +1,16 @@
 /** `signmesh up`: starts a whole cluster on this machine, prints a banner, and stops it again without leftovers. */
 import { join } from 'node:path';
+import { setImmediate as untilIdle } from 'node:timers/promises';
 import { processIn } from '../../faults/cluster-names.ts';
 import type { Roster } from '../../proto/roster.ts';
 import { redisHosts } from '../../redis/address.ts';
 import { firstCluster } from '../../redis/clusters.ts';
-import { ensureClusters } from '../cluster-files/clusters.ts';
+import type { Steps } from '../cluster-files/cluster-material.ts';
+import { clustersInSteps } from '../cluster-files/clusters.ts';
 import { checkDataFormat } from '../cluster-files/data-format.ts';
 import { ensureSandbox, type Sandbox } from '../cluster-files/sandbox.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
-import { makeDirectory, replaceShortLived } from '../common/files.ts';
+import { makeDataDirectory, replaceShortLived } from '../common/files.ts';
 import { claimRedisPatiently, type Owner } from '../redis/redis-owner.ts';
 import { clientDealersAllowed, type Environment, faultsOn, type Settings } from '../settings/config.ts';
 import { bannerLines, readyLine } from '../start/banner.ts';
@@ -22,7 +24,7 @@ import { askHealth, type Health, noHealth, reachable } from './gateway-health.ts
 import { endLeftovers } from './leftovers.ts';
 import { type Lock, takeLock } from './lock.ts';
 import { MetricsTargets } from './metrics-targets.ts';
-import { checkPortFree, checkPortsDiffer, freePort, freePorts, type Listener } from './ports.ts';
+import { checkPortFree, checkPortsDiffer, type Listener, listenFailure } from './ports.ts';
 import { privateRedis } from './private-redis.ts';
 import { lockFile, readyFile } from './running.ts';
 import { type SimulatedVendor, startSimulatedVendor } from './simulated-vendor.ts';
@@ -60,25 +62,18 @@ export async function up(options: UpOptions): Promise<number> {
   return run.toTheEnd();
 }
 
-/** The configured addresses; other ports are chosen. */
+/** The configured addresses; other listeners bind any port and report it. */
 function fixedListeners(settings: Settings): Listener[] {
   const { SIGNMESH_HTTP_HOST: httpHost, SIGNMESH_GRPC_HOST: grpcHost, SIGNMESH_COORDINATOR_PORT: port } = settings;
   const gateways = Array.from({ length: settings.SIGNMESH_GATEWAYS }, (_, index) => index);
+  const { SIGNMESH_HTTP_PORT: httpPort, SIGNMESH_GRPC_PORT: grpcPort } = settings;
   return [
     ...gateways.flatMap((index) => [
-      { host: httpHost, port: settings.SIGNMESH_HTTP_PORT + index, what: 'REST', variable: 'SIGNMESH_HTTP_PORT' },
-      { host: grpcHost, port: settings.SIGNMESH_GRPC_PORT + index, what: 'gRPC', variable: 'SIGNMESH_GRPC_PORT' },
+      { host: httpHost, port: httpPort && httpPort + index, what: 'REST', variable: 'SIGNMESH_HTTP_PORT' },
+      { host: grpcHost, port: grpcPort && grpcPort + index, what: 'gRPC', variable: 'SIGNMESH_GRPC_PORT' },
     ]),
-    ...(port === 0 ? [] : [{ host: '127.0.0.1', port, what: 'coordinator', variable: 'SIGNMESH_COORDINATOR_PORT' }]),
-  ];
-}
-
-/** In addition to chosen ports that are not in use yet. */
-async function otherFreePort(taken: readonly { readonly coordinatorPort: number }[]): Promise<number> {
-  for (;;) {
-    const port = await freePort();
-    if (!taken.some(({ coordinatorPort }) => coordinatorPort === port)) return port;
-  }
+    { host: '127.0.0.1', port, what: 'coordinator', variable: 'SIGNMESH_COORDINATOR_PORT' },
+  ].filter((listener) => listener.port !== 0);
 }
 
 /** Waits for a busy or starting Redis; any other refusal needs a person. */
@@ -96,6 +91,8 @@ class Run {
   #cluster: Cluster | undefined;
   #injector: LiveFaultInjection | undefined;
   #vendor: SimulatedVendor | undefined;
+  /** Of the proxies before the first gateway; undefined: callers go to it directly. */
+  #doorPorts: { readonly http: number; readonly grpc: number } | undefined;
   #lock: Lock | undefined;
   #askedToStopAtMs: number | undefined;
   #stopping = false;
@@ -122,6 +119,7 @@ class Run {
     this.#endWatch = watchParent(() => this.#askToStop('the process that started it has ended'));
     try {
       const why = await Promise.race([asked, this.#start().then(() => asked)]);
+      this.#screen.endProgress();
       this.#screen.line(`\nStopping: ${why}.`);
       return exitCodes.ok;
     } finally {
@@ -166,22 +164,36 @@ class Run {
 
     const runDir = join(dataDir, 'run');
     checkPortsDiffer(fixedListeners(settings));
-    for (const folder of [dataDir, runDir, join(dataDir, 'logs')]) makeDirectory(folder);
+    makeDataDirectory(dataDir, ['run', 'logs']);
     this.#lock = takeLock(lockFile(dataDir), dataDir);
     await endLeftovers(runDir, say);
     checkDataFormat(dataDir);
     for (const listener of fixedListeners(settings)) await checkPortFree(listener);
     // Before the sandbox: a production cluster's directory gets no ready-made keys.
-    const rosters = ensureClusters(dataDir, {
+    const making = clustersInSteps(dataDir, {
       clusters: settings.SIGNMESH_CLUSTERS,
       nodes,
       nodesDefault: settings.SIGNMESH_NODES,
       threshold: settings.SIGNMESH_THRESHOLD,
       environment: settings.SIGNMESH_ENVIRONMENT,
     });
+    const rosters = await this.#screen.step(
+      'identities',
+      () => this.#inSteps(making),
+      (made) =>
+        made === undefined
+          ? 'making and checking the files of the nodes'
+          : `${made.reduce((sum, { nodes: members }) => sum + members.length, 0)} nodes`,
+    );
     const [first] = rosters as [Roster, ...Roster[]];
     const isSandbox = settings.SIGNMESH_ENVIRONMENT === 'sandbox';
-    const sandbox = isSandbox ? ensureSandbox(dataDir, seed ?? settings.SIGNMESH_SEED) : undefined;
+    const sandbox = isSandbox
+      ? ensureSandbox(
+          dataDir,
+          seed ?? settings.SIGNMESH_SEED,
+          first.nodes.map(({ id }) => id),
+        )
+      : undefined;
 
     const cluster = await this.#makeCluster(rosters, sandbox, faults, clientDealers);
     if (this.#stopping) return;
@@ -191,6 +203,17 @@ class Run {
     if (this.#stopping) return;
     cluster.showFrom(this.#options.verbose ? 'info' : 'warn');
     this.#announce(sandbox, keys, rosters, performance.now() - beganMs);
+    await cluster.broken;
+  }
+
+  /** A signal is obeyed between two steps. */
+  async #inSteps<T>(work: Steps<T>): Promise<T> {
+    for (;;) {
+      const { done, value } = work.next();
+      if (done) return value;
+      await untilIdle();
+      if (this.#stopping) throw new Failure('The start was interrupted.');
+    }
   }
 
   async #makeCluster(
@@ -202,75 +225,77 @@ class Run {
     const say = (line: string, isNews = true) => (isNews ? this.#screen.notice(line) : this.#screen.line(line));
     const { settings, environment } = this.#options;
     const dataDir = settings.SIGNMESH_DATA_DIR;
+    const nodesPerProcess = settings.SIGNMESH_NODES_PER_PROCESS;
+    const nodeProcesses = rosters.map(({ nodes }) => Math.ceil(nodes.length / nodesPerProcess));
+    const { SIGNMESH_WORKERS: workers, SIGNMESH_GATEWAYS: gateways } = settings;
+    const processCount = nodeProcesses.reduce((sum, count) => sum + count, rosters.length + workers + gateways);
+    // Coordinator, nodes, gateway, workers.
+    const metrics = new MetricsTargets(settings, processCount);
+    const configured = [...fixedListeners(settings), ...metrics.listeners];
+    checkPortsDiffer(configured);
+    const reservedPorts = new Set(configured.map(({ port }) => port));
     const redis =
       settings.REDIS_URL === undefined
-        ? privateRedis({
+        ? await privateRedis({
             dataDir,
-            port: await freePort(),
+            reservedPorts,
+            onMoved: () => this.#cluster?.redisMoved(),
             fsync: settings.SIGNMESH_REDIS_FSYNC,
             program: settings.SIGNMESH_REDIS_SERVER,
             logFile: join(dataDir, 'logs', 'redis.log'),
             recordFile: join(dataDir, 'run', 'redis.pid'),
           })
         : undefined;
-    const redisUrl = settings.REDIS_URL ?? redis?.url ?? '';
-    const clusters: { roster: Roster; coordinatorPort: number }[] = [];
-    for (const roster of rosters) {
-      const fixed = clusters.length === 0 ? settings.SIGNMESH_COORDINATOR_PORT : 0;
-      clusters.push({ roster, coordinatorPort: fixed || (await otherFreePort(clusters)) });
-    }
-    const doors = faults && settings.SIGNMESH_DOOR_FAULTS ? await this.#doors() : undefined;
+    const doors = faults && settings.SIGNMESH_DOOR_FAULTS ? this.#doors() : undefined;
     const injector = faults
       ? new LiveFaultInjection({
           dataDir,
-          clusters,
-          redisUrl,
+          rosters,
+          coordinatorUrl: (number) => this.#cluster?.coordinatorUrl(number),
+          reservedPorts,
+          redisUrl: () => this.#cluster?.redisUrl ?? '',
           ownsRedis: redis !== undefined,
           doors,
           vendor: () => this.#vendor?.server,
           say,
         })
       : undefined;
-    const urls = await injector?.start();
-    const nodesPerProcess = settings.SIGNMESH_NODES_PER_PROCESS;
-    const nodeProcesses = rosters.map(({ nodes }) => Math.ceil(nodes.length / nodesPerProcess));
-    const { SIGNMESH_WORKERS: workers, SIGNMESH_GATEWAYS: gateways } = settings;
-    const processCount = nodeProcesses.reduce((sum, count) => sum + count, rosters.length + workers + gateways);
+    this.#injector = injector;
+    const proxies = await injector?.start().catch((error: unknown) => {
+      // Taken since it was checked.
+      const { port } = error as { readonly port?: number };
+      const listener = configured.find((each) => each.port === port);
+      throw listener === undefined ? error : listenFailure(listener, error);
+    });
+    const [http, grpc] = proxies?.doors ?? [];
+    this.#doorPorts = http !== undefined && grpc !== undefined ? { http, grpc } : undefined;
+    for (const port of proxies?.doors ?? []) reservedPorts.add(port);
     const nodes = rosters.flatMap(({ number = firstCluster, nodes }) =>
       nodes.map(({ id }) => processIn(number, `node/${id}`)),
     );
-    this.#injector = injector;
-    this.#vendor = await this.#startVendor(sandbox);
+    this.#vendor = await this.#startVendor(sandbox, reservedPorts);
     const cluster = new Cluster({
       dataDir,
-      clusters: clusters.map(({ roster, coordinatorPort }, index) => ({
+      clusters: rosters.map((roster, index) => ({
         number: index + 1,
         nodes: roster.nodes.length,
-        coordinatorPort,
-        coordinatorUrl: urls?.[index] ?? `ws://127.0.0.1:${coordinatorPort}`,
+        coordinatorPort: index === 0 ? settings.SIGNMESH_COORDINATOR_PORT : 0,
+        proxyUrl: proxies?.urls[index],
       })),
       nodesPerProcess,
       gateways,
       workers,
       httpPort: settings.SIGNMESH_HTTP_PORT,
       grpcPort: settings.SIGNMESH_GRPC_PORT,
-      gatewayListens:
-        doors === undefined
-          ? {}
-          : {
-              SIGNMESH_HTTP_HOST: doors.http.upstream.host,
-              SIGNMESH_HTTP_PORT: String(doors.http.upstream.port),
-              SIGNMESH_GRPC_HOST: doors.grpc.upstream.host,
-              SIGNMESH_GRPC_PORT: String(doors.grpc.upstream.port),
-            },
-      redisUrl,
-      redis: redis?.spec,
+      hasDoors: doors !== undefined,
+      reservedPorts,
+      redis: redis ?? { url: settings.REDIS_URL ?? '' },
       environment,
-      // Coordinator, nodes, gateway, workers.
-      metrics: await MetricsTargets.choose(settings, processCount),
+      metrics,
       nodeEnvironment: this.#vendor?.environment ?? {},
       clientDealers,
       say,
+      onCoordinatorMoved: (number) => injector?.coordinatorMoved(number),
     });
     injector?.govern(cluster, (processes) =>
       redis === undefined || sandbox === undefined
@@ -278,7 +303,9 @@ class Run {
         : new Snapshots({
             dataDir,
             nodes,
-            redisUrl,
+            get redisUrl() {
+              return cluster.redisUrl;
+            },
             processes,
             untilLinked: () => injector.untilLinked(),
             makeReadyKeys: () =>
@@ -289,23 +316,34 @@ class Run {
   }
 
   /** undefined: the settings name another vendor, or none. */
-  async #startVendor(sandbox: Sandbox | undefined): Promise<SimulatedVendor | undefined> {
+  async #startVendor(
+    sandbox: Sandbox | undefined,
+    reservedPorts: ReadonlySet<number>,
+  ): Promise<SimulatedVendor | undefined> {
     const { settings } = this.#options;
     if (sandbox === undefined || settings.SIGNMESH_VENDOR_URL !== undefined || !settings.SIGNMESH_SIMULATED_VENDOR) {
       return undefined;
     }
     const { SIGNMESH_DATA_DIR: dataDir, SIGNMESH_SIMULATED_VENDOR_DECIDES_MS: decideMs } = settings;
-    return startSimulatedVendor(dataDir, decideMs, () => this.#injector?.injector.clockOffsetMs ?? 0);
+    return startSimulatedVendor(dataDir, decideMs, () => this.#injector?.injector.clockOffsetMs ?? 0, reservedPorts);
   }
 
   /** The proxies take the gateway's ports, and it listens on loopback behind them. */
-  async #doors() {
+  #doors() {
     const { settings } = this.#options;
-    const host = '127.0.0.1';
-    const [http, grpc] = (await freePorts(2)).map((port) => ({ host, port }));
+    const upstream = (of: 'http' | 'grpc') => () => {
+      const port = this.#cluster?.gatewayPorts(0)[of] ?? 0;
+      return port === 0 ? undefined : { host: '127.0.0.1', port };
+    };
     return {
-      http: { listen: { host: settings.SIGNMESH_HTTP_HOST, port: settings.SIGNMESH_HTTP_PORT }, upstream: http! },
-      grpc: { listen: { host: settings.SIGNMESH_GRPC_HOST, port: settings.SIGNMESH_GRPC_PORT }, upstream: grpc! },
+      http: {
+        listen: { host: settings.SIGNMESH_HTTP_HOST, port: settings.SIGNMESH_HTTP_PORT },
+        upstream: upstream('http'),
+      },
+      grpc: {
+        listen: { host: settings.SIGNMESH_GRPC_HOST, port: settings.SIGNMESH_GRPC_PORT },
+        upstream: upstream('grpc'),
+      },
     };
   }
 
@@ -403,7 +441,7 @@ class Run {
     const { settings, json, detached } = this.#options;
     const ready = readyLine({
       httpUrl: this.#httpUrl,
-      grpcAddress: `${reachable(settings.SIGNMESH_GRPC_HOST)}:${settings.SIGNMESH_GRPC_PORT}`,
+      grpcAddress: this.#gatewayAddress(0).grpc,
       token: sandbox?.token,
       approverToken: sandbox?.approverToken,
       keys,
@@ -411,10 +449,7 @@ class Run {
       data: { kind: 'directory', path: settings.SIGNMESH_DATA_DIR },
       tookMs,
       clusters: rosters.map(({ number = firstCluster, nodes }) => ({ cluster: number, nodes: nodes.length })),
-      gateways: Array.from({ length: settings.SIGNMESH_GATEWAYS }, (_, index) => ({
-        http: `http://${reachable(settings.SIGNMESH_HTTP_HOST)}:${settings.SIGNMESH_HTTP_PORT + index}`,
-        grpc: `${reachable(settings.SIGNMESH_GRPC_HOST)}:${settings.SIGNMESH_GRPC_PORT + index}`,
-      })),
+      gateways: Array.from({ length: settings.SIGNMESH_GATEWAYS }, (_, index) => this.#gatewayAddress(index)),
       bytesPerNode: this.#cluster?.bytesPerNode,
       pids: { up: process.pid, ...this.#cluster?.pids },
     });
@@ -427,7 +462,14 @@ class Run {
   }
 
   get #httpUrl(): string {
-    const { SIGNMESH_HTTP_HOST: host, SIGNMESH_HTTP_PORT: port } = this.#options.settings;
-    return `http://${reachable(host)}:${port}`;
+    return this.#gatewayAddress(0).http;
+  }
+
+  /** For callers, once the gateway has reported its ports. */
+  #gatewayAddress(index: number): { readonly http: string; readonly grpc: string } {
+    const { SIGNMESH_HTTP_HOST: httpHost, SIGNMESH_GRPC_HOST: grpcHost } = this.#options.settings;
+    const own = this.#cluster?.gatewayPorts(index);
+    const ports = index === 0 ? (this.#doorPorts ?? own) : own;
+    return { http: `http://${reachable(httpHost)}:${ports?.http}`, grpc: `${reachable(grpcHost)}:${ports?.grpc}` };
   }
 }

@@ -2,7 +2,7 @@
  * Decides a transaction: the last of the three evaluators.
  *
  * The tenant's `default` policy, the wallet's and the one that an intent names are all evaluated, and the strictest
- * decision wins: a policy named in the request can only make the decision stricter.
+ * decision wins: a policy named in the request can only make the decision stricter. So can the tenant's risk rules.
  *
  * A version in mode dry_run has no effect: the newest enforced version of the same policy applies. Without one, that policy is
  * ignored. So a dry run can neither block nor allow a transfer; its own verdict is recorded beside the decision.
@@ -16,6 +16,7 @@ import type {
   DryRunDecision,
   EvaluatorResult,
   PolicyDecision,
+  PolicyTraceLine,
   RiskResult,
   ScreeningResult,
   TransactionFacts,
@@ -45,11 +46,11 @@ export async function decideTransaction(
   const names = [...new Set([...policyNames, defaultPolicyName])];
   const policies = await Promise.all(names.map((name) => policyInForce(context, name)));
   const enforced = policies.flatMap(({ enforced }) => enforced ?? []);
-  const decisions = enforced.map((policy) => decisionOf(id, policy, facts, screening, risk));
+  const decisions = enforced.map((policy) => ofPolicy(id, policy, facts, screening, risk));
   const [dryRun] = policies.flatMap(({ trial }) =>
     trial === undefined ? [] : dryRunOf(trial, facts, screening, risk),
   );
-  const together = withHuman(facts, strictestOf(decisions));
+  const together = withHuman(facts, withRiskRules(risk, strictestOf(decisions)));
   const result = withVoters(facts, dryRun === undefined ? together : { ...together, dryRun });
   const evaluation = evaluationPut(evaluationOf(context, id, facts, screening, risk, result));
   const guards = [...stateGuards(facts, readsOf(enforced, facts, risk)), await catalogGuard(context)];
@@ -84,7 +85,7 @@ function readsOf(policies: readonly CompiledPolicy[], facts: TransactionFacts, r
   return mergeReads(reads, decisiveHabits(facts, risk, reads));
 }
 
-/** The approval of a wallet that always requires a human, when its policy requires none. */
+/** The approval of a wallet that always requires a human, and of a risk rule, when no policy requires one. */
 const humanApproval = { quorum: 1, approvers: [], timeoutS: approvalTimeoutDefaultS };
 const humanRule = 'wallet:human_required';
 
@@ -101,8 +102,33 @@ function withHuman({ wantsHuman }: TransactionFacts, decided: PolicyDecision): P
   };
 }
 
-/** The decision of exactly this version, whatever its mode. */
-export function decisionOf(
+/** The stricter of the policies' decision and the risk rules that match. */
+function withRiskRules({ ruleActions }: RiskResult, decided: PolicyDecision): PolicyDecision {
+  if (ruleActions.length === 0) return decided;
+  const lines: readonly PolicyTraceLine[] = ruleActions.map(({ rule, action, result }) => ({
+    rule: `risk:${rule}`,
+    effect: action === 'deny' ? 'deny' : 'require_approval',
+    matched: true,
+    result,
+  }));
+  const named = {
+    ...decided,
+    matchedRules: [...decided.matchedRules, ...lines.map(({ rule }) => rule)],
+    trace: [...decided.trace, ...lines],
+    reason: `${decided.reason}; ${ruleActions.map(({ rule, action }) => `risk rule ${rule}: ${action}`).join(', ')}`,
+  };
+  if (ruleActions.some(({ action }) => action === 'deny')) return { ...named, decision: 'deny', approvals: undefined };
+  if (decided.decision !== 'allow') return named;
+  return { ...named, decision: 'require_approval', approvals: humanApproval };
+}
+
+/** The decision of exactly this version and the risk rules, whatever its mode. */
+export function decisionOf(...asked: Parameters<typeof ofPolicy>): PolicyDecision {
+  const [, , , , risk] = asked;
+  return withRiskRules(risk, ofPolicy(...asked));
+}
+
+function ofPolicy(
   id: string,
   policy: CompiledPolicy,
   facts: TransactionFacts,

@@ -16,7 +16,7 @@ const habitCodes: ReadonlySet<string> = new Set(habits.map(({ code }) => code));
 
 /** The state reads of the factors, if they could change the result of the evaluated rules; else none. */
 export function decisiveHabits(facts: TransactionFacts, risk: RiskResult, rules: StateReads): StateReads {
-  if (!turnsWithin(scoreRead(rules), scoreSpan(risk))) return new Map();
+  if (facts.kind === 'message' || !turnsWithin(scoreRead(rules), scoreSpan(risk))) return new Map();
   return mergeReads(...habits.map(({ reads }) => new Map([[reads.field, reads.breaks(facts)]])));
 }
 

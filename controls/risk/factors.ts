@@ -118,7 +118,9 @@ function matchEvidence({ matches }: ScreeningResult): string {
   return first === undefined ? 'compliance match' : `on the ${first.kind} list ${first.listName}`;
 }
 
+/** None of a message: it takes no money and has no destination. */
 export function builtInFactorsOf(input: FactorInput): readonly RiskFactor[] {
+  if (input.facts.kind === 'message') return [];
   return builtInFactors.flatMap(({ code, points, find }) => {
     const evidence = find(input);
     return evidence === undefined ? [] : [{ code, contribution: points, evidence }];

@@ -98,7 +98,7 @@ const createRule = route({
   operationId: 'putRiskRule',
   summary: 'Make a risk rule, or the next version of one',
   description:
-    'A new name is version 1; the same name makes the next version. A rule in mode `shadow` appears in the factors with the points that it would add, but does not change the score. A rule that cannot be evaluated counts only if it raises the score.',
+    'A new name is version 1; the same name makes the next version. A rule in mode `shadow` appears in the factors with the points that it would add, but changes neither score nor decision. In mode `enforce` the strictest action of all matching rules decides beside the policies. A rule that cannot be evaluated adds points but takes none, and its action counts.',
   scope: 'risk:write',
   limitClass: 'writes',
   body: RiskRuleBody,

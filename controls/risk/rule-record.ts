@@ -15,9 +15,9 @@ export interface RiskRuleRecord extends Versioned {
   readonly when: string;
   /** -100 to 100. */
   readonly points: number;
-  /** The action when it matches; null: the score's action. */
+  /** When it matches, `deny` denies and `review` asks for an approval; the strictest of all rules wins. */
   readonly action: RiskAction | null;
-  /** Of matching rules with an action the one with the lowest number decides; of equal ones the strictest. */
+  /** Matching rules are listed in this order, the lowest first; it decides nothing. */
   readonly priority: number;
   readonly mode: RiskRuleMode;
   readonly createdAtMs: number;

@@ -15,7 +15,10 @@ export const RiskScore = Closed(
     tx_id: Type.String({ description: 'the intent’s id, or `rsk_` and a UUID' }),
     score: Type.Integer({ minimum: 0, maximum: 100 }),
     level: OneOf(['low', 'medium', 'high', 'critical']),
-    action: Action,
+    action: OneOf(riskActions, {
+      description:
+        'the strictest of the level’s and the matching rules’ actions; the level’s decides nothing by itself',
+    }),
     factors: Type.Array(
       Closed({
         code: Type.String({ description: 'a built-in factor, or `rule:` and the name of a rule' }),
@@ -41,7 +44,7 @@ const Points = Type.Integer({ minimum: -100, maximum: 100, description: 'added t
 const Priority = Type.Integer({
   minimum: 0,
   maximum: 1000,
-  description: 'among matching rules with an action, the lowest number decides',
+  description: 'matching rules are listed in this order, the lowest first; it decides nothing',
 });
 
 export const RiskRuleBody = Closed(
@@ -49,7 +52,12 @@ export const RiskRuleBody = Closed(
     name: ControlName,
     when: Expression,
     points: Points,
-    action: Type.Optional(OneOf(riskActions, { description: 'replaces the score’s action; default: none' })),
+    action: Type.Optional(
+      OneOf(riskActions, {
+        description:
+          'of a rule that matches: `deny` denies, `review` asks for an approval, `allow` softens nothing; default: none',
+      }),
+    ),
     priority: Type.Optional(Priority),
     mode: Type.Optional(OneOf(['enforce', 'shadow'], { description: 'default `enforce`' })),
   },

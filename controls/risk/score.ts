@@ -1,5 +1,5 @@
 /** The risk score: built-in factors and the tenant's rules, added up. Pure. */
-import type { RiskFactor, RiskResult } from '../../custody/intents/public.ts';
+import type { RiskFactor, RiskResult, RiskRuleAction } from '../../custody/intents/public.ts';
 import type { RuleInput } from '../rules/cel.ts';
 import type { Rule } from '../rules/rule.ts';
 import { builtInFactorsOf, type FactorInput } from './factors.ts';
@@ -35,31 +35,29 @@ export function scoreOf(
   rules: readonly CompiledRiskRule[],
   rulesVersion: number,
 ): RiskResult {
-  const found = rules.map((rule) => ({ ...rule, match: matchOf(rule, ruleInput) })).filter(({ match }) => match.counts);
-  const factors = [...builtInFactorsOf(input), ...found.map(({ record, match }) => factorOf(record, match))];
+  const found = rules
+    .flatMap(({ record, rule }) => {
+      const value = rule.evaluate(ruleInput);
+      return value === false ? [] : [{ record, value }];
+    })
+    .toSorted((a, b) => a.record.priority - b.record.priority);
+  const factors = [...builtInFactorsOf(input), ...found.map(({ record, value }) => factorOf(record, value))];
   const sum = factors.reduce((total, { contribution }) => total + contribution, 0);
   const score = Math.max(0, Math.min(scoreMax, sum));
-  const { level, action } = riskLevels.find(({ from }) => score >= from)!;
-  const asked = found
-    .map(({ record }) => record)
-    .filter((record) => record.mode === 'enforce' && record.action !== null);
-  const [first] = asked.toSorted((a, b) => a.priority - b.priority || strictness[b.action!] - strictness[a.action!]);
-  return { txId: input.facts.id, score, level, action: first?.action ?? action, factors, rulesVersion };
+  const { level, action: byLevel } = riskLevels.find(({ from }) => score >= from)!;
+  const ruleActions = found.flatMap(({ record, value }) => actionOf(record, value));
+  const action = [byLevel, ...ruleActions.map((one) => one.action)].reduce((a, b) =>
+    strictness[a] >= strictness[b] ? a : b,
+  );
+  return { txId: input.facts.id, score, level, action, ruleActions, factors, rulesVersion };
 }
 
-interface Match {
-  readonly counts: boolean;
-  readonly evidence: string;
-}
+/** `true`: the rule matches. One that cannot be evaluated counts as far as it makes the decision stricter. */
+type Match = Exclude<ReturnType<Rule['evaluate']>, false>;
 
-/**
- * A rule that cannot be evaluated counts only if it makes the score higher or the action stricter.
- */
-function matchOf({ record, rule }: CompiledRiskRule, input: RuleInput): Match {
-  const value = rule.evaluate(input);
-  if (typeof value === 'boolean') return { counts: value, evidence: shortened(record.when) };
-  const isStrict = record.points >= 0 && record.action !== 'allow';
-  return { counts: isStrict, evidence: `could not be evaluated: ${value.failure}` };
+function actionOf({ name: rule, action, mode }: RiskRuleRecord, value: Match): readonly RiskRuleAction[] {
+  if (mode !== 'enforce' || action === null || action === 'allow') return [];
+  return [{ rule, action, result: value === true ? 'true' : `error: ${value.failure}` }];
 }
 
 const evidenceCharsMax = 200;
@@ -68,8 +66,10 @@ function shortened(text: string): string {
   return text.length > evidenceCharsMax ? `${text.slice(0, evidenceCharsMax)}…` : text;
 }
 
-function factorOf({ name, points, mode }: RiskRuleRecord, { evidence }: Match): RiskFactor {
+function factorOf({ name, when, points, mode }: RiskRuleRecord, value: Match): RiskFactor {
   const code = `rule:${name}`;
-  if (mode === 'enforce') return { code, contribution: points, evidence };
-  return { code, contribution: 0, evidence: `shadow, would add ${points}: ${evidence}` };
+  const evidence = value === true ? shortened(when) : `could not be evaluated: ${value.failure}`;
+  const counted = value === true ? points : Math.max(0, points);
+  if (mode === 'enforce') return { code, contribution: counted, evidence };
+  return { code, contribution: 0, evidence: `shadow, would add ${counted}: ${evidence}` };
 }

@@ -54,7 +54,11 @@ export const variables: readonly Variable[] = [
       { name: 'network', type: 'string', meaning: 'CAIP-2 id, e.g. "eip155:11155111"' },
       { name: 'provider', type: 'string', meaning: 'provider kind of the wallet' },
       { name: 'amount', type: 'Units', meaning: 'whole smallest units (wei, satoshi, lamports), exact at any size' },
-      { name: 'amount_decimal', type: 'string', meaning: 'the amount as the request has it, e.g. "1.5"' },
+      {
+        name: 'amount_decimal',
+        type: 'string',
+        meaning: 'the amount in decimal, as the intent shows it: "1.5" for a request of "1.50"',
+      },
       { name: 'available', type: 'Units', meaning: 'available balance of the asset before this transaction' },
       { name: 'to', type: 'Address', meaning: 'destination' },
       { name: 'from', type: 'Address', meaning: 'address of the wallet' },

@@ -9,7 +9,7 @@ import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } fr
 import type { Put, RecordType, Versioned } from '../../store/contract.ts';
 
 /** Days that evaluations are kept. */
-export const evaluationTtlMs = 30 * 24 * 3_600_000;
+export const evaluationLifetimeMs = 30 * 24 * 3_600_000;
 
 /** The screened subject. */
 export interface ScreeningSubject {
@@ -82,7 +82,7 @@ export function evaluationPut(record: EvaluationRecord): Put {
     type: evaluationType as unknown as RecordType<Versioned>,
     before: undefined,
     after: record,
-    ttlMs: evaluationTtlMs,
+    lifetimeMs: evaluationLifetimeMs,
   };
 }
 

@@ -6,7 +6,7 @@ import { ServiceError } from '../../api/errors/service-error.ts';
 import type { RequestContext } from '../../api/route.ts';
 import { update } from '../../store/changes.ts';
 import type { Put, RecordType, Versioned } from '../../store/contract.ts';
-import { evaluationTtlMs } from './evaluation-record.ts';
+import { evaluationLifetimeMs } from './evaluation-record.ts';
 
 /** A version as it is stored. Its contents never change; that it was replaced is written down once. */
 export interface ReplaceableVersion extends Versioned {
@@ -24,7 +24,7 @@ export function replacedIndices(ownerId: string, { replacedAtMs }: ReplaceableVe
 /** The version leaves the store in 30 days. Nothing for one that has been replaced before. */
 export function replaced<T extends ReplaceableVersion>(type: RecordType<T>, before: T, nowMs: number): readonly Put[] {
   if (before.replacedAtMs !== undefined) return [];
-  return [update(type, before, { ...before, version: before.version + 1, replacedAtMs: nowMs }, evaluationTtlMs)];
+  return [update(type, before, { ...before, version: before.version + 1, replacedAtMs: nowMs }, evaluationLifetimeMs)];
 }
 
 /** Throws ServiceError 409 when so many versions are kept that the next one must wait. */

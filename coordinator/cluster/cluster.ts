@@ -11,7 +11,7 @@
 import type { Address, Behaviour, Context } from '../../actors/contract.ts';
 import { ShortLivedMap } from '../../actors/short-lived-map.ts';
 import { CryptoError } from '../../crypto/errors.ts';
-import { mayBeFrostCommitments } from '../../crypto/frost/context.ts';
+import { isValidFrostCommitment } from '../../crypto/frost/context.ts';
 import { groupOf } from '../../crypto/group.ts';
 import { type NoncesDealt, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import {
@@ -213,8 +213,7 @@ function noncesDealt(
       mockNonce: nonce.mockNonce,
     }),
   );
-  // Checked here, off the signing path: every scalar is in range, none is duplicated, and the points are valid as a batch. A
-  // signer refuses a point that was crafted to pass in its batch (signing/partials.ts).
+  // Checked here, off the signing path: every scalar is in range, every point valid (RFC 9591 §3.1), and none duplicated.
   if (!areWellFormed(scheme, nonces) || !areDistinct(nonces)) {
     const fields = { node: nodeId, culprits: [nodeId] };
     return [
@@ -231,9 +230,9 @@ function areWellFormed(scheme: Scheme, nonces: readonly DrawnNonce[]): boolean {
     case Scheme.MOCK_ECDSA:
       return nonces.every(({ mockNonce }) => isNonZeroScalar(mockNonce));
     case Scheme.FROST_ED25519:
-      return mayBeFrostCommitments('FROST-ED25519-SHA512-v1', nonces);
+      return nonces.every((nonce) => isValidFrostCommitment('FROST-ED25519-SHA512-v1', nonce));
     case Scheme.FROST_BIP340:
-      return mayBeFrostCommitments('FROST-secp256k1-SHA256-TR-v1', nonces);
+      return nonces.every((nonce) => isValidFrostCommitment('FROST-secp256k1-SHA256-TR-v1', nonce));
     default:
       return false;
   }

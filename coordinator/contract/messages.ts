@@ -50,6 +50,8 @@ export interface CallFacts {
   readonly witnessMacs: Uint8Array;
   /** For a key generation: the only scheme of the key; empty: its first session decides. */
   readonly keyScheme: KeyBinding;
+  /** Under an idempotency key: names the request, as base64; else empty. */
+  readonly requestDigest: string;
   /** The fault that call-router.ts found in the call: its session changes nothing, and adds its checkpoint to the answer. */
   readonly fault: Answer | undefined;
 }
@@ -108,6 +110,8 @@ export type LocalMessage =
   | { readonly kind: 'revoke'; readonly clientsOnly: boolean }
   /** Starts a scan for expired sessions. */
   | { readonly kind: 'sweep' }
+  /** A signing session tells the session that made its key: this node does not hold it. */
+  | { readonly kind: 'keyUnknown'; readonly nodeId: number }
   /** Tells a session past its lifetime to end. */
   | { readonly kind: 'expire' }
   /** A session tells its key that its end is durable. */

@@ -29,6 +29,11 @@ export interface SessionRecord {
   readonly keystoreType: KeystoreType;
   /** Epochs whose resume token was used. */
   readonly usedResumeEpochs: readonly number[];
+  /**
+   * Digests of the keyed requests that changed it, oldest first, `answeredMax` at most: their repeats get its state. Absent:
+   * none.
+   */
+  readonly answered?: readonly string[] | undefined;
   readonly ceremony: DkgRecord | SigningRecord;
 }
 
@@ -65,8 +70,13 @@ export interface DkgRecord {
   readonly ownerKeys?: readonly string[];
   /** Once it is complete, as hex; older records have none. */
   readonly chainCode?: string;
-  /** Once it is complete: every node's signature of the result. Records of an earlier version have none. */
+  /** From the first request to confirm: every node's signature of the result. Records of an earlier version have none. */
   readonly confirmation?: KeyConfirmationRecord;
+  /**
+   * From the first request to confirm until it is complete: the key that every node signed, as hex, so that a resume needs no
+   * node's result again. Records of an earlier version have none.
+   */
+  readonly result?: { readonly publicKey: string; readonly chainCode: string } | undefined;
   /** The nodes that its last failure blamed, until a resume; older records have none. */
   readonly culprits?: readonly number[];
   /**
@@ -221,7 +231,25 @@ export function openRecord<R extends Fresh>(fresh: R, moment: Moment): SessionOf
     checkpointMs: moment.nowMs,
     createdMs: moment.nowMs,
     usedResumeEpochs: [],
+    answered: fresh.answered,
   };
+}
+
+const answeredMax = 128;
+
+/** The record, which these calls change. */
+export function withAnswered<R extends SessionRecord>(
+  record: R,
+  calls: readonly { readonly requestDigest: string }[],
+): R {
+  const digests = calls.flatMap(({ requestDigest }) => requestDigest || []);
+  if (digests.length === 0) return record;
+  return { ...record, answered: [...(record.answered ?? []), ...digests].slice(-answeredMax) };
+}
+
+/** Whether the call repeats a keyed request that changed the session. */
+export function isRepeat({ answered }: SessionRecord, { requestDigest }: { readonly requestDigest: string }): boolean {
+  return requestDigest !== '' && answered !== undefined && answered.includes(requestDigest);
 }
 
 /** The next epoch in another state of the table, with changes of the ceremony if any. */
@@ -268,5 +296,6 @@ function next<C extends SessionRecord['ceremony']>(
     checkpointMs: moment.nowMs,
     createdMs: record.createdMs,
     usedResumeEpochs: record.usedResumeEpochs,
+    answered: record.answered,
   };
 }

@@ -27,7 +27,7 @@ import { isOpen } from '../contract/transitions.ts';
 import { nodeList } from '../session/message-text.ts';
 import { discardAttempt, finalizeDkg } from './finalize.ts';
 import { nodesAfter } from './replacing.ts';
-import { type DkgTurn, isClientSupplied, nodeIds, pair, sortedPairs, suppliedOpening, termsOf } from './state.ts';
+import { type DkgTurn, isClientSupplied, nodeIds, sortedPairs, suppliedOpening, termsOf } from './state.ts';
 
 /** Whether two openings of one dealer are the same bytes. */
 export function sameOpening(a: DkgOpening, b: DkgOpening): boolean {
@@ -79,7 +79,7 @@ export function evaluateVerdict(turn: DkgTurn, recipient: number, verdict: DkgVe
   const unshown = work.sawAll && !work.offered.has(dealer) ? recipient : undefined;
   if (!dealerOpening || !recipientOpening) return unshown;
   const terms = termsOf(record, turn.config);
-  const sealed = work.boxes.get(pair(dealer, recipient));
+  const sealed = work.boxes.get(dealer)?.get(recipient);
   const dealerIdentityKey = identityOf(turn, dealer);
   switch (verdict.code) {
     case 'OPENING_INVALID':

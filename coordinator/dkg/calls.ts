@@ -15,7 +15,7 @@ import { isSharedKey } from '../../proto/key-schemes.ts';
 import { isWalletKey, scalarBytes } from '../../proto/limits.ts';
 import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
 import type { ClientCall } from '../contract/messages.ts';
-import { advance } from '../contract/record.ts';
+import { advance, isRepeat } from '../contract/record.ts';
 import { isOpen, isResumable } from '../contract/transitions.ts';
 import { outsideOf } from '../session/message-text.ts';
 import { resumeFault } from '../session/resume.ts';
@@ -201,7 +201,10 @@ function makeKey(turn: DkgTurn, call: InitiateDkgCall): void {
 }
 
 function resumeDkg(turn: DkgTurn, call: Extract<ClientCall, { method: 'resumeSession' }>): void {
-  const fault = resumeFault(turn.state.record, call.request, turn.config.resumeKey);
+  const { record } = turn.state;
+  const fault = isRepeat(record, call)
+    ? sessionAnswer(record)
+    : resumeFault(record, call.request, turn.config.resumeKey);
   if (fault) {
     reply(turn, call, fault);
     return;
@@ -221,5 +224,10 @@ function goOn(turn: DkgTurn, call: ClientCall): void {
     expiresMs: turn.context.nowMs + turn.config.lifetimes.dkgMs,
     usedResumeEpochs: [...record.usedResumeEpochs, record.epoch],
   };
-  commit(turn, next, { ...noDkgWork(next, record.ceremony.fresh), inbox: work.inbox }, { cause: call });
+  commit(
+    turn,
+    next,
+    { ...noDkgWork(next, record.ceremony.fresh), inbox: work.inbox },
+    { cause: call, answers: [call] },
+  );
 }

@@ -12,7 +12,7 @@ import { defaultSharing } from '../../proto/roster.ts';
 import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import type { CoordinatorEffect, CoordinatorInput } from '../contract/messages.ts';
-import { openRecord } from '../contract/record.ts';
+import { isRepeat, openRecord } from '../contract/record.ts';
 import { changeEvent, observation } from '../session/events.ts';
 import { quote } from '../session/message-text.ts';
 import { proofOf } from '../session/receipts.ts';
@@ -51,6 +51,7 @@ export function initiateDkg(call: InitiateDkgCall, context: Context, config: Ses
       correlationId: call.correlationId || newId('cor', context.nowMs, context.random),
       approvalMode: ApprovalMode.DIRECT_ALLOWED,
       keystoreType: keystoreAtMaking(checked.terms),
+      ...(call.requestDigest !== '' && { answered: [call.requestDigest] }),
       ceremony: {
         kind: 'dkg',
         ...checked.terms,
@@ -113,7 +114,10 @@ export function continueOpeningDkg(
     return { state: opening, effects: [{ kind: 'send', to: context.self, message: input.message }] };
   }
   const work = noDkgWork(record, true);
-  const accepted = () => [replyEffect(call, proofOf(call, sessionAnswer(record), record, config.resumeKey, context))];
+  const accepted = () => {
+    const proof = proofOf(call, sessionAnswer(record), record, config.resumeKey, context);
+    return [replyEffect(call, proof, {}, true)];
+  };
   return {
     state: { phase: 'open', record, work },
     effects: [
@@ -141,7 +145,7 @@ function waits(call: InitiateDkgCall, work: DkgWork, { self }: Context): Coordin
   return [{ kind: 'send', to: self, message: { kind: 'continue' } }];
 }
 
-/** A second InitiateDkg with a known id changes nothing; an invalid request gets its own error first. */
+/** A second InitiateDkg with a known id changes nothing; an invalid request gets its own error first, a keyed repeat the state. */
 export function duplicate(
   call: InitiateDkgCall,
   record: DkgSession,
@@ -152,8 +156,11 @@ export function duplicate(
   if ('fault' in checked) {
     return replyEffect(call, proofOf(call, checked.fault, undefined, config.resumeKey, context));
   }
-  const given = answer('DUPLICATE_SESSION', `session_id ${quote(record.sessionId)} names a session already`);
-  return replyEffect(call, proofOf(call, given, record, config.resumeKey, context));
+  const isSame = isRepeat(record, call);
+  const given = isSame
+    ? sessionAnswer(record)
+    : answer('DUPLICATE_SESSION', `session_id ${quote(record.sessionId)} names a session already`);
+  return replyEffect(call, proofOf(call, given, record, config.resumeKey, context), {}, isSame);
 }
 
 export type Terms = Pick<DkgSession['ceremony'], 'curve' | 'threshold' | 'totalNodes' | 'account' | 'scheme'>;

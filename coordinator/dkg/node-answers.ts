@@ -22,9 +22,20 @@ import { reply } from '../session/turn.ts';
 import { evaluateVerdict, failAttempt, identityOf, isOwnResult, openingFault, sameOpening } from './blame.ts';
 import { takeDkgCalls } from './calls.ts';
 import { expireDkg } from './finalize.ts';
+import { countAsSilent } from './replacing.ts';
 import { takeAsked } from './requests.ts';
 import { takeOffer } from './round.ts';
-import { type Asked, type DkgTurn, type DkgWork, isClientSupplied, type Job, nodeIds, pair, termsOf } from './state.ts';
+import {
+  type Asked,
+  boxCount,
+  type DkgTurn,
+  type DkgWork,
+  isClientSupplied,
+  type Job,
+  nodeIds,
+  pair,
+  termsOf,
+} from './state.ts';
 
 /** A node's message about this attempt. */
 export function takeNodeMessage(turn: DkgTurn, from: string, message: WireMessage): void {
@@ -69,8 +80,9 @@ export function takeNodeMessage(turn: DkgTurn, from: string, message: WireMessag
 }
 
 /** How much this actor has learned from nodes in this attempt. */
-function known({ openings, boxes, verified, finished, confirmed }: DkgWork): number {
-  return openings.size + boxes.size + verified.size + finished.size + confirmed.size;
+function known(work: DkgWork): number {
+  const { openings, verified, finished, confirmed } = work;
+  return openings.size + boxCount(work) + verified.size + finished.size + confirmed.size;
 }
 
 /** Two contradicting signed messages prove a node's fault, whether they were requested or not. */
@@ -110,12 +122,13 @@ function opened(turn: DkgTurn, nodeId: number, { opening }: DkgOpened): void {
 function sealed(turn: DkgTurn, nodeId: number, { shares }: DkgSealed): void {
   const { record, work } = turn.state;
   const ids = nodeIds(record);
+  const boxes = new Map(work.boxes.get(nodeId));
   for (const share of shares) {
     const { dealer, recipient } = share;
     // The first box counts: the coordinator relayed it and evaluates complaints by it.
-    const isNew = dealer === nodeId && ids.includes(recipient) && !work.boxes.has(pair(dealer, recipient));
-    if (isNew) work.boxes.set(pair(dealer, recipient), share);
+    if (dealer === nodeId && ids.includes(recipient) && !boxes.has(recipient)) boxes.set(recipient, share);
   }
+  work.boxes.set(nodeId, boxes);
 }
 
 function verified(turn: DkgTurn, recipient: number, asked: Asked, said: DkgVerified): void {
@@ -184,6 +197,9 @@ function takeVerdicts(turn: DkgTurn, recipient: number, asked: Asked, said: DkgV
 function refused(turn: DkgTurn, nodeId: number, asked: Asked, { code, message, results }: DkgRefused): void {
   const { work } = turn.state;
   if (code === 'ALREADY_FINAL' && takeProof(turn, results)) return;
+  // All nodes have signed the result, it too. Once a client has seen the refusal and resumed, it blocks the key no longer.
+  const refusesAgain = asked.kind === 'dkgConfirm' && turn.state.record.ceremony.stalledBy?.includes(nodeId);
+  if (refusesAgain && countAsSilent(turn, nodeId)) return;
   const said = quotedText(message);
   const reason = asked.job && offerRefusals.get(code);
   if (reason) {

@@ -5,9 +5,10 @@
  * coordinator that asked; a refusal, confirmation or verdict without an open request is ignored. A request that is repeated
  * gets a new number; a late answer to the earlier one counts too.
  */
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBody, WireBodyInit } from '../../proto/wire.ts';
 import { nodeDkgAddress, wire } from '../contract/messages.ts';
-import type { Asked, DkgTurn, DkgWork, Job, RequestCase } from './state.ts';
+import { type Asked, type DkgTurn, type DkgWork, type Job, nodeIds, type RequestCase, signedResults } from './state.ts';
 
 type RequestBody = Extract<WireBodyInit, { case: RequestCase }>;
 
@@ -40,6 +41,17 @@ export function ask(turn: DkgTurn, nodeId: number, body: RequestBody, job?: Job)
       value: { ...body.value, request },
     } as WireBodyInit),
   });
+}
+
+/**
+ * A session of a completed key found that this node does not hold it: it stalled, or died, before it confirmed. It gets the
+ * results that all nodes signed; no answer is awaited.
+ */
+export function confirmAgain(turn: DkgTurn, nodeId: number): void {
+  const { record } = turn.state;
+  const results = signedResults(record);
+  if (record.state !== ReceiptState.BACKEND_COMPLETED || results.length === 0) return;
+  if (nodeIds(record).includes(nodeId)) ask(turn, nodeId, { case: 'dkgConfirm', value: { results } });
 }
 
 /** The request that a node's message answers, once; undefined: none. */

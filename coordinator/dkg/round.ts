@@ -11,7 +11,13 @@ import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { bindingAtMaking, isSharedKey, wireScheme } from '../../proto/key-schemes.ts';
 import { answer } from '../contract/answers.ts';
 import { clusterAddress } from '../contract/messages.ts';
-import { advance, clientSuppliedDealers, type KeyRecord, progress } from '../contract/record.ts';
+import {
+  advance,
+  clientSuppliedDealers,
+  type KeyConfirmationRecord,
+  type KeyRecord,
+  progress,
+} from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { addressText } from '../keystores/public.ts';
 import { nodeList } from '../session/message-text.ts';
@@ -78,22 +84,26 @@ function advanceJob(turn: DkgTurn, job: Job): void {
     return;
   }
   const missing = job.pairs.filter(([dealer, recipient]) => !work.verified.has(pair(dealer, recipient)));
-  const dealers = [...new Set(missing.map(([dealer]) => dealer))];
-  const recipients = [...new Set(missing.map(([, recipient]) => recipient))];
-  if (!openNodes(turn, [...new Set([...dealers, ...recipients])])) return;
+  // Grouped once: 100 nodes have 10,000 pairs, and each of their answers comes here.
+  const recipientsOf = new Map<number, number[]>();
+  const dealersFor = new Map<number, number[]>();
+  for (const [dealer, recipient] of missing) {
+    addTo(recipientsOf, dealer, recipient);
+    addTo(dealersFor, recipient, dealer);
+  }
+  if (!openNodes(turn, [...new Set([...recipientsOf.keys(), ...dealersFor.keys()])])) return;
   const shares = isSharedKey(turn.state.record.ceremony.scheme ?? '');
-  for (const dealer of shares ? dealers : []) {
+  for (const [dealer, recipients] of shares ? recipientsOf : []) {
     if (work.flights.has(`${dealer}/dkgSeal`)) continue;
-    const unsealed = missing
-      .filter(([from, to]) => from === dealer && to !== dealer && !work.boxes.has(pair(from, to)))
-      .map(([, to]) => work.openings.get(to)!);
+    const boxesOf = work.boxes.get(dealer);
+    const unsealed = recipients.filter((to) => to !== dealer && !boxesOf?.has(to)).map((to) => work.openings.get(to)!);
     if (unsealed.length > 0) ask(turn, dealer, { case: 'dkgSeal', value: { recipients: unsealed } });
   }
-  for (const recipient of recipients) {
-    const from = missing.filter(([, to]) => to === recipient).map(([dealer]) => dealer);
+  for (const [recipient, from] of dealersFor) {
+    if (work.flights.has(`${recipient}/dkgVerify`) && from.every((dealer) => work.dealt.has(dealer))) continue;
     const boxes = from
       .filter((dealer) => shares && dealer !== recipient)
-      .map((dealer) => work.boxes.get(pair(dealer, recipient)));
+      .map((dealer) => work.boxes.get(dealer)?.get(recipient));
     if (boxes.some((box) => box === undefined)) continue;
     for (const dealer of from) work.dealt.add(dealer);
     const value = {
@@ -103,6 +113,12 @@ function advanceJob(turn: DkgTurn, job: Job): void {
     };
     ask(turn, recipient, { case: 'dkgVerify', value });
   }
+}
+
+function addTo(groups: Map<number, number[]>, id: number, member: number): void {
+  const group = groups.get(id);
+  if (group === undefined) groups.set(id, [member]);
+  else group.push(member);
 }
 
 /** Whether all of these are open; asks those that are not. */
@@ -170,7 +186,14 @@ function finishRound(turn: DkgTurn): void {
   }
   if (!record.ceremony.mayBeFinal) {
     // Durable before the first request, since a node that confirms never discards its key for another attempt.
-    const changes = { mayBeFinal: true, verified: sortedPairs(work.verified) };
+    const { publicKey, chainCode } = results[0]!;
+    const result = { publicKey: hex(publicKey), chainCode: hex(chainCode) };
+    const changes = {
+      mayBeFinal: true,
+      verified: sortedPairs(work.verified),
+      result,
+      confirmation: confirmedBy(results),
+    };
     commit(turn, progress(record, turn.context, changes), { ...work });
     return;
   }
@@ -179,11 +202,51 @@ function finishRound(turn: DkgTurn): void {
   if (unconfirmed.length === 0) completeDkg(turn, results);
 }
 
-/** All nodes hold the final key. `results`: equal, by participant. */
-function completeDkg(turn: DkgTurn, results: readonly DkgFinished[]): void {
+/**
+ * Completes a key that enough nodes hold while the others do not confirm: every node has signed the result, so one that stalls
+ * blocks no key. It is asked again when a session finds that it does not hold the key. Returns whether the round is over.
+ *
+ * @param isGivenUp whether to wait no longer for this node
+ */
+export function completeWithout(turn: DkgTurn, isGivenUp: (nodeId: number) => boolean): boolean {
+  const { record, work } = turn.state;
+  const { mayBeFinal, threshold } = record.ceremony;
+  const ids = nodeIds(record);
+  const unconfirmed = ids.filter((id) => !work.confirmed.has(id));
+  if (
+    turn.persisted ||
+    !mayBeFinal ||
+    work.jobs.length === 0 ||
+    expireDkg(turn) ||
+    ids.some((id) => !work.finished.has(id))
+  )
+    return false;
+  if (work.confirmed.size < threshold || !unconfirmed.every(isGivenUp)) return false;
+  completeDkg(
+    turn,
+    ids.map((id) => work.finished.get(id)!),
+    unconfirmed,
+  );
+  return true;
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex');
+}
+
+function confirmedBy(results: readonly DkgFinished[]): KeyConfirmationRecord {
+  const { verificationShares, transcriptDigest } = results[0]!;
+  return {
+    verificationShares: verificationShares.map(hex),
+    transcriptDigest: hex(transcriptDigest),
+    signatures: results.map(({ signature }) => hex(signature)),
+  };
+}
+
+/** Nodes hold the final key: all but the silent ones. `results`: equal, by participant. */
+function completeDkg(turn: DkgTurn, results: readonly DkgFinished[], silent: readonly number[] = []): void {
   const { record } = turn.state;
   const result = results[0]!;
-  const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
   const publicKey = hex(result.publicKey);
   const holders = areFirstNodes(record.ceremony) ? '' : `, held by ${nodeList(nodeIds(record))}`;
   const ownerKeys = publicKey === '' ? result.verificationShares.map(hex) : [];
@@ -191,17 +254,16 @@ function completeDkg(turn: DkgTurn, results: readonly DkgFinished[]): void {
     publicKey === ''
       ? ownersText(nodeIds(record), result.verificationShares)
       : `group public key ${publicKey}${holders}`;
-  const done = answer('DKG_COMPLETED', made);
+  const waiting = silent.length > 0 ? `; ${nodeList(silent)} did not confirm it yet` : '';
+  const done = answer('DKG_COMPLETED', `${made}${waiting}`);
   const { curve, threshold, totalNodes, account, scheme = '' } = record.ceremony;
   const next = advance(record, { ...done, state: ReceiptState.BACKEND_COMPLETED }, turn.context, {
     publicKey,
     ...(ownerKeys.length > 0 && { ownerKeys }),
     chainCode: hex(result.chainCode),
-    confirmation: {
-      verificationShares: result.verificationShares.map(hex),
-      transcriptDigest: hex(result.transcriptDigest),
-      signatures: results.map(({ signature }) => hex(signature)),
-    },
+    confirmation: confirmedBy(results),
+    result: undefined,
+    stalledBy: silent,
     verified: sortedPairs(turn.state.work.verified),
   });
   const key: KeyRecord = {

@@ -29,8 +29,9 @@ import { takeDkgCalls } from './calls.ts';
 import { abandonDkg, expireDkg } from './finalize.ts';
 import { continueOpeningDkg, initiateDkg } from './initiation.ts';
 import { takeNodeMessage } from './node-answers.ts';
-import { noteSilence, replaceMissing } from './replacing.ts';
-import { advanceDkg } from './round.ts';
+import { isMissing, noteSilence, replaceMissing, replaceSuspects } from './replacing.ts';
+import { confirmAgain } from './requests.ts';
+import { advanceDkg, completeWithout } from './round.ts';
 import {
   beginDkgTurn,
   type DkgSession,
@@ -150,15 +151,20 @@ function localMessage(turn: DkgTurn, message: LocalMessage): void {
     case 'expire':
       expireDkg(turn);
       return;
+    case 'keyUnknown':
+      confirmAgain(turn, message.nodeId);
+      return;
     case 'nodesChanged':
       if (!work.watching) {
         turn.effects.push({ kind: 'send', to: clusterAddress, message: { kind: 'unwatch' } });
         return;
       }
       work.ready = new Set(message.ready);
+      work.suspects = message.suspects;
       for (const flight of [...work.flights]) {
         if (!work.ready.has(Number(flight.split('/')[0]))) work.flights.delete(flight);
       }
+      replaceSuspects(turn);
       advanceDkg(turn);
       return;
     default:
@@ -204,13 +210,14 @@ function timer(turn: DkgTurn, name: string): void {
     case 'repeat':
       if (work.jobs.length === 0 || expireDkg(turn)) return;
       noteSilence(turn);
+      if (completeWithout(turn, (id) => isMissing(turn, id))) return;
       work.flights.clear();
       turn.effects.push({ kind: 'startTimer', name: 'repeat', afterMs: turn.config.partialTimeoutMs });
       replaceMissing(turn);
       advanceDkg(turn);
       return;
     case 'nodes':
-      abandonDkg(turn);
+      if (!completeWithout(turn, () => true)) abandonDkg(turn);
       return;
     case 'idle': {
       // Client-supplied shares exist only in memory, so the session stays in memory for its lifetime.

@@ -3,10 +3,16 @@
  *
  * Nodes store the shares that they dealt and verified, and repeat their answers, so a restarted coordinator asks them again.
  */
+import { create } from '@bufbuild/protobuf';
 import type { Context, Step } from '../../actors/contract.ts';
 import type { DkgTerms } from '../../crypto/dkg-transcripts.ts';
 import { participantsOf } from '../../crypto/participants.ts';
-import type { DkgFinished, DkgOpening, SealedShare } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import {
+  type DkgFinished,
+  DkgFinishedSchema,
+  type DkgOpening,
+  type SealedShare,
+} from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { ownKeysOf } from '../../proto/key-schemes.ts';
 import { nodesMax } from '../../proto/limits.ts';
 import { rosterDigest } from '../../proto/roster.ts';
@@ -73,13 +79,16 @@ export interface DkgWork {
   readonly jobs: Job[];
   /** The openings of real dealers in this attempt, already checked. */
   readonly openings: Map<number, DkgOpening>;
-  readonly boxes: Map<Pair, SealedShare>;
+  /** By dealer and recipient. */
+  readonly boxes: Map<number, ReadonlyMap<number, SealedShare>>;
   /** At least what the record has. */
   readonly verified: Set<Pair>;
   /** Verified shares that clients gave for nodes other than their dealer: 32 bytes each, secret, in memory only. */
   readonly supplied: Map<Pair, Uint8Array>;
   readonly finished: Map<number, DkgFinished>;
   readonly confirmed: Set<number>;
+  /** Nodes that draws select last now; a new attempt begins without them, as far as others can replace them. */
+  suspects: readonly number[];
   /** Requests under way, "node/kind". */
   readonly flights: Set<string>;
   /** For nodes that owe an answer: repetitions without a new message from them. */
@@ -123,8 +132,9 @@ export function noDkgWork(record: DkgSession, sawAll: boolean): DkgWork {
     boxes: new Map(),
     verified: new Set(verifiedPairsOf(record.ceremony) as readonly Pair[]),
     supplied: new Map(),
-    finished: new Map(),
+    finished: new Map(record.ceremony.mayBeFinal ? signedResults(record).map((result) => [result.nodeId, result]) : []),
     confirmed: new Set(),
+    suspects: [],
     flights: new Set(),
     silence: new Map(),
     asked: new Map(),
@@ -136,6 +146,28 @@ export function noDkgWork(record: DkgSession, sawAll: boolean): DkgWork {
     ready: undefined,
     inspections: [],
   };
+}
+
+/** The number of sealed shares that dealers have made. */
+export function boxCount({ boxes }: DkgWork): number {
+  return [...boxes.values()].reduce((sum, { size }) => sum + size, 0);
+}
+
+/** Every node's signed result, once a node was asked to confirm them. None of a record of an earlier version. */
+export function signedResults(record: DkgSession): DkgFinished[] {
+  const { confirmation, result = record.ceremony } = record.ceremony;
+  if (confirmation === undefined) return [];
+  const bytes = (hex: string) => Buffer.from(hex, 'hex');
+  return nodeIds(record).map((nodeId, index) =>
+    create(DkgFinishedSchema, {
+      nodeId,
+      publicKey: bytes(result.publicKey),
+      verificationShares: confirmation.verificationShares.map(bytes),
+      chainCode: bytes(result.chainCode ?? ''),
+      transcriptDigest: bytes(confirmation.transcriptDigest),
+      signature: bytes(confirmation.signatures[index] ?? ''),
+    }),
+  );
 }
 
 export function waitingDkgCalls(work: DkgWork): ClientCall[] {

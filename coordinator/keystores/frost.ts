@@ -2,17 +2,12 @@
  * MPC_FROST, and every shared key on ed25519: partials are scalars z_i, bound to the set of signers (crypto/frost/).
  *
  * R costs one multiplication per signer. Every signer computes it and sends it with its partial; so the coordinator uses a
- * signer's R, and computes R itself only if the signature does not verify with it, or a caller asks for R. Likewise signers
- * check the commitments that they use; the coordinator checks each only after a failure, before it blames a node.
+ * signer's R, and computes R itself only if the signature does not verify with it, or a caller asks for R. The commitments were
+ * checked when they were dealt (cluster/cluster.ts).
  */
 import { tweakPoint } from '../../crypto/derivation.ts';
 import type { FrostSuite } from '../../crypto/frost/ciphersuite.ts';
-import {
-  assertFrostRound,
-  type FrostContext,
-  frostContext,
-  isValidFrostCommitment,
-} from '../../crypto/frost/context.ts';
+import { assertFrostRound, type FrostContext, frostContext } from '../../crypto/frost/context.ts';
 import { frostAggregateAt, verifyFrostPartial, verifySchnorr } from '../../crypto/frost/frost.ts';
 import { type Curve, groupOf } from '../../crypto/group.ts';
 import type { AttemptBackend, Keystore } from './port.ts';
@@ -36,24 +31,15 @@ export function frostKeystore(suite: FrostSuite, curve: Curve): Keystore {
         known ??= frostContext(round);
         return known;
       };
-      let faulty: readonly number[] | undefined;
-      const dealersAtFault = () => {
-        faulty ??= nonces.filter((nonce) => !isValidFrostCommitment(suite, nonce)).map(({ nodeId }) => nodeId);
-        return faulty;
-      };
-      const isSound = () => dealersAtFault().length === 0;
       const nodeIds = nonces.map(({ nodeId }) => nodeId);
       const signers = nonces.map(({ nodeId, hiding, binding }) => ({ nodeId, hiding, binding }));
       return {
         get noncePoint() {
-          return isSound() ? context().groupCommitment : new Uint8Array();
-        },
-        get dealersAtFault() {
-          return dealersAtFault();
+          return context().groupCommitment;
         },
         request: { signers, noncePoint: new Uint8Array(), mockNonceInverse: new Uint8Array() },
         verifyPartial({ nodeId, partial }) {
-          if (!nonces.some((nonce) => nonce.nodeId === nodeId) || !isSound()) return false;
+          if (!nonces.some((nonce) => nonce.nodeId === nodeId)) return false;
           const verificationShare = tweakPoint(key.curve, verificationShareOf(key, nodeId), derived.tweak);
           const scalar = group.decodeScalar(partial);
           return verifyFrostPartial({ ...round, context: context(), nodeId, verificationShare, partial: scalar });
@@ -66,7 +52,7 @@ export function frostKeystore(suite: FrostSuite, curve: Curve): Keystore {
               return verifySchnorr(suite, signature, message, groupPublicKey) ? signature : undefined;
             };
             const told = partials.find(({ noncePoint }) => noncePoint?.length === group.pointBytes)?.noncePoint;
-            const signature = (told && signedAt(told)) ?? (isSound() ? signedAt(context().groupCommitment) : undefined);
+            const signature = (told && signedAt(told)) ?? signedAt(context().groupCommitment);
             return signature && { signature, recoveryId: -1 };
           }),
       };

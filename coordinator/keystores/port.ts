@@ -42,13 +42,11 @@ export interface AttemptBackend {
   readonly request: Pick<PartialRequest, 'noncePoint' | 'mockNonceInverse'> & {
     readonly signers: { readonly nodeId: number; readonly hiding: Uint8Array; readonly binding: Uint8Array }[];
   };
-  /** Nodes whose nonces form no round. Then no refusal or partial is evidence about the other nodes. */
-  readonly dealersAtFault?: readonly number[];
-  /** Whether a partial is valid, from public values only: the evidence for blame. False while dealers are at fault. */
+  /** Whether a partial is valid, from public values only: the evidence for blame. */
   verifyPartial(one: NodePartial): boolean;
   /**
    * The signature from exactly `threshold` partials, ascending by node, verified. Undefined: it does not verify, so that at
-   * least one partial is wrong, or a dealer at fault.
+   * least one partial is wrong.
    */
   aggregate(partials: readonly NodePartial[]): FullSignature | undefined;
 }

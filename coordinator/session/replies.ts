@@ -19,8 +19,14 @@ export interface StepResult {
   readonly recoveryId?: Uint8Array;
 }
 
-export function replyEffect(call: CallFacts, proof: Proof, result: StepResult = {}): CoordinatorEffect {
-  return outcomeEffect(call, responseTo(call.asked, proof, result));
+/** `changed`: see CallReply. */
+export function replyEffect(
+  call: CallFacts,
+  proof: Proof,
+  result: StepResult = {},
+  changed = false,
+): CoordinatorEffect {
+  return outcomeEffect(call, responseTo(call.asked, proof, result), changed);
 }
 
 export function errorEffect(call: CallFacts, code: CallErrorCode, message: string): CoordinatorEffect {
@@ -33,12 +39,9 @@ export function unavailableEffect(call: CallFacts): CoordinatorEffect {
   return errorEffect(call, CallErrorCode.UNAVAILABLE, text);
 }
 
-export function outcomeEffect(call: CallFacts, outcome: Outcome): CoordinatorEffect {
-  return {
-    kind: 'send',
-    to: call.gateway,
-    message: wire({ tenant: call.tenant }, { case: 'callReply', value: { callId: call.callId, outcome } }),
-  };
+export function outcomeEffect(call: CallFacts, outcome: Outcome, changedSession = false): CoordinatorEffect {
+  const value = { callId: call.callId, changedSession, outcome };
+  return { kind: 'send', to: call.gateway, message: wire({ tenant: call.tenant }, { case: 'callReply', value }) };
 }
 
 const none = new Uint8Array();

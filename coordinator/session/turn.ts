@@ -17,7 +17,7 @@ import {
   clusterAddress,
   sessionKey,
 } from '../contract/messages.ts';
-import type { KeyRecord, SessionRecord } from '../contract/record.ts';
+import { isRepeat, type KeyRecord, type SessionRecord, withAnswered } from '../contract/record.ts';
 import { isTerminal } from '../contract/transitions.ts';
 import { changeEvent, observation } from './events.ts';
 import { proofOf } from './receipts.ts';
@@ -52,7 +52,7 @@ export function beginTurn<R extends SessionRecord, W>(
   return { state, effects: [], persisted: false, context, config };
 }
 
-/** Answers a call; its session is in `turn.state`. */
+/** Answers a call; its session is in `turn.state`. A turn's answers after its write are to the calls that it is about. */
 export function reply<R extends SessionRecord, W>(
   turn: SessionTurn<R, W>,
   call: ClientCall,
@@ -60,7 +60,8 @@ export function reply<R extends SessionRecord, W>(
   result: StepResult = {},
 ): void {
   const { record } = turn.state;
-  turn.effects.push(replyEffect(call, proofOf(call, given, record, turn.config.resumeKey, turn.context), result));
+  const proof = proofOf(call, given, record, turn.config.resumeKey, turn.context);
+  turn.effects.push(replyEffect(call, proof, result, turn.persisted || isRepeat(record, call)));
 }
 
 /**
@@ -76,15 +77,17 @@ export function commit<R extends SessionRecord, W>(
     readonly binds?: KeyRecord | undefined;
     readonly culprits?: readonly number[];
     readonly cause?: CallFacts | undefined;
+    /** Calls whose repeat would be refused: their repeats get the session's state. */
+    readonly answers?: readonly CallFacts[];
   } = {},
 ): void {
   if (turn.persisted) throw new Error('a step has one write');
   turn.persisted = true;
   const { record: before } = turn.state;
-  const { key, binds, culprits, cause } = more;
+  const { key, binds, culprits, cause, answers = [] } = more;
   // A step within a state has no event.
   const event = record.state === before.state ? undefined : changeEvent(record, turn.context, cause, culprits);
-  const stored = retained(record);
+  const stored = withAnswered(retained(record), answers);
   const write: { kind: 'update'; session: R; event?: LoggedEvent; key?: KeyRecord; binds?: KeyRecord } = {
     kind: 'update',
     session: stored,

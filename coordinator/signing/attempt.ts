@@ -137,11 +137,6 @@ export function verifyPartial(attempt: Attempt, nodeId: number, partial: Uint8Ar
   return attempt.backend.verifyPartial({ nodeId, partial });
 }
 
-/** Nodes whose nonces form no round: they are to blame for any failure of this attempt. */
-export function dealersAtFault({ backend }: Attempt): readonly number[] {
-  return backend.dealersAtFault ?? [];
-}
-
 /**
  * The signature from the received partials (exactly `threshold` of them), verified. Undefined: it does not verify, so at
  * least one partial is wrong.

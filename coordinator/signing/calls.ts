@@ -8,7 +8,7 @@ import { participantsOf } from '../../crypto/participants.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { scalarBytes } from '../../proto/limits.ts';
 import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
-import { advance } from '../contract/record.ts';
+import { advance, isRepeat } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { keystoreFor, signingTask } from '../keystores/public.ts';
 import { outsideOf } from '../session/message-text.ts';
@@ -20,7 +20,7 @@ import { boundBy, keystoreOf } from './key-scheme.ts';
 import { ordersForgiven } from './nodes-seen.ts';
 import { namedTwice, withWitness } from './order-relay.ts';
 import { duplicateShare } from './partials.ts';
-import { type SubmitCall, withStep } from './queue.ts';
+import { isAwaited, type SubmitCall, withStep } from './queue.ts';
 import { attemptOf, roundResumed } from './round.ts';
 import { keyFault, knownKey, type ResumeCall, signatureResult, type Turn } from './state.ts';
 import { evidenceSha256, requestFault, withKey } from './validation.ts';
@@ -34,7 +34,9 @@ export function takeCalls(turn: Turn): void {
     if (expire(turn)) return;
     work.queue = { ...work.queue, inbox };
     if (call.fault) reply(turn, call, call.fault);
-    else if (call.method === 'resumeSession') resume(turn, call);
+    else if (isRepeat(turn.state.record, call)) {
+      reply(turn, call, sessionAnswer(turn.state.record), signatureResult(turn.state.record));
+    } else if (call.method === 'resumeSession') resume(turn, call);
     else if (call.method === 'submitSignatureShare') submit(turn, call);
     else turn.effects.push(namedTwice(call));
   }
@@ -56,6 +58,8 @@ function submit(turn: Turn, call: SubmitCall): void {
     reply(turn, call, completed && counted ? duplicateShare(nodeId) : sessionAnswer(record), signatureResult(record));
   } else if (nodeId === 0) {
     work.queue = { ...work.queue, gathers: [...work.queue.gathers, call] };
+  } else if (isAwaited(work.queue, nodeId, call)) {
+    work.queue = withStep(work.queue, nodeId, call);
   } else if (attemptOf(work.round)?.partials.has(nodeId) || work.round.history.askAgain.has(nodeId)) {
     reply(turn, call, duplicateShare(nodeId));
   } else if (isGiven) {
@@ -149,7 +153,7 @@ function resume(turn: Turn, call: ResumeCall): void {
   work.key = { kind: 'known', record: binds ?? key };
   work.nodes = ordersForgiven(work.nodes);
   work.round = roundResumed(work.round);
-  commit(turn, next, work, { binds, cause: call });
+  commit(turn, next, work, { binds, cause: call, answers: [call] });
   reply(turn, call, sessionAnswer(next));
   requestDraw(turn);
 }

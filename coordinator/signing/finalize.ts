@@ -27,7 +27,9 @@ export function completeSession(turn: Turn, record: SigningSession): void {
   const { queue } = work;
   const calls = roundCalls(queue);
   work.queue = roundAnswered(queue);
-  commit(turn, record, work, { cause: calls[0] ?? queue.inbox[0] });
+  // A call that a failure ends is made anew after a resume.
+  const answers = record.state === ReceiptState.BACKEND_COMPLETED ? calls : [];
+  commit(turn, record, work, { cause: calls[0] ?? queue.inbox[0], answers });
   cancelOrder(turn, record);
   leaveNodes(turn);
   work.round = roundEnded(work.round);

@@ -95,7 +95,10 @@ export function continueOpening(
   switch (input.kind) {
     case 'message':
       if (isLocal(input.message) && input.message.kind === 'clientCall') {
-        return { state: opening, effects: [namedTwice(input.message.call)] };
+        const again = input.message.call;
+        // A repeat of a keyed request, whose first answer is not decided yet.
+        const isSame = again.requestDigest !== '' && again.requestDigest === call.requestDigest;
+        return { state: opening, effects: [isSame ? unavailableEffect(again) : namedTwice(again)] };
       }
       if (!isForced(call)) return { state: opening, effects: [] };
       return openForced(opening, true, context, config);
@@ -232,6 +235,7 @@ function openSession(
       correlationId: call.correlationId || newId('cor', context.nowMs, context.random),
       approvalMode: needsWitness(facts) ? ApprovalMode.HUMAN_REQUIRED : ApprovalMode.DIRECT_ALLOWED,
       keystoreType,
+      ...(call.requestDigest !== '' && { answered: [call.requestDigest] }),
       ceremony: {
         kind: 'signing',
         facts: { ...facts, messageHash: Buffer.from(facts.messageHash).toString('hex') },

@@ -1,10 +1,12 @@
 /** A sandbox gateway's view of a signing session. An inspection changes no session, whatever its state. */
 import { participantsOf } from '../../crypto/participants.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { firstCluster } from '../../redis/clusters.ts';
 import type { InspectCall } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { inspectionReply } from '../session/inspection.ts';
-import { partialsOf } from './round.ts';
+import { bindsSigners } from './attempt.ts';
+import { attemptOf, partialsOf } from './round.ts';
 import { isLoading, type Turn } from './state.ts';
 
 /** The number of its nodes is in the key's record: without it the call waits until the key is loaded. */
@@ -26,6 +28,7 @@ export function serveInspections(turn: Turn): void {
     attempt: Math.max(work.round.history.attempts, ceremony.attempt),
     culprits: [...ceremony.excluded],
     submitted: [...submitted],
+    signers: signersOf(turn, submitted),
     given: [...given],
     keySession: ceremony.facts.keyId,
     threshold: key?.threshold ?? 0,
@@ -38,3 +41,13 @@ export function serveInspections(turn: Turn): void {
   for (const call of work.sandbox.inspections) turn.effects.push(inspectionReply(call, record, inHand));
   work.sandbox = { ...work.sandbox, inspections: [] };
 }
+
+/** FROST binds the signers of an attempt when it draws their nonces; mock ECDSA takes any partials. */
+function signersOf({ state: { record, work } }: Turn, submitted: readonly number[]): number[] {
+  const attempt = attemptOf(work.round);
+  if (isOpen(record.state) && attempt && bindsSigners(attempt))
+    return attempt.nonces.map(({ nodeId }) => nodeId).sort(byNumber);
+  return record.state === ReceiptState.BACKEND_COMPLETED ? [...submitted].sort(byNumber) : [];
+}
+
+const byNumber = (a: number, b: number): number => a - b;

@@ -11,21 +11,12 @@ import {
 } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type Answer, answer } from '../contract/answers.ts';
-import { clusterAddress, nodeFault } from '../contract/messages.ts';
-import { advance, progress, type SigningRecord } from '../contract/record.ts';
+import { clusterAddress, dkgAddress, nodeFault } from '../contract/messages.ts';
+import { advance, isRepeat, progress, type SigningRecord } from '../contract/record.ts';
 import type { FullSignature, SigningTask } from '../keystores/public.ts';
 import { nodeList } from '../session/message-text.ts';
 import { commit, reply } from '../session/turn.ts';
-import {
-  type Attempt,
-  aggregate,
-  bindsSigners,
-  cameSlowly,
-  dealersAtFault,
-  isSigner,
-  readPartial,
-  verifyPartial,
-} from './attempt.ts';
+import { type Attempt, aggregate, bindsSigners, cameSlowly, isSigner, readPartial, verifyPartial } from './attempt.ts';
 import { completeSession, endLifetime, failRefused, failToken, whyRefusing } from './finalize.ts';
 import {
   foundUnable,
@@ -37,7 +28,7 @@ import {
   type TokenFault,
 } from './nodes-seen.ts';
 import { isOrderRefusal } from './order-relay.ts';
-import { type Offer, withoutSteps, withStep } from './queue.ts';
+import { isAwaited, type Offer, withoutSteps, withStep } from './queue.ts';
 import {
   askedOf,
   attemptAbandoned,
@@ -96,11 +87,11 @@ export function takeOffers(turn: Turn): void {
     const [offer] = work.queue.offers;
     if (!offer || attempt.partials.size >= knownKey(work).threshold) return;
     const { call, nodeId } = offer;
-    if (dealersAtFault(attempt).length > 0) {
-      excludeNodes(turn, []);
-      return;
-    }
     work.queue = { ...work.queue, offers: work.queue.offers.slice(1) };
+    if (isAwaited(work.queue, nodeId, call)) {
+      work.queue = withStep(work.queue, nodeId, call);
+      continue;
+    }
     const taken = readOffer(work.task!, attempt, offer);
     if ('fault' in taken) {
       reply(turn, call, taken.fault);
@@ -211,10 +202,6 @@ function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: Part
     return;
   }
 
-  if (refusal?.code === PartialRefusalCode.REQUEST_INVALID && dealersAtFault(attempt).length > 0) {
-    excludeNodes(turn, []);
-    return;
-  }
   const unknown = attempt.nonces.find((nonce) => nonce.nodeId === nodeId);
   if (refusal?.code === PartialRefusalCode.NONCE_UNKNOWN && unknown && work.task) {
     const { nodeBoot, number } = unknown;
@@ -231,6 +218,10 @@ function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: Part
     work.nodes = noncesForgotten(work.nodes, nodeId, times);
   } else {
     const why = inabilityOf(refusal);
+    if (why.kind === 'keyless') {
+      const to = dkgAddress(turn.state.record.tenant, turn.state.record.ceremony.facts.keyId);
+      turn.effects.push({ kind: 'send', to, message: { kind: 'keyUnknown', nodeId } });
+    }
     work.nodes = foundUnable(work.nodes, nodeId, why);
     work.round = notAskedAgain(work.round, nodeId);
     const told = unableAnswer(nodeId, why);
@@ -295,7 +286,8 @@ export function acceptPartials(turn: Turn): void {
   work.queue = withoutSteps(work.queue, due);
   work.round = voidedTold(work.round);
   const { submitted, given } = partialsOf(work.round);
-  commit(turn, progress(record, turn.context, { attempt: attempt.number, submitted, given }), work);
+  const answers = due.map((id) => steps.get(id)![0]!);
+  commit(turn, progress(record, turn.context, { attempt: attempt.number, submitted, given }), work, { answers });
   if (!isBusy(work)) leaveRound(turn);
 
   const count = `${attempt.partials.size} of ${threshold} (attempt ${attempt.number})`;
@@ -306,8 +298,9 @@ export function acceptPartials(turn: Turn): void {
   for (const id of due) {
     const [first, ...rest] = steps.get(id)!;
     const text = `the partial of node ${id} is in: ${count}${notice}`;
-    reply(turn, first!, { ...answer('SHARE_ACCEPTED', text), state: record.state });
-    for (const call of rest) reply(turn, call, duplicateShare(id));
+    const accepted = { ...answer('SHARE_ACCEPTED', text), state: record.state };
+    reply(turn, first!, accepted);
+    for (const call of rest) reply(turn, call, isRepeat(turn.state.record, call) ? accepted : duplicateShare(id));
   }
 }
 
@@ -324,7 +317,7 @@ function completeSignature(turn: Turn, attempt: Attempt): void {
     const culprits = [...attempt.partials]
       .filter(([id, { value, verified }]) => !verified && !verifyPartial(attempt, id, value))
       .map(([id]) => id);
-    if (culprits.length === 0 && dealersAtFault(attempt).length === 0) {
+    if (culprits.length === 0) {
       throw new Error('a signature of right partials does not verify');
     }
     excludeNodes(turn, culprits);
@@ -348,15 +341,9 @@ export function completeWith(
   completeSession(turn, advance(record, done, turn.context, { attempt, submitted, given, signature, recoveryId }));
 }
 
-/**
- * Nodes whose own partial is wrong: named and excluded; the round continues without them. If dealers are at fault, they are
- * blamed instead, since a partial under their nonces proves nothing.
- */
-export function excludeNodes(turn: Turn, liars: readonly number[]): void {
+/** Nodes whose own partial is wrong: named and excluded; the round continues without them. */
+export function excludeNodes(turn: Turn, culprits: readonly number[]): void {
   const { work, record } = turn.state;
-  const held = attemptOf(work.round);
-  const dealers = held ? dealersAtFault(held) : [];
-  const culprits = dealers.length > 0 ? dealers : liars;
   const told = culprits.flatMap((id) => work.queue.steps.get(id) ?? []);
   work.queue = withoutSteps(work.queue, culprits);
   if (attemptOf(work.round)) work.round = partialsDropped(work.round, culprits);
@@ -365,11 +352,8 @@ export function excludeNodes(turn: Turn, liars: readonly number[]): void {
   const excluded = [...new Set([...record.ceremony.excluded, ...culprits])].sort((a, b) => a - b);
   const changes = { attempt: work.round.history.attempts, excluded, ...partialsOf(work.round) };
   commit(turn, progress(record, turn.context, changes), work, { culprits: [...culprits].sort((a, b) => a - b) });
-  const reason = dealers.length > 0 ? 'bad_nonces' : 'bad_partial';
-  for (const id of culprits) turn.effects.push(nodeFault(id, reason));
+  for (const id of culprits) turn.effects.push(nodeFault(id, 'bad_partial'));
   if (!isBusy(work)) leaveRound(turn);
-  const what = dealers.length > 0 ? 'the nonces that' : 'the partial that';
-  const verb = dealers.length > 0 ? 'dealt are no points' : 'made does not verify';
-  const text = `${what} ${nodeList(culprits)} ${verb}; excluded from this session`;
+  const text = `the partial that ${nodeList(culprits)} made does not verify; excluded from this session`;
   for (const call of told) reply(turn, call, answer('INVALID_PARTIAL_SIGNATURE', text));
 }

@@ -52,6 +52,12 @@ export function withStep(queue: Queue, nodeId: number, call: SubmitCall, first =
   return { ...queue, steps: new Map(queue.steps).set(nodeId, first ? [call, ...calls] : [...calls, call]) };
 }
 
+/** Whether a call that wants this node's partial waits for the same keyed request. */
+export function isAwaited({ steps }: Queue, nodeId: number, { requestDigest }: ClientCall): boolean {
+  const calls = requestDigest === '' ? undefined : steps.get(nodeId);
+  return calls?.some((call) => call.requestDigest === requestDigest) === true;
+}
+
 export function withoutSteps(queue: Queue, nodeIds: readonly number[]): Queue {
   if (!nodeIds.some((id) => queue.steps.has(id))) return queue;
   return { ...queue, steps: new Map([...queue.steps].filter(([id]) => !nodeIds.includes(id))) };

@@ -4,7 +4,7 @@
  * While Redis is unreachable, commands wait for it, up to commandTimeoutMs; then the write's fate is unknown and it rejects.
  */
 import type { Store } from '../../actors/contract.ts';
-import { type Log, silentLog } from '../../actors/live/ports.ts';
+import { type Log, silentLog, systemClock } from '../../actors/live/ports.ts';
 import { RedisWatch } from '../../actors/live/redis-watch.ts';
 import { connectRedis, watchedConnection } from '../../redis/connect.ts';
 import { RedisClusters } from '../../redis/redis-clusters.ts';
@@ -21,7 +21,9 @@ export interface RedisStore extends Store<CoordinatorWrite, CoordinatorRecord> {
   close(): Promise<void>;
 }
 
-export interface RedisStoreOptions extends SessionStoreOptions {
+export interface RedisStoreOptions
+  extends Omit<SessionStoreOptions, 'clock'>,
+    Partial<Pick<SessionStoreOptions, 'clock'>> {
   readonly redisUrl: string;
   /** A write is durable only when this many replicas have it; 0 by default. */
   readonly replicas?: number;
@@ -53,7 +55,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   options.onTrouble?.(watch.trouble);
   const fence = await raiseFence(redis, redisKeys.fenceCounter(options.clusterId));
   return {
-    ...sessionStore(redis, fence, { ...options, soon: setImmediate }),
+    ...sessionStore(redis, fence, { clock: systemClock, ...options, soon: setImmediate }),
     fence,
     registry: new RedisClusters(redis),
     close: async () => {

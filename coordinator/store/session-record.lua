@@ -1,4 +1,5 @@
 -- What the scripts of sessions share.
+-- @include redis/lifetime.lua
 -- @include redis/usage.lua
 -- @shape session = epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, data, cluster, mac
 
@@ -15,12 +16,17 @@ end
 -- Beside its text: the names of its fields and its key, its intent's guard, and what Redis adds.
 local session_extra_bytes = 768
 
+-- Whether a stored session stays readable: so long after its last change, by the service's time.
+local function retained(checkpoint_ms, retention_ms, now_ms)
+  return lives(checkpoint_ms and end_text(checkpoint_ms, retention_ms), now_ms)
+end
+
 -- Books out of `deltas` (redis/usage.lua) what the session of this key takes.
 local function unbook(deltas, key)
   local stored = redis.call('HSTRLEN', key, 'data')
   if stored == 0 then return end
   stored = stored + redis.call('HSTRLEN', key, 'message') + session_extra_bytes
-  usage_book(deltas, -stored, redis.call('PEXPIRETIME', key))
+  usage_book(deltas, -stored, redis.call('PEXPIRETIME', key) - drop_slack_ms)
 end
 
 -- Writes a session, and books in `deltas` what it takes. now_ms: by the clock of this Redis.
@@ -29,7 +35,7 @@ local function put(deltas, key, session, retention_ms, now_ms)
   redis.call('HSET', key, 'epoch', session.epoch, 'state', session.state, 'reasonCode', session.reasonCode,
     'message', session.message, 'checkpointId', session.checkpointId, 'checkpointMs', session.checkpointMs,
     'expiresMs', session.expiresMs, 'data', session.data, 'cluster', session.cluster, 'mac', session.mac)
-  redis.call('PEXPIRE', key, retention_ms)
+  dropped_after(key, retention_ms)
 end
 
 -- The refusal when the stored key is gone, or bound to another scheme; nil: it may be bound to this one.

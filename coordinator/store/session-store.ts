@@ -6,7 +6,7 @@
  * Keys of finished DKGs change when a session binds them, only through this store, so it caches them.
  */
 import type { Redis } from 'ioredis';
-import type { Store, WriteOutcome } from '../../actors/contract.ts';
+import type { Clock, Store, WriteOutcome } from '../../actors/contract.ts';
 import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
 import type { SessionPageQuery } from '../../proto/session-list.ts';
 import { firstCluster, ofCluster } from '../../redis/clusters.ts';
@@ -39,7 +39,8 @@ import {
 import { closeKey, listSessions, overdueSessions, type WriteReply, writeSessions } from './scripts.ts';
 
 const keyCacheMax = 10_000;
-const sessionTtlMs = retentionMs + pendingLifetimeMs;
+/** After its last change. */
+const sessionRetentionMs = retentionMs + pendingLifetimeMs;
 /** The most overdue sessions of one scan, over all tenants; each tenant gets its share. */
 const overdueMax = 512;
 /** Sessions that one page scans; with a rare filter the page may then be short. */
@@ -52,6 +53,8 @@ export interface SessionStoreOptions {
   readonly clusterId: string;
   /** The cluster's number among those that share this Redis; 1 by default. */
   readonly cluster?: number;
+  /** The coordinator's clock: sessions are retained by it. */
+  readonly clock: Clock;
   /** Secret, 32 bytes: the source of the MAC key, so that every start of the coordinator has the same. */
   readonly resumeKey: Uint8Array;
   /** Reports a record under this store key that no coordinator of this cluster wrote. */
@@ -91,7 +94,7 @@ export function sessionStore(
         endingKey: redisKeys.ending(tenant, cluster),
         listKey: redisKeys.list(tenant, cluster),
       },
-      { fence, retentionMs: sessionTtlMs, prefix: tenantPrefix(tenant), bytesMax, writes },
+      { fence, retentionMs: sessionRetentionMs, prefix: tenantPrefix(tenant), bytesMax, writes },
     ),
   );
   return { load, write };
@@ -138,7 +141,7 @@ export function sessionStore(
     const sessions = rows.flatMap((row): SessionRecord[] => {
       const found = readSession(pairsOf(row), macs, cluster);
       if (found === 'tampered') options.onTampered(`page/${tenant}`);
-      return typeof found === 'object' && found.tenant === tenant ? [found] : [];
+      return typeof found === 'object' && found.tenant === tenant && isRetained(found) ? [found] : [];
     });
     return { kind: 'page', sessions, next: nextId === '' ? undefined : { atMs: Number(nextMs), id: nextId } };
   }
@@ -206,7 +209,12 @@ export function sessionStore(
   ): CoordinatorRecord | undefined {
     if (found === undefined) return undefined;
     if (found === 'elsewhere') return { kind: 'elsewhere', sessionId: '' };
-    return found === 'tampered' || !isIt(found) ? tampered(key) : { kind: 'session', session: found };
+    if (found === 'tampered' || !isIt(found)) return tampered(key);
+    return isRetained(found) ? { kind: 'session', session: found } : undefined;
+  }
+
+  function isRetained({ checkpointMs }: SessionRecord): boolean {
+    return options.clock.nowMs() < checkpointMs + sessionRetentionMs;
   }
 
   async function write(write: CoordinatorWrite): Promise<WriteOutcome<CoordinatorRecord>> {

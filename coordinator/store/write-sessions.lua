@@ -5,6 +5,7 @@
 --
 -- kind: "create" (a new session, which may bind its key), "update" (its next epoch, which may make or bind a key), or
 -- "held": the next epoch of the session that holds the intent of the create after it, written by that one or not at all.
+-- nowMs, retentionMs: by the service's time; an intent's guard holds as long as its session is retained.
 -- guard: the intent's guard, one for all clusters, or empty. walletKey: the wallet key that it is a session of, or empty.
 -- change: what that is to the wallet's key: "checked" and "listed" (its open sessions name the new one), "goesOn", "completes",
 -- "ends", or empty; with "checked", "goesOn" and "completes" the key must not be closed. endsAtMs: end of the session's
@@ -51,7 +52,8 @@ local function guarded_otherwise(write, held, closed)
   local other = redis.call('GET', prefix .. write.guard)
   if not other or other == write.sessionId then return nil, false end
   local key = session_key(other)
-  local found = redis.call('HMGET', key, 'state', 'expiresMs', 'epoch', 'cluster')
+  local found = redis.call('HMGET', key, 'state', 'expiresMs', 'epoch', 'cluster', 'checkpointMs')
+  if not retained(found[5], retentionMs, write.nowMs) then return nil, false end
   local state = tonumber(found[1] or '0')
   local over = tonumber(write.nowMs) >= tonumber(found[2] or '0')
   local live = state == ACCEPTED or state == PENDING_HUMAN_APPROVAL or state == RESUMED
@@ -101,12 +103,15 @@ local function create(write, held)
     redis.call('ZREM', endingKey, held.sessionId)
     events[#events + 1] = held
   end
-  if write.guard ~= '' then redis.call('SET', prefix .. write.guard, write.sessionId, 'PX', retentionMs) end
+  if write.guard ~= '' then
+    redis.call('SET', prefix .. write.guard, write.sessionId)
+    dropped_after(prefix .. write.guard, retentionMs)
+  end
   if write.change ~= '' then
     local open_key = prefix .. 'open:' .. write.walletKey
     redis.call('ZREMRANGEBYSCORE', open_key, '-inf', write.nowMs)
     redis.call('ZADD', open_key, write.expiresMs, write.sessionId)
-    redis.call('PEXPIRE', open_key, retentionMs)
+    dropped_after(open_key, retentionMs)
   end
   if write.endsAtMs ~= '' then redis.call('ZADD', endingKey, write.endsAtMs, write.sessionId) end
   redis.call('ZADD', listKey, write.checkpointMs, write.sessionId)
@@ -129,12 +134,12 @@ local function update(write)
   if change == 'goesOn' then
     local open_key = prefix .. 'open:' .. write.walletKey
     redis.call('ZADD', open_key, write.expiresMs, write.sessionId)
-    redis.call('PEXPIRE', open_key, retentionMs)
+    dropped_after(open_key, retentionMs)
   elseif change ~= '' then
     redis.call('ZREM', prefix .. 'open:' .. write.walletKey, write.sessionId)
   end
   if write.keyRecord ~= '' then redis.call('SET', prefix .. 'key:' .. write.keyId, write.keyRecord) end
-  if write.guard ~= '' then redis.call('PEXPIRE', prefix .. write.guard, retentionMs) end
+  if write.guard ~= '' then dropped_after(prefix .. write.guard, retentionMs) end
   unbook(deltas, key)
   put(deltas, key, write, retentionMs, now_ms)
   if write.id ~= '' then
@@ -162,7 +167,7 @@ if listed_at_ms then
   -- A session is kept for this long after its last change. What it has left in the list then, readers pass over.
   local listed_ms = 2 * tonumber(retentionMs)
   redis.call('ZREMRANGEBYSCORE', listKey, '-inf', listed_at_ms - listed_ms)
-  redis.call('PEXPIRE', listKey, listed_ms)
+  dropped_after(listKey, listed_ms)
 end
 append_events(prefix, log, events)
 return replies

@@ -2,8 +2,8 @@
  * The values that every party of a FROST signing round computes from public values: binding factors, group commitment and
  * challenge (RFC 9591 §4.3 to §4.6). The coordinator computes it once and uses it for aggregation and blame.
  *
- * Invariant: the signer set is sorted by node id, has no duplicates, every binding commitment is a valid point other than
- * the identity, and the hiding ones may be added (`areValidAddends`); a context is never built from anything else.
+ * Invariant: the signer set is sorted by node id, has no duplicates, and every commitment is a valid point other than the
+ * identity; a context is never built from anything else.
  */
 import { concatBytes, equalBytes } from '../bytes.ts';
 import { CryptoError } from '../errors.ts';
@@ -71,20 +71,16 @@ export function contextOf(
   const publicKey = evenY(suite, round.groupPublicKey);
   const bindingFactors = bindingFactorsOf(suite, publicKey, round.message, commitments);
 
-  const others = commitments.filter(({ nodeId }) => nodeId !== own?.nodeId);
-  // Hiding commitments are only added; multiplication checks the binding ones.
-  const hidings = others.map(({ hiding }) => hiding);
-  const hidingSum = group.validSum(hidings);
-  if (hidingSum === undefined && !group.areValidAddends(hidings)) {
-    throw invalidCommitment(others.find(({ hiding }) => !group.isValidPoint(hiding))!.nodeId);
-  }
-  const addends = hidingSum === undefined ? hidings : [hidingSum];
-  for (const { nodeId, binding } of commitments) {
+  const addends: Uint8Array[] = [];
+  for (const { nodeId, hiding, binding } of commitments) {
     const rho = bindingFactors.get(nodeId)!;
     if (own !== undefined && own.nodeId === nodeId) {
       addends.push(group.baseMultiply((own.hiding + rho * own.binding) % group.order));
       continue;
     }
+    // Multiplication checks the binding commitment.
+    if (!group.isValidPoint(hiding)) throw invalidCommitment(nodeId);
+    addends.push(hiding);
     if (rho === 0n && !group.isValidPoint(binding)) throw invalidCommitment(nodeId);
     if (rho !== 0n) addends.push(multiplyCommitment(group, binding, rho, nodeId));
   }
@@ -119,19 +115,6 @@ export function commitmentOf(context: FrostContext, nodeId: number): FrostCommit
 export function isValidFrostCommitment(suite: AnyFrostSuite, commitment: Omit<FrostCommitment, 'nodeId'>): boolean {
   const group = groupOf(ciphersuite(suite).curve);
   return group.isValidPoint(commitment.hiding) && group.isValidPoint(commitment.binding);
-}
-
-/**
- * Checks a batch of nonces that one node made ahead: true when each is valid. Where one check of the sum covers all
- * (`areValidAddends`), a dealer may craft invalid ones that pass together; signers refuse them, and
- * `isValidFrostCommitment` finds them.
- */
-export function mayBeFrostCommitments(
-  suite: AnyFrostSuite,
-  commitments: readonly Omit<FrostCommitment, 'nodeId'>[],
-): boolean {
-  const group = groupOf(ciphersuite(suite).curve);
-  return group.areValidAddends(commitments.flatMap(({ hiding, binding }) => [hiding, binding]));
 }
 
 function sortedCommitments(group: Group, commitments: readonly FrostCommitment[]): FrostCommitment[] {

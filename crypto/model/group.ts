@@ -127,12 +127,6 @@ function modelGroup(curve: Curve, order: bigint, generator: bigint): ModelGroup 
     elementOf,
     pointOf,
     isValidPoint: holds,
-    areValidAddends: (points) => points.every(holds),
-    validSum(points) {
-      if (points.length < 2 || !points.every(holds)) return undefined;
-      const total = points.reduce((so, point) => so + elementOf(point), 0n) % order;
-      return total === 0n ? undefined : write(total);
-    },
     baseMultiply(scalar) {
       assertScalar(scalar, order);
       return pointOf((scalar * generator) % order);

@@ -71,12 +71,23 @@ export interface RiskFactor {
   readonly evidence: string;
 }
 
+/** An enforced rule that matches: `deny` denies, `review` asks for an approval, whatever the policies say. */
+export interface RiskRuleAction {
+  /** Its name. */
+  readonly rule: string;
+  readonly action: 'review' | 'deny';
+  /** As in a trace: `true`, or the reason why it could not be evaluated. */
+  readonly result: string;
+}
+
 export interface RiskResult {
   readonly txId: string;
   /** 0 to 100. */
   readonly score: number;
   readonly level: 'low' | 'medium' | 'high' | 'critical';
+  /** The strictest of the level's and the rules' actions, for policies to read; the level's decides nothing by itself. */
   readonly action: 'allow' | 'review' | 'deny';
+  readonly ruleActions: readonly RiskRuleAction[];
   readonly factors: readonly RiskFactor[];
   readonly rulesVersion: number;
 }

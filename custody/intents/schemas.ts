@@ -33,7 +33,7 @@ const SubStatus = Nullable(Type.String({ description: 'details, e.g. `AWAITING_Q
 const Actor = Type.String({
   description: 'a token’s id, or `tenant:<tenant>` for a sandbox token that was never issued',
 });
-const PolicyUsed = Closed(
+export const PolicyUsed = Closed(
   { name: Type.String(), id: Type.String(), version: Type.Integer({ minimum: 1 }) },
   { title: 'PolicyUsed' },
 );
@@ -223,7 +223,7 @@ const Risk = Closed({
   rules_version: Type.Integer(),
 });
 
-const Trace = Type.Array(
+export const Trace = Type.Array(
   Closed({
     rule: Type.String(),
     effect: OneOf(['allow', 'deny', 'require_approval']),

@@ -35,7 +35,7 @@ export function correctionChange(
     ledger: entries.map(({ asset, units }) => ({ walletId, asset, available: units, reserved: 0n })),
     events: [walletEvent(reporter, 'balance_corrected', record, object)],
     ...(deposit !== undefined && {
-      guards: [{ kind: 'claim', name: `deposit:${deposit.txId}:${walletId}`, ttlMs: depositKeptMs }],
+      guards: [{ kind: 'claim', name: `deposit:${deposit.txId}:${walletId}`, lifetimeMs: depositKeptMs }],
       puts: [
         create(
           depositType,

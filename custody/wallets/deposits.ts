@@ -70,7 +70,7 @@ function depositChange(deposit: Deposit, { record, balances }: WalletRead): Chan
   const object = { ...walletView(wallet, balances), deposit: depositView(deposit) };
   return {
     guards: [
-      { kind: 'claim', name: `deposit:${txId}:${walletId}`, ttlMs: depositKeptMs },
+      { kind: 'claim', name: `deposit:${txId}:${walletId}`, lifetimeMs: depositKeptMs },
       // The event shows the wallet as it is: one that was frozen meanwhile is read again.
       ...(isListed ? [{ kind: 'version', id: record.id, version: record.version } as const] : []),
     ],

@@ -3,6 +3,7 @@ import Type from 'typebox';
 import { Metadata } from '../../api/metadata.ts';
 import {
   Closed,
+  ContractEnum,
   Id,
   Line,
   Lines,
@@ -16,14 +17,17 @@ import {
 } from '../../api/schema-kit.ts';
 import { assets } from '../../networks/assets.ts';
 import { networkIds } from '../../networks/networks.ts';
+import { ApprovalModeSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { providerKinds } from '../../providers/port/kinds.ts';
 import { approvalModes, signingApiModes, walletStatuses } from './record.ts';
 
 const Network = OneOf(networkIds, { description: 'CAIP-2 id of the network' });
-const ApprovalMode = OneOf(approvalModes, {
+const approvalIs = {
   description:
     '`human_required`: every intent needs an approval, and every signature of the signing API a witness. The strictest of all approval requirements applies',
-});
+};
+const ApprovalMode = OneOf(approvalModes, approvalIs);
+const AskedMode = ContractEnum(ApprovalModeSchema, approvalModes, approvalIs);
 const SigningApi = OneOf(signingApiModes, {
   description:
     'whether the signing API may use the wallet’s key, or transaction intents alone. By default `allowed` in a sandbox, `intents_only` in production',
@@ -101,7 +105,7 @@ export const CreateBody = Closed(
     provider_connection_id: Id('pcn'),
     network: Network,
     policy: Type.Optional(Nullable(PolicyName)),
-    approval_mode: Type.Optional(ApprovalMode),
+    approval_mode: Type.Optional(AskedMode),
     signing_api: Type.Optional(SigningApi),
     external_id: Type.Optional(Nullable(ExternalId)),
     metadata: Type.Optional(Metadata),
@@ -113,7 +117,7 @@ export const PatchBody = Closed(
   {
     name: Type.Optional(Name),
     policy: Type.Optional(Nullable(PolicyName)),
-    approval_mode: Type.Optional(ApprovalMode),
+    approval_mode: Type.Optional(AskedMode),
     signing_api: Type.Optional(SigningApi),
     external_id: Type.Optional(Nullable(ExternalId)),
     metadata: Type.Optional(Metadata),

@@ -13,16 +13,17 @@ export interface TryVerdict {
   readonly gone: boolean;
 }
 
-/** @param chance uniform in [0, 1). `nowMs`: after the try. */
+/** @param chance uniform in [0, 1). `nowMs`: after the try. `askedPauseMs`: of the answer's Retry-After. */
 export function evaluateTry(
   before: DeliveryRecord,
   outcome: SendOutcome,
   nowMs: number,
   chance: number,
   scheduleMs: readonly number[],
+  askedPauseMs = 0,
 ): TryVerdict {
   const answered = outcome.kind === 'answered';
-  const result = { status: answered ? outcome.status : 0, retryAfter: answered ? outcome.retryAfter : undefined };
+  const result = { status: answered ? outcome.status : 0, askedPauseMs };
   const next = afterTry(result, before.failedTries, nowMs, chance, scheduleMs);
   const attempt: DeliveryAttempt = {
     atMs: nowMs - Math.round(outcome.tookMs),

@@ -19,7 +19,7 @@ import type { EventBodies } from './event-bodies.ts';
 import type { OutboxStore } from './outbox-store.ts';
 import type { WebhookJob } from './queue.ts';
 import { type DeliveryRecord, deliveryType } from './record.ts';
-import { deliveryTimeoutMs, retryScheduleMs } from './retry-schedule.ts';
+import { deliveryTimeoutMs, retryAfterMs, retryScheduleMs } from './retry-schedule.ts';
 import { signDelivery } from './webhook-signature.ts';
 
 export interface DelivererDeps extends Ports {
@@ -99,13 +99,12 @@ export class Deliverer {
   }
 
   #send(tenant: string, webhook: WebhookRecord, { eventId }: DeliveryRecord, body: Buffer): Promise<SendOutcome> {
-    const { send, clock, timeoutMs = deliveryTimeoutMs, version } = this.#deps;
-    const nowMs = clock.nowMs();
-    const secrets = signingSecrets(webhook, nowMs).map((sealed) => this.#open(tenant, webhook.id, sealed));
+    const { send, clock, timers, timeoutMs = deliveryTimeoutMs, version } = this.#deps;
+    const secrets = signingSecrets(webhook, clock.nowMs()).map((sealed) => this.#open(tenant, webhook.id, sealed));
     const headers = {
       'content-type': 'application/json',
       'user-agent': `signmesh-webhooks/${version}`,
-      ...signDelivery(secrets, eventId, nowMs, body),
+      ...signDelivery(secrets, eventId, timers.epochMs(), body),
     };
     return send({ url: urlOf(this.#deps, tenant, webhook), headers, body, timeoutMs });
   }
@@ -117,13 +116,21 @@ export class Deliverer {
     read: DeliveryRecord,
     outcome: SendOutcome,
   ): Promise<Delivered> {
-    const { hooks, clock, random, scheduleMs = retryScheduleMs } = this.#deps;
+    const { hooks, clock, timers, random, scheduleMs = retryScheduleMs } = this.#deps;
     const chance = (random(1)[0]! + 0.5) / 256;
     const nowMs = clock.nowMs();
+    const askedPauseMs = outcome.kind === 'answered' ? retryAfterMs(outcome.retryAfter, timers.epochMs()) : 0;
     let before: DeliveryRecord | undefined = read;
     while (before !== undefined && before.status !== 'delivered' && before.status !== 'failed') {
       const standing: DeliveryRecord = before;
-      const { after, retryAtMs, endpoint, gone } = evaluateTry(standing, outcome, nowMs, chance, scheduleMs);
+      const { after, retryAtMs, endpoint, gone } = evaluateTry(
+        standing,
+        outcome,
+        nowMs,
+        chance,
+        scheduleMs,
+        askedPauseMs,
+      );
       const place = retryAtMs === undefined ? undefined : { kind: 'retry' as const, atMs: retryAtMs };
       const moved = await this.#patiently(() =>
         hooks.move(tenant, { before: standing, after, place, endpoint }, nowMs),

@@ -5,6 +5,7 @@
  * ±20 % so that a recovered receiver does not get all retries at once. An answer's Retry-After may lengthen a pause, never
  * shorten it. 410 Gone ends it: the receiver wants no more calls.
  */
+import type { MachineMs } from '../../actors/contract.ts';
 
 /** Pauses after the first, second, … failed try: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h. */
 export const retryScheduleMs: readonly number[] = [
@@ -26,7 +27,8 @@ const jitterShare = 0.2;
 /** The result of one try. `status` 0: no answer. */
 export interface TryResult {
   readonly status: number;
-  readonly retryAfter: string | undefined;
+  /** Of the answer's Retry-After; 0: none. */
+  readonly askedPauseMs: number;
 }
 
 export type NextStep =
@@ -53,14 +55,14 @@ export function afterTry(
   const pauseMs = scheduleMs[triesBefore];
   if (pauseMs === undefined) return { kind: 'gaveUp' };
   const jittered = Math.round(pauseMs * (1 - jitterShare + 2 * jitterShare * chance));
-  return { kind: 'retry', atMs: nowMs + Math.max(jittered, retryAfterMs(result.retryAfter, nowMs)) };
+  return { kind: 'retry', atMs: nowMs + Math.max(jittered, result.askedPauseMs) };
 }
 
-/** RFC 9110 §10.2.3: seconds, or a date. Anything else asks for nothing. */
-function retryAfterMs(text: string | undefined, nowMs: number): number {
+/** RFC 9110 §10.2.3: seconds, or a date by the clocks of machines. Anything else asks for nothing. */
+export function retryAfterMs(text: string | undefined, nowMs: MachineMs): number {
   if (text === undefined) return 0;
-  const ms = /^\d{1,9}$/.test(text.trim()) ? Number(text) * 1000 : httpDateMs(text) - nowMs;
-  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), retryAfterMaxMs) : 0;
+  const ms = /^\d+$/.test(text.trim()) ? Number(text) * 1000 : httpDateMs(text) - nowMs;
+  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), retryAfterMaxMs);
 }
 
 const httpDate = /^(?:[A-Z][a-z]{2}), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;

@@ -5,8 +5,10 @@
  * hexadecimal characters. Beside it the headers of Standard Webhooks (https://www.standardwebhooks.com), which sign id
  * and time as well, under the bytes that the secret's base64 stands for; during a rotation they carry a signature under
  * each secret that is still valid, the newest first.
+ * The time is the machine's: receivers compare it with their own clocks.
  */
 import { createHmac } from 'node:crypto';
+import type { MachineMs } from '../../actors/contract.ts';
 
 const secretPrefix = 'whsec_';
 
@@ -24,7 +26,7 @@ export interface SignedHeaders {
 export function signDelivery(
   secrets: readonly string[],
   messageId: string,
-  nowMs: number,
+  nowMs: MachineMs,
   body: Uint8Array,
 ): SignedHeaders {
   const [newest] = secrets;

@@ -19,18 +19,19 @@ import { points, portNames } from './trigger-points.ts';
 
 export type { Fault, FaultKind, FaultOf } from './generated-types.ts';
 
-/** Names of the processes that a fault can target. `node/*`: every node. */
-const inCluster = '(cluster/([1-9][0-9]?|100)/)?';
-export const processPattern = `^(${inCluster}(node/([1-9][0-9]?|100|\\*)|coordinator|gateway)|(gateway|worker)/[1-9]|worker|redis|receiver)$`;
+/** Names of the processes that a fault can target, in any form that `processName` takes. `node/*`: every node. */
+const inCluster = '(cluster[/-]([1-9][0-9]?|100)[/-])?';
+const node = '((node[/-])?([1-9][0-9]?|100)|node[/-]\\*)';
+export const processPattern = `^(${inCluster}(${node}|coordinator|gateway)|(gateway|worker)[/-][1-9]|worker|redis|receiver)$`;
 
 const Process = Type.String({
   pattern: processPattern,
   description:
-    'node/1, node/*, coordinator, gateway, worker, redis, receiver; gateway/2, worker/2 where there are several (gateway/1 is gateway); of a further cluster cluster/2/node/1, cluster/2/node/*, cluster/2/coordinator, and the gateways’ links to it: cluster/2/gateway',
+    'node/1 (or node-1, or 1), node/*, coordinator, gateway, worker, redis, receiver; gateway/2, worker/2 where there are several (gateway/1 is gateway); of a further cluster cluster/2/node/1, cluster/2/node/*, cluster/2/coordinator, and the gateways’ links to it: cluster/2/gateway',
 });
 const NodeName = Type.String({
-  pattern: `^${inCluster}node/([1-9][0-9]?|100|\\*)$`,
-  description: 'node/1, or node/* for any',
+  pattern: `^${inCluster}${node}$`,
+  description: 'node/1 (or node-1, or 1), or node/* for any',
 });
 const Ms = (description: string) => Type.Integer({ minimum: 0, maximum: 86_400_000, description });
 const PositiveMs = (description: string) => Type.Integer({ minimum: 1, maximum: 86_400_000, description });
@@ -475,7 +476,7 @@ export const faultSchemas = {
         minimum: 400,
         maximum: 599,
         description:
-          'on gRPC the status that the service gives with it: 400 and 415 INVALID_ARGUMENT, 401 UNAUTHENTICATED, 403 ' +
+          'on gRPC the status that the service gives with it: 400, 415 and 421 INVALID_ARGUMENT, 401 UNAUTHENTICATED, 403 ' +
           'PERMISSION_DENIED, 404 NOT_FOUND, 405 and 501 UNIMPLEMENTED, 408 and 504 DEADLINE_EXCEEDED, 409 ABORTED, 422 ' +
           'FAILED_PRECONDITION, 413, 429 and 431 RESOURCE_EXHAUSTED, 500 INTERNAL, 502 and 503 UNAVAILABLE; any other UNKNOWN',
       }),

@@ -14,7 +14,7 @@ export interface Trigger {
   port?: 'redis' | 'queue' | 'egress' | 'provider';
   /** of `port`: these calls alone, by the name that a trace shows: a Redis command or script (`store/commit.lua`), a queue (`webhooks`), a URL, a provider (`fireblocks`) */
   call?: string;
-  /** node/1, node/*, coordinator, gateway, worker, redis, receiver; gateway/2, worker/2 where there are several (gateway/1 is gateway); of a further cluster cluster/2/node/1, cluster/2/node/*, cluster/2/coordinator, and the gateways’ links to it: cluster/2/gateway */
+  /** node/1 (or node-1, or 1), node/*, coordinator, gateway, worker, redis, receiver; gateway/2, worker/2 where there are several (gateway/1 is gateway); of a further cluster cluster/2/node/1, cluster/2/node/*, cluster/2/coordinator, and the gateways’ links to it: cluster/2/gateway */
   of?: string;
   /** frames of this session alone */
   session?: string;
@@ -588,7 +588,7 @@ export interface AnswerStatusFault extends EveryFault {
   route?: string;
   /** only gRPC calls of this method, e.g. `InitiateSigning` */
   rpc?: string;
-  /** on gRPC the status that the service gives with it: 400 and 415 INVALID_ARGUMENT, 401 UNAUTHENTICATED, 403 PERMISSION_DENIED, 404 NOT_FOUND, 405 and 501 UNIMPLEMENTED, 408 and 504 DEADLINE_EXCEEDED, 409 ABORTED, 422 FAILED_PRECONDITION, 413, 429 and 431 RESOURCE_EXHAUSTED, 500 INTERNAL, 502 and 503 UNAVAILABLE; any other UNKNOWN */
+  /** on gRPC the status that the service gives with it: 400, 415 and 421 INVALID_ARGUMENT, 401 UNAUTHENTICATED, 403 PERMISSION_DENIED, 404 NOT_FOUND, 405 and 501 UNIMPLEMENTED, 408 and 504 DEADLINE_EXCEEDED, 409 ABORTED, 422 FAILED_PRECONDITION, 413, 429 and 431 RESOURCE_EXHAUSTED, 500 INTERNAL, 502 and 503 UNAVAILABLE; any other UNKNOWN */
   status: number;
   /** the header Retry-After */
   retry_after_s?: number;

@@ -156,7 +156,7 @@ export class Admission {
     }
     this.#limits.consume(identified.tenant, limitClass).then((rate) => {
       if (rate.allowed) done({ admitted: true, principal: identified, rate });
-      else done({ admitted: false, error: overLimit(limitClass, rate), rate, principal: identified });
+      else done({ admitted: false, error: overLimit(limitClass, rate, identified), rate, principal: identified });
     });
   }
 }
@@ -182,8 +182,9 @@ function missingScope(scope: Scope): ServiceError {
   });
 }
 
-function overLimit(limitClass: LimitClass, rate: RateVerdict): ServiceError {
-  return new ServiceError('rateLimited', `too many ${limitClass} calls: repeat in ${rate.resetS} s`, {
+function overLimit(limitClass: LimitClass, rate: RateVerdict, { environment }: Principal): ServiceError {
+  const off = environment === 'sandbox' ? ' (SIGNMESH_RATE_LIMIT=off turns the limits of a sandbox off)' : '';
+  return new ServiceError('rateLimited', `too many ${limitClass} calls: repeat in ${rate.resetS} s${off}`, {
     retryAfterS: rate.resetS,
   });
 }

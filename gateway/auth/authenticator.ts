@@ -7,7 +7,7 @@
  * tokens that this gateway has not seen get 503.
  */
 import type { LRUCache } from 'lru-cache';
-import type { Clock } from '../../actors/contract.ts';
+import type { Clock, Timers } from '../../actors/contract.ts';
 import { type Log, silentLog } from '../../actors/live/ports.ts';
 import { recentlyUsed } from '../../actors/recently-used.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
@@ -27,7 +27,10 @@ export interface AuthenticatorOptions {
   readonly acceptAnyTestToken: boolean;
   readonly tokenKey: Uint8Array;
   readonly store: TokenLookup;
+  /** Tokens end by it. */
   readonly clock: Clock;
+  /** Cached answers grow old by these. */
+  readonly timers: Pick<Timers, 'elapsedMs'>;
   readonly log?: Log;
   /** A token's record was changed by something else, which also wrote this tenant and id. */
   readonly onTampered?: (tenant: string, id: string, reason: string) => void;
@@ -49,6 +52,7 @@ interface CacheEntry {
   /** undefined: the store knows the token not at all, or as revoked, and nothing else accepts it. */
   readonly principal: Principal | undefined;
   readonly expiresAtMs: number;
+  /** By the timers. */
   readonly readAtMs: number;
 }
 
@@ -83,7 +87,7 @@ export class Authenticator {
     const hash = this.#hashOf(token);
     const nowMs = this.#clock.nowMs();
     const entry = this.#cache.get(hash);
-    if (entry !== undefined && nowMs - entry.readAtMs < freshMs) {
+    if (entry !== undefined && this.#ageMs(entry) < freshMs) {
       this.#touch(hash, entry);
       return verdict(entry, nowMs);
     }
@@ -96,7 +100,7 @@ export class Authenticator {
       this.#lookups.set(hash, begun);
     }
     // A store that hangs must not delay every call: the lookup continues, but the caller does not wait for it.
-    if (this.#storeUnreachable && entry !== undefined && nowMs - entry.readAtMs < staleMs) return verdict(entry, nowMs);
+    if (this.#storeUnreachable && entry !== undefined && this.#ageMs(entry) < staleMs) return verdict(entry, nowMs);
     return lookup;
   }
 
@@ -105,9 +109,8 @@ export class Authenticator {
     const token = readBearer(authorization);
     const hash = token === undefined ? undefined : this.#hashes.get(this.#nameOf(token));
     const entry = hash === undefined ? undefined : this.#cache.get(hash);
-    const nowMs = this.#clock.nowMs();
-    if (entry === undefined || nowMs - entry.readAtMs >= freshMs || nowMs >= entry.expiresAtMs) return undefined;
-    return entry.principal;
+    if (entry === undefined || this.#ageMs(entry) >= freshMs) return undefined;
+    return this.#clock.nowMs() < entry.expiresAtMs ? entry.principal : undefined;
   }
 
   /** Its keyed hash, which is made once and found again by a quicker one of this process alone. */
@@ -147,9 +150,8 @@ export class Authenticator {
     } catch (error) {
       if (error instanceof TokenTampered) return this.#tampered(hash, error);
       this.#storeIs('away', error);
-      const nowMs = this.#clock.nowMs();
       const entry = this.#cache.get(hash);
-      if (entry !== undefined && nowMs - entry.readAtMs < staleMs) return verdict(entry, nowMs);
+      if (entry !== undefined && this.#ageMs(entry) < staleMs) return verdict(entry, this.#clock.nowMs());
       return new ServiceError('unavailable', 'the token store does not answer', { cause: error });
     }
   }
@@ -165,7 +167,7 @@ export class Authenticator {
   }
 
   #toEntry(hash: string, record: TokenRecord | undefined): CacheEntry {
-    const readAtMs = this.#clock.nowMs();
+    const readAtMs = this.#options.timers.elapsedMs();
     const { environment, acceptAnyTestToken } = this.#options;
     if (record === undefined) {
       const opens = environment === 'sandbox' && acceptAnyTestToken;
@@ -177,6 +179,10 @@ export class Authenticator {
       expiresAtMs: record.expiresAtMs ?? Number.POSITIVE_INFINITY,
       readAtMs,
     };
+  }
+
+  #ageMs({ readAtMs }: CacheEntry): number {
+    return this.#options.timers.elapsedMs() - readAtMs;
   }
 
   #touch(hash: string, entry: CacheEntry): void {

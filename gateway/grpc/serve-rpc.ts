@@ -5,8 +5,12 @@
  *
  * The listener gets `initial` once, then `answered` or `failed` once; nothing after the caller has disconnected.
  */
+import type { Timers } from '../../actors/contract.ts';
 import { callTrace } from '../../api/call-trace.ts';
 import { internalError, ServiceError } from '../../api/errors/service-error.ts';
+import { toServiceError } from '../../api/failures.ts';
+import { readIdempotencyKey } from '../../api/idempotency.ts';
+import type { Principal } from '../../api/principal.ts';
 import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
 import { callRequest, type SigningMethod } from '../../api/signing-methods.ts';
 import { requestFieldsMax } from '../../proto/limits.ts';
@@ -17,11 +21,13 @@ import type { AccessEntry } from '../access-log/access-log.ts';
 import { receiptFacts } from '../access-log/receipt-facts.ts';
 import type { Admission } from '../auth/admission.ts';
 import type { RateVerdict } from '../limits/rate-limits.ts';
-import { type ClientCallDeps, startClientCall } from '../signing/wallet-terms.ts';
+import type { CallServerDeps, KeyedAnswer } from '../signing/keyed-calls.ts';
+import { startClientCall } from '../signing/wallet-terms.ts';
 
-export interface RpcDeps extends ClientCallDeps {
+export interface RpcDeps extends CallServerDeps {
   readonly admission: Pick<Admission, 'admit' | 'enter'>;
   readonly requestIds: RequestIds;
+  readonly timers: Pick<Timers, 'elapsedMs' | 'epochMs'>;
 }
 
 export interface RpcRequest {
@@ -29,8 +35,8 @@ export interface RpcRequest {
   readonly message: Uint8Array;
   /** The value of an entry of the metadata that is there exactly once. */
   metadata(key: string): string | undefined;
-  /** The caller's deadline; Infinity: none. */
-  readonly deadlineEpochMs: number;
+  /** Milliseconds that the caller still waits; Infinity: as long as it takes. */
+  readonly leftMs: number;
   /** The caller has left. */
   readonly isCancelled: boolean;
   /** Calls back when the caller disconnects; at most once. */
@@ -59,45 +65,96 @@ export function serveRpc(deps: RpcDeps, request: RpcRequest, listener: RpcListen
   deps.admission.admit(request.metadata('authorization'), method.requirement, (result) => {
     if (request.isCancelled) return;
     if (entry !== undefined) entry.principal = result.principal;
-    listener.initial(initialMetadata(requestId, result.rate));
+    const succeed = (response: CallResponse): void => {
+      if (entry !== undefined) entry.receipt = receiptFacts(response);
+      listener.answered(encodeMessage(method.response, response.value));
+    };
+    const initial = initialMetadata(requestId, result.rate);
+    const isKeyed = result.admitted && deps.keyed !== undefined && request.metadata(keyName) !== undefined;
+    if (!isKeyed) listener.initial(initial);
     if (!result.admitted) {
       fail(result.error);
       return;
     }
     try {
-      submit(deps, request, requestId, result.principal.tenant, fail, (response) => {
-        if (entry !== undefined) entry.receipt = receiptFacts(response);
-        listener.answered(encodeMessage(method.response, response.value));
-      });
+      if (!isKeyed) submit(deps, request, requestId, result.principal.tenant, fail, succeed);
+      else {
+        // Whether the answer is an earlier one is known with it alone.
+        submitKeyed(deps, request, requestId, result.principal).then(
+          ({ response, replayed }) => {
+            if (request.isCancelled) return;
+            listener.initial(replayed ? { ...initial, 'idempotent-replayed': 'true' } : initial);
+            succeed(response);
+          },
+          (error: unknown) => {
+            if (request.isCancelled) return;
+            listener.initial(initial);
+            fail(toServiceError(error));
+          },
+        );
+      }
     } catch (error) {
       fail(internalError(error));
     }
   });
 }
 
+const keyName = 'idempotency-key';
+
+/** Rejects with ServiceError, StoreUnavailable. */
+async function submitKeyed(
+  deps: RpcDeps,
+  request: RpcRequest,
+  requestId: string,
+  principal: Principal,
+): Promise<KeyedAnswer> {
+  const key = readIdempotencyKey(request.metadata(keyName), undefined, undefined)!;
+  const message = messageOf(request);
+  const about = aboutOf(deps, request, message, requestId, principal.tenant);
+  return await deps.keyed!.answer(deps, { method: request.method, principal, key, message, about });
+}
+
+/** Throws ServiceError. */
+function messageOf({ method, message }: RpcRequest): object {
+  try {
+    return decodeMessage(method.request, message, requestFieldsMax);
+  } catch {
+    throw new ServiceError('invalidRequest', `the request does not decode as ${method.request.name}`);
+  }
+}
+
+function aboutOf(
+  { timers }: RpcDeps,
+  { metadata, leftMs, entry }: RpcRequest,
+  message: object,
+  requestId: string,
+  tenant: string,
+) {
+  const trace = callTrace(message, metadata('traceparent'), requestId);
+  if (entry !== undefined) entry.trace = trace;
+  const { correlationId, traceparent } = trace;
+  return { tenant, correlationId, traceparent, deadlineMs: timers.elapsedMs() + leftMs };
+}
+
 function submit(
   deps: RpcDeps,
-  { method, message: bytes, metadata, deadlineEpochMs, onCancelled, entry }: RpcRequest,
+  request: RpcRequest,
   requestId: string,
   tenant: string,
   fail: (error: ServiceError) => void,
   succeed: (response: CallResponse) => void,
 ): void {
+  const { method, onCancelled } = request;
   let message: object;
   try {
-    message = decodeMessage(method.request, bytes, requestFieldsMax);
-  } catch {
-    fail(new ServiceError('invalidRequest', `the request does not decode as ${method.request.name}`));
+    message = messageOf(request);
+  } catch (error) {
+    fail(toServiceError(error));
     return;
   }
-  const trace = callTrace(message, metadata('traceparent'), requestId);
-  if (entry !== undefined) entry.trace = trace;
   const clientCall = {
     request: callRequest(method, message),
-    tenant,
-    correlationId: trace.correlationId,
-    traceparent: trace.traceparent,
-    deadlineEpochMs,
+    ...aboutOf(deps, request, message, requestId, tenant),
   };
   let cancel = (): void => undefined;
   const place = deps.admission.enter(

@@ -48,7 +48,8 @@ function serve(method: SigningMethod, call: RawCall, callback: sendUnaryData<Buf
     method,
     message: call.request,
     metadata: (key: string) => onlyText(call.metadata, key),
-    deadlineEpochMs: deadline instanceof Date ? deadline.getTime() : deadline,
+    // grpc-js has added the client's grpc-timeout to the machine's clock: back to what is left.
+    leftMs: Number(deadline) - deps.timers.epochMs(),
     get isCancelled() {
       return call.cancelled;
     },

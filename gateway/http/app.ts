@@ -16,7 +16,7 @@ import { makeServing, type ServeDeps } from '../serve/serve.ts';
 import { boundConnections, connectionsDefaultMax } from './connections.ts';
 import { docsPage } from './docs-page.ts';
 import { answerRaw, answerUnparsable } from './errors.ts';
-import { HttpRequest } from './http-request.ts';
+import { expectsContinue, HttpRequest } from './http-request.ts';
 import { noSchemas } from './no-schemas.ts';
 import { type DoorTls, doorOptions, logTlsRefusals } from './server-tls.ts';
 
@@ -102,6 +102,7 @@ function refuse(
   const { method = '', httpVersion, headers, rawHeaders } = raw;
   const refusal = refuseForLoad({ method, target, httpVersion, headers, rawHeaders, entry });
   if (refusal === undefined) return false;
+  if (expectsContinue(headers)) response.setHeader('connection', 'close');
   response.writeHead(refusal.status, refusal.headers);
   response.end(refusal.body);
   access?.answered(entry, raw, target, refusal.status);
@@ -111,8 +112,8 @@ function refuse(
 async function answer(serve: Serve, request: HttpRequest, raw: ServerResponse): Promise<void> {
   const response = await serve(request);
   const { status, headers, body, stream } = response;
-  // A stream's connection ends with it, so that it does not delay a stopping gateway. After an abandoned body, a client may
-  // continue to send.
+  // A stream's connection ends with it, so that it does not delay a stopping gateway. After an abandoned body, or one that was
+  // never asked for, a client may continue to send.
   if (stream !== undefined || request.isCutShort) raw.setHeader('connection', 'close');
   raw.writeHead(status, headers);
   if (stream === undefined) raw.end(body);
@@ -137,6 +138,8 @@ function addAcceptors(server: Server, isLate: () => boolean, log: Log): void {
 function answerWhatNodeWouldNot(server: Server, requestIds: RequestIds, access: HttpAccess | undefined): void {
   // It would drop the headers beyond its 2,000th silently, a second authorization among them. Their bytes are limited.
   server.maxHeadersCount = 0;
+  // Node would ask for the body at once, also of a caller that is not admitted: HttpRequest asks when it is read.
+  server.on('checkContinue', (request, response) => server.emit('request', request, response));
   // An expectation that is not known may be ignored (RFC 9110 §10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.on('connect', (_request, socket) => {

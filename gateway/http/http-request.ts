@@ -14,7 +14,7 @@ export class HttpRequest implements ServeRequest {
   readonly entry: AccessEntry;
   readonly #raw: IncomingMessage;
   readonly #response: ServerResponse;
-  #isCutShort = false;
+  #isCutShort: boolean;
 
   constructor(raw: IncomingMessage, response: ServerResponse, target: string, entry: AccessEntry) {
     this.#raw = raw;
@@ -25,9 +25,11 @@ export class HttpRequest implements ServeRequest {
     this.headers = raw.headers;
     this.rawHeaders = raw.rawHeaders;
     this.entry = entry;
+    // Until it is asked for its body (RFC 9110 §10.1.1), the client may send it or not.
+    this.#isCutShort = expectsContinue(raw.headers);
   }
 
-  /** A body was read, and not to its end. */
+  /** A body was read, and not to its end; or was announced, and not asked for. */
   get isCutShort(): boolean {
     return this.#isCutShort;
   }
@@ -35,6 +37,7 @@ export class HttpRequest implements ServeRequest {
   body(bytesMax: number): Promise<Uint8Array> {
     const raw = this.#raw;
     this.#isCutShort = true;
+    if (expectsContinue(raw.headers)) this.#response.writeContinue();
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let length = 0;
@@ -66,4 +69,8 @@ export class HttpRequest implements ServeRequest {
     this.#response.once('close', listener);
     return () => this.#response.off('close', listener);
   }
+}
+
+export function expectsContinue({ expect }: IncomingHttpHeaders): boolean {
+  return expect?.toLowerCase() === '100-continue';
 }

@@ -81,6 +81,11 @@ export function whoDid(context: RequestContext, action: string, takes: unknown):
   };
 }
 
+/** What this sandbox cannot do at any time: a 422, since no repeat helps. */
+export function notSupported(message: string, field = ''): ServiceError {
+  return new ServiceError('providerRejected', message, { details: [{ field, issue: 'not_supported', message }] });
+}
+
 function refusal({ fault }: ControlError): ServiceError {
   const { code, message, field = '' } = fault;
   switch (code) {
@@ -91,7 +96,7 @@ function refusal({ fault }: ControlError): ServiceError {
     case 'conflict':
       return new ServiceError('conflict', message, { details: [{ field, issue: 'state_conflict', message }] });
     case 'unsupported':
-      return new ServiceError('providerRejected', message, { details: [{ field, issue: 'not_supported', message }] });
+      return notSupported(message, field);
     case 'unavailable':
       return new ServiceError('unavailable', message);
   }

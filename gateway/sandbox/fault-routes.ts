@@ -3,6 +3,7 @@ import Type from 'typebox';
 import { type Route, route } from '../../api/route.ts';
 import { Closed, PathId } from '../../api/schema-kit.ts';
 import { noSuch } from '../../api/visibility.ts';
+import { withProcessNames } from '../../faults/cluster-names.ts';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
 import { act, ask } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
@@ -27,7 +28,7 @@ export function faultRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly
       errors: [422],
       handle: async (context, { body }) => {
         const { expires_in_s: expiresInS = faultLifetime.defaultS, ...fault } = body;
-        const takes = { fault: fault as Fault, expiresInMs: expiresInS * 1_000 };
+        const takes = { fault: withProcessNames(fault as Fault), expiresInMs: expiresInS * 1_000 };
         const gives = await act(context, control, 'faults.create', takes);
         return { status: 201, body: faultView(gives.fault) };
       },

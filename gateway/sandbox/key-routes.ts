@@ -5,8 +5,14 @@
 import { create } from '@bufbuild/protobuf';
 import Type from 'typebox';
 import { type Route, route } from '../../api/route.ts';
-import { Closed, OneOf } from '../../api/schema-kit.ts';
-import { InitiateDkgRequestSchema, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { Closed, ContractEnum, OneOf } from '../../api/schema-kit.ts';
+import { enumName, enumNames } from '../../proto/enum-names.ts';
+import {
+  InitiateDkgRequestSchema,
+  KeystoreType,
+  KeystoreTypeSchema,
+  ReceiptStateSchema,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { schemeMeant } from '../../proto/key-schemes.ts';
 import { nodesMax } from '../../proto/limits.ts';
 import { whoDid } from './control.ts';
@@ -17,7 +23,7 @@ const types = ['MULTISIG_EVM_WALLET', 'HSM_PKCS11', 'MPC_VENDOR'] as const;
 
 const KeyBody = Closed({
   session_id: Type.String({ minLength: 1, maxLength: 128, description: 'the key’s session, as for InitiateDkg' }),
-  keystore_type: OneOf(types),
+  keystore_type: ContractEnum(KeystoreTypeSchema, types),
   curve: Type.Optional(OneOf(['secp256k1', 'ed25519'], { description: 'secp256k1 by default' })),
   threshold: Type.Optional(Type.Integer({ minimum: 1, maximum: nodesMax })),
   total_nodes: Type.Optional(Type.Integer({ minimum: 1, maximum: nodesMax })),
@@ -26,12 +32,7 @@ const KeyBody = Closed({
 const KeyBegun = Closed(
   {
     session_id: Type.String(),
-    state: OneOf(
-      Object.values(ReceiptState)
-        .filter((name) => typeof name === 'string')
-        .map((name) => `RECEIPT_STATE_${name}`),
-      { description: 'of the receipt' },
-    ),
+    state: OneOf(enumNames(ReceiptStateSchema), { description: 'of the receipt' }),
     reason_code: Type.String({ description: 'of the receipt: docs/reason-codes.md' }),
     message: Type.String(),
     epoch: Type.Integer({ minimum: 0 }),
@@ -71,7 +72,7 @@ export function keyRoutes({ sessions }: Pick<SandboxDeps, 'sessions'>): readonly
           status: 200,
           body: {
             session_id: receipt?.sessionId || sessionId,
-            state: `RECEIPT_STATE_${ReceiptState[state]}`,
+            state: enumName(ReceiptStateSchema, state),
             reason_code: receipt?.reasonCode ?? '',
             message: receipt?.message ?? '',
             epoch: Number(epoch),

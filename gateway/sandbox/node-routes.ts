@@ -6,6 +6,7 @@ import { ServiceError } from '../../api/errors/service-error.ts';
 import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
 import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
 import { noSuch } from '../../api/visibility.ts';
+import { processName } from '../../faults/cluster-names.ts';
 import type { ControlTakes, NodeStatus } from '../../faults/control.ts';
 import { act, ask } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
@@ -41,10 +42,9 @@ const NodeView = Closed(
 
 const params = Closed({
   node: Type.String({
-    pattern:
-      '^([1-9][0-9]?|100|gateway|worker|redis|(cluster-([1-9][0-9]?|100)-)?coordinator|cluster-([1-9][0-9]?|100)-node-([1-9][0-9]?|100))$',
+    pattern: '^(gateway|worker|redis|(cluster[/-]([1-9][0-9]?|100)[/-])?(coordinator|(node[/-])?([1-9][0-9]?|100)))$',
     description:
-      'a node’s number, or `coordinator`, `gateway`, `worker`, `redis`; of cluster 2 `cluster-2-node-1`, `cluster-2-coordinator`',
+      'a node’s number (or `node-2`), or `coordinator`, `gateway`, `worker`, `redis`; of cluster 2 `cluster-2-node-1`, `cluster-2-coordinator`; as faults name it too, with each `/` as `%2F`',
     examples: ['2'],
   }),
 });
@@ -77,7 +77,7 @@ export function nodeRoutes({ control, timers }: Pick<SandboxDeps, 'control' | 't
     node: string,
     more: Omit<ControlTakes<'processes.act'>, 'process'>,
   ) => {
-    const takes = { process: processOf(node), ...more };
+    const takes = { process: processName(node), ...more };
     if (node === 'gateway') return toThisGateway(context, control, timers, takes);
     const { process } = await act(context, control, 'processes.act', takes);
     const { realMs } = await processes(context, control);
@@ -196,12 +196,6 @@ async function processes({ nowMs }: RequestContext, control: SandboxDeps['contro
   const { processes: list } = await ask(control, 'processes.list', {});
   const own = list.find(({ process }) => process === 'gateway');
   return { list, realMs: nowMs - (own?.clockOffsetMs ?? 0) };
-}
-
-function processOf(node: string): string {
-  const [, cluster, rest = node] = /^cluster-(\d+)-(.+)$/.exec(node) ?? [];
-  const name = /^\d+$/.test(rest) ? `node/${rest}` : rest.replace(/^node-/, 'node/');
-  return cluster === undefined || cluster === '1' ? name : `cluster/${cluster}/${name}`;
 }
 
 /** `realMs`: the machine's time. */

@@ -6,8 +6,9 @@ import { Closed, Nullable, OneOf, PathId, Timestamp, WholeNumberText } from '../
 import { noSuch } from '../../api/visibility.ts';
 import type { RunEvent } from '../../faults/recording.ts';
 import { runEventJson } from '../../faults/recording-json.ts';
+import { enumName, enumNames } from '../../proto/enum-names.ts';
 import type { InspectSessionResponse } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
-import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { ReceiptStateSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { keySchemes } from '../../proto/key-schemes.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
 import { firstCluster } from '../../redis/clusters.ts';
@@ -26,18 +27,16 @@ const SessionView = Closed(
     id: Type.String(),
     kind: OneOf(['dkg', 'signing']),
     cluster: Type.Integer({ minimum: 1, description: 'the cluster that holds it, whose nodes its fields number' }),
-    state: OneOf(
-      Object.values(ReceiptState)
-        .filter((name) => typeof name === 'string')
-        .map((name) => `RECEIPT_STATE_${name}`),
-      { description: 'as in receipts' },
-    ),
+    state: OneOf(enumNames(ReceiptStateSchema), { description: 'as in receipts' }),
     reason_code: Type.String({ description: 'the reason for its state: docs/reason-codes.md' }),
     message: Type.String(),
     epoch: Type.Integer({ minimum: 1 }),
     attempt: Type.Integer({ minimum: 0, description: 'for a signature: 0 before nonces were drawn' }),
     culprits: Ids('nodes that this session blames; of a signature all that were excluded'),
     submitted: Ids('of a signature: nodes whose partial is in'),
+    signers: Ids(
+      'of a signature: the nodes that FROST’s present attempt binds; once it is complete, those that signed',
+    ),
     given: Ids('those of them whose partial a client supplied'),
     verified_pairs: Type.Array(Type.String(), { description: 'of a key: `dealer>recipient`, as far as they verified' }),
     client_supplied_dealers: Ids('of a key: dealers whose shares a client supplies'),
@@ -171,13 +170,14 @@ function sessionView(sessionId: string, found: InspectSessionResponse, seen: See
     kind: found.kind,
     // A coordinator of an earlier version does not say it.
     cluster: found.cluster || firstCluster,
-    state: `RECEIPT_STATE_${ReceiptState[found.state]}`,
+    state: enumName(ReceiptStateSchema, found.state),
     reason_code: found.reasonCode,
     message: found.message,
     epoch: Number(found.epoch),
     attempt: found.attempt,
     culprits: found.culprits,
     submitted: found.submitted,
+    signers: found.signers,
     given: found.given,
     verified_pairs: found.verifiedPairs,
     client_supplied_dealers: found.clientSuppliedDealers,

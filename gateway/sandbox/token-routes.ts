@@ -5,11 +5,10 @@
  */
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
-import { ServiceError } from '../../api/errors/service-error.ts';
 import { type Route, route } from '../../api/route.ts';
 import { Closed, Name, OneOf } from '../../api/schema-kit.ts';
 import { type Scope, sandboxScopes } from '../../api/scopes.ts';
-import { whoDid } from './control.ts';
+import { notSupported, whoDid } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { common } from './shared.ts';
 
@@ -55,7 +54,7 @@ export function tokenRoutes({ tokens }: Pick<SandboxDeps, 'tokens'>): readonly R
       bodyOptional: true,
       responses: { 201: { description: 'The token', schema: IssuedToken } },
       handle: async (context, { body }) => {
-        if (tokens === undefined) throw new ServiceError('unavailable', 'this sandbox has no store of tokens');
+        if (tokens === undefined) throw notSupported('this sandbox has no store of tokens');
         const { name, scopes = sandboxScopes } = body;
         const tenant = body.tenant === undefined ? context.tenant : tenantOf(context.tenant, body.tenant);
         context.log.info(whoDid(context, 'tokens.issue', { tenant, ...(name && { name }) }), 'a token was issued');

@@ -2,6 +2,7 @@
  * Cross-origin requests of browsers (Fetch Standard, CORS protocol): pages of the listed origins may call the API and read its
  * answers. Requests carry tokens in a header, never cookies, so credentials are not allowed.
  */
+import { isLoopbackOrigin } from '../../api/hosts.ts';
 import type { Reply, ServeRequest } from './contract.ts';
 
 export interface Cors {
@@ -19,10 +20,11 @@ const exposedHeaders =
   'allow, etag, idempotent-replayed, ratelimit, ratelimit-policy, retry-after, www-authenticate, x-request-id';
 const preflightSeconds = 600;
 
-/** `origins`: such as https://app.example.com, or "*" for all; none: browsers keep the pages of other origins away. */
-export function corsFor(origins: readonly string[]): Cors {
-  const isAllowed = ({ headers: { origin } }: Pick<ServeRequest, 'headers'>) =>
-    origin !== undefined && (origins.includes('*') || origins.includes(origin));
+/** `origins`: such as https://app.example.com, or "*" for all; "loopback": this machine's; none: no other origin's page. */
+export function corsFor(origins: readonly string[] | 'loopback'): Cors {
+  const listed = (of: string) =>
+    origins === 'loopback' ? isLoopbackOrigin(of) : ['*', of].some((one) => origins.includes(one));
+  const isAllowed = ({ headers: { origin } }: Pick<ServeRequest, 'headers'>) => origin !== undefined && listed(origin);
   return {
     preflight: (request) => (isAllowed(request) && isPreflight(request) ? allowed : undefined),
     headers: (request) => {

@@ -11,10 +11,10 @@ import { Turns } from '../../api/conflict-queue.ts';
 import { type Attempt, type ContextBase, freshAttempt } from '../../api/context.ts';
 import { type Executed, execute } from '../../api/execute.ts';
 import { toServiceError } from '../../api/failures.ts';
-import { type HashedRequest, hashRequest, Idempotency, readIdempotencyKey } from '../../api/idempotency.ts';
+import { callerOf, hashRequest, Idempotency, readIdempotencyKey } from '../../api/idempotency.ts';
 import { type Input, inputReader } from '../../api/input.ts';
 import { plannedOfTag, previewOfTag } from '../../api/modules.ts';
-import { actorOf, type Principal } from '../../api/principal.ts';
+import type { Principal } from '../../api/principal.ts';
 import { responseCheck } from '../../api/response-check.ts';
 import type { Route, StreamCaller } from '../../api/route.ts';
 import { assertRoutes, isIdempotent, isStreaming } from '../../api/route-table.ts';
@@ -56,8 +56,8 @@ const anonymous: Principal = Object.freeze({
 export function restEndpoints(routes: readonly Route[], deps: RestDeps): readonly Endpoint[] {
   assertRoutes(routes);
   const { store, seal, clock, timers } = deps;
-  const waiting = { nowMs: () => clock.nowMs(), pause: (ms: number) => pause(timers, ms) };
-  const idempotency = new Idempotency({ store, seal, ...waiting });
+  const times = { nowMs: () => clock.nowMs(), machineMs: () => timers.epochMs() };
+  const idempotency = new Idempotency({ store, seal, ...times, pause: (ms: number) => pause(timers, ms) });
   const turns = new Turns(timers);
   return routes.map((route) => endpointOf(route, deps, idempotency, turns));
 }
@@ -168,11 +168,6 @@ function executor(route: Route, deps: RestDeps, idempotency: Idempotency, turns:
       throw toServiceError(error);
     }
   };
-}
-
-/** Who may get a stored answer again: another caller may not be allowed to see it. */
-function callerOf(principal: Principal): HashedRequest['caller'] {
-  return { actor: actorOf(principal), connectionIds: principal.providerConnectionIds };
 }
 
 /** Throws the ServiceError of an outcome that is one. */

@@ -6,6 +6,7 @@ import type { Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { toServiceError } from '../../api/failures.ts';
+import { needLocalHost } from '../../api/hosts.ts';
 import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
 import type { Route } from '../../api/route.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
@@ -13,7 +14,7 @@ import { AccessEntry } from '../access-log/access-log.ts';
 import type { Admission } from '../auth/admission.ts';
 import { onlyAuthorization } from '../auth/bearer.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
-import type { ClientCallDeps } from '../signing/wallet-terms.ts';
+import type { CallServerDeps } from '../signing/keyed-calls.ts';
 import type { RefuseForLoad, Reply, Serve, ServeRequest, ServeResponse } from './contract.ts';
 import { corsFor } from './cors.ts';
 import { type DocumentOptions, documentEndpoints } from './documents.ts';
@@ -23,15 +24,17 @@ import { healthEndpoint } from './health.ts';
 import { type RestDeps, restEndpoints } from './rest.ts';
 import { signingEndpoints } from './signing.ts';
 
-export interface ServeDeps extends ClientCallDeps, DocumentOptions {
+export interface ServeDeps extends CallServerDeps, DocumentOptions {
   readonly environment: ClusterEnvironment;
   readonly admission: Admission;
   readonly cluster: ClusterView;
   readonly timers: Timers;
   readonly requestIds: RequestIds;
   readonly log: Log;
-  /** Of browsers' pages that may call the API, or "*"; undefined: none. */
+  /** Of browsers' pages that may call the API, or "*"; undefined: in a sandbox those of this machine, else none. */
   readonly corsOrigins?: readonly string[] | undefined;
+  /** Names under which a sandbox answers, beside those of this machine and network; "*": any. */
+  readonly allowedHosts?: readonly string[] | undefined;
   /** The wallet API; without it there is the signing API alone. */
   readonly rest?: { readonly routes: readonly Route[]; readonly deps: RestDeps } | undefined;
 }
@@ -49,7 +52,9 @@ export interface Serving {
 /** As `makeServe`, with what an HTTP server asks first. */
 export function makeServing(deps: ServeDeps): Serving {
   const { rest, requestIds, timers, log } = deps;
-  const cors = corsFor(deps.corsOrigins ?? []);
+  const isSandbox = deps.environment === 'sandbox';
+  const cors = corsFor(deps.corsOrigins ?? (isSandbox ? 'loopback' : []));
+  const allowedHosts = isSandbox ? (deps.allowedHosts ?? []) : ['*'];
   const find = endpointFinder([
     healthEndpoint(deps),
     ...signingEndpoints(deps),
@@ -62,6 +67,7 @@ export function makeServing(deps: ServeDeps): Serving {
       const { endpoint } = find(request.method, request.target);
       if (endpoint.requirement === undefined) return undefined;
       needOneHost(request);
+      needLocalHost(request, allowedHosts);
       const refused = deps.admission.refusedForLoad(() => onlyAuthorization(request.rawHeaders), endpoint.requirement);
       if (refused === undefined) return undefined;
       const { entry } = request;
@@ -81,8 +87,10 @@ export function makeServing(deps: ServeDeps): Serving {
       'cache-control': 'no-store',
       ...cors.headers(request),
     };
-    let reply = cors.preflight(request);
+    let reply: Reply | undefined;
     try {
+      needLocalHost(request, allowedHosts);
+      reply = cors.preflight(request);
       if (reply === undefined) {
         const { endpoint, params, query } = find(request.method, request.target);
         entry.route = endpoint.path;

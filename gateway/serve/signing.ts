@@ -1,19 +1,22 @@
 /** The five signing calls over HTTP, made from the table: a POST whose JSON body is the whole request message. */
 import type { DescMessage, JsonObject } from '@bufbuild/protobuf';
 import { callTrace } from '../../api/call-trace.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
+import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
+import { readIdempotencyKey } from '../../api/idempotency.ts';
 import { decodeProtoJson, encodeProtoJson } from '../../api/proto-json.ts';
 import { callRequest, type SigningMethod, signingMethods } from '../../api/signing-methods.ts';
 import { requestFieldsMax } from '../../proto/limits.ts';
+import type { CallResponse } from '../../proto/wire.ts';
 import { receiptFacts } from '../access-log/receipt-facts.ts';
 import type { Admission } from '../auth/admission.ts';
+import type { CallServerDeps } from '../signing/keyed-calls.ts';
 import type { CallOutcome, SigningCall } from '../signing/signing-calls.ts';
-import { type ClientCallDeps, startClientCall } from '../signing/wallet-terms.ts';
+import { startClientCall } from '../signing/wallet-terms.ts';
 import { readNeededJsonBody } from './bodies.ts';
 import { type Call, type Endpoint, headerOf, jsonContentType, type Reply, type ServeRequest } from './contract.ts';
 import { admit, clientGone } from './guard.ts';
 
-export interface SigningDeps extends ClientCallDeps {
+export interface SigningDeps extends CallServerDeps {
   readonly admission: Admission;
 }
 
@@ -28,24 +31,36 @@ export function signingEndpoints(deps: SigningDeps): readonly Endpoint[] {
 
 async function serveMethod(method: SigningMethod, call: Call, deps: SigningDeps): Promise<Reply> {
   const { request, entry } = call;
-  const { tenant } = await admit(deps.admission, method.requirement, call);
+  const principal = await admit(deps.admission, method.requirement, call);
+  const { tenant } = principal;
+  const key = readIdempotencyKey(headerOf(request, 'idempotency-key'), undefined, undefined);
   const { value, hasSurrogateEscapes } = await readNeededJsonBody(request);
   refuseLongLists(method.request, value);
   const { message, issues } = decodeProtoJson(method.request, value, hasSurrogateEscapes);
-  if (issues !== undefined) {
-    throw new ServiceError('invalidRequest', `the body does not decode as ${method.request.name}`, { details: issues });
-  }
+  if (issues !== undefined) throw undecodable(method.request, issues);
   entry.trace = callTrace(message, headerOf(request, 'traceparent'), entry.requestId);
-  const outcome = await callCluster(
-    method,
-    { request: callRequest(method, message), tenant, ...entry.trace },
-    request,
-    deps,
-  );
+  const about = { tenant, ...entry.trace };
+  if (key !== undefined && deps.keyed !== undefined) {
+    const { response, replayed } = await deps.keyed.answer(deps, { method, principal, key, message, about });
+    if (replayed) call.headers['idempotent-replayed'] = 'true';
+    return replyOf(method, call, response);
+  }
+  const outcome = await callCluster(method, { request: callRequest(method, message), ...about }, request, deps);
   if (outcome.failure !== undefined) throw outcome.failure;
-  entry.receipt = receiptFacts(outcome.response);
-  const body = encodeProtoJson(method.response, outcome.response.value);
+  return replyOf(method, call, outcome.response);
+}
+
+function replyOf(method: SigningMethod, { entry }: Call, response: CallResponse): Reply {
+  entry.receipt = receiptFacts(response);
+  const body = encodeProtoJson(method.response, response.value);
   return { status: 200, headers: { 'content-type': jsonContentType }, body };
+}
+
+function undecodable({ name }: DescMessage, issues: readonly FieldIssue[]): ServiceError {
+  const told = issues.find(({ message }) => message !== undefined);
+  const why = told === undefined ? '' : `: ${told.field} ${told.message}`;
+  const details = issues.map(({ field, issue }) => ({ field, issue }));
+  return new ServiceError('invalidRequest', `the body does not decode as ${name}${why}`, { details });
 }
 
 /** Rejects with ServiceError when there is no place for the call, or its client has gone. */

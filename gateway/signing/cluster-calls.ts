@@ -137,7 +137,8 @@ export class ClusterCalls extends Calls {
       .then((session) => {
         const response = unreachableAnswer(cluster, call.request, session, { nowMs: clock.nowMs(), random });
         const text = `${unreachableText(cluster)}: repeat the call when it is back`;
-        if (!cancelled) done(response ? { response } : { failure: new ServiceError('unavailable', text) });
+        if (!cancelled)
+          done(response ? { response, changedSession: false } : { failure: new ServiceError('unavailable', text) });
       })
       .catch((error: unknown) => {
         this.#bug(error);

@@ -3,10 +3,16 @@ import Type, { type Static } from 'typebox';
 import { internalError } from '../../api/errors/service-error.ts';
 import { readPage } from '../../api/pages.ts';
 import { type RequestContext, type Route, route } from '../../api/route.ts';
-import { Closed, ListOf, Nullable, OneOf, PathId, pageQuery, Timestamp } from '../../api/schema-kit.ts';
+import { Closed, ContractEnum, ListOf, Nullable, OneOf, PathId, pageQuery, Timestamp } from '../../api/schema-kit.ts';
 import { noSuch } from '../../api/visibility.ts';
+import { enumName, enumNames } from '../../proto/enum-names.ts';
 import type { SessionView } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
-import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import {
+  ApprovalModeSchema,
+  KeystoreTypeSchema,
+  ReceiptState,
+  ReceiptStateSchema,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { SessionPlace } from '../../proto/session-list.ts';
 import type { SessionReads } from './session-reads.ts';
 
@@ -14,8 +20,7 @@ const common = { tag: 'Signing', scope: 'signing:read', limitClass: 'reads' } as
 
 const kinds = ['dkg', 'signing'] as const;
 const allStates = Object.values(ReceiptState).filter((state) => typeof state === 'number');
-const nameOf = (state: ReceiptState) => `RECEIPT_STATE_${ReceiptState[state]}`;
-const states = allStates.map(nameOf);
+const states = enumNames(ReceiptStateSchema);
 const Nodes = (description: string) => Type.Array(Type.Integer({ minimum: 1 }), { description });
 
 export const Session = Closed(
@@ -31,8 +36,8 @@ export const Session = Closed(
     resumable: Type.Boolean(),
     epoch: Type.Integer({ minimum: 1 }),
     checkpoint_id: Type.String(),
-    approval_mode: OneOf(namesOf(ApprovalMode, 'APPROVAL_MODE_')),
-    keystore_type: OneOf(namesOf(KeystoreType, 'KEYSTORE_TYPE_')),
+    approval_mode: OneOf(enumNames(ApprovalModeSchema)),
+    keystore_type: OneOf(enumNames(KeystoreTypeSchema)),
     backend_route: Type.String({ description: 'docs/keystores.md lists them' }),
     correlation_id: Type.String(),
     curve: Nullable(Type.String({ description: 'null: its key was not looked up' })),
@@ -58,7 +63,9 @@ export const Session = Closed(
 const query = Closed({
   kind: Type.Optional(OneOf(kinds)),
   state: Type.Optional(
-    OneOf(states, { description: 'e.g. RECEIPT_STATE_PENDING_HUMAN_APPROVAL: what waits for a person' }),
+    ContractEnum(ReceiptStateSchema, states, {
+      description: 'e.g. RECEIPT_STATE_PENDING_HUMAN_APPROVAL: what waits for a person',
+    }),
   ),
   ...pageQuery,
 });
@@ -104,7 +111,7 @@ async function listSessions(context: RequestContext, reads: SessionReads, asked:
   const { limit, afterId } = request.query;
   const { sessions, next } = await reads.page(context, {
     kind: asked.kind ?? '',
-    states: allStates.filter((state) => asked.state === nameOf(state)),
+    states: allStates.filter((state) => asked.state === enumName(ReceiptStateSchema, state)),
     limit,
     after: afterId === undefined ? undefined : placeIn(afterId),
   });
@@ -126,14 +133,14 @@ function view(session: SessionView): Static<typeof Session> {
     id: session.sessionId,
     kind: kindOf(session),
     requested_by: session.walletService ? 'wallet_service' : 'client',
-    state: nameOf(session.state),
+    state: enumName(ReceiptStateSchema, session.state),
     reason_code: session.reasonCode,
     message: session.message,
     resumable: session.resumable,
     epoch: Number(session.epoch),
     checkpoint_id: session.checkpointId,
-    approval_mode: `APPROVAL_MODE_${ApprovalMode[session.approvalMode]}`,
-    keystore_type: `KEYSTORE_TYPE_${KeystoreType[session.keystoreType]}`,
+    approval_mode: enumName(ApprovalModeSchema, session.approvalMode),
+    keystore_type: enumName(KeystoreTypeSchema, session.keystoreType),
     backend_route: session.backendRoute,
     correlation_id: session.correlationId,
     curve: session.curve || null,
@@ -166,9 +173,4 @@ function hex(bytes: Uint8Array): string | null {
 
 function time(epochMs: bigint): string {
   return new Date(Number(epochMs)).toISOString();
-}
-
-/** As the JSON of the signing API names them. */
-function namesOf(values: object, prefix: string): readonly string[] {
-  return Object.values(values).flatMap((name) => (typeof name === 'string' ? [prefix + name] : []));
 }

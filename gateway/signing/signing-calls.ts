@@ -46,6 +46,13 @@ export interface WalletTerms {
   readonly custodian: string;
 }
 
+export interface KeyedRequest {
+  /** 16 bytes: names the request to its session. */
+  readonly digest: Uint8Array;
+  /** The session that an InitiateSigning begins. */
+  readonly signingSessionId: string;
+}
+
 export interface SigningCall {
   /** What the call orders of the nodes is read from it. */
   readonly request: CallRequest;
@@ -53,20 +60,22 @@ export interface SigningCall {
   readonly correlationId: string;
   /** W3C traceparent, or empty. */
   readonly traceparent: string;
-  /** Milliseconds since the Unix epoch; Infinity or undefined: the default. */
-  readonly deadlineEpochMs?: number | undefined;
+  /** When the caller stops waiting, by `Timers.elapsedMs`; Infinity or undefined: the default. */
+  readonly deadlineMs?: number | undefined;
   /** The wallet control plane asks, not a client. */
   readonly walletService?: boolean;
   readonly walletTerms?: WalletTerms | undefined;
   /** Of an InitiateDkg: the only scheme that the key will sign with. */
   readonly keyScheme?: Scheme | undefined;
+  /** Of a call under an idempotency key; the same in every repeat. */
+  readonly keyed?: KeyedRequest | undefined;
   /** The cluster that is asked, whatever the call names: its list of sessions is. */
   readonly cluster?: number | undefined;
 }
 
 export type CallOutcome =
   /** Of the same case as the request. */
-  | { readonly response: CallResponse; readonly failure?: undefined }
+  | { readonly response: CallResponse; readonly changedSession: boolean; readonly failure?: undefined }
   | { readonly response?: undefined; readonly failure: ServiceError };
 
 /** What a call of a known kind gives. */
@@ -155,9 +164,8 @@ export class SigningCalls extends Calls {
   }
 
   start(call: SigningCall, done: Done): () => void {
-    const nowMs = this.#clock.nowMs();
-    const deadlineMs = deadlineOf(call, nowMs);
-    if (deadlineMs <= nowMs) return refuse(done, 'deadlineExceeded', 'the deadline has passed');
+    const leftMs = this.#leftMs(call);
+    if (leftMs <= 0) return refuse(done, 'deadlineExceeded', 'the deadline has passed');
     if (this.#stopped) return refuse(done, 'unavailable', 'the gateway is stopping');
     const begins = beginsSession(call.request.case);
     if (begins && !this.#begins.hasRoom()) {
@@ -174,7 +182,7 @@ export class SigningCalls extends Calls {
     this.#lastCallId += 1n;
     const callId = this.#lastCallId;
     // Waits before it is sent: a link may answer within `send`.
-    const cancelTimer = this.#timers.start(deadlineMs - nowMs, () => this.#expire(callId));
+    const cancelTimer = this.#timers.start(leftMs, () => this.#expire(callId));
     const span = this.#tracer.start(call.request.case, 'client', call.traceparent);
     if (begins) this.#begins.start();
     this.#waiting.set(callId, { call, done, cancelTimer, span });
@@ -183,9 +191,9 @@ export class SigningCalls extends Calls {
         tenant: call.tenant,
         session: '',
         attempt: 0,
-        body: { case: 'call', value: this.#frameOf(callId, call, nowMs) },
+        body: { case: 'call', value: this.#frameOf(callId, call, leftMs) },
       },
-      { correlationId: call.correlationId, traceparent: span.traceparent, deadlineMs },
+      { correlationId: call.correlationId, traceparent: span.traceparent },
     );
     if (undelivered !== undefined && this.#take(callId)) {
       if (undelivered === 'noRoute') return refuse(done, 'unavailable', 'no coordinator is connected');
@@ -206,7 +214,11 @@ export class SigningCalls extends Calls {
     if (beginsSession(call.request.case)) this.#begins.answered(refused, this.#timers.elapsedMs());
     if (refused) refuse((said) => this.#answer(done, said), 'overloaded', overloadText(outcome), this.#returnS());
     else if (!isAnswerTo(call, outcome)) this.#answer(done, { failure: failureOf(outcome) });
-    else this.#answer(done, this.#unconfirmed(call, outcome) ?? { response: outcome });
+    else
+      this.#answer(
+        done,
+        this.#unconfirmed(call, outcome) ?? { response: outcome, changedSession: reply.changedSession },
+      );
   }
 
   /** The link is gone, and every answer with it. What the calls did is not known here; the message says so. */
@@ -263,19 +275,29 @@ export class SigningCalls extends Calls {
     return { failure: new ServiceError('providerRejected', message, { details }) };
   }
 
-  #frameOf(callId: bigint, call: SigningCall, nowMs: number) {
-    const { request, tenant, walletService = false, walletTerms, keyScheme = Scheme.UNSPECIFIED } = call;
-    const { order, witnessMacs, deletionMacs } = this.#orders({ tenant, request, walletService, walletTerms }, nowMs);
+  #frameOf(callId: bigint, call: SigningCall, leftMs: number) {
+    const { request, tenant, walletService = false, walletTerms, keyScheme = Scheme.UNSPECIFIED, keyed } = call;
+    const asked = { tenant, request, walletService, walletTerms, sessionId: keyed?.signingSessionId };
+    const { order, witnessMacs, deletionMacs } = this.#orders(asked, this.#clock.nowMs());
     return {
       callId,
       request,
       walletService,
       keyScheme,
+      // Rounded up: 0 would be no deadline.
+      leftMs: Math.ceil(leftMs),
       ...(walletTerms && { walletTerms }),
+      ...(keyed && { requestDigest: keyed.digest }),
       ...(order && { order }),
       ...(witnessMacs && { witnessMacs }),
       ...(deletionMacs && { deletionMacs }),
     };
+  }
+
+  /** Milliseconds until the call is answered at the latest. */
+  #leftMs({ deadlineMs }: SigningCall): number {
+    if (deadlineMs === undefined || !Number.isFinite(deadlineMs)) return callDeadlineDefaultMs;
+    return Math.min(deadlineMs - this.#timers.elapsedMs(), callDeadlineMaxMs);
   }
 
   #take(callId: bigint): Waiting | undefined {
@@ -302,12 +324,6 @@ export class SigningCalls extends Calls {
       );
     }
   }
-}
-
-function deadlineOf(call: SigningCall, nowMs: number): number {
-  const asked = call.deadlineEpochMs;
-  if (asked === undefined || !Number.isFinite(asked)) return nowMs + callDeadlineDefaultMs;
-  return Math.min(Math.floor(asked), nowMs + callDeadlineMaxMs);
 }
 
 function isAnswerTo({ request }: SigningCall, outcome: CallReply['outcome']): outcome is CallResponse {

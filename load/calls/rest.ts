@@ -1,4 +1,5 @@
 /** The signing API over REST. */
+import { readBase64 } from '../../proto/base64.ts';
 import type { Answer, Curve, Door, Signed } from './door.ts';
 import { answered, httpClient } from './http.ts';
 
@@ -29,8 +30,8 @@ export function restDoor(url: string, token: string, connections: number): Door 
       const body = await call('/v1/signing/share', `{"signing_session_id":"${sessionId}"}`);
       return {
         ...answerOf(body),
-        signature: Buffer.from(body.full_signature ?? '', 'base64'),
-        recoveryId: Buffer.from(body.recovery_id ?? '', 'base64')[0] ?? -1,
+        signature: readBase64(body.full_signature ?? '') ?? new Uint8Array(),
+        recoveryId: readBase64(body.recovery_id ?? '')?.[0] ?? -1,
       };
     },
     async initiateDkg(sessionId: string, curve: Curve): Promise<Answer> {

@@ -30,4 +30,4 @@ export function exchangesIndex(walletId: string): string {
 }
 
 /** Longer than the window of any reconciliation job. */
-export const exchangeTtlMs = 30 * 24 * 3_600_000;
+export const exchangeLifetimeMs = 30 * 24 * 3_600_000;

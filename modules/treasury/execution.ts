@@ -40,7 +40,7 @@ import { create, merge, update } from '../../store/changes.ts';
 import type { Change, LedgerEntry, NewEvent, Put } from '../../store/contract.ts';
 import { principalFrom } from './actor.ts';
 import { unitsText } from './amounts.ts';
-import { type ExchangeRecord, exchangeRecordId, exchangeTtlMs, exchangeType } from './exchange-record.ts';
+import { type ExchangeRecord, exchangeLifetimeMs, exchangeRecordId, exchangeType } from './exchange-record.ts';
 import { nextPlan, type PlanRecord, planPrefix, planType, type TradeRecord } from './plan-record.ts';
 import { type StrategyRecord, strategyType, termsOf, venueDeadlineS } from './strategy-record.ts';
 import { type VenueAccountDeps, venueWallet } from './venue-account.ts';
@@ -176,7 +176,7 @@ class PlanStep {
           .map(({ asset, available }) => ({ asset, units: String(available) })),
         createdAtMs: this.#deps.intents.clock.nowMs(),
       };
-      return create(exchangeType, record, exchangeTtlMs);
+      return create(exchangeType, record, exchangeLifetimeMs);
     });
   }
 

@@ -25,13 +25,6 @@ export function signedBytes(curve: Curve, type: MessageType, message: Uint8Array
   return message;
 }
 
-/** Base64 of the standard alphabet, padded, in its only spelling. Throws ServiceError 400. */
-export function readBase64(field: string, text: string): Uint8Array {
-  const bytes = Buffer.from(text, 'base64');
-  if (bytes.toString('base64') === text) return bytes;
-  throw refused('invalid_format', 'takes base64 with padding', field);
-}
-
-function refused(issue: string, message: string, field = 'message'): ServiceError {
-  return invalidFields([{ field, issue, message }]);
+function refused(issue: string, message: string): ServiceError {
+  return invalidFields([{ field: 'message', issue, message }]);
 }

@@ -1,30 +1,25 @@
 /**
  * The decision of the policies about a message. A message moves no money that they could evaluate: it has no asset, amount or
- * destination. Compliance and risk have no input either: `clear`, and a score of 0. docs/vaults.md lists the fields that rules
- * can read.
+ * destination. Compliance has no input either: `clear`. Its score is the tenant's own risk rules', which decide as for
+ * transfers. docs/vaults.md lists the fields that rules can read.
  *
  * A policy that requires one approval, by any approver, makes the signing session wait for a human. A policy that requires
- * more, or names approvers, denies: votes exist only for transaction intents.
+ * more, or names approvers, denies (`APPROVALS_NOT_SUPPORTED`): votes exist only for transaction intents.
  */
 import { createHash } from 'node:crypto';
 import { actorOf } from '../../api/principal.ts';
 import type { RequestContext } from '../../api/route.ts';
 import { type ReceiptSigner, receiptClaims } from '../../controls/receipts/public.ts';
 import { sibling } from '../../controls/rules/evaluation-record.ts';
-import type {
-  Evaluators,
-  PolicyDecision,
-  RiskResult,
-  ScreeningResult,
-  TransactionFacts,
-} from '../../custody/intents/public.ts';
+import type { Evaluators, PolicyDecision, ScreeningResult, TransactionFacts } from '../../custody/intents/public.ts';
 import type { NetworkId } from '../../networks/networks.ts';
+import { merge } from '../../store/changes.ts';
 import type { Change } from '../../store/contract.ts';
 import type { MessageType } from './message.ts';
 import type { VaultKeyRecord, VaultRecord } from './record.ts';
 
 export interface PolicyDeps {
-  readonly evaluators: Pick<Evaluators, 'decide'>;
+  readonly evaluators: Pick<Evaluators, 'assess' | 'decide'>;
   readonly receipts: Pick<ReceiptSigner, 'sign'>;
 }
 
@@ -38,10 +33,14 @@ export interface MessageFacts {
   readonly derivationPath: string;
 }
 
+/** A policy asks for votes, which a message cannot get. */
+export const approvalsNotSupported = 'APPROVALS_NOT_SUPPORTED';
+
 export interface MessageDecision {
   readonly outcome: 'allow' | 'needsHuman' | 'deny';
   readonly decision: PolicyDecision;
   readonly reason: string;
+  readonly reasonCode: typeof approvalsNotSupported | null;
   /** A compact JWS of purpose `vault_signature`. */
   readonly receipt: string;
   readonly change: Change;
@@ -55,19 +54,23 @@ export async function decideMessage(
 ): Promise<MessageDecision> {
   const facts = transactionFacts(context, asked);
   const screening = nothingToScreen(asked.id);
-  const risk = nothingToScore(asked.id);
+  const { result: risk, change: scored } = await evaluators.assess(context, facts, screening);
   const names = asked.vault.policy === null ? [] : [asked.vault.policy];
-  const { result: decision, change } = await evaluators.decide(context, facts, screening, risk, names);
+  const { result: decision, change: decided } = await evaluators.decide(context, facts, screening, risk, names);
   const receipt = receipts.sign(receiptClaims(context.tenant, 'vault_signature', facts, decision, risk));
-  return { ...outcomeOf(decision), decision, receipt, change };
+  return { ...outcomeOf(decision), decision, receipt, change: merge(scored, decided) };
 }
 
-function outcomeOf({ decision, approvals, reason }: PolicyDecision): Pick<MessageDecision, 'outcome' | 'reason'> {
-  if (decision === 'allow') return { outcome: 'allow', reason };
-  if (decision === 'deny') return { outcome: 'deny', reason };
+function outcomeOf({
+  decision,
+  approvals,
+  reason,
+}: PolicyDecision): Pick<MessageDecision, 'outcome' | 'reason' | 'reasonCode'> {
+  if (decision !== 'require_approval') return { outcome: decision, reason, reasonCode: null };
   const isHumanEnough = approvals === undefined || (approvals.quorum <= 1 && approvals.approvers.length === 0);
-  if (isHumanEnough) return { outcome: 'needsHuman', reason };
-  return { outcome: 'deny', reason: `${reason}: a message takes no votes` };
+  if (isHumanEnough) return { outcome: 'needsHuman', reason, reasonCode: null };
+  const why = `${approvalsNotSupported}: ${reason}; a message takes no votes`;
+  return { outcome: 'deny', reason: why, reasonCode: approvalsNotSupported };
 }
 
 /** The message's values for the fields of a transfer. */
@@ -114,8 +117,4 @@ function nothingToScreen(id: string): ScreeningResult {
     reportId: sibling(id, 'rep'),
     listVersions: {},
   };
-}
-
-function nothingToScore(txId: string): RiskResult {
-  return { txId, score: 0, level: 'low', action: 'allow', factors: [], rulesVersion: 0 };
 }

@@ -9,7 +9,7 @@
  */
 import type { MetadataValue } from '../../api/metadata.ts';
 import type { KeyScheme } from '../../proto/key-schemes.ts';
-import { answerTtlMs } from '../../store/commit-argument.ts';
+import { answerLifetimeMs } from '../../store/commit-argument.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 
 export const keystoreTypes = [
@@ -83,7 +83,7 @@ export interface SignatureOrder extends Versioned {
 }
 
 /** The lifetime of an idempotency key, plus an hour. */
-export const signatureOrderTtlMs = answerTtlMs + 3_600_000;
+export const signatureOrderLifetimeMs = answerLifetimeMs + 3_600_000;
 
 export const signatureOrderType: RecordType<SignatureOrder> = {
   name: 'vault_signature_order',

@@ -1,4 +1,5 @@
 /** The routes of vaults. */
+import Type from 'typebox';
 import { listBody, readPage } from '../../api/pages.ts';
 import { type Route, route } from '../../api/route.ts';
 import { type ArchiveDeps, archiveVault } from './archive.ts';
@@ -11,6 +12,7 @@ import {
   CreateVaultBody,
   KeyQuery,
   SignBody,
+  SignQuery,
   Vault,
   VaultKey,
   VaultKeyList,
@@ -18,8 +20,9 @@ import {
   VaultParams,
   VaultQuery,
   VaultSignature,
+  VaultSignatureDryRun,
 } from './schemas.ts';
-import { type SignDeps, signMessage } from './sign.ts';
+import { type SignDeps, showDecision, signMessage } from './sign.ts';
 import { vaultKeyView, vaultView } from './view.ts';
 
 export interface VaultDeps extends CreateDeps, SignDeps, ArchiveDeps {
@@ -128,10 +131,20 @@ function usingRoutes(deps: VaultDeps): readonly Route[] {
       description:
         'Decided by the vault’s policy and the tenant’s `default`. A repeat under the same idempotency key never signs twice. `pending_human_approval`: resume the session with its `checkpoint.resume_token` and a witness (`POST /v1/sessions/resume`), then take the signature (`POST /v1/signing/share`).',
       params: VaultParams,
+      query: SignQuery,
       body: SignBody,
-      responses: { 200: { schema: VaultSignature, description: 'the signature, or the reason why there is none yet' } },
+      responses: {
+        200: {
+          schema: Type.Union([VaultSignature, VaultSignatureDryRun]),
+          description: 'the signature, or the reason why there is none yet; of a dry run the decision',
+        },
+      },
       errors: [404, 409, 422],
-      handle: (context, { params, body }) => signMessage(deps, context, params.id, body),
+      isReadOnly: ({ query }) => query.dry_run === 'true',
+      handle: (context, { params, query, body }) =>
+        query.dry_run === 'true'
+          ? showDecision(deps, context, params.id, body)
+          : signMessage(deps, context, params.id, body),
     }),
     route({
       ...writes,

@@ -2,7 +2,10 @@
 import Type from 'typebox';
 import { Metadata } from '../../api/metadata.ts';
 import {
+  Base64Text,
+  BooleanText,
   Closed,
+  ContractEnum,
   Id,
   Line,
   Lines,
@@ -14,33 +17,29 @@ import {
   pageQuery,
   Timestamp,
 } from '../../api/schema-kit.ts';
+import { PolicyUsed, Trace } from '../../custody/intents/public.ts';
 import { networkIds } from '../../networks/networks.ts';
+import { ApprovalModeSchema, KeystoreTypeSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { derivationPathCharsMax, ed25519MessageBytesMax, nodesMax, opaqueBytesMax } from '../../proto/limits.ts';
 import { messageTypes } from './message.ts';
+import { approvalsNotSupported } from './policy.ts';
 import { approvalModes, curves, keyStatuses, keystoreTypes, vaultStatuses } from './record.ts';
 
-const KeystoreType = OneOf(keystoreTypes, {
-  description: 'every key of the vault is bound to it: see docs/signing-api.md',
-});
+const keystoreIs = { description: 'every key of the vault is bound to it: see docs/signing-api.md' };
+const KeystoreType = OneOf(keystoreTypes, keystoreIs);
 const Curve = OneOf(curves);
 const PolicyName = Line(
   100,
   'name of the policy that decides on its messages, beside the tenant’s `default`; null: none',
 );
-const ApprovalMode = OneOf(approvalModes, {
-  description: '`human_required`: every signature waits for a human’s witness',
-});
+const approvalIs = { description: '`human_required`: every signature waits for a human’s witness' };
+const ApprovalMode = OneOf(approvalModes, approvalIs);
 const hex = (description: string) => Type.String({ pattern: '^[0-9a-f]*$', description });
-
-/** Length of the padded base64 of this many bytes. */
-const base64Chars = (bytes: number) => 4 * Math.ceil(bytes / 3);
-const Base64 = (bytesMax: number, description: string) =>
-  Type.String({ pattern: '^[A-Za-z0-9+/]+={0,2}$', maxLength: base64Chars(bytesMax), description });
 
 export const CreateVaultBody = Closed(
   {
     name: Name,
-    keystore_type: KeystoreType,
+    keystore_type: ContractEnum(KeystoreTypeSchema, keystoreTypes, keystoreIs),
     curve: Curve,
     threshold: Type.Optional(
       Type.Integer({
@@ -59,7 +58,7 @@ export const CreateVaultBody = Closed(
       }),
     ),
     policy: Type.Optional(Nullable(PolicyName)),
-    approval_mode: Type.Optional(ApprovalMode),
+    approval_mode: Type.Optional(ContractEnum(ApprovalModeSchema, approvalModes, approvalIs)),
     metadata: Type.Optional(Metadata),
   },
   { title: 'CreateVault' },
@@ -144,7 +143,7 @@ export const VaultKeyList = ListOf('keys', VaultKey);
 export const SignBody = Closed(
   {
     key_id: Id('vky'),
-    message: Base64(ed25519MessageBytesMax, 'base64, 1 to 65,536 bytes'),
+    message: Base64Text(ed25519MessageBytesMax, '1 to 65,536 bytes'),
     message_type: OneOf(messageTypes, {
       description:
         '`raw`: secp256k1 signs its SHA-256, ed25519 the message itself. `digest`: 32 bytes (ed25519 also 64), signed as they stand',
@@ -152,11 +151,17 @@ export const SignBody = Closed(
     derivation_path: Type.Optional(
       Type.String({ maxLength: derivationPathCharsMax, description: 'BIP-32, e.g. `m/0/7`; none by default' }),
     ),
-    human_approval_witness: Type.Optional(
-      Base64(opaqueBytesMax, 'base64: for a signature that needs a human’s approval'),
-    ),
+    human_approval_witness: Type.Optional(Base64Text(opaqueBytesMax, 'for a signature that needs a human’s approval')),
   },
   { title: 'SignMessage' },
+);
+
+export const SignQuery = Closed({
+  dry_run: Type.Optional(BooleanText('`true`: returns the decision, records nothing and signs nothing')),
+});
+
+const ReasonCode = Nullable(
+  OneOf([approvalsNotSupported], { description: 'a policy asks for several or named approvers; null otherwise' }),
 );
 
 const summary = {
@@ -175,6 +180,7 @@ const summary = {
   ),
   policy_decision_id: Id('dec'),
   reason: Type.String({ description: 'of the policies' }),
+  reason_code: ReasonCode,
   created_at: Timestamp,
 } as const;
 
@@ -191,6 +197,20 @@ export const VaultSignature = Closed(
     checkpoint: Nullable(Type.Unsafe<object>({ type: 'object', 'x-documented-as': 'SessionCheckpoint' })),
   },
   { title: 'VaultSignature' },
+);
+
+export const VaultSignatureDryRun = Closed(
+  {
+    dry_run: Type.Boolean(),
+    decision: OneOf(['allow', 'require_approval', 'deny']),
+    reason: Type.String(),
+    reason_code: ReasonCode,
+    policy: PolicyUsed,
+    also_policies: Type.Array(PolicyUsed, { description: 'further policies that decided: the strictest wins' }),
+    matched_rules: Type.Array(Type.String()),
+    trace: Trace,
+  },
+  { title: 'VaultSignatureDryRun' },
 );
 
 export const ArchiveBody = Closed({ reason: Type.Optional(Lines(500, 'shown as `archive_reason`')) });

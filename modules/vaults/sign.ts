@@ -17,16 +17,17 @@ import { verifyBip340 } from '../../crypto/frost/bip340.ts';
 import { verifyEcdsa } from '../../crypto/mock-ecdsa.ts';
 import { metaOf } from '../../custody/provider-calls/calling.ts';
 import { askingProvider } from '../../custody/provider-calls/refusals.ts';
+import { readBase64 } from '../../proto/base64.ts';
 import { schemeFacts } from '../../proto/key-schemes.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../providers/port/port.ts';
 import { create, merge } from '../../store/changes.ts';
 import type { Change, Guard } from '../../store/contract.ts';
 import { signatureEvent } from './change.ts';
 import type { MessageSignature, VaultCluster } from './cluster.ts';
-import { readBase64, signedBytes } from './message.ts';
-import { decideMessage, type MessageFacts, type PolicyDeps } from './policy.ts';
+import { signedBytes } from './message.ts';
+import { decideMessage, type MessageDecision, type MessageFacts, type PolicyDeps } from './policy.ts';
 import { openVault, readKey, vaultArchived } from './read.ts';
-import { type SignatureOrder, signatureOrderTtlMs, signatureOrderType, type VaultKeyRecord } from './record.ts';
+import { type SignatureOrder, signatureOrderLifetimeMs, signatureOrderType, type VaultKeyRecord } from './record.ts';
 import type { SignBody } from './schemas.ts';
 
 export interface SignDeps extends PolicyDeps {
@@ -43,14 +44,8 @@ export async function signMessage(
   vaultId: string,
   body: Static<typeof SignBody>,
 ): Promise<Answer> {
-  const vault = await openVault(context, vaultId);
-  const key = await readKey(context, vault, body.key_id);
-  const { message_type: messageType, derivation_path: path = '' } = body;
-  const message = readBase64('message', body.message);
-  const witness = readBase64('human_approval_witness', body.human_approval_witness ?? '');
-  const signed = signedBytes(key.curve, messageType, message);
-  const { derivationPath, publicKey } = derivedKey(key, path);
-  const asked: MessageFacts = { id: context.newId('vsg'), vault, key, message, messageType, derivationPath };
+  const { asked, signed, publicKey, witness } = await readRequest(context, vaultId, body);
+  const { key, derivationPath } = asked;
   const known = await context.store.read(context.tenant, signatureOrderType, asked.id);
   const order = known ?? (await orderSignature(deps, context, asked));
   if ('denied' in order) {
@@ -83,6 +78,43 @@ export async function signMessage(
     // Returns a finished signature, whatever has happened to the vault meanwhile.
     change: { events: [signatureEvent(context, happening, asked.id, summary)] },
   };
+}
+
+/** What `signMessage` would decide now: nothing is recorded and nothing is signed. Throws ServiceError. */
+export async function showDecision(
+  deps: PolicyDeps,
+  context: RequestContext,
+  vaultId: string,
+  body: Static<typeof SignBody>,
+): Promise<Answer> {
+  const { asked } = await readRequest(context, vaultId, body);
+  const { decision, outcome, reason, reasonCode } = await decideMessage(deps, context, asked);
+  return {
+    status: 200,
+    body: {
+      dry_run: true,
+      decision: outcome === 'needsHuman' ? 'require_approval' : outcome,
+      reason,
+      reason_code: reasonCode,
+      policy: decision.policy,
+      also_policies: decision.alsoPolicies ?? [],
+      matched_rules: decision.matchedRules,
+      trace: decision.trace,
+    },
+  };
+}
+
+/** Throws ServiceError. */
+async function readRequest(context: RequestContext, vaultId: string, body: Static<typeof SignBody>) {
+  const vault = await openVault(context, vaultId);
+  const key = await readKey(context, vault, body.key_id);
+  const { message_type: messageType, derivation_path: path = '' } = body;
+  const message = readBase64(body.message)!;
+  const witness = readBase64(body.human_approval_witness ?? '')!;
+  const signed = signedBytes(key.curve, messageType, message);
+  const { derivationPath, publicKey } = derivedKey(key, path);
+  const asked: MessageFacts = { id: context.newId('vsg'), vault, key, message, messageType, derivationPath };
+  return { asked, signed, publicKey, witness };
 }
 
 /** The vault may be archived between the order and the cluster's answer, which is then that the key is closed. */
@@ -123,7 +155,7 @@ function isSignature(
   }
 }
 
-type Decided = Omit<SignatureOrder, 'id' | 'version' | 'needsHuman'>;
+type Decided = Omit<SignatureOrder, 'id' | 'version' | 'needsHuman'> & Partial<Pick<MessageDecision, 'reasonCode'>>;
 
 /** A denial: nothing is committed yet. */
 interface Denial {
@@ -143,12 +175,12 @@ async function orderSignature(
   const { tenant, store, nowMs: createdAtMs } = context;
   const guards: Guard[] = [{ kind: 'status', id: asked.vault.id, status: 'active' }];
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    const { outcome, decision, reason, receipt, change } = await decideMessage(deps, context, asked);
+    const { outcome, decision, reason, reasonCode, receipt, change } = await decideMessage(deps, context, asked);
     const decided: Decided = { decisionId: decision.id, reason, receipt, createdAtMs };
     const guarded = merge(change, { guards });
-    if (outcome === 'deny') return { denied: decided, change: guarded };
+    if (outcome === 'deny') return { denied: { ...decided, reasonCode }, change: guarded };
     const order: SignatureOrder = { id: asked.id, version: 1, needsHuman: outcome === 'needsHuman', ...decided };
-    const put = create(signatureOrderType, order, signatureOrderTtlMs);
+    const put = create(signatureOrderType, order, signatureOrderLifetimeMs);
     const result = await store.commit(tenant, merge(guarded, { puts: [put] }));
     if (result.committed) return order;
     if (result.refusal.kind !== 'conflict') throw vaultArchived();
@@ -173,7 +205,7 @@ function answerOf(summary: object, { receipt }: Decided, made: MessageSignature 
 /** Also the form in events: without the signature and tokens. */
 function summaryOf(
   { id, vault, key, message, messageType, derivationPath }: MessageFacts,
-  { decisionId, reason, createdAtMs }: Decided,
+  { decisionId, reason, reasonCode = null, createdAtMs }: Decided,
   made: MessageSignature | undefined,
   publicKey: Uint8Array | undefined,
 ) {
@@ -189,13 +221,14 @@ function summaryOf(
     public_key: publicKey === undefined ? null : Buffer.from(publicKey).toString('hex'),
     policy_decision_id: decisionId,
     reason,
+    reason_code: reasonCode,
     created_at: new Date(createdAtMs).toISOString(),
   };
 }
 
 /**
  * The key at a path, as any holder of the xpub derives it; `publicKey` undefined: the nodes share none. The path has one
- * spelling, so that rules on it hold: empty for the key itself, and no hardened components, which would change no derivation
+ * spelling, so that rules on it hold: empty for the key itself, `m/` before others, and no hardened components, which would change no derivation
  * but name the same child. Throws ServiceError 400.
  */
 function derivedKey(
@@ -205,7 +238,7 @@ function derivedKey(
   try {
     const { hardened, normal } = parsePath(text);
     if (hardened.length > 0) throw invalidPath('a hardened component derives nothing from a vault’s key');
-    const derivationPath = normal.length === 0 ? '' : text;
+    const derivationPath = normal.length === 0 ? '' : `m/${normal.join('/')}`;
     const parent = Buffer.from(publicKey, 'hex');
     if (!schemeFacts(scheme).derives) {
       if (normal.length > 0) throw invalidPath('keys of this keystore type derive no children');

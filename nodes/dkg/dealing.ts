@@ -11,7 +11,7 @@
  *
  * Komlo and Goldberg 2020 ("FROST"), figure 1, round 1 and the sending half of round 2.
  */
-import { encodeParts, type RandomBytes, takeRandom, u32be, utf8 } from '../../crypto/bytes.ts';
+import { encodeParts, equalBytes, type RandomBytes, takeRandom, u32be, utf8 } from '../../crypto/bytes.ts';
 import {
   type DealerOpening,
   type DkgTerms,
@@ -38,7 +38,7 @@ import { thresholdMin } from '../../proto/limits.ts';
 import { hsmAddress, hsmLabel } from '../records/hsm-port.ts';
 import { vendorAddress } from '../records/vendor-port.ts';
 import { alreadyFinal } from './confirming.ts';
-import { type DkgWorld, identityKeyOf, idFault, type Outcome, refused } from './party.ts';
+import { type DkgWorld, identityKeyOf, idFault, isReadyMade, type Outcome, refused } from './party.ts';
 import { attemptOf, type Dealing, type DealingState, type DkgState, type Provisional } from './state.ts';
 
 /** The names in a request's frame. */
@@ -95,7 +95,11 @@ export function open(state: DkgState, name: AttemptName, request: DkgOpen, world
       scheme,
       ownKeys,
     };
-    return deal(terms, world);
+    const changed =
+      'terms' in state && state.terms && isReadyMade(party, tenant, session) && changedTerms(state.terms, terms);
+    return changed
+      ? refused('PARAMETERS_CHANGED', `a ready-made key has one polynomial: ${changed}`)
+      : deal(terms, world);
   }
 
   switch (state.phase) {
@@ -109,16 +113,24 @@ export function open(state: DkgState, name: AttemptName, request: DkgOpen, world
     case 'provisional':
     case 'final': {
       const { terms } = state;
-      const known = participantsOf(terms);
-      const same = known.length === participants.length && known.every((id, index) => id === participants[index]);
-      if (terms.curve !== curve || terms.threshold !== threshold || !same || (terms.scheme ?? '') !== scheme) {
-        const bound = terms.scheme ? ` for ${terms.scheme}` : '';
-        const was = `it was ${terms.threshold} of ${terms.totalNodes} on ${terms.curve}${bound}, nodes ${known.join(', ')}`;
-        return refused('PARAMETERS_CHANGED', was);
-      }
+      const changed = changedTerms(terms, { ...terms, curve, threshold, participants, scheme });
+      if (changed) return refused('PARAMETERS_CHANGED', changed);
       return opened(state.phase === 'final' ? state.opening : state.dealing.opening);
     }
   }
+}
+
+/** What the terms were, if others follow; undefined: they are the same. */
+function changedTerms(was: DkgTerms, now: DkgTerms): string | undefined {
+  const known = participantsOf(was);
+  const others = participantsOf(now);
+  const same = known.length === others.length && known.every((id, index) => id === others[index]);
+  const sameRoster = equalBytes(was.rosterDigest, now.rosterDigest);
+  const sameKind = was.curve === now.curve && (was.scheme ?? '') === (now.scheme ?? '');
+  if (same && sameRoster && sameKind && was.threshold === now.threshold) return undefined;
+  const bound = was.scheme ? ` for ${was.scheme}` : '';
+  const roster = sameRoster ? '' : ', of another roster';
+  return `it was ${was.threshold} of ${was.totalNodes} on ${was.curve}${bound}, nodes ${known.join(', ')}${roster}`;
 }
 
 function isCurve(curve: string): curve is Curve {
@@ -160,7 +172,7 @@ function dealingOf(terms: DkgTerms, { party, random, token }: DkgWorld): Dealing
   const { curve } = terms;
   const context = sessionContext(terms);
   const made = token?.kind === 'made' ? token : undefined;
-  const polynomial = made ? [] : polynomialOf(terms, party.sandbox, party.nodeId, random);
+  const polynomial = made ? [] : polynomialOf(terms, party, random);
   const sealingSeed = takeRandom(random, 32);
   const dealer = party.nodeId;
   const commitments = made ? [made.publicKey] : commitTo(curve, polynomial);
@@ -177,18 +189,12 @@ function dealingOf(terms: DkgTerms, { party, random, token }: DkgWorld): Dealing
   return { polynomial, sealingSeed, boxSeed: takeRandom(random, 32), opening };
 }
 
-function polynomialOf(
-  terms: DkgTerms,
-  sandbox: DkgWorld['party']['sandbox'],
-  nodeId: number,
-  random: RandomBytes,
-): Polynomial {
+function polynomialOf(terms: DkgTerms, party: DkgWorld['party'], random: RandomBytes): Polynomial {
   const { curve, threshold, tenant, session, ownKeys } = terms;
   // Only the constant term: this node's own key, which it deals to no other node.
   if (ownKeys) return [groupOf(curve).randomScalar(random)];
-  const readyMade = sandbox !== undefined && sandbox.tenant === tenant && sandbox.sessions.includes(session);
-  return readyMade
-    ? polynomialFromSeed(curve, threshold, sandbox.seed, nodeId, session)
+  return party.sandbox && isReadyMade(party, tenant, session)
+    ? polynomialFromSeed(curve, threshold, party.sandbox.seed, party.nodeId, session)
     : randomPolynomial(curve, threshold, random);
 }
 

@@ -21,7 +21,7 @@ import { isLocal, receivedBody } from '../records/messages.ts';
 import { dkgRecordKey, isRecordName, keyRecordKey, type NodeWrite } from '../records/records.ts';
 import { alreadyFinal, confirm } from './confirming.ts';
 import { open, sealShares } from './dealing.ts';
-import { type DkgParty, type DkgWorld, type Outcome, refused } from './party.ts';
+import { type DkgParty, type DkgWorld, isReadyMade, type Outcome, refused } from './party.ts';
 import { decodeDkgRecord, encodeDkgRecord } from './record.ts';
 import { attemptOf, type DkgRequestCase, type DkgState, dkgTransitions } from './state.ts';
 import { complainAgain, verifyShares, wireResult } from './verifying.ts';
@@ -152,7 +152,7 @@ function decide(state: DkgState, input: NodeMessageInput, world: DkgWorld, self:
   if (attempt < known) return refused('STALE_ATTEMPT', `attempt ${known}`);
 
   if (body.case === 'dkgOpen') return open(state, { tenant, session, attempt }, body.value, world);
-  if (body.case === 'dkgDiscard') return discard(state, attempt);
+  if (body.case === 'dkgDiscard') return discard(state, attempt, isReadyMade(world.party, tenant, session));
   if (body.case !== 'dkgSeal' && body.case !== 'dkgVerify' && body.case !== 'dkgConfirm') {
     return refused('REQUEST_INVALID', `a DKG session takes no ${body.case}`);
   }
@@ -180,10 +180,11 @@ function decide(state: DkgState, input: NodeMessageInput, world: DkgWorld, self:
 }
 
 /** A tombstone remains, so that a late or repeated DkgOpen does not deal the attempt again. */
-function discard(state: DkgState, attempt: number): Outcome {
+function discard(state: DkgState, attempt: number, keepsTerms: boolean): Outcome {
   if (state.phase === 'final') return alreadyFinal(state);
   if (state.phase === 'discarded' && state.attempt === attempt) return { kind: 'ignored' };
-  return { kind: 'advanced', state: { phase: 'discarded', attempt }, body: undefined };
+  const terms = keepsTerms && 'terms' in state ? state.terms : undefined;
+  return { kind: 'advanced', state: { phase: 'discarded', attempt, ...(terms && { terms }) }, body: undefined };
 }
 
 type EventFields = Readonly<Record<string, string | number>>;

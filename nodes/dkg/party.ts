@@ -18,7 +18,7 @@ import type { DkgState } from './state.ts';
  * nothing else ever does, no sealing key and no nonce.
  */
 export interface SandboxKeys {
-  /** 32 bytes. Secret. */
+  /** 32 bytes, of this node alone where the seed is secret. Secret. */
   readonly seed: Uint8Array;
   readonly tenant: string;
   readonly sessions: readonly string[];
@@ -40,6 +40,11 @@ export interface DkgParty {
 /** Whether this node consents to client-supplied dealers in a session. */
 export function allowsClientDealers({ allowClientDealers }: DkgParty, session: string): boolean {
   return allowClientDealers && !isWalletKey(session);
+}
+
+/** Whether this node deals the session's polynomial from its seed: the same in each attempt. */
+export function isReadyMade({ sandbox }: DkgParty, tenant: string, session: string): boolean {
+  return sandbox !== undefined && sandbox.tenant === tenant && sandbox.sessions.includes(session);
 }
 
 /** The inputs of a step from its context. */

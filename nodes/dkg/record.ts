@@ -126,7 +126,7 @@ function dkgToJson(state: RecordedDkgState): Partial<DkgJson> {
     case 'broken':
       return { phase, terms: termsToJson(state.terms), verdicts: state.verdicts.map(verdictToJson) };
     case 'discarded':
-      return { phase, attempt: state.attempt };
+      return { phase, attempt: state.attempt, ...(state.terms && { terms: termsToJson(state.terms) }) };
   }
 }
 
@@ -163,7 +163,8 @@ export function decodeDkgRecord(record: NodeRecord): RecordedDkgState {
     case 'broken':
       return { phase, terms: termsFromJson(json.terms), verdicts: json.verdicts.map(verdictFromJson) };
     case 'discarded':
-      return { phase, attempt: json.attempt };
+      // Records of an earlier version have no terms; `terms` is absent from most.
+      return { phase, attempt: json.attempt, ...(json.terms && { terms: termsFromJson(json.terms) }) };
     default:
       throw new Error('a dkg record is in a phase that this version does not know');
   }

@@ -93,6 +93,8 @@ export interface Broken {
 export interface Discarded {
   readonly phase: 'discarded';
   readonly attempt: number;
+  /** Of a ready-made key that was dealt: what later attempts must equal. */
+  readonly terms?: DkgTerms | undefined;
 }
 
 export type DkgState = Unopened | DealingState | Provisional | Final | Broken | Discarded;

@@ -85,8 +85,7 @@ export function verifyShares(state: DealingState | Provisional | Final, request:
 }
 
 /**
- * The result of an attempt whose last shares these are, by one check of the sum of all shares and of the sums of all
- * commitments. undefined: it is none, or something is wrong, and each dealer must be examined.
+ * The result of an attempt whose last shares these are, by one check of the sum of all shares. undefined: it is none, or something is wrong, and each dealer must be examined.
  */
 function finishTogether(
   state: DealingState | Provisional | Final,
@@ -179,7 +178,7 @@ function copyOfOpening(opening: DkgOpening): DealerOpening {
   };
 }
 
-/** 'sum': shares and commitments are checked in their sums afterwards. */
+/** 'sum': shares are checked in their sum afterwards. */
 type Checks = 'each' | 'sum';
 
 function examine(
@@ -198,10 +197,9 @@ function examine(
   if (known && !clientSupplied) return { verdict: verified(dealer) };
   if (!known) {
     // The signature comes first: an opening without it is no evidence about the dealer.
-    const commitments = checks === 'sum' ? 'added' : 'each';
     const fault = isOwnOpening(state, opening, openingDigest, party)
       ? undefined
-      : verifyOpening(terms, opening, identityKeyOf(party, dealer), commitments);
+      : verifyOpening(terms, opening, identityKeyOf(party, dealer));
     if (fault !== undefined) return { verdict: faulty(dealer, fault) };
     if (mark !== undefined) return { verdict: faulty(dealer, 'COMMITMENT_MISMATCH') };
   }

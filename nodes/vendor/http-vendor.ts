@@ -11,6 +11,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { bindApart } from '../../actors/live/bind-apart.ts';
 import { type Log, systemClock } from '../../actors/live/ports.ts';
 import { fromHex, toHex, utf8 } from '../../crypto/bytes.ts';
 import { vendorMac, vendorMacAgeMaxMs } from '../../crypto/vendor-mac.ts';
@@ -33,6 +34,8 @@ export interface VendorConfig {
   readonly callbackHost: string;
   /** 0: any free port. */
   readonly callbackPort: number;
+  /** Ports of other listeners, which a free one must not be. */
+  readonly reservedPorts?: ReadonlySet<number>;
   /** The URL for the vendor; undefined: host and port. */
   readonly callbackUrl: string | undefined;
 }
@@ -78,9 +81,15 @@ export class HttpVendor implements StoppableVendor {
   static async start(config: VendorConfig, clusterId: string, onNews: OnNews, log: Log): Promise<HttpVendor> {
     const vendor = new HttpVendor(config, clusterId, onNews, log);
     const door = vendor.#door;
-    await new Promise<void>((resolve, reject) => {
-      door.once('error', reject);
-      door.listen(config.callbackPort, config.callbackHost, resolve);
+    const { callbackPort: port, callbackHost: host, reservedPorts } = config;
+    await bindApart((port === 0 && reservedPorts) || new Set(), {
+      bind: () =>
+        new Promise<Server>((resolve, reject) => {
+          door.once('error', reject);
+          door.listen(port, host, () => resolve(door));
+        }),
+      portOf: (bound) => (bound.address() as AddressInfo).port,
+      release: (bound) => new Promise((resolve) => bound.close(resolve)),
     });
     log.info({ vendor: new URL(config.url).host, callbacks: vendor.#callbackUrl }, 'vendor configured');
     return vendor;

@@ -18,6 +18,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Ports } from '../../actors/contract.ts';
+import { fromHex } from '../../crypto/bytes.ts';
 import { vendorMac, vendorMacAgeMaxMs } from '../../crypto/vendor-mac.ts';
 import {
   type BookEntry,
@@ -148,7 +149,7 @@ export class VendorServer {
     switch (route) {
       case 'POST /v1/keys': {
         if (key === '' || (curve !== 'secp256k1' && curve !== 'ed25519')) throw new VendorRefusal(409, 'key and curve');
-        const made = this.#book.makeKey(key, curve, Buffer.from(challenge, 'hex'));
+        const made = this.#book.makeKey(key, curve, fromHex(challenge));
         return { publicKey: hex(made.publicKey), signature: hex(made.signature) };
       }
       case 'DELETE /v1/keys':
@@ -156,7 +157,7 @@ export class VendorServer {
         return {};
       case 'POST /v1/orders':
         if (externalId === '' || message === '' || !URL.canParse(callback)) throw new VendorRefusal(409, 'an order');
-        return shown(this.#book.place({ externalId, key, message, callback }, this.#nowMs));
+        return shown(this.#book.place({ externalId, key, message: hex(fromHex(message)), callback }, this.#nowMs));
       case 'POST /v1/orders/cancel':
         return shown(this.#book.cancel(externalId, this.#nowMs));
       default:

@@ -131,12 +131,19 @@ function compare(expectation: Expectation, book: SessionBook, found: Found): Mis
   return wrong;
 }
 
+/** `last`: of the last attempt; `ever`: of every attempt that has an event. */
+export function blameText(last: readonly number[], ever: readonly number[]): string {
+  const earlier = ever.filter((id) => !last.includes(id));
+  if (earlier.length === 0) return `blames ${nodes(last)}`;
+  return `blames ${nodes(last)} in its last attempt, ${nodes(earlier)} in an earlier one`;
+}
+
 function nodes(ids: readonly number[]): string {
   return ids.length === 0 ? 'no node' : `node ${ids.join(', ')}`;
 }
 
 /** The nodes that the events of these sessions blame. */
-function blamed(events: readonly LoggedEvent[], sessions: ReadonlySet<string>): readonly number[] {
+export function blamed(events: readonly LoggedEvent[], sessions: ReadonlySet<string>): readonly number[] {
   const named = events
     .filter(({ resource }) => sessions.has(resource.id))
     .flatMap(({ object }) => (object as { readonly culprits?: readonly number[] }).culprits ?? []);

@@ -1,4 +1,5 @@
 /** Reads a scenario from YAML (yaml-file.ts), and fills in its defaults. */
+import { withProcessNames } from '../../faults/cluster-names.ts';
 import { type CheckedScenario, clusterConstants, type Expectation, optionalSettings, type Step } from './format.ts';
 import { meaningFaults } from './meaning.ts';
 import { type ScenarioFile, shapeFaults } from './shape.ts';
@@ -9,7 +10,7 @@ export const oneClient = 'client';
 
 /** Reads and checks a scenario; `file` is its name in errors. Throws YamlError with every problem of the file. */
 export function loadScenario(text: string, { file }: { readonly file: string }): CheckedScenario {
-  const place = { file, kind: 'scenario', page: 'docs/scenarios.md' };
+  const place = { file, kind: 'scenario', page: 'docs/scenarios.md', names: ['target', 'of'] };
   const meaning = (value: unknown) => meaningFaults(value as ScenarioFile, withDefaults(value as ScenarioFile));
   return withDefaults(readYaml(text, place, [shapeFaults, meaning]) as ScenarioFile);
 }
@@ -29,7 +30,7 @@ function withDefaults(file: ScenarioFile): CheckedScenario {
       client_dealers: cluster.client_dealers ?? true,
       ...givenOnly(cluster),
     },
-    faults,
+    faults: faults.map(withProcessNames),
     clients: Object.fromEntries(
       Object.entries(clients ?? { [oneClient]: steps ?? [] }).map(([name, list]) => [
         name,
@@ -46,8 +47,9 @@ export function givenOnly(cluster: NonNullable<ScenarioFile['cluster']>): object
   return Object.fromEntries(names.flatMap((name) => (name in cluster ? [[name, cluster[name]]] : [])));
 }
 
-/** A step whose old field name (`play`) is replaced by the present one. */
+/** A step with the present name of an old field (`play`), and of the processes of its fault. */
 function withPresentName(step: Step): Step {
+  if ('inject' in step) return { ...step, inject: withProcessNames(step.inject) };
   if (!('play' in step)) return step;
   const { play, ...rest } = step;
   return play === undefined ? rest : { client_supplied: play, ...rest };

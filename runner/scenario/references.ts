@@ -41,7 +41,7 @@ export function referencesOf(value: unknown, path: Path = []): { readonly path: 
 /** The field of an answer; undefined: it has none. */
 export function fieldOf(answer: unknown, field: readonly string[]): unknown {
   return field.reduce<unknown>((value, name) => {
-    if (Array.isArray(value)) return value[Number(name)];
+    if (Array.isArray(value)) return /^(0|[1-9]\d*)$/.test(name) ? value[Number(name)] : undefined;
     return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
   }, answer);
 }

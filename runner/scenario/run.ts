@@ -13,7 +13,7 @@ import { CustodyCaller, type CustodyEnded } from './custody-caller.ts';
 import { type CallExpectation, type CustodyCall, isCustodyStep } from './custody-format.ts';
 import { callMismatches, custodyOutcomeText } from './custody-outcome.ts';
 import { type Mismatch, mismatchText, stepMismatches } from './expectations.ts';
-import { finalMismatches } from './final.ts';
+import { blamed, blameText, finalMismatches } from './final.ts';
 import type { CheckedScenario, Step } from './format.ts';
 import { outcomeText } from './outcome.ts';
 import { ReferenceMissing, resolved } from './references.ts';
@@ -286,8 +286,10 @@ class ScenarioRun {
     this.#world.ask('session', { sessionId: id }, (facts) => {
       if (facts === undefined) return finish(`session ${session} has no record`);
       const { state, reasonCode, attempt, culprits } = facts;
-      const blame = culprits.length === 0 ? 'blames no node' : `blames node ${culprits.join(', ')}`;
-      finish(`session ${session} is ${state} ${reasonCode}, attempt ${attempt}, and ${blame}`);
+      this.#world.ask('events', {}, (events) => {
+        const ever = blamed(events, new Set([id]));
+        finish(`session ${session} is ${state} ${reasonCode}, attempt ${attempt}, and ${blameText(culprits, ever)}`);
+      });
     });
   }
 

@@ -180,7 +180,9 @@ export function coordinatorConfig({ cluster }: CheckedScenario): NonNullable<Sim
 /** The keys that its cluster 1 makes; like those of a sandbox, they follow from a seed. */
 export function readyMadeKeys({ cluster }: CheckedScenario, seed: string): Pick<SimOptions, 'readyMade'> {
   const { ready_made: sessions } = cluster;
-  return sessions === undefined ? {} : { readyMade: { seed: randomStream(seed, 'ready-made')(32), tenant, sessions } };
+  return sessions === undefined
+    ? {}
+    : { readyMade: { seedOf: () => randomStream(seed, 'ready-made')(32), tenant, sessions } };
 }
 
 /** The lifetimes of its sessions: the product's, where the scenario sets none. */

@@ -65,6 +65,8 @@ export interface YamlFile {
   /** The kind of file, e.g. "scenario", and the page that explains it. */
   readonly kind: string;
   readonly page: string;
+  /** Fields of names: a number there (`target: 2`) is read as its text. */
+  readonly names?: readonly string[];
 }
 
 /**
@@ -73,7 +75,7 @@ export interface YamlFile {
  */
 export function readYaml(
   text: string,
-  { file, kind, page }: YamlFile,
+  { file, kind, page, names = [] }: YamlFile,
   checks: readonly ((value: unknown) => readonly Fault[])[],
 ): unknown {
   const whole = (message: string, remedy: string) =>
@@ -104,6 +106,12 @@ export function readYaml(
     else add(pos[0], '', message.split('\n')[0]!.replace(/ at line \d+, column \d+:?$/, ''));
   }
   visit(document, {
+    Pair: (_, { key, value }) => {
+      if (!isScalar(key) || !names.includes(String(key.value))) return;
+      for (const item of isSeq(value) ? value.items : [value]) {
+        if (isScalar(item) && typeof item.value === 'number') item.value = item.source ?? String(item.value);
+      }
+    },
     Node: (_, node) => {
       const anchored = 'anchor' in node && node.anchor !== undefined;
       if (isAlias(node) || anchored) {

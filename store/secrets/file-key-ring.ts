@@ -5,7 +5,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Ports } from '../../actors/contract.ts';
+import type { Ports, Timers } from '../../actors/contract.ts';
 import type { KeyRing, WrappingKey } from './key-ring.ts';
 
 /** The name of a key's file. */
@@ -20,11 +20,14 @@ const missRecheckMs = 250;
  * Reads the directory at once. Throws an Error that names what is missing or damaged, never a key. Later it only checks for
  * newer keys, and never throws.
  */
-export function fileKeyRing(directory: string, { clock, random }: Pick<Ports, 'clock' | 'random'>): KeyRing {
+export function fileKeyRing(
+  directory: string,
+  { timers, random }: Pick<Ports, 'random'> & { readonly timers: Pick<Timers, 'elapsedMs'> },
+): KeyRing {
   let ring = readKeys(directory);
-  let readAtMs = clock.nowMs();
+  let readAtMs = timers.elapsedMs();
   const reread = (): void => {
-    readAtMs = clock.nowMs();
+    readAtMs = timers.elapsedMs();
     try {
       ring = readKeys(directory);
     } catch {
@@ -34,13 +37,13 @@ export function fileKeyRing(directory: string, { clock, random }: Pick<Ports, 'c
   return {
     random,
     current() {
-      if (clock.nowMs() - readAtMs >= recheckMs) reread();
+      if (timers.elapsedMs() - readAtMs >= recheckMs) reread();
       return ring.current;
     },
     find(id) {
       const known = ring.keys.get(id);
       // Another process may have made a key meanwhile.
-      if (known !== undefined || clock.nowMs() - readAtMs < missRecheckMs) return known;
+      if (known !== undefined || timers.elapsedMs() - readAtMs < missRecheckMs) return known;
       reread();
       return ring.keys.get(id);
     },

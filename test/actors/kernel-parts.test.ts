@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ClockJumps } from '../../actors/clock-jumps.ts';
 import { Mailbox } from '../../actors/kernel/mailbox.ts';
 import { RestartPacer } from '../../actors/kernel/restart-pacer.ts';
+import { systemTimers } from '../../actors/live/ports.ts';
 import { RunQueue } from '../../actors/live/run-queue.ts';
 
 describe('a mailbox', () => {
@@ -85,7 +86,7 @@ describe('a clock', () => {
     let [clockMs, elapsedMs] = [1_000_000, 0];
     const jumps = new ClockJumps({
       clock: { nowMs: () => clockMs },
-      timers: { elapsedMs: () => elapsedMs, start: () => () => undefined },
+      timers: { ...systemTimers, elapsedMs: () => elapsedMs, start: () => () => undefined },
     });
     const step = (clockStepMs: number, elapsedStepMs: number): number => {
       clockMs += clockStepMs;

@@ -38,6 +38,13 @@ class RecordingSocket extends EventEmitter {
   readonly sent: string[] = [];
   pings = 0;
   readonly ends: unknown[] = [];
+  readonly reads: string[] = [];
+  pause(): void {
+    this.reads.push('pause');
+  }
+  resume(): void {
+    this.reads.push('resume');
+  }
   send(bytes: Uint8Array): void {
     this.sent.push(Buffer.from(bytes).toString());
   }
@@ -58,6 +65,7 @@ function open(limits: Partial<LinkLimits> = {}) {
   const socket = new RecordingSocket();
   const received: Envelope<string>[] = [];
   const down: string[] = [];
+  const unasked: (readonly [frames: number, bytes: number])[] = [];
   const { log, lines } = collectLog();
   const link = new Link<string>(socket as unknown as WebSocket, {
     peer: 'node/1',
@@ -65,12 +73,13 @@ function open(limits: Partial<LinkLimits> = {}) {
     limits: { ...defaultLinkLimits, ...limits },
     log,
     maySpeakFor: (from) => from === 'node/1',
-    onEnvelope: (envelope) => received.push(envelope),
+    onEnvelope: (envelope) => received.push(envelope) > 0 && envelope.message !== 'unasked',
+    onUnasked: (...cost) => unasked.push(cost),
     onDown: (why) => down.push(why),
   });
   const send = (message: string) => link.send({ from: 'coordinator', to: 'node/1', message, trace: noTrace });
   const receive = (text: string) => socket.emit('message', Buffer.from(text), true);
-  return { socket, link, send, receive, received, down, lines };
+  return { socket, link, send, receive, received, unasked, down, lines };
 }
 
 describe('a link', () => {
@@ -193,5 +202,34 @@ describe('a link', () => {
       ['cut', false],
       ['later', false],
     ]);
+  });
+
+  it('tells what was not asked for: frames with their part of the bytes, a message without frames, pings and pongs', () => {
+    const { socket, receive, unasked } = open();
+    receive('node/1:a');
+    expect(unasked).toEqual([]);
+    receive('node/1:unasked,node/1:unasked,node/1:b,node/1:c');
+    socket.emit('ping');
+    socket.emit('pong');
+    expect(unasked.splice(0)).toEqual([
+      [2, 23.5],
+      [1, 0],
+      [1, 0],
+    ]);
+  });
+
+  it('reads nothing in a pause, which ends with the link at the latest', () => {
+    const { socket, link } = open();
+    link.pause(0);
+    link.pause(50);
+    link.pause(10);
+    vi.advanceTimersByTime(49);
+    expect(socket.reads).toEqual(['pause']);
+    vi.advanceTimersByTime(1);
+    expect(socket.reads).toEqual(['pause', 'resume']);
+    link.pause(50);
+    link.close('GOING_AWAY');
+    link.pause(50);
+    expect(socket.reads.slice(2)).toEqual(['pause', 'resume']);
   });
 });

@@ -226,6 +226,7 @@ describe('the coordinator refuses by name', () => {
     for (const socket of silent) socket.resume().once('close', () => (closed += 1));
     await until(() => closed >= 8, 'the bound replaced the oldest');
     await expectServes(hub);
+    await until(() => closed >= 9, 'the honest node replaced another');
     expect(closed).toBe(9);
     for (const socket of silent) socket.destroy();
   });

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { until } from '../support/until.ts';
-import { clientConfig, mesh, nodesTotal, wireEnvelope } from './support/harness.ts';
+import { clientConfig, mesh, nodesTotal, watchTimers, wireEnvelope } from './support/harness.ts';
 
 const world = mesh();
 afterEach(() => world.stopAll());
@@ -85,22 +85,6 @@ it('a coordinator that is away is asked at intervals that double up to a bound',
 });
 
 describe('a client between two tries', () => {
-  /** Timers that it starts, by their time, and those that are cleared. */
-  function watchTimers() {
-    const started = vi.spyOn(globalThis, 'setTimeout');
-    const cleared = vi.spyOn(globalThis, 'clearTimeout');
-    onTestFinished(() => {
-      started.mockRestore();
-      cleared.mockRestore();
-    });
-    const of = (ms: number) =>
-      started.mock.calls.flatMap(([run, afterMs], index) =>
-        afterMs === ms
-          ? [{ run: run as () => void, handle: started.mock.results[index]!.value as NodeJS.Timeout }]
-          : [],
-      );
-    return { of, isCleared: (handle: NodeJS.Timeout) => cleared.mock.calls.some(([each]) => each === handle) };
-  }
   const random = (length: number) => new Uint8Array(length).fill(255);
 
   it('tries no more once it is stopped', async () => {

@@ -159,7 +159,7 @@ test('every limit of links, load control and restarts is the stated one', () => 
   });
   expect(closeCodes).toEqual({
     ...{ GOING_AWAY: 1001, TEXT_FRAME: 1003, TOO_LARGE: 1009, HANDSHAKE_REFUSED: 4000 },
-    ...{ MALFORMED_FRAME: 4001, SPOOFED_SENDER: 4002, TAKEN_OVER: 4003 },
+    ...{ MALFORMED_FRAME: 4001, SPOOFED_SENDER: 4002, TAKEN_OVER: 4003, UNASKED_FRAMES: 4004 },
   });
   expect([handshakeBytesMax, roleNode, roleGateway, linesMax, intervalMs]).toEqual([4_096, 1, 2, 10, 60_000]);
   expect([returnLeastMs, backOffMinMs, furtherHandles]).toEqual([1_000, 100, 15]);

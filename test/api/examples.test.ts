@@ -7,7 +7,6 @@
  * the one answer. Operations are read from the routes, so a new one is covered, or named by a test that lacks what it needs.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { plannedModules } from '../../api/modules.ts';
 import type { Route } from '../../api/route.ts';
 import { isIdempotent } from '../../api/route-table.ts';
 import { compileSchema } from '../../api/validate.ts';
@@ -17,7 +16,6 @@ import { startLiveProcess } from '../../testing/live-process.ts';
 import type { ReadyLine } from '../../testing/ready-line.ts';
 import { restRoutes } from '../../tools/docs/rest-routes.ts';
 import { startService } from '../embedded/support/service.ts';
-import { sharedCluster } from '../support/shared-cluster.ts';
 import { isThorough } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 import { type Document, inline, resolve } from './support/document.ts';
@@ -29,9 +27,6 @@ interface Answer {
   readonly body: Body;
   readonly replayed: boolean;
 }
-
-/** An embedded sandbox has no store of tokens. */
-const withProcesses = 'issueSandboxToken';
 
 /** What both sandboxes tell of themselves. */
 type Sandbox = Pick<ReadyLine, 'http' | 'token' | 'approver_token'>;
@@ -104,8 +99,6 @@ async function openSandbox(): Promise<void> {
     const { service, token, approverToken } = await startService();
     ready = { http: `http://${service.httpAddress}`, token, approver_token: approverToken };
     stop = () => service.stop();
-    // Its tenant has no module before it asks.
-    for (const module of plannedModules) await made(`/v1/modules/${module}/access-requests`, {});
   }
 }
 
@@ -357,9 +350,9 @@ describe('the examples', () => {
   });
 
   // What disturbs the whole sandbox comes last.
-  const order = Object.keys(bodyExamples)
-    .filter((operationId) => isThorough || operationId !== withProcesses)
-    .sort((one, other) => Number(/Sandbox/.test(one)) - Number(/Sandbox/.test(other)));
+  const order = Object.keys(bodyExamples).sort(
+    (one, other) => Number(/Sandbox/.test(one)) - Number(/Sandbox/.test(other)),
+  );
   test.each(order)('of %s is accepted', async (operationId) => {
     const { method, path } = operations().find(({ operation }) => operation.operationId === operationId)!;
     const real = (await prepare[operationId]?.()) ?? {};
@@ -382,19 +375,6 @@ describe('the examples', () => {
     if (allowed === undefined) return;
     expect(allowed).toContain((answer.body.receipt as Body).reason_code);
   });
-});
-
-test(`the example of ${withProcesses} is accepted by a sandbox of processes`, async () => {
-  const cluster = await sharedCluster();
-  const { method, path } = operations().find(({ operation }) => operation.operationId === withProcesses)!;
-  const answer = await fetch(`${cluster.httpUrl}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${cluster.token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(bodyExamples[withProcesses]),
-  });
-  expect(answer.status).toBe(201);
-  expect(await answer.json()).toMatchObject({ token: expect.stringMatching(/^svc_sk_test_/) });
-  await cluster.stop();
 });
 
 const bodiless = [...keyed.values()].filter(({ operationId }) => !(operationId in bodyExamples));

@@ -35,17 +35,17 @@ beforeAll(async () => {
   cpSync(source, join(folder, 'transfer.ts'));
   const { exitCode, stdout, stderr } = await installing;
   expect(exitCode, `${stdout}\n${stderr}`).toBe(0);
-}, 300_000);
+});
 afterAll(async () => {
   await cluster?.stop();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
-test.runIf(isThorough)('a linter with its recommended rules finds nothing', { timeout: 120_000 }, async () => {
+test.runIf(isThorough)('a linter with its recommended rules finds nothing', async () => {
   expect(await run(folder, process.execPath, ['lint.mjs'])).toEqual({ exitCode: 0, stdout: '', stderr: '' });
 });
 
-test.runIf(isThorough)('a generated client compiles strictly and makes a transfer', { timeout: 240_000 }, async () => {
+test.runIf(isThorough)('a generated client compiles strictly and makes a transfer', async () => {
   const generated = await run(folder, 'npx', ['openapi-typescript', 'openapi.json', '-o', 'api.ts']);
   expect(generated.exitCode, generated.stderr).toBe(0);
   const settings = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2023,dom', '--outDir', 'out'];

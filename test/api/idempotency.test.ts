@@ -3,7 +3,7 @@
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Timers } from '../../actors/contract.ts';
-import { systemRandom } from '../../actors/live/ports.ts';
+import { systemRandom, systemTimers } from '../../actors/live/ports.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { canonicalJson, duplicatePollMs, duplicateWaitMs, hashRequest } from '../../api/idempotency.ts';
 import { eventRoutes } from '../../delivery/events/routes.ts';
@@ -380,6 +380,7 @@ describe('while the first request runs', () => {
       const token = ownTenant();
       let pausedMs = 0;
       const timers: Timers = {
+        epochMs: systemTimers.epochMs,
         elapsedMs: () => pausedMs,
         start: (afterMs, run) => {
           pausedMs += afterMs;

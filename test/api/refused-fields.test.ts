@@ -91,7 +91,7 @@ describe('a refusal of fields', () => {
     }
     expect([...wrong]).toEqual([]);
     expect(refusals).toBeGreaterThan(200);
-  }, 120_000);
+  });
 });
 
 function isInForm(message: string, details: readonly FieldIssue[]): boolean {

@@ -287,13 +287,14 @@ describe('a body that comes too slowly', () => {
     );
     const startedMs = performance.now();
     const drip = setInterval(() => socket.write(' '), 100);
-    const answer = await new Promise<string>((resolve, reject) => {
+    const answer = await new Promise<string>((resolve) => {
       let text = '';
       socket.on('data', (bytes) => {
         text += bytes;
       });
       socket.on('close', () => resolve(text));
-      socket.on('error', reject);
+      // The drip may meet a connection that its server has just closed.
+      socket.on('error', () => undefined);
     });
     clearInterval(drip);
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);

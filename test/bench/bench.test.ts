@@ -20,7 +20,7 @@ async function bench(...more: readonly string[]): Promise<{ results: Results; st
   return { results: JSON.parse(stdout) as Results, stderr };
 }
 
-test('a tiny run at one door is correct', { timeout: 180_000 }, async () => {
+test('a tiny run at one door is correct', async () => {
   const { results, stderr } = await bench('--only', 'sign', '--doors', 'rest', '--schemes', 'ecdsa');
   expect(results.correctness).toMatchObject({ holds: true, errors: 0, healthAfter: 'ok', lost: [] });
   expect(results.signing.map(({ door, scheme }) => `${door} ${scheme}`)).toEqual(['rest ecdsa']);
@@ -29,7 +29,7 @@ test('a tiny run at one door is correct', { timeout: 180_000 }, async () => {
 });
 
 const everyDoor = 'a tiny run through every door is correct, and leaves nothing behind';
-test.runIf(isThorough)(everyDoor, { timeout: 180_000 }, async () => {
+test.runIf(isThorough)(everyDoor, async () => {
   const leftBehind = () => readdirSync(tmpdir()).filter((name) => name.startsWith('signmesh-bench-'));
   const before = leftBehind();
   const { results, stderr } = await bench();

@@ -19,7 +19,8 @@ import {
   readSecret,
   secretFiles,
 } from '../../cli/cluster-files/cluster-material.ts';
-import { ensureSandbox, readSandbox } from '../../cli/cluster-files/sandbox.ts';
+import { clustersInSteps } from '../../cli/cluster-files/clusters.ts';
+import { ensureSandbox, newSandbox, readNodeSeed, readSandbox } from '../../cli/cluster-files/sandbox.ts';
 import { coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from '../../cli/role-configs.ts';
 import { loadSettings, type Settings } from '../../cli/settings/config.ts';
 import { identityFromSeed } from '../../crypto/identity.ts';
@@ -153,9 +154,7 @@ test('the public seed gives every cluster the same token and keys; a text gives 
   const make = (choice: string | undefined) => ensureSandbox(temporaryFolder(), choice);
   expect(make(undefined)).toEqual(make(undefined));
   expect(make('ours')).toEqual(make('ours'));
-  expect(make('ours').seed).not.toEqual(make('theirs').seed);
   expect(make('ours').token).not.toBe(make('theirs').token);
-  expect(make('random').seed).not.toEqual(make('random').seed);
   expect(make('random').token).not.toBe(make('random').token);
   expect(make('ours').approverToken).not.toBe(make('theirs').approverToken);
   expect(make('random').approverToken).not.toBe(make('random').approverToken);
@@ -169,16 +168,44 @@ test('the public seed gives every cluster the same token and keys; a text gives 
   }
 });
 
-test('a sandbox that was made before there was an approver has one, always the same', () => {
+test('a sandbox of an earlier version, with its seed in sandbox.json, keeps its tokens and deals the same keys', () => {
   for (const choice of [undefined, 'ours', 'random']) {
     const folder = temporaryFolder();
-    const sandbox = ensureSandbox(folder, choice);
-    const path = join(folder, 'sandbox.json');
-    const { approver_token: shown, ...older } = JSON.parse(readFileSync(path, 'utf8'));
-    expect(shown).toBe(sandbox.approverToken);
-    writeFileSync(path, JSON.stringify(older));
-    expect(readSandbox(folder)).toEqual(sandbox);
+    const { seed, approverToken, ...sandbox } = newSandbox(choice);
+    const older = { ...sandbox, seed: Buffer.from(seed).toString('hex') };
+    writeFileSync(join(folder, 'sandbox.json'), JSON.stringify(older));
+    for (const again of [undefined, ...(choice === undefined ? [] : [choice])]) {
+      expect(ensureSandbox(folder, again, [1, 2])).toMatchObject({ ...sandbox, approverToken });
+    }
+    expect(() => ensureSandbox(folder, 'another', [1, 2])).toThrow(/was made with/);
+    expect(readNodeSeed(folder, 2)).toEqual(Buffer.from(seed));
+    expect(existsSync(join(folder, secretFiles.nodeSandbox(2)))).toBe(false);
   }
+});
+
+test('from a secret seed each node gets a secret of its own, and nothing holds the seed', () => {
+  const made = (choice: string | undefined) => {
+    const folder = temporaryFolder();
+    ensureClusterMaterial(folder, 3, 5, 'sandbox');
+    ensureSandbox(folder, choice, [1, 2, 3]);
+    return folder;
+  };
+  const seeds = (folder: string) => [1, 2, 3].map((id) => Buffer.from(readNodeSeed(folder, id)!).toString('hex'));
+  for (const choice of ['ours', 'random']) {
+    const folder = made(choice);
+    expect(new Set(seeds(folder)).size).toBe(3);
+    const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
+    const texts = files.map((one) => readFileSync(join(one.parentPath, one.name), 'utf8'));
+    expect(texts.join()).not.toContain(Buffer.from(newSandbox('ours').seed).toString('hex'));
+    expect(JSON.parse(readFileSync(join(folder, 'sandbox.json'), 'utf8'))).not.toHaveProperty('seed');
+    // A node without its secret deals nothing.
+    rmSync(join(folder, secretFiles.nodeSandbox(2)));
+    expect(() => readNodeSeed(folder, 2)).toThrow(/node-2\/sandbox\.key is missing/);
+  }
+  expect(seeds(made('ours'))).toEqual(seeds(made('ours')));
+  expect(seeds(made('ours'))).not.toEqual(seeds(made('theirs')));
+  expect(seeds(made('random'))).not.toEqual(seeds(made('random')));
+  expect(new Set(seeds(made(undefined)))).toEqual(new Set([Buffer.from(newSandbox(undefined).seed).toString('hex')]));
 });
 
 test('a sandbox keeps its seed, and refuses another', () => {
@@ -364,4 +391,16 @@ describe('a further cluster', () => {
     cpSync(join(folder, 'cluster-2'), join(folder, 'cluster-3'), { recursive: true });
     expect(() => readRosters(folder, 'sandbox')).toThrow('belongs to cluster 2, not to cluster 3');
   });
+});
+
+test('gives way between the files of nodes, and another start completes what was left', () => {
+  const folder = temporaryFolder();
+  const wanted = { clusters: 2, nodes: 4, nodesDefault: 5, threshold: undefined, environment: 'sandbox' } as const;
+  const left = clustersInSteps(folder, wanted);
+  for (let step = 0; step < 2; step += 1) expect(left.next().done).toBe(false);
+  let steps = 0;
+  for (const making = clustersInSteps(folder, wanted); making.next().done !== true; steps += 1);
+  // Each node's files are made, and then checked.
+  expect(steps).toBe(2 * 2 * 4);
+  expect(readRosters(folder, 'sandbox').map(({ nodes }) => nodes.length)).toEqual([4, 4]);
 });

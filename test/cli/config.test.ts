@@ -56,7 +56,11 @@ describe('the environment', () => {
   });
 
   test('every bad variable is named, not only the first', () => {
-    const { message } = failureOf({ SIGNMESH_HTTP_PORT: '0', SIGNMESH_GRPC_PORT: '65536', SIGNMESH_RATE_LIMIT: 'no' });
+    const { message } = failureOf({
+      SIGNMESH_HTTP_PORT: '65537',
+      SIGNMESH_GRPC_PORT: '65536',
+      SIGNMESH_RATE_LIMIT: 'no',
+    });
     expect(message.split('\n').map((line) => line.split(':')[0])).toEqual([
       'SIGNMESH_HTTP_PORT',
       'SIGNMESH_GRPC_PORT',

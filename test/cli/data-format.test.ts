@@ -10,7 +10,6 @@ import { coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from '../.
 import { loadSettings } from '../../cli/settings/config.ts';
 import { Snapshots } from '../../cli/up/snapshots.ts';
 import { environmentOf } from '../../testing/up-process.ts';
-import { freePort } from '../support/ports.ts';
 import { temporaryFolder } from './support/temporary.ts';
 
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
@@ -52,7 +51,7 @@ test.each([['up'], ['init'], ['tokens', 'list', '--tenant', 't'], ['credentials'
   async (...args) => {
     const dataDir = oldDirectory();
     const before = readFileSync(join(dataDir, 'cluster.json'), 'utf8');
-    const env = environmentOf({ dataDir, httpPort: await freePort(), grpcPort: await freePort() });
+    const env = environmentOf({ dataDir });
     const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], { env, encoding: 'utf8' });
     expect([status, stdout, stderr]).toEqual([1, '', `signmesh: ${refusal(dataDir)}\n`]);
     expect(readFileSync(join(dataDir, 'cluster.json'), 'utf8')).toBe(before);

@@ -5,11 +5,10 @@ import { afterAll, expect, test } from 'vitest';
 import type { ReadyLine } from '../../cli/start/banner.ts';
 import { loadScenario } from '../../runner/scenario/load.ts';
 import { StartFailed, UpProcess, upCommand } from '../../testing/up-process.ts';
-import { freePort } from '../support/ports.ts';
 import { keptFolder } from './support/temporary.ts';
 
 const folder = keptFolder();
-const place = { dataDir: folder, httpPort: await freePort(), grpcPort: await freePort() };
+const place = { dataDir: folder };
 const state = join(folder, 'my.state');
 const record = join(folder, 'my-clusters.yaml');
 

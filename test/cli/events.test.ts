@@ -187,6 +187,7 @@ describe('listen', () => {
   test.each([
     [['--forward', 'localhost:3000'], 2, 'It must be a URL'],
     [['--secret', 'whsec_x'], 2, 'It must be whsec_'],
+    [['--secret', `whsec_${'A'.repeat(42)}B=`], 2, 'It must be whsec_'],
     [['--secret', secretOf(7)], 2, 'give --forward too'],
     [['--after', 'x'], 2, 'whole number'],
     [['--types', 'nothing.here'], 1, 'The service answers 400: the event types are not valid'],

@@ -1,10 +1,10 @@
 /** Files of the data directory: where it cannot be made, one line says so, and at once. */
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Failure } from '../../cli/common/failure.ts';
-import { makeDirectory } from '../../cli/common/files.ts';
+import { makeDataDirectory, makeDirectory } from '../../cli/common/files.ts';
 
 let folder: string;
 
@@ -28,5 +28,27 @@ describe('makeDirectory', () => {
   ])('fails with one line on %s', (_, path) => {
     writeFileSync(join(folder, 'file'), '');
     expect(() => makeDirectory(path.startsWith('/') ? path : join(folder, path))).toThrow(Failure);
+  });
+});
+
+describe('makeDataDirectory', () => {
+  const ignored = (path: string) =>
+    existsSync(join(path, '.gitignore')) && readFileSync(join(path, '.gitignore'), 'utf8');
+
+  test.each(['new/data', '.signmesh'])('keeps the secrets in %s out of git', (name) => {
+    const path = join(folder, name);
+    if (name === '.signmesh') mkdirSync(path);
+    makeDataDirectory(path, ['logs']);
+    expect([ignored(path), existsSync(join(path, 'logs'))]).toEqual(['*\n', true]);
+  });
+
+  test('changes nothing about a directory that was there, nor a .gitignore of its owner', () => {
+    makeDataDirectory(folder);
+    expect(ignored(folder)).toBe(false);
+    const own = join(folder, '.signmesh');
+    mkdirSync(own);
+    writeFileSync(join(own, '.gitignore'), '*.log\n');
+    makeDataDirectory(own);
+    expect(ignored(own)).toBe('*.log\n');
   });
 });

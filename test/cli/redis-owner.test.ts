@@ -1,6 +1,7 @@
 /** One Redis database serves one cluster, on a Redis of the test's own. */
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { claimRedis } from '../../cli/redis/redis-owner.ts';
@@ -9,11 +10,19 @@ import { SupervisedChild } from '../../cli/up/supervisor.ts';
 import { freePort } from '../support/ports.ts';
 import { temporaryFolder } from './support/temporary.ts';
 
-async function startRedis(): Promise<string> {
+async function startRedis(ports: readonly number[] = []): Promise<string> {
   const dataDir = join(temporaryFolder(), 'with space and "quotes"');
+  const choices = [...ports];
   mkdirSync(dataDir);
   const files = { logFile: join(dataDir, 'redis.log'), recordFile: join(dataDir, 'redis.pid') };
-  const redis = privateRedis({ dataDir, port: await freePort(), fsync: 'no', program: undefined, ...files });
+  const redis = await privateRedis({
+    dataDir,
+    reservedPorts: new Set(),
+    fsync: 'no',
+    program: undefined,
+    ...files,
+    choosePort: async () => choices.shift() ?? freePort(),
+  });
   const child = new SupervisedChild(redis.spec, () => undefined);
   child.start();
   onTestFinished(() => child.stop(5000));
@@ -53,4 +62,23 @@ test('the password of the private one is not among the arguments', async () => {
   for await (const chunk of ps.stdout) text += String(chunk);
   expect(text).toContain('redis.conf');
   expect(text).not.toContain(url.password);
+});
+
+test('the private one takes another port when Redis says that its port is taken', async () => {
+  const holder = createServer();
+  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void holder.close());
+  const { port } = holder.address() as AddressInfo;
+  const free = await freePort();
+  expect(new URL(await startRedis([port, port, free])).port).toBe(String(free));
+});
+
+test('it gives up after 20 ports', async () => {
+  const holder = createServer();
+  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void holder.close());
+  const { port } = holder.address() as AddressInfo;
+  await expect(startRedis(Array.from({ length: 21 }, () => port))).rejects.toThrow(
+    /^redis-server found 20 ports of 127\.0\.0\.1 taken.*REDIS_URL/,
+  );
 });

@@ -2,12 +2,13 @@
  * Set-up, from outside: cli/signmesh.mjs in a repository of its own, with stand-ins for npm, the build and redis-server
  * that write down how often they were called.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -17,6 +18,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { isAlive } from '../support/alive.ts';
+import { until } from '../support/until.ts';
 import { temporaryFolder } from './support/temporary.ts';
 import { root as repository } from './support/up-process.ts';
 
@@ -52,6 +55,8 @@ class Fixture {
   run(
     args: readonly string[],
     extra: NodeJS.ProcessEnv = {},
+    /** Runs once, when standard error says `on`. */
+    { on, act }: { on?: RegExp; act?: (child: ChildProcess) => void } = {},
   ): Promise<{ code: number; stdout: string; stderr: string }> {
     const child = spawn(process.execPath, [this.path('cli/signmesh.mjs'), ...args], {
       // The stand-ins and the tools they are made of, and nothing else of this machine.
@@ -61,7 +66,12 @@ class Fixture {
     let stdout = '';
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+      if (on?.test(stderr) !== true) return;
+      on = undefined;
+      act?.(child);
+    });
     return new Promise((resolve) => child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr })));
   }
 
@@ -92,7 +102,9 @@ const source = readFileSync(join(root, 'cli/main.ts'), 'utf8');
 if (source === 'broken') { console.log('cli/main.ts:1:1: error: broken'); process.exit(1); }
 const out = process.argv[2];
 mkdirSync(join(out, 'cli'), { recursive: true });
-writeFileSync(join(out, 'cli/main.js'), 'console.log(' + JSON.stringify(source) + ', process.argv.slice(2).join(" "))');
+const without = 'globalThis.signmeshNoRedis ? "(" + globalThis.signmeshNoRedis + ")" : ""';
+const words = '[' + JSON.stringify(source) + ', ...process.argv.slice(2), ' + without + '].filter(Boolean).join(" ")';
+writeFileSync(join(out, 'cli/main.js'), 'console.log(' + words + ')');
 const inputs = ['cli/main.ts', 'long-unchanged.ts'].filter((path) => existsSync(join(root, path)));
 const digest = (path) => createHash('sha256').update(readFileSync(join(root, path))).digest('hex');
 writeFileSync(join(out, '.stamp'), JSON.stringify(Object.fromEntries(inputs.map((path) => [path, digest(path)]))));`;
@@ -196,6 +208,8 @@ test.each([
   [['up'], {}, 1],
   [['up'], { REDIS_URL: 'redis://h:1' }, 0],
   [['--development', 'check'], { REDIS_URL: 'redis://h:1' }, 1],
+  [['--development', 'check', '--tier', 'redis'], {}, 1],
+  [['--development', 'check', '--tier', 'fast'], {}, 0],
   [['gateway'], {}, 0],
   [['up', '--help'], {}, 0],
 ])('%j with %j asks for redis-server %i times', async (args, environment, times) => {
@@ -206,20 +220,63 @@ test.each([
   expect(fixture.calls('redis-server')).toBe(times);
 });
 
-test('an old redis-server is one clear line', async () => {
+const missing =
+  'Install Redis 7 or newer (package "redis-server" or "redis"), or set SIGNMESH_REDIS_SERVER to its program or REDIS_URL to a running one.';
+
+test.each([
+  ['is too old', `echo 'Redis server v=6.2.1 sha=0'`, '', /^Redis 7 or newer is needed; redis-server is 6\.2\.1\. /],
+  ['does not run', 'exit 1', '', /^redis-server does not run as a redis-server\. /],
+  ['is missing, and no package manager', undefined, '', `redis-server is not on this machine. ${missing}`],
+  [
+    'is missing, and its installation fails',
+    undefined,
+    'echo Reading; echo E: no such package >&2; exit 100',
+    `redis-server is not on this machine, and brew did not install it: E: no such package. ${missing}`,
+  ],
+])(
+  'where redis-server %s, up and the checks hear of it, and other commands end in one line',
+  async (_, redis, brew, why) => {
+    const fixture = new Fixture();
+    if (redis === undefined) rmSync(fixture.path('bin/redis-server'));
+    else fixture.program('redis-server', redis);
+    if (brew !== '') fixture.program('brew', brew);
+    const heard = async (args: readonly string[]) => {
+      const { code, stdout } = await fixture.run(args);
+      expect(code).toBe(0);
+      return /^one \w+ \((.*)\)\n$/.exec(stdout)?.[1];
+    };
+    const said = await heard(['up']);
+    expect(said).toMatch(typeof why === 'string' ? new RegExp(`^${why.replace(/[.()]/g, '\\$&')}$`) : why);
+    expect(await heard(['--development', 'check'])).toBe(said);
+    for (const args of [['demo'], ['bench'], ['scenario', 'run', '--live', 'x.yaml'], ['--development', 'mutate']]) {
+      const { code, stdout, stderr } = await fixture.run(args);
+      expect([code, stdout, stderr.trim().split('\n').at(-1)]).toEqual([1, '', `signmesh: ${said}`]);
+    }
+  },
+);
+
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s during set-up ends its command and set-up', async (signal) => {
   const fixture = new Fixture();
-  fixture.program('redis-server', `echo 'Redis server v=6.2.1 sha=0'`);
-  const { code, stderr } = await fixture.run(['up']);
-  expect(code).toBe(1);
-  expect(stderr.trim().split('\n').at(-1)).toMatch(/^signmesh: Redis 7 or newer is needed; redis-server is 6\.2\.1\./);
+  fixture.program('npm', 'echo $$ > npm.pid; PATH=/usr/bin:/bin; sleep 600 & wait');
+  const at = { on: /installing with npm ci/, act: (child: ChildProcess) => void child.kill(signal) };
+  const { code, stdout, stderr } = await fixture.run(['up'], {}, at);
+  expect([code, stdout, stderr.trim().split('\n').at(-1)]).toEqual([130, '', `Stopping: ${signal}.`]);
+  expect(readdirSync(fixture.path('.setup'))).toEqual([]);
+  const npm = Number(fixture.read('npm.pid'));
+  if (npm > 0) await until(() => !isAlive(npm), 'npm has ended');
 });
 
-test('without redis-server and without a package manager, one line says what to install', async () => {
+test('a command that ignores the signal is killed by a second one, and an interrupted installation is not replaced', async () => {
   const fixture = new Fixture();
   rmSync(fixture.path('bin/redis-server'));
-  const { code, stderr } = await fixture.run(['up']);
-  expect(code).toBe(1);
-  expect(stderr.trim().split('\n').at(-1)).toMatch(/^signmesh: redis-server is not on this machine\. Install Redis 7/);
+  fixture.program('brew', 'trap "" TERM; echo $$ > brew.pid; PATH=/usr/bin:/bin; while :; do sleep 1; done');
+  const act = (child: ChildProcess) => {
+    const again = setInterval(() => child.kill('SIGINT') || clearInterval(again), 50);
+  };
+  const { code, stdout } = await fixture.run(['up'], {}, { on: /installing with brew/, act });
+  expect([code, stdout]).toEqual([130, '']);
+  const brew = Number(fixture.read('brew.pid'));
+  if (brew > 0) await until(() => !isAlive(brew), 'brew has ended');
 });
 
 test('a package manager that may install brings redis-server', async () => {

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { isStopped } from '../../cli/common/process-identity.ts';
 import { watchman } from '../../cli/up/paused-process-guard.ts';
-import { type BackOff, SupervisedChild } from '../../cli/up/supervisor.ts';
+import { type BackOff, type ChildSpec, SupervisedChild } from '../../cli/up/supervisor.ts';
 import { isAlive } from '../support/alive.ts';
-import { until } from '../support/until.ts';
+import { patienceMs, until } from '../support/until.ts';
 import { temporaryFolder } from './support/temporary.ts';
 
 const quick: BackOff = { firstMs: 4, maxMs: 40, resetMs: 60_000 };
@@ -15,7 +15,7 @@ const ready = `process.send('ready');`;
 const untilTold = `process.on('SIGTERM', () => process.exit(0)); process.on('disconnect', () => process.exit(0));`;
 const children: SupervisedChild[] = [];
 
-function supervise(script: string, backOff: BackOff = quick) {
+function supervise(script: string, backOff: BackOff = quick, further: Partial<ChildSpec> = {}) {
   const folder = temporaryFolder();
   const lines: string[] = [];
   const spec = {
@@ -26,6 +26,7 @@ function supervise(script: string, backOff: BackOff = quick) {
     channel: true,
     logFile: join(folder, 'child.log'),
     recordFile: join(folder, 'child.pid'),
+    ...further,
   };
   const child = new SupervisedChild(spec, (line) => lines.push(line), backOff);
   children.push(child);
@@ -65,6 +66,31 @@ describe('a supervised child', () => {
       expect(wait).toBeGreaterThanOrEqual(full / 2);
       expect(wait).toBeLessThanOrEqual(full);
     }
+  });
+
+  test('that finds its port taken starts again when its owner says, and not by the back-off', async () => {
+    const wasReady: boolean[] = [];
+    const script = `process.send({ kind: 'portTaken', variable: 'SIGNMESH_X_PORT', line: 'X is taken.' });${untilTold}`;
+    const { child, lines } = supervise(script, quick, {
+      onPortTaken: async (_, was) => (wasReady.push(was) < 3 ? 0 : undefined),
+    });
+    await expect(child.whenReady).rejects.toThrow('X is taken.');
+    expect(wasReady).toEqual([false, false, false]);
+    expect(child.state).toBe('stopped');
+    expect(lines).toEqual([]);
+  });
+
+  test('without a channel is asked by its last words whether its port is taken', async () => {
+    const { child, lines } = supervise(`console.log('bind: Address already in use'); process.exit(1)`, quick, {
+      channel: false,
+      portTakenIn: (words) =>
+        words.some((word) => word.includes('already in use'))
+          ? { kind: 'portTaken', variable: '', line: 'It is taken.' }
+          : undefined,
+      onPortTaken: async () => undefined,
+    });
+    await expect(child.whenReady).rejects.toThrow('It is taken.');
+    expect(lines).toEqual([]);
   });
 
   test('that was up long enough starts again from the shortest wait', async () => {
@@ -202,7 +228,7 @@ describe('a supervised child', () => {
     });
     expect(wasAlive).toBe(false);
     expect(child.isAlive).toBe(false);
-    await child.whenBack();
+    await child.whenBack(patienceMs());
     expect(child.pid).not.toBe(before);
     expect(lines.some((line) => line.includes('died'))).toBe(false);
     expect(child.restarts).toBe(1);
@@ -276,7 +302,7 @@ describe('a supervised child', () => {
     const { child, lines } = supervise(untilTold + ready);
     await child.whenReady;
     await child.crash(0, () => undefined);
-    await child.whenBack();
+    await child.whenBack(patienceMs());
     process.kill(child.pid!, 'SIGKILL');
     await until(() => lines.some((line) => line.startsWith('child died (SIGKILL)')), 'its death is news');
   });

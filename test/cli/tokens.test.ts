@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { systemClock, systemPorts } from '../../actors/live/ports.ts';
+import { systemClock, systemPorts, systemTimers } from '../../actors/live/ports.ts';
 import type { Principal } from '../../api/principal.ts';
 import { allScopes } from '../../api/scopes.ts';
 import { ensureClusterMaterial, readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
@@ -77,6 +77,7 @@ async function principal(token: string): Promise<Principal | undefined> {
     tokenKey,
     store,
     clock: systemClock,
+    timers: systemTimers,
   });
   const found = await authenticator.authenticate(`Bearer ${token}`);
   return found instanceof Error ? undefined : found;

@@ -2,17 +2,16 @@
 
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isRunning, readRecord } from '../../cli/common/process-identity.ts';
 import { signingLines, walletLines } from '../../cli/start/banner.ts';
-import { lockFile } from '../../cli/up/running.ts';
+import { lockFile, readReady } from '../../cli/up/running.ts';
 import type { ReadyLine } from '../../testing/ready-line.ts';
 import { environmentOf, type Place, UpProcess } from '../../testing/up-process.ts';
 import { allGone, isAlive } from '../support/alive.ts';
-import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 import { keptFolder, temporaryFolder } from './support/temporary.ts';
 import { root } from './support/up-process.ts';
@@ -22,10 +21,6 @@ const together = { SIGNMESH_NODES_PER_PROCESS: '5' };
 
 const program = 'cli/signmesh.mjs';
 const built = 'dist/cli/main.js';
-
-async function newPlace(dataDir: string): Promise<Place> {
-  return { dataDir, httpPort: await freePort(), grpcPort: await freePort() };
-}
 
 interface ShareAnswer {
   readonly signing_session_id: string;
@@ -65,7 +60,7 @@ describe.sequential('signmesh up', () => {
   }
 
   beforeAll(async () => {
-    place = await newPlace(keptFolder());
+    place = { dataDir: keptFolder() };
     // The shell is its parent, whose end it must notice.
     const command = ['sh', '-c', `"${process.execPath}" ${program} up --json --verbose & wait`];
     up = new UpProcess(place, { command });
@@ -79,8 +74,9 @@ describe.sequential('signmesh up', () => {
   });
 
   test('ends in a banner with addresses, token, keys and a warning', () => {
-    expect(up.output).toContain(`http://127.0.0.1:${place.httpPort}`);
-    expect(up.output).toContain(`127.0.0.1:${place.grpcPort}`);
+    expect(ready.http).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/);
+    expect(up.output).toContain(ready.http);
+    expect(up.output).toContain(ready.grpc);
     expect(up.output).toContain(ready.token);
     expect(up.output).toContain(ready.approver_token);
     expect(ready.keys.map((key) => key.wallet_id)).toEqual(['sandbox-secp256k1', 'sandbox-ed25519', 'sandbox-bip340']);
@@ -126,19 +122,23 @@ describe.sequential('signmesh up', () => {
   });
 
   test('a second up on the same data directory is one clear line', async () => {
-    const second = new UpProcess({ ...(await newPlace(place.dataDir)) });
+    const second = new UpProcess({ dataDir: place.dataDir });
     expect(await second.exited).toBe(1);
     expect(second.output.trim().split('\n')).toEqual([expect.stringMatching(/is in use by another signmesh up/)]);
   });
 
   test('a taken port is one clear line', async () => {
     const server = createServer();
-    const port = await freePort();
-    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-    const second = new UpProcess({ ...(await newPlace(temporaryFolder())), httpPort: port });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const second = new UpProcess({ dataDir: temporaryFolder(), httpPort: port });
     expect(await second.exited).toBe(1);
     expect(second.output.trim().split('\n')).toEqual([
-      expect.stringMatching(new RegExp(`127\\.0\\.0\\.1:${port} .*taken.*SIGNMESH_HTTP_PORT`)),
+      expect.stringMatching(
+        new RegExp(
+          `127\\.0\\.0\\.1:${port} \\(REST\\) is taken by (process ${process.pid}|another).*SIGNMESH_HTTP_PORT`,
+        ),
+      ),
     ]);
     server.close();
   });
@@ -189,6 +189,8 @@ describe.sequential('signmesh up', () => {
     expect(started.stdout).toContain('signmesh.mjs stop" stops it');
     // The next start has the same keys, and the signature from before.
     for (const key of ready.keys) expect(started.stdout).toContain(key.public_key);
+    // On free ports again, so at another address.
+    ready = readReady(place.dataDir)! as ReadyLine;
     expect((await share(ready, signature.signing_session_id)).full_signature).toBe(signature.full_signature);
     const said = signmesh('status', '--json');
     const status = JSON.parse(said.stdout) as { processes: { process: string; pid: number; running: boolean }[] };
@@ -201,12 +203,13 @@ describe.sequential('signmesh up', () => {
       status: 1,
       stderr: expect.stringMatching(/^signmesh: .*is in use by/),
     });
+    expect(signmesh('logs', 'node/1', '--lines', '500').stdout).toMatch(/ {2}node-1 {2}/);
     expect(signmesh('logs', 'gateway', '--lines', '500').stdout).toMatch(/^\S+Z {2}gateway {2}gateway listens /m);
     expect(signmesh('logs', 'gatway')).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('Logs exist of'),
     });
-    const followed = spawn(process.execPath, [built, 'logs', '--follow', '--raw', '--lines', '0'], {
+    const followed = spawn(process.execPath, [built, 'logs', '-f', '--raw', '--lines', '0'], {
       cwd: root,
       env: environmentOf(place),
     });

@@ -49,7 +49,10 @@ describe('the command line', () => {
 
   test.each([
     [['nope'], "signmesh: unknown command 'nope'"],
-    [['up', '--port', '70000'], 'signmesh: --port (SIGNMESH_HTTP_PORT): "70000" must be a port from 1 to 65535.'],
+    [
+      ['up', '--port', '70000'],
+      'signmesh: --port (SIGNMESH_HTTP_PORT): "70000" must be a port from 1 to 65535, or 0 for a free one.',
+    ],
     [
       ['worker'],
       'signmesh: REDIS_URL is not set; it must be a URL that starts with redis:// or rediss://; of a Redis Cluster several nodes, separated by commas.',
@@ -107,7 +110,7 @@ describe('the command line', () => {
     const { status, stderr } = signmesh(['up'], { SIGNMESH_HTTP_PORT: 'http', SIGNMESH_NODES: '1' });
     expect(status).toBe(2);
     expect(stderr.trim().split('\n')).toEqual([
-      'signmesh: SIGNMESH_HTTP_PORT: "http" must be a port from 1 to 65535.',
+      'signmesh: SIGNMESH_HTTP_PORT: "http" must be a port from 1 to 65535, or 0 for a free one.',
       'signmesh: SIGNMESH_NODES: "1" must be an integer from 2 to 100.',
     ]);
   });
@@ -127,12 +130,12 @@ describe('the command line', () => {
     [
       'coordinator',
       { SIGNMESH_COORDINATOR_PORT: 'taken' },
-      /^signmesh: 127\.0\.0\.1:\d+ \(coordinator\) is taken by another process\. Set SIGNMESH_COORDINATOR_PORT to another one\.$/m,
+      /^signmesh: 127\.0\.0\.1:\d+ \(coordinator\) is taken by [^.]+\. Set SIGNMESH_COORDINATOR_PORT to another one\.$/m,
     ],
     [
       'gateway',
       { SIGNMESH_HTTP_PORT: 'taken', SIGNMESH_COORDINATOR_URL: 'ws://127.0.0.1:1' },
-      /^signmesh: the HTTP port \d+ on 127\.0\.0\.1 is taken: set SIGNMESH_HTTP_PORT to a free one\.$/m,
+      /^signmesh: 127\.0\.0\.1:\d+ \(REST\) is taken by [^.]+\. Set SIGNMESH_HTTP_PORT to another one\.$/m,
     ],
   ])('a %s whose port is taken says so, without a stack', async (role, settings, line) => {
     const holder = createServer();

@@ -5,7 +5,7 @@ import { apiError, type ErrorAnswer, isServiceCode, NoAnswerError } from '../../
 import type { DiagnosticReceipt, SessionCheckpoint } from '../../client/generated-api.ts';
 import { SigningError } from '../../client/signing-error.ts';
 
-const facts = { operation: 'createIntent', attempts: 1, idempotencyKey: undefined };
+const facts = { operation: 'createIntent', attempts: 1, idempotencyKey: undefined, isRead: false };
 const answer: ErrorAnswer = {
   ...{ status: 400, code: 'invalid_request', message: 'the request is not valid', details: [] },
   ...{ requestId: 'req_1', retryAfterMs: undefined },

@@ -1,6 +1,6 @@
 /** The event stream connection by connection: where each begins, which events count, and when it gives up. */
 import { getEventListeners } from 'node:events';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { FollowOptions } from '../../client/index.ts';
 import { EventParser } from '../../client/server-sent-events.ts';
 import { broken, virtualClient } from './support.ts';
@@ -47,7 +47,10 @@ async function read({ client }: ReturnType<typeof connections>, count: number, o
 
 describe('a connection', () => {
   test('begins where the one before ended, and gives no event twice', async () => {
-    const stream = connections([place(4) + event(5) + event(6), event(5) + event(6) + place(3) + event(7)]);
+    const stream = connections([
+      `${place(4) + event(5) + event(6)}: heartbeat\nid: x\n\n`,
+      event(5) + event(6) + place(3) + event(7),
+    ]);
     const { signal } = new AbortController();
     const { got } = await stream.settle(read(stream, 3, { signal }));
     expect(got).toEqual([5, 6, 7]);
@@ -75,6 +78,16 @@ describe('a connection', () => {
     expect(failing.asked).toHaveLength(2);
     const stream = connections([undefined, event(1), undefined, event(2)]);
     expect((await stream.settle(read(stream, 2, { attemptsMax: 3 }))).got).toEqual([1, 2]);
+  });
+
+  test('that a browser may have refused says which setting of the server lets its page in', async () => {
+    const failing = connections([]);
+    vi.stubGlobal('location', { origin: 'https://app.example' });
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const { error } = await failing.settle(read(failing, 1, { attemptsMax: 1 }));
+    expect((error as Error).message).toContain(
+      "SIGNMESH_CORS_ORIGINS may lack this page's origin, https://app.example",
+    );
   });
 
   test('that speaks in time is not silent', async () => {

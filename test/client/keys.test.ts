@@ -66,6 +66,21 @@ describe('a signature', () => {
     expect(opened).toEqual([...Array(3).fill('cor-uuid-1'), undefined]);
   });
 
+  test('of a text that is not base64 is refused before anything is sent', async () => {
+    const { fetch, sent } = signing({});
+    const { client, settle } = virtualClient(fetch);
+    for (const text of ['aGVsbG8=\n', 'aGVsbG8==', 'YWJ=', 'hello!']) {
+      const message = { ...request, message: text };
+      await expect(settle(client.keys.sign(message))).rejects.toMatchObject({
+        code: 'invalid_option',
+        field: 'message',
+      });
+      const witness = { ...request, humanApprovalWitness: text };
+      await expect(settle(client.keys.sign(witness))).rejects.toMatchObject({ field: 'humanApprovalWitness' });
+    }
+    expect(sent).toEqual([]);
+  });
+
   test('of an intent that another caller has opened is refused, and taken where that is allowed', async () => {
     const refused = virtualClient(signing({}, 'cor-of-another').fetch);
     await expect(refused.settle(refused.client.keys.sign(request))).rejects.toMatchObject({

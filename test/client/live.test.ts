@@ -11,6 +11,7 @@ import { inspect } from 'node:util';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemTimers } from '../../actors/live/ports.ts';
 import * as library from '../../client/index.ts';
 import {
   type Client,
@@ -238,7 +239,7 @@ describe.each(worlds)('%s', (_name, start) => {
       expect(said.at(-1)).toEqual([expect.any(String), expect.any(Array), expect.stringMatching(/^req_/)]);
       const secret = `whsec_${randomBytes(32).toString('base64')}`;
       const body = Buffer.from('{"type":"webhook.ping"}');
-      const headers = signDelivery([secret], 'evt_1', Date.now(), body);
+      const headers = signDelivery([secret], 'evt_1', systemTimers.epochMs(), body);
       const request = new Request('http://receiver.test', { method: 'POST', headers: { ...headers }, body });
       expect(await receive(request, secret)).toBe('webhook.ping');
     });

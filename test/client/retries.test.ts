@@ -138,13 +138,11 @@ describe('a call without a key', () => {
     expect(attempts).toBe(2);
   });
 
-  test('of the signing API names its session, and repeats under that name', async () => {
+  test('of the signing API repeats under its key', async () => {
     const { fetch, sent } = service(['answerLost']);
     const { client, settle } = virtualClient(fetch);
     await settle(client.signing.initiateDkg({ threshold: 2 }));
-    expect(sent.map(({ body }) => JSON.parse(body!))).toEqual(
-      Array.from({ length: 2 }, () => ({ threshold: 2, session_id: 'dkg-uuid-1' })),
-    );
+    expect(sent.map(({ body }) => JSON.parse(body!))).toEqual(Array.from({ length: 2 }, () => ({ threshold: 2 })));
   });
 });
 
@@ -209,6 +207,9 @@ describe('between attempts', () => {
     expect(readRetryAfter('7', 0)).toBe(7_000);
     expect(readRetryAfter('Sun, 22 Nov 2026 10:00:05 GMT', Date.parse('2026-11-22T10:00:00Z'))).toBe(5_000);
     expect(readRetryAfter('Sun, 22 Nov 2026 10:00:05 GMT', Date.parse('2026-11-22T10:00:09Z'))).toBe(0);
+    for (const long of ['1000000', '1000000000000', '9'.repeat(400), 'Fri, 31 Dec 9999 23:59:59 GMT']) {
+      expect(readRetryAfter(long, 0)).toBe(24 * 3_600_000);
+    }
     expect([null, '', '-1', 'soon'].map((header) => readRetryAfter(header, 0))).not.toContainEqual(expect.any(Number));
   });
 });

@@ -73,8 +73,21 @@ describe('attempts', () => {
     const own = virtualClient(unanswered, { attemptTimeoutMs: 100, attemptsMax: 1 });
     await expect(own.settle(own.client.wallets.get('wal_1'))).rejects.toMatchObject({ code: 'attempt_timed_out' });
     const all = virtualClient(unanswered, { attemptTimeoutMs: 100 });
-    const ended = all.settle(all.client.wallets.get('wal_1', { deadlineMs: 50 }));
+    const ended = all.settle(all.client.wallets.update('wal_1', { name: 'new' }, { deadlineMs: 50 }));
     await expect(ended).rejects.toMatchObject({ code: 'deadline_exceeded', effect: 'unknown' });
+  });
+
+  test('that only read have no effect, however they fail', async () => {
+    const late = virtualClient(unanswered, { attemptTimeoutMs: 100, attemptsMax: 1 });
+    await expect(late.settle(late.client.wallets.get('wal_1'))).rejects.toMatchObject({ effect: 'none' });
+    const broken = virtualClient((async () => Promise.reject(new TypeError('fetch failed'))) as typeof fetch, {
+      attemptsMax: 1,
+    });
+    await expect(broken.settle(broken.client.wallets.list().toArray())).rejects.toMatchObject({ effect: 'none' });
+    for (const status of [500, 502, 503, 504]) {
+      const failing = virtualClient(answering(status, {}, 'internal').fetch, { attemptsMax: 1 });
+      await expect(failing.settle(failing.client.wallets.get('wal_1'))).rejects.toMatchObject({ effect: 'none' });
+    }
   });
 });
 

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { MachineMs } from '../../actors/contract.ts';
 import { type VerifyOptions, verifyWebhook, type WebhookHeaders } from '../../client/index.ts';
 import { signDelivery } from '../../delivery/deliveries/webhook-signature.ts';
 
@@ -10,7 +11,7 @@ const [secret, old, foreign] = [makeSecret(), makeSecret(), makeSecret()];
 const nowMs = Date.parse('2026-11-22T10:00:00Z');
 const body = Buffer.from('{"id":"evt_1","type":"wallet.created","text":"é"}');
 const signed = (secrets = [secret], atMs = nowMs, bytes = body): Record<string, string> => ({
-  ...signDelivery(secrets, 'evt_1', atMs, bytes),
+  ...signDelivery(secrets, 'evt_1', atMs as MachineMs, bytes),
 });
 const verify = (headers: WebhookHeaders, bytes: Buffer | string = body, options: VerifyOptions = {}) =>
   verifyWebhook(bytes, headers, secret, { nowMs, ...options });

@@ -340,7 +340,7 @@ describe('InitiateSigning', () => {
     ['the other curve', { derivation: { curve: 'ed25519' } }, 'UNSUPPORTED_CURVE', 'derivation.curve'],
     ['an unknown curve', { derivation: { curve: long } }, 'UNSUPPORTED_CURVE', 'derivation.curve'],
     ['a network id that is too long', { derivation: { networkId: long } }, 'INVALID_REQUEST', 'derivation.network_id'],
-    ...["m/0/1'", '0/1', 'm/', 'm/x', 'm/4294967296', `m/${'0/'.repeat(600)}0`].map(
+    ...["m/0/1'", '/0/1', 'm/', 'm/x', 'm/4294967296', `m/${'0/'.repeat(600)}0`].map(
       (derivationPath): Row => [
         `path ${derivationPath.slice(0, 12)}`,
         { derivation: { derivationPath } },

@@ -37,6 +37,7 @@ async function open(cluster: number, over: Partial<RedisStoreOptions> = {}): Pro
     redisUrl: server.url,
     clusterId: `cl_${cluster}`,
     cluster,
+    clock: { nowMs: () => 0 },
     resumeKey: new Uint8Array(32).fill(cluster),
     onTampered: (key) => told.push(key),
     onStatus: () => undefined,

@@ -405,11 +405,6 @@ test.each([
 });
 
 const stalling: [string, Lie, string][] = [
-  [
-    'that the results differ, when all reported the same',
-    about('dkgConfirmed', () => refusal('TRANSCRIPT_MISMATCH', { culprits: [1] })),
-    'NODE_REFUSED',
-  ],
   ['that its key is final, without proof', about('dkgSealed', () => refusal('ALREADY_FINAL')), 'NODE_REFUSED'],
   [
     'that its key is final, when it is asked to open',
@@ -419,19 +414,9 @@ const stalling: [string, Lie, string][] = [
   ['that a later attempt is known', about('dkgOpened', () => refusal('STALE_ATTEMPT')), 'NODE_REFUSED'],
   ['that the shares do not add up', about('dkgVerified', () => refusal('FINISH_FAILED')), 'NODE_REFUSED'],
   [
-    'that it had not finished, when it is asked to confirm',
-    about('dkgConfirmed', () => refusal('NOT_FINISHED')),
-    'NODE_REFUSED',
-  ],
-  [
     'that it verified everything, and has no result',
     about('dkgVerified', (said) => ({ case: 'dkgVerified', value: { ...said, finished: undefined } as never })),
     'NODE_REFUSED',
-  ],
-  [
-    'nothing when it is asked to confirm',
-    (_, body) => (body.case === 'dkgConfirmed' ? false : undefined),
-    'NODES_UNAVAILABLE',
   ],
   ['a confirmation before it is asked', about('dkgSealed', () => confirmation()), 'NODES_UNAVAILABLE'],
 ];

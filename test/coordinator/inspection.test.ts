@@ -1,6 +1,6 @@
 /** Looking into a session shows what is known and changes nothing, in every state. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { KeystoreType, MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { signingLifetimeMs } from '../../proto/limits.ts';
 import type { WireBody } from '../../proto/wire.ts';
 import { SimCluster } from '../../sim/cluster.ts';
@@ -12,6 +12,7 @@ let publicKey: Uint8Array;
 beforeAll(() => {
   cluster = new SimCluster({ seed: 'inspection', nodes: 3 });
   publicKey = makeKey(cluster, 'k');
+  makeKey(cluster, 'f');
 });
 
 /** Looks twice: it must say the same, and leave the record as it was. */
@@ -53,7 +54,17 @@ describe('a signature', () => {
     const done = inspect(id);
     expect(done).toMatchObject({ state: ReceiptState.BACKEND_COMPLETED, reasonCode: 'SIGNATURE_COMPLETED', epoch: 3n });
     expect(done.submitted).toHaveLength(2);
+    expect(done.signers).toEqual([...done.submitted].sort());
     expect(done).toMatchObject({ threshold: 2, totalNodes: 3 });
+  });
+
+  test('names the signers that FROST binds, before their partials are in', () => {
+    const { signingSessionId: id } = begin(cluster, 'bound', { walletId: 'f', keystoreType: KeystoreType.MPC_FROST });
+    cluster.submitSignatureShare({ signingSessionId: id, nodeId: 3 }).result();
+    const { signers, submitted } = inspect(id);
+    expect([signers.length, signers.includes(3), submitted]).toEqual([2, true, [3]]);
+    cluster.submitSignatureShare({ signingSessionId: id }).result();
+    expect(inspect(id).signers).toEqual(signers);
   });
 
   test('shows the same after a crash of the coordinator', () => {

@@ -71,6 +71,19 @@ describeScript('coordinator/store/write-sessions.lua', (script) => {
       expect(await eventIds(script)).toEqual(['evt_1']);
     });
 
+    test('an intent is held as long as its session is retained, by the service’s time', async () => {
+      await script.redis.set(keys.fenceKey, 5);
+      await script.redis.set(guardKey, 's0');
+      await other(BACKEND_COMPLETED);
+      await script.redis.hset(`${prefix}session:s0`, 'checkpointMs', at - 59_999);
+      expect((await refused(create()))[0]![0]).toBe('INTENT_TAKEN');
+      await script.redis.hset(`${prefix}session:s0`, 'checkpointMs', at - 60_000);
+      expect(await write(create())).toEqual([['OK']]);
+      expect(await script.redis.get(guardKey)).toBe('s1');
+      // Redis drops it, and the session, a day later.
+      for (const key of [guardKey, sessionKey]) expect(await script.redis.pttl(key)).toBeGreaterThan(86_400_000);
+    });
+
     test.each<[string, () => Promise<unknown>, object, string]>([
       ['a newer coordinator', () => script.redis.set(keys.fenceKey, 6), {}, 'FENCED'],
       ['another session of this id', () => script.redis.hset(sessionKey, 'checkpointId', 'x'), {}, 'SESSION_EXISTS'],

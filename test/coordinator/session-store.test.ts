@@ -23,6 +23,7 @@ import { changeEvent } from '../../coordinator/session/events.ts';
 import type { SigningSession } from '../../coordinator/signing/state.ts';
 import { openRedisStore, type RedisStore } from '../../coordinator/store/redis-store.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
 import type { SessionPageQuery } from '../../proto/session-list.ts';
 import type { LoggedEvent } from '../../redis/event-log.ts';
 import { asStore, memoryCoordinatorStore } from '../../sim/memory-stores.ts';
@@ -150,6 +151,7 @@ async function redisPair(): Promise<Opened> {
   const options = {
     redisUrl: redis.url,
     clusterId: `c${clusters}`,
+    clock: { nowMs: () => nowMs },
     resumeKey: new Uint8Array(32).fill(7),
     onTampered: () => undefined,
     onStatus: () => undefined,
@@ -267,13 +269,14 @@ describe.each([
     },
   );
 
-  test('keeps an intent for its completed session for ever', async () => {
+  test('keeps an intent for its completed session as long as that is retained', async () => {
     const intent = `${name} completed`;
     const first = session(intent);
     await store.write(create(first));
     const done = advance(first, completed, moment);
     await store.write(update(done));
-    expect(await store.write(create(session(intent), nowMs * 2))).toEqual(conflict('INTENT_TAKEN', done));
+    const retainedMs = retentionMs + pendingLifetimeMs;
+    expect(await store.write(create(session(intent), nowMs + retainedMs - 1))).toEqual(conflict('INTENT_TAKEN', done));
   });
 
   test('revokes a session that could be resumed, in the step in which another takes its place', async () => {
@@ -629,7 +632,7 @@ test('a store whose Redis is gone rejects, and says so', async () => {
     clusterId: 'gone',
     resumeKey: new Uint8Array(32).fill(7),
     onTampered: () => undefined,
-    commandTimeoutMs: 200,
+    commandTimeoutMs: 60_000,
     onStatus: (ready) => statuses.push(ready),
     onFenced: () => undefined,
   });

@@ -29,6 +29,7 @@ async function open(resumeKey = new Uint8Array(32).fill(7), clusterId = 'c'): Pr
   const fresh = await openRedisStore({
     redisUrl: server.url,
     clusterId,
+    clock: { nowMs: () => 0 },
     resumeKey,
     onTampered: (key) => told.push(key),
     onStatus: () => undefined,

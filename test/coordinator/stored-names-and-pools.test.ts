@@ -33,6 +33,7 @@ describe('a stored record', () => {
     const told: string[] = [];
     const options = {
       clusterId: 'cl_1',
+      clock: { nowMs: () => 0 },
       resumeKey,
       onTampered: (name: string) => told.push(name),
       onFenced: () => undefined,

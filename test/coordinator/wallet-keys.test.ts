@@ -138,7 +138,7 @@ test('calls that do not come from a gateway are dropped', () => {
   const context = { self: 'coordinator', nowMs: 0, random: (length: number) => new Uint8Array(length) };
   const value = create(CallSchema, { callId: 1n, walletService: true, request: { case: 'initiateDkg', value: {} } });
   const message = { tenant, session: '', attempt: 0, body: { case: 'call', value } } as const;
-  const trace = { correlationId: '', traceparent: '', deadlineMs: 0 };
+  const trace = { correlationId: '', traceparent: '' };
   const effects = (from: string) => front.receive(null, { kind: 'message', from, message, trace }, context).effects;
   expect(effects('gateway/1')).toHaveLength(1);
   expect([effects('node/1'), effects('node/1/dkg/t/gateway/x')]).toEqual([[], []]);

@@ -165,28 +165,15 @@ describe('derivation paths', () => {
     expect(parsePath('')).toEqual({ hardened: [], normal: [] });
     expect(parsePath('m')).toEqual({ hardened: [], normal: [] });
     expect(parsePath("m/44'/60'/0'/0/5")).toEqual({ hardened: [44, 60, 0], normal: [0, 5] });
+    expect(parsePath('0/7')).toEqual({ hardened: [], normal: [0, 7] });
+    expect(parsePath("44'/0")).toEqual({ hardened: [44], normal: [0] });
     expect(parsePath('m/84h/1H/0')).toEqual({ hardened: [84, 1], normal: [0] });
     expect(parsePath('m/2147483647')).toEqual({ hardened: [], normal: [2147483647] });
     expect(parsePath(`m${'/1'.repeat(255)}`).normal).toHaveLength(255);
   });
 
   it('are refused, with the reason, when they cannot be meant', () => {
-    const wrong = [
-      'M',
-      'm/',
-      '/',
-      '/0',
-      '0/1',
-      "44'/0",
-      'm//0',
-      'm/0/',
-      'm/-1',
-      'm/+1',
-      'm/01',
-      'm/1 ',
-      'm/0x1',
-      "m/0''",
-    ];
+    const wrong = ['M', 'm/', '/', '/0', 'x/1', '0/', 'm//0', 'm/0/', 'm/-1', 'm/+1', 'm/01', 'm/1 ', 'm/0x1', "m/0''"];
     for (const path of [
       ...wrong,
       'm/x',

@@ -1,10 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concatBytes, fromHex, toHex } from '../../crypto/bytes.ts';
+import { frostContext, isValidFrostCommitment } from '../../crypto/frost/context.ts';
 import { assertValidPoint, type Curve, cryptoBackend, groupOf, toXOnly, uncompress } from '../../crypto/group.ts';
+import { combineCommitments, validateCommitments, verifyShare } from '../../crypto/vss.ts';
 import { runs } from '../support/thorough.ts';
 import {
   CURVES,
@@ -207,7 +208,6 @@ describe.each(CURVES)('the %s group', (curve) => {
             valid = false;
           }
           expect(group.isValidPoint(bytes)).toBe(valid);
-          expect(group.areValidAddends([P, bytes])).toBe(valid);
           toleratesOnlyCryptoErrors(() => group.multiply(bytes, 3n));
           toleratesOnlyCryptoErrors(() => group.add(bytes, P));
           toleratesOnlyCryptoErrors(() => group.sum([P, bytes]));
@@ -280,43 +280,39 @@ describe('ed25519 points of small or mixed order', () => {
     }
   });
 
-  it('are refused in a sum, unless they cancel out in it', () => {
+  it('are refused by every check of received points, also when their parts of small order cancel out in a sum', () => {
     const five = ed25519.Point.BASE.multiply(5n);
     const mixed = five.add(torsion).toBytes();
     const counterpart = ed25519.Point.BASE.multiply(7n).add(torsion.negate()).toBytes();
     const fine = group.baseMultiply(9n);
-    for (const one of [mixed, torsion.toBytes(), ed25519.Point.ZERO.toBytes(), fine.subarray(1)]) {
-      expect(group.areValidAddends([one])).toBe(false);
-      expect(group.areValidAddends([fine, one])).toBe(false);
-      expect(group.validSum([fine, one])).toBe(undefined);
-      expect(group.areValidAddends([group.baseMultiply(11n), one, group.baseMultiply(12n)])).toBe(false);
+    for (const pair of [[mixed, counterpart], ...notCanonical.map((one) => [fine, one])]) {
+      expectRefusal('INVALID_COMMITMENTS', () => validateCommitments('ed25519', pair, 2));
+      expectRefusal('INVALID_COMMITMENTS', () => combineCommitments('ed25519', [[pair[0]!], [pair[1]!]]));
+      expect(verifyShare('ed25519', 12n, 1, pair)).toBe(false);
+      const commitments = pair.map((hiding, index) => ({ nodeId: index + 1, hiding, binding: fine }));
+      const swapped = pair.map((binding, index) => ({ nodeId: index + 1, hiding: fine, binding }));
+      for (const pairs of [commitments, swapped]) {
+        const suite = 'FROST-ED25519-SHA512-v1';
+        const round = { suite, groupPublicKey: fine, message: fine, commitments: pairs } as const;
+        expectRefusal('INVALID_POINT', () => frostContext(round));
+        expect(pairs.every((one) => isValidFrostCommitment(suite, one))).toBe(false);
+      }
     }
-    // Their sum is in the prime-order group.
-    expect(group.areValidAddends([mixed, counterpart])).toBe(true);
-    expect(group.validSum([mixed, counterpart])).toEqual(group.baseMultiply(12n));
-    expect(group.validSum([fine])).toBe(undefined);
-    // Both valid, and their sum is the identity.
-    const unseen = group.baseMultiply(13n);
-    expect(group.areValidAddends([unseen, group.baseMultiply(group.order - 13n)])).toBe(true);
-    expect(group.areValidAddends([])).toBe(true);
   });
 
-  it('are refused in a sum when their encoding is not canonical, even if they cancel out in it', () => {
-    // A random one, since the group remembers valid points: without a point to check, the sum of the others would be the identity.
-    const fine = group.baseMultiply(group.randomScalar(randomBytes));
-    const sumOf = (y: string) => group.areValidAddends([fine, fromHex(`${y}00`), fromHex(`${y}80`)]);
-    // y = 0, of order 4, in its only canonical encoding; then as p, 2^255 − 19.
-    expect(sumOf('00'.repeat(31))).toBe(true);
-    const [positive, negative] = ['7f', 'ff'].map((last) => fromHex(`ed${'ff'.repeat(30)}${last}`));
-    expect(group.areValidAddends([fine, positive!, negative!])).toBe(false);
-    expect(group.validSum([fine, positive!, negative!])).toBeUndefined();
-  });
+  /** The identity, with either sign; y = p and y = p + 1, which stand for 0 and 1; y = p + 3. */
+  const notCanonical = [
+    `01${'00'.repeat(31)}`,
+    `01${'00'.repeat(30)}80`,
+    `ed${'ff'.repeat(30)}7f`,
+    `ed${'ff'.repeat(30)}ff`,
+    `ee${'ff'.repeat(30)}7f`,
+    `ee${'ff'.repeat(30)}ff`,
+    `f0${'ff'.repeat(30)}7f`,
+  ].map(fromHex);
 
-  it('are refused when the encoding is not canonical', () => {
-    expect(group.areValidAddends([group.baseMultiply(14n), fromHex(`f0${'ff'.repeat(30)}7f`)])).toBe(false);
-    // y = p + 3 encodes the same point as y = 3 would.
-    const bytes = fromHex(`f0${'ff'.repeat(30)}7f`);
-    expect(group.isValidPoint(bytes)).toBe(false);
+  it('are refused when the encoding is not canonical, or that of the identity', () => {
+    for (const bytes of notCanonical) expect(group.isValidPoint(bytes)).toBe(false);
   });
 });
 

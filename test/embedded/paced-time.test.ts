@@ -56,6 +56,22 @@ it('catches up in the order of virtual time when the process got no CPU time', (
   expect(time.nowMs()).toBe(60_000);
 });
 
+it('lets I/O in between tasks that take long, and continues after it', () => {
+  const pace = new TestPace();
+  const time = new PacedTime(pace);
+  let ran = 0;
+  for (let task = 0; task < 1_000; task += 1) {
+    time.after(0, () => {
+      ran += 1;
+      pace.realMs += 1;
+    });
+  }
+  pace.runAt(1_000);
+  expect(ran).toBeGreaterThan(0);
+  expect(ran).toBeLessThan(100);
+  while (ran < 1_000) pace.runAt(pace.realMs);
+});
+
 it('is a whole number while a store writes at half a millisecond, and for a request that comes between', () => {
   const pace = new TestPace();
   const time = new PacedTime(pace);

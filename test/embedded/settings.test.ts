@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { status as grpcStatus } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { ensureClusterMaterial } from '../../cli/cluster-files/cluster-material.ts';
 import { identify } from '../../cli/common/process-identity.ts';
 import { upEmbedded } from '../../cli/embedded/embedded.ts';
+import { standInLine } from '../../cli/embedded/requested.ts';
 import { loadSettings } from '../../cli/settings/config.ts';
 import { type LiveTelemetry, openTelemetry } from '../../telemetry/live.ts';
 import { grpcApi } from '../support/client.ts';
@@ -85,6 +87,24 @@ it('refuses by name what one process has not', async () => {
   });
 });
 
+it('stands in for a process cluster without redis-server where it can, and says where its state ends', () => {
+  const why = 'redis-server is not on this machine. Install it.';
+  const line = (environment: object, refused?: string, state?: string) => {
+    const dataDir = { SIGNMESH_DATA_DIR: join(folder, 'none') };
+    return standInLine(why, loadSettings({ ...dataDir, ...environment }).settings, refused, state);
+  };
+  expect(line({})).toBe('no redis-server: embedded, state is lost at the end (--state FILE keeps it)');
+  expect(line({}, undefined, 'my.state')).toBe('no redis-server: embedded, state is kept in my.state');
+  expect(() => line({ SIGNMESH_GATEWAYS: '2' })).toThrow(
+    `${why} Without it "up" runs embedded, but not with --gateways (SIGNMESH_GATEWAYS).`,
+  );
+  expect(() => line({ SIGNMESH_ENVIRONMENT: 'production' })).toThrow(/not with SIGNMESH_ENVIRONMENT=production\.$/);
+  expect(() => line({}, '--data-dir')).toThrow(/not with --data-dir\.$/);
+  const dataDir = join(folder, 'cluster');
+  ensureClusterMaterial(dataDir, 2, 2, 'sandbox');
+  expect(() => line({ SIGNMESH_DATA_DIR: dataDir })).toThrow(`${why} ${dataDir} holds a cluster, which needs it;`);
+});
+
 it('lets one process at a time have a state file, and takes over from one that has died', async () => {
   const state = join(folder, 'my.state');
   const lock = `${state}.lock`;
@@ -103,7 +123,7 @@ it('says in one sentence that its gRPC port is taken, and nothing else on stderr
   const stderr = vi.spyOn(console, 'error').mockReturnValue();
   const [host = '', port] = running.service.grpcAddress.split(':');
   await expect(startService({ grpc: { host, port: Number(port) } })).rejects.toThrow(
-    `the gRPC port ${port} on 127.0.0.1 is taken: choose a free one (--grpc-port, SIGNMESH_GRPC_PORT)`,
+    `the gRPC server cannot listen on 127.0.0.1:${port} (SIGNMESH_GRPC_PORT): `,
   );
   expect(stderr).not.toHaveBeenCalled();
   stderr.mockRestore();

@@ -39,6 +39,8 @@ it('is there again in a later run: keys that sign, wallets, what was signed', as
   const { id } = await first.must(201, 'POST', '/v1/provider-connections', connection);
   const asked = { name: 'one', provider_connection_id: id, network: 'eip155:11155111' };
   const wallet = await first.must(201, 'POST', '/v1/wallets', asked);
+  await first.must(201, 'POST', '/v1/sandbox/faults', { fault: 'clock_jump', target: 'worker', by_ms: 5_000 });
+  await first.must(200, 'POST', '/v1/sandbox/clock', { advance_s: 90_000 });
   const signed = await signature(first, 'sandbox-secp256k1', digest, 'once');
   await first.service.stop();
   for (const address of [first.service.httpAddress, first.service.grpcAddress]) {
@@ -54,6 +56,14 @@ it('is there again in a later run: keys that sign, wallets, what was signed', as
   expect([stored, older].map((one) => sizeOf(size, one, path).clusters)).toEqual([1, 1]);
   const second = await startService({ stored: older });
   expect(second.keys).toEqual(first.keys);
+  const clocks = async () => {
+    const { nodes } = await second.must(200, 'GET', '/v1/sandbox/nodes');
+    const worker = (nodes as { process: string; clock_offset_ms: number }[]).find(
+      ({ process }) => process === 'worker',
+    );
+    return [(await second.must(200, 'GET', '/v1/sandbox/clock')).offset_ms, worker?.clock_offset_ms];
+  };
+  expect(await clocks()).toEqual([90_000_000, 90_005_000]);
   expect((await second.must(200, 'GET', `/v1/wallets/${wallet.id}`)).addresses).toEqual(wallet.addresses);
   const repeated = await second.must(200, 'POST', '/v1/signing/initiate', {
     transaction_intent_id: 'once',
@@ -67,6 +77,7 @@ it('is there again in a later run: keys that sign, wallets, what was signed', as
   // A reset goes back to the beginning of the first run.
   await second.must(200, 'POST', '/v1/sandbox/reset');
   expect((await second.call('GET', `/v1/wallets/${wallet.id}`)).status).toBe(404);
+  expect(await clocks()).toEqual([0, 0]);
   await second.service.stop();
 });
 

@@ -23,6 +23,7 @@ import { root } from '../cli/support/up-process.ts';
 import { freePort } from '../support/ports.ts';
 import { type SharedCluster, sharedCluster } from '../support/shared-cluster.ts';
 import { runs } from '../support/thorough.ts';
+import { patienceMs } from '../support/until.ts';
 
 const examples = {
   http: new URL('../../examples/http-client.ts', import.meta.url),
@@ -47,12 +48,10 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Lines that wait for something that never comes are ended. */
-const runMsMax = 120_000;
-
 function run(program: string, args: readonly string[], settings: NodeJS.ProcessEnv = {}): Promise<Ended> {
   const { BASE_URL: _url, GRPC_ADDRESS: _address, TOKEN: _token, ...environment } = process.env;
-  const child = spawn(program, args, { cwd: root, env: { ...environment, ...settings }, timeout: runMsMax });
+  // Lines that wait for something that never comes are ended.
+  const child = spawn(program, args, { cwd: root, env: { ...environment, ...settings }, timeout: 2 * patienceMs() });
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => {

@@ -5,6 +5,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { MachineMs } from '../../actors/contract.ts';
+import { systemTimers } from '../../actors/live/ports.ts';
 import { signDelivery } from '../../delivery/deliveries/webhook-signature.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
@@ -73,7 +75,7 @@ describe('the example receiver', () => {
     ['no signature', {}],
     [
       'a signature of another body',
-      signDelivery([`whsec_${randomBytes(32).toString('base64')}`], 'evt_1', Date.now(), Buffer.from('{}')),
+      signDelivery([`whsec_${randomBytes(32).toString('base64')}`], 'evt_1', systemTimers.epochMs(), Buffer.from('{}')),
     ],
   ])('refuses %s', async (_, headers) => {
     const response = await fetch(`http://127.0.0.1:${port}/hooks`, {
@@ -86,7 +88,7 @@ describe('the example receiver', () => {
 
   test('refuses what was signed too long ago, although the signature is right', async () => {
     const body = Buffer.from('{"id":"evt_1"}');
-    const headers = { ...signDelivery([webhook.secret], 'evt_1', Date.now() - 3_600_000, body) };
+    const headers = { ...signDelivery([webhook.secret], 'evt_1', (Date.now() - 3_600_000) as MachineMs, body) };
     const response = await fetch(`http://127.0.0.1:${port}/hooks`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
@@ -104,7 +106,7 @@ describe('the example receiver', () => {
 describe('the snippets check what is sent', () => {
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
   const body = '{"id":"evt_1","text":"grüße"}';
-  const right = signDelivery([secret], 'evt_1', Date.now(), Buffer.from(body))['x-svc-signature'];
+  const right = signDelivery([secret], 'evt_1', systemTimers.epochMs(), Buffer.from(body))['x-svc-signature'];
   const wrong = right.replace(/^./, right.startsWith('0') ? '1' : '0');
 
   test('in JavaScript', async () => {

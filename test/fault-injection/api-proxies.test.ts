@@ -52,14 +52,14 @@ async function httpDoor(verdict: Partial<DoorVerdict> = {}) {
       .writeHead(201, { 'content-type': 'application/json', 'content-length': length, 'x-request-id': 'req_1' })
       .end(text);
   });
-  const upstream = { host: '127.0.0.1', port: await portOf(server) };
+  const address = { host: '127.0.0.1', port: await portOf(server) };
   closing.push(
     () => server.closeAllConnections(),
     () => server.close(),
   );
   const door = new HttpProxy({
     listen,
-    upstream,
+    upstream: () => address,
     evaluate: (request) => {
       asked.push(request);
       return { ...passed, ...verdict };
@@ -164,7 +164,7 @@ describe('the HTTP door', () => {
   });
 
   test('breaks the connection of a caller whose gateway is down', async () => {
-    const door = new HttpProxy({ listen, upstream: { host: '127.0.0.1', port: 9 }, evaluate: () => passed });
+    const door = new HttpProxy({ listen, upstream: () => ({ host: '127.0.0.1', port: 9 }), evaluate: () => passed });
     const port = await door.start();
     closing.push(() => door.stop());
     await expect(fetch(`http://127.0.0.1:${port}/v1/wallets`)).rejects.toThrow('fetch failed');
@@ -202,11 +202,11 @@ async function grpcDoor(verdict: Partial<DoorVerdict> = {}) {
       stream.end('an answer of many bytes');
     });
   });
-  const upstream = { host: '127.0.0.1', port: await portOf(server) };
+  const address = { host: '127.0.0.1', port: await portOf(server) };
   closing.push(() => server.close());
   const door = new GrpcProxy({
     listen,
-    upstream,
+    upstream: () => address,
     evaluate: (request) => {
       asked.push(request);
       return { ...passed, ...verdict };

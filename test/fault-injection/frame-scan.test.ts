@@ -20,7 +20,7 @@ const envelope: fc.Arbitrary<WireEnvelope> = fc.record({
       { case: 'callReply', value: { callId: 7n } },
     ),
   }),
-  trace: fc.record({ correlationId: ascii, traceparent: ascii, deadlineMs: fc.nat() }),
+  trace: fc.record({ correlationId: ascii, traceparent: ascii }),
 });
 
 describe('the scan of a message', () => {
@@ -49,7 +49,7 @@ describe('the scan of a message', () => {
       attempt: 300,
       body: { case: 'dealNonces', value: { count: 3 } },
     } as const;
-    const trace = { correlationId: 'c', traceparent: '', deadlineMs: 5 };
+    const trace = { correlationId: 'c', traceparent: '' };
     const frame = Buffer.from(encodeFrame({ from: 'coordinator', to: 'node/1', message, trace }));
     const both = Buffer.concat([frame, frame]);
     for (let end = frame.length + 1; end < both.length; end += 1) {

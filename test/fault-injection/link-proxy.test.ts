@@ -1,5 +1,6 @@
 /** The proxy of links between a real LinkServer and real LinkClients: what passes, what does not, and what breaks. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { WebSocket } from 'ws';
 import type { FrameHead } from '../../fault-injection/frame-scan.ts';
 import { LinkProxy } from '../../fault-injection/link-proxy.ts';
 import type { FrameInTransit, FrameVerdict, Order } from '../../faults/vocabulary/engine-contract.ts';
@@ -25,7 +26,7 @@ async function proxied(url: string) {
   /** undefined: nothing is armed. */
   const fate: { of: Fate | undefined } = { of: undefined };
   const proxy = new LinkProxy({
-    upstreamUrl: url,
+    upstreamUrl: () => url,
     evaluator: {
       get idle() {
         return fate.of === undefined;
@@ -52,12 +53,31 @@ async function proxied(url: string) {
   return { proxy, url: await proxy.start(), seen, links, connects, performed, fate };
 }
 
+const limits = { heartbeatMs: 61_003, heartbeatsMissedMax: 3 };
+
+/** The heartbeats of both ends, sent by the test: on a busy machine a fast timer sends several before one has an answer. */
+function heartbeats() {
+  const timers = vi.spyOn(globalThis, 'setInterval');
+  const pongs = vi.spyOn(WebSocket.prototype, 'pong');
+  onTestFinished(() => {
+    timers.mockRestore();
+    pongs.mockRestore();
+  });
+  return {
+    beat: () => {
+      for (const [run, everyMs] of timers.mock.calls) if (everyMs === limits.heartbeatMs) (run as () => void)();
+    },
+    /** Answers that an end sent or the proxy passed on: two for each heartbeat that arrives. */
+    pongs: () => pongs.mock.calls.length,
+  };
+}
+
 /** `againMs`: how long a node that lost its link waits before it comes back. */
 async function linked(againMs = 5) {
-  const server = await world.server({ limits: { heartbeatMs: 40, heartbeatsMissedMax: 3 } });
+  const server = await world.server({ limits });
   const fixture = await proxied(server.url);
   const node = world.client(fixture.url, 'node', 1, {
-    limits: { heartbeatMs: 40, heartbeatsMissedMax: 3 },
+    limits,
     backOff: { minMs: againMs, maxMs: 4 * againMs },
   });
   await until(() => server.events.includes('up node/1 node-1-boot') && node.client.isUp, 'the link');
@@ -96,9 +116,12 @@ describe('a link through an idle proxy', () => {
   });
 
   test('outlives many heartbeats, which reach the other end itself', async () => {
+    const { beat, pongs } = heartbeats();
     const { server, node } = await linked();
-    const beganMs = performance.now();
-    await until(() => performance.now() - beganMs > 400, 'ten heartbeats');
+    for (let round = 1; round <= 10; round += 1) {
+      beat();
+      await until(() => pongs() === 4 * round, 'an answer for each end');
+    }
     expect(node.events).toEqual(['up coordinator-boot-1']);
     expect(server.events).toEqual(['up node/1 node-1-boot']);
   });
@@ -123,8 +146,10 @@ describe('a link through an idle proxy', () => {
     const { port, url } = first;
     await first.server.stop();
     const fixture = await proxied(url);
-    const node = world.client(fixture.url, 'node', 1);
-    await until(() => node.lines.length === 0, 'no complaint');
+    // However long the next coordinator takes, neither the proxy nor the node loses patience.
+    const now = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+    onTestFinished(() => now.mockRestore());
+    const node = world.client(fixture.url, 'node', 1, { handshakeTimeoutMs: 3_600_000 });
     await world.server({ port });
     await until(() => node.client.isUp, 'the link');
     expect(node.lines.filter(({ level }) => level === 'warn')).toEqual([]);
@@ -155,7 +180,7 @@ describe('a frame that is evaluated', () => {
       return session === 's3' ? { arrivals: [{ envelope, afterMs: 30 * dayMs, unordered: true }] } : undefined;
     };
     for (const name of names(5)) node.client.send(toCoordinator(name));
-    await until(() => fixture.seen.length === 5, 'all have passed');
+    await until(() => fixture.seen.length === 5 && server.received.length > 0, 'all have passed, and one arrived');
     fixture.fate.of = undefined;
     expect(sessions(server.received)).toEqual(['s0']);
     fixture.proxy.hurry();
@@ -231,8 +256,10 @@ describe('a frame that is evaluated', () => {
 
 describe('silence', () => {
   test('makes both ends miss the heartbeats, accepts no connection, and ends', async () => {
+    const { beat } = heartbeats();
     const { server, fixture, node } = await linked();
     fixture.proxy.silence('node/1', true);
+    for (let sent = 0; sent <= limits.heartbeatsMissedMax; sent += 1) beat();
     await until(() => node.events.length === 2 && server.events.length === 2, 'both notice');
     expect(node.events[1]).toBe('down no sign of life');
     expect(server.events[1]).toBe('down node/1 node-1-boot');
@@ -245,21 +272,33 @@ describe('silence', () => {
   });
 
   test('that ends in time harms nothing', async () => {
+    const { beat, pongs } = heartbeats();
     const { server, fixture, node } = await linked();
     fixture.proxy.silence('node/1', true);
-    const beganMs = performance.now();
-    await until(() => performance.now() - beganMs > 50, 'one heartbeat');
-    fixture.proxy.silence('node/1', false);
+    beat();
     node.client.send(toCoordinator('s0'));
-    await until(() => server.received.length === 1, 'a frame');
+    server.server.send(toNode('s0'));
+    // Frames pass in silence: the heartbeats before them have been held back.
+    await until(() => server.received.length === 1 && node.received.length === 1, 'a frame each way');
+    expect(pongs()).toBe(0);
+    fixture.proxy.silence('node/1', false);
+    for (let round = 1; round <= limits.heartbeatsMissedMax; round += 1) {
+      beat();
+      await until(() => pongs() === 4 * round, 'an answer for each end');
+    }
     expect(node.events).toEqual(['up coordinator-boot-1']);
   });
 
   test('of one node is not that of another', async () => {
+    const { beat, pongs } = heartbeats();
     const { server, fixture } = await linked();
     const other = world.client(fixture.url, 'node', 2);
     await until(() => other.client.isUp, 'the other');
     fixture.proxy.silence('node/1', true);
+    for (let sent = 0; sent <= limits.heartbeatsMissedMax; sent += 1) {
+      beat();
+      await until(() => pongs() === 2 * (sent + 1), 'the answer of the other');
+    }
     await until(() => server.events.includes('down node/1 node-1-boot'), 'the silent one is missed');
     other.client.send(wireEnvelope('node/2', 'coordinator', 'here'));
     await until(() => server.received.length === 1, 'a frame of the other');

@@ -34,7 +34,7 @@ function performing(order: Order): { injector: FaultInjector; calls: readonly Ca
       setClock: noted('setClock'),
     },
     queue: { doubleDelivery: noted('doubleDelivery'), poisonJob: noted('poisonJob') },
-    coordinatorUrl: 'ws://127.0.0.1:1',
+    coordinatorUrl: () => 'ws://127.0.0.1:1',
     ownsRedis: true,
     handshakeOf: noted('handshakeOf'),
     vendor: noted('vendor'),

@@ -72,7 +72,7 @@ describe('the recording', () => {
           ...{ tenant: 't', session: 's', attempt: 1 },
           body: { case: 'partialReply', value: { nodeId: 1, outcome: { case: 'partial', value: secret } } },
         },
-        trace: { correlationId: 'c', traceparent: '', deadlineMs: 0 },
+        trace: { correlationId: 'c', traceparent: '' },
       }),
     );
     const [head] = scanFrames(bytes) ?? [];

@@ -145,7 +145,7 @@ describe.sequential('faults by API', () => {
     const crashed = String(lost[0]?.from).split('/')[1]!;
     const back = await until(async () => {
       const now = await node(crashed);
-      return now.linked && now;
+      return now.linked && now.state === 'running' && now;
     }, 'the node is back');
     expect(back).toMatchObject({ state: 'running', restarts: 1 });
     expect((await sandbox('GET', '/faults')).faults[0]).toMatchObject({
@@ -226,9 +226,11 @@ describe.sequential('faults by API', () => {
 
   test('Redis goes away and comes back with what it had', async () => {
     const session = await initiate();
-    await sandbox('POST', '/faults', { fault: 'redis_gone', for_ms: 300 });
-    expect(await node('redis')).toMatchObject({ state: 'paused' });
-    await until(async () => (await node('redis')).state === 'running', 'Redis is back');
+    const { id } = await sandbox('POST', '/faults', { fault: 'redis_gone', for_ms: 300 });
+    await until(async () => {
+      const { trigger_count } = await sandbox('GET', `/faults/${id}`);
+      return trigger_count === 1 && (await node('redis')).state === 'running';
+    }, 'Redis was gone and is back');
     expect(await share(session)).toMatchObject({ is_complete: true });
   });
 

@@ -1,8 +1,8 @@
 /** What the control answers, over processes that only pretend. */
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FaultInjector } from '../../fault-injection/fault-injector.ts';
 import { LinkProxy } from '../../fault-injection/link-proxy.ts';
-import type { ProcessControl, ProcessStatus, SnapshotControl } from '../../fault-injection/ports.ts';
+import type { ProcessControl, ProcessStatus, SnapshotControl, StoredClocks } from '../../fault-injection/ports.ts';
 import { SandboxController } from '../../fault-injection/sandbox-control.ts';
 import type { ControlFault, ControlMethod, ControlTakes } from '../../faults/control.ts';
 import { faultEngine } from '../../faults/engine.ts';
@@ -16,7 +16,7 @@ afterEach(async () => {
 
 const names = ['redis', 'coordinator', 'node/1', 'node/2', 'node/3', 'gateway', 'worker'];
 
-function controlled({ ownsRedis = true } = {}) {
+function controlled({ ownsRedis = true, clocks }: { ownsRedis?: boolean; clocks?: StoredClocks } = {}) {
   const calls: string[] = [];
   const said: string[] = [];
   const states = new Map<string, ProcessStatus['state']>(names.map((name) => [name, 'running']));
@@ -66,8 +66,9 @@ function controlled({ ownsRedis = true } = {}) {
       calls.push(`restore ${id}`);
       await Promise.resolve();
       calls.push(`restored ${id}`);
-      return { snapshot, clockOffsetMs: 7 };
+      return snapshot;
     },
+    clockOffsetMs: () => 7,
     delete: (id) => {
       calls.push(`delete ${id}`);
       return snapshot;
@@ -90,11 +91,12 @@ function controlled({ ownsRedis = true } = {}) {
     poisonJob: () => Promise.reject(new Error('the queue is away')),
   };
   const injector = new FaultInjector({
-    ...{ engine, nodesTotal: 3, processes, queue, ownsRedis, coordinatorUrl: 'ws://127.0.0.1:9' },
+    ...{ engine, nodesTotal: 3, processes, queue, ownsRedis, coordinatorUrl: () => 'ws://127.0.0.1:9' },
     handshakeOf: () => {
       throw new Error('no node has a second process here');
     },
     say: (line) => said.push(line),
+    ...(clocks && { clocks }),
   });
   injectors.push(injector);
   const control = new SandboxController({ injector, processes, snapshots: ownsRedis ? snapshots : undefined });
@@ -136,12 +138,13 @@ describe('faults', () => {
   });
 
   test('that are armed again under the same name live as long as they say', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
     const { control, arm } = controlled();
     await arm({ fault: 'drop', target: 'node/1', id: 'x' }, 30);
     await control.ask('faults.delete', { id: 'x' });
     await arm({ fault: 'drop', target: 'node/1', id: 'x' }, 60_000);
-    const beganMs = performance.now();
-    await until(() => performance.now() - beganMs > 60, 'the time of the first');
+    vi.advanceTimersByTime(60);
     expect((await control.ask('faults.list', {})).faults[0]).toMatchObject({ id: 'x', state: 'holding' });
   });
 
@@ -251,12 +254,14 @@ test('what a fault has made late arrives when it ends, by itself or with all; af
 });
 
 describe('the whole cluster', () => {
-  test('a restore ends faults, and puts the clock back to what it was', async () => {
+  test('a restore ends faults, and has the later of two clocks: that of the snapshot, before the restored processes start …', async () => {
     const { control, calls, refusal, arm } = controlled();
     await arm({ fault: 'pause', target: 'node/1', for_ms: 60_000 });
     await control.ask('clock.advance', { byMs: 3 });
     expect((await control.ask('snapshots.take', { name: 'now' })).snapshot.name).toBe('now');
     await control.ask('snapshots.restore', { id: 'snp_1' });
+    expect(calls.lastIndexOf('clock node/1 7')).toBeLessThan(calls.indexOf('restore snp_1'));
+    expect(calls.lastIndexOf('clock node/1 7')).toBe(calls.findLastIndex((call) => call.startsWith('clock node/1')));
     expect(calls.filter((call) => !call.startsWith('clock'))).toEqual([
       'pause node/1',
       'take now 3',
@@ -266,6 +271,37 @@ describe('the whole cluster', () => {
     ]);
     expect((await control.ask('clock.get', {})).offsetMs).toBe(7);
     expect(await refusal('snapshots.restore', { id: 'snp_2' })).toMatchObject({ code: 'not_found' });
+  });
+
+  test('… or the running one: events never run backwards', async () => {
+    const { control } = controlled();
+    await control.ask('clock.advance', { byMs: 90_000_000 });
+    await control.ask('snapshots.restore', { id: 'snp_1' });
+    expect((await control.ask('clock.get', {})).offsetMs).toBe(90_000_000);
+  });
+
+  test('clocks outlive the process that moves them, each before it moves, until a reset', async () => {
+    const stored: unknown[] = [];
+    const first = controlled({ clocks: { offsetMs: 0, ownMs: {}, store: (...clocks) => stored.push(clocks) } });
+    await first.arm({ fault: 'clock_jump', target: 'worker', by_ms: 500 });
+    await first.control.ask('clock.advance', { byMs: 3 });
+    expect(stored).toEqual([
+      [0, { worker: 500 }],
+      [3, { worker: 500 }],
+    ]);
+    const later = controlled({
+      clocks: { offsetMs: 3, ownMs: { worker: 500 }, store: (...clocks) => stored.push(clocks) },
+    });
+    const offsetOf = async (name: string) =>
+      (await later.control.ask('processes.list', {})).processes.find(({ process }) => process === name)?.clockOffsetMs;
+    expect([await offsetOf('worker'), await offsetOf('gateway')]).toEqual([503, 3]);
+    await later.arm({ fault: 'clock_jump', target: 'worker', by_ms: 20 });
+    await later.control.ask('clock.advance', { byMs: 4 });
+    expect([await offsetOf('worker'), await offsetOf('gateway')]).toEqual([527, 7]);
+    expect(stored.at(-1)).toEqual([7, { worker: 520 }]);
+    await later.control.ask('reset', {});
+    expect([await offsetOf('worker'), await offsetOf('gateway')]).toEqual([0, 0]);
+    expect(stored.at(-1)).toEqual([0, {}]);
   });
 
   test('a snapshot is deleted after the restore that uses it', async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { errorKinds } from '../../api/errors/kinds.ts';
 import { grpcRefusalOf, isFaultyPath, refusalOf } from '../../faults/api-fault-answers.ts';
-import { asSeen, isNode, ofOneCluster, processIn, splitName } from '../../faults/cluster-names.ts';
+import { asSeen, isNode, ofOneCluster, processIn, processName, splitName } from '../../faults/cluster-names.ts';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
 import {
   isGateway,
@@ -17,6 +17,16 @@ import {
 import { frameAt } from './support/frames.ts';
 
 const fault = (value: object) => value as Fault;
+
+test.each([
+  [['2', 'node-2', 'node/2', 'cluster/1/node/2', 'cluster-1-node-2', 'cluster-1-2'], 'node/2'],
+  [['cluster-2-node-1', 'cluster/2/node/1', 'cluster-2-1', 'cluster/2/1'], 'cluster/2/node/1'],
+  [['node-*', 'node/*'], 'node/*'],
+  [['gateway-2', 'gateway/2'], 'gateway/2'],
+  [['coordinator', 'cluster-1-coordinator'], 'coordinator'],
+])('%j are one process: %s', (written, name) => {
+  expect(written.map(processName)).toEqual(written.map(() => name));
+});
 
 describe('targets', () => {
   test.each<[object, readonly string[]]>([
@@ -111,10 +121,10 @@ describe('names with several clusters', () => {
 
   test('a fault is of the one cluster of all its names, and is shown with them again', () => {
     const given = {
-      ...{ fault: 'bad_partial', target: ['cluster/2/node/1', 'cluster/2/node/3'], about: 'cluster/2/node/4' },
+      ...{ fault: 'bad_partial', target: ['cluster/2/node/1', 'cluster/2/node/3'] },
       at: { point: 'partial_reply', of: 'cluster/2/node/1' },
     };
-    const own = { fault: 'bad_partial', target: ['node/1', 'node/3'], about: 'node/4' };
+    const own = { fault: 'bad_partial', target: ['node/1', 'node/3'] };
     const at = { point: 'partial_reply', of: 'node/1' };
     expect(ofOneCluster(fault(given), 2)).toEqual({ cluster: 2, fault: { ...own, at } });
     expect(asSeen(2, fault({ ...own, at }))).toEqual(given);
@@ -171,13 +181,17 @@ describe('answers of API faults', () => {
       'content-length': length,
       'x-request-id': 'req_1',
     };
-    expect(headers).toEqual(said);
+    // As the service's own.
+    const asService = status === 429 || status === 503 ? { 'retry-after': '1' } : {};
+    expect(headers).toEqual({ ...said, ...asService });
     expect(refusalOf({ ...verdict, retryAfterS: 0 }, 'req_1').headers).toEqual({ ...said, 'retry-after': '0' });
     expect(grpcRefusalOf(verdict)).toEqual({ code: grpc, details: message });
   });
 
   test('every status of the service has its code and its gRPC status', () => {
-    for (const { http: status, code, grpc } of Object.values(errorKinds)) {
+    // A 409 of a fault is the common one, which is ABORTED.
+    const { keyReused: _, ...kinds } = errorKinds;
+    for (const { http: status, code, grpc } of Object.values(kinds)) {
       const verdict = { fate: 'refused', status, delayMs: 0, faults: [] } as const;
       expect(grpcRefusalOf(verdict).code, String(status)).toBe(grpc);
       expect(JSON.parse(refusalOf(verdict, 'r').body).error.code, String(status)).toBe(code);

@@ -38,7 +38,15 @@ function open(answers: Record<string, Answer | Error | Promise<Answer>>, more: P
       return found;
     },
   };
-  const given = { environment: 'sandbox', acceptAnyTestToken: false, tokenKey, store, clock: timers, ...more } as const;
+  const given = {
+    environment: 'sandbox',
+    acceptAnyTestToken: false,
+    tokenKey,
+    store,
+    clock: timers,
+    timers,
+    ...more,
+  } as const;
   const authenticator = new Authenticator(given);
   /** The principal, or the kind of the refusal. */
   const who = async (token: string): Promise<Principal | string> => {
@@ -228,7 +236,11 @@ describe('admission', () => {
       { admitted: true },
       {
         admitted: false,
-        error: { kind: 'rateLimited', message: 'too many reads calls: repeat in 7 s', retryAfterS: 7 },
+        error: {
+          kind: 'rateLimited',
+          message: 'too many reads calls: repeat in 7 s (SIGNMESH_RATE_LIMIT=off turns the limits of a sandbox off)',
+          retryAfterS: 7,
+        },
       },
     ]);
     expect(consumed).toEqual(Array(3).fill('acme reads'));

@@ -69,7 +69,7 @@ describe('a page of another origin', () => {
   );
 
   test('without the setting no answer speaks of origins', async () => {
-    await open();
+    gateway = await openGateway({ environment: 'production' });
     const { headers } = await ask('GET', '/v1/health', { origin: page });
     expect(Object.keys(headers).filter((name) => /^(access-control-.*|vary)$/.test(name))).toEqual([]);
   });

@@ -86,7 +86,7 @@ class HeldCoordinator {
   }
 
   #send(to: string, body: WireMessage['body']): void {
-    const trace = { correlationId: '', traceparent: '', deadlineMs: 0 };
+    const trace = { correlationId: '', traceparent: '' };
     this.server.send({ from: 'coordinator', to, message: { tenant: '', session: '', attempt: 0, body }, trace });
   }
 }
@@ -335,11 +335,11 @@ describe('a gateway process', () => {
     afterAll(() => holder.close());
 
     it.each([
-      ['httpPort', 'HTTP', 'SIGNMESH_HTTP_PORT'],
+      ['httpPort', 'REST', 'SIGNMESH_HTTP_PORT'],
       ['grpcPort', 'gRPC', 'SIGNMESH_GRPC_PORT'],
     ] as const)('says so in one line that names port and variable (%s)', async (setting, door, variable) => {
       await expect(runGateway({ ...config, [setting]: port })).rejects.toThrow(
-        `the ${door} port ${port} on 127.0.0.1 is taken: set ${variable} to a free one`,
+        `the ${door} server cannot listen on 127.0.0.1:${port} (${variable}): `,
       );
     });
   });

@@ -13,7 +13,7 @@ let isSilent = false;
 const deadlines = new Set<() => void>();
 /** A deadline passes when a custodian is silent, and otherwise never: on a busy machine custodians answer late. */
 const timers: Timers = {
-  elapsedMs: systemTimers.elapsedMs,
+  ...systemTimers,
   start: (afterMs, run) => {
     if (afterMs !== providerTimeoutMs) return systemTimers.start(afterMs, run);
     deadlines.add(run);

@@ -57,7 +57,7 @@ function ofServe(method: SigningMethod, message: Uint8Array, metadata: Record<st
     const nothing = { code: 0, details: '', statusDetails: '', message: '' };
     gateway.rpc(
       {
-        ...{ method, message, entry: undefined, isCancelled: false, deadlineEpochMs: Number.POSITIVE_INFINITY },
+        ...{ method, message, entry: undefined, isCancelled: false, leftMs: Number.POSITIVE_INFINITY },
         metadata: (key) => metadata[key],
         onCancelled: () => undefined,
       },

@@ -34,18 +34,18 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const aCall = (deadlineEpochMs?: number): SigningCall => ({
+const aCall = (leftMs?: number): SigningCall => ({
   request: { case: 'initiateDkg', value: create(InitiateDkgRequestSchema) },
   tenant: 'acme',
   correlationId: 'c',
   traceparent: '',
-  deadlineEpochMs,
+  ...(leftMs !== undefined && { deadlineMs: systemPorts.timers.elapsedMs() + leftMs }),
 });
 
 /** Starts a call; what it was answered stands in the list. */
-function started(deadlineEpochMs?: number): { answers: CallOutcome[]; cancel: () => void } {
+function started(leftMs?: number): { answers: CallOutcome[]; cancel: () => void } {
   const answers: CallOutcome[] = [];
-  const cancel = room.calls.start(aCall(deadlineEpochMs), (outcome) => answers.push(outcome));
+  const cancel = room.calls.start(aCall(leftMs), (outcome) => answers.push(outcome));
   return { answers, cancel };
 }
 
@@ -85,7 +85,7 @@ describe('calls to the coordinator', () => {
 
   it('answer 504 at their deadline, and drop what comes later', () => {
     coordinator.answer = () => 'silence';
-    const { answers } = started(Date.now() + 1_000);
+    const { answers } = started(1_000);
     vi.advanceTimersByTime(999);
     expect(answers).toEqual([]);
     vi.advanceTimersByTime(1);
@@ -94,8 +94,8 @@ describe('calls to the coordinator', () => {
     expect(answers).toHaveLength(1);
   });
 
-  it.each([0, 1, 1_000_000])('whose deadline (%d) has passed are not sent', (deadline) => {
-    expect(started(deadline).answers[0]?.failure?.kind).toBe('deadlineExceeded');
+  it.each([0, -1, -1_000_000])('whose caller waits %d ms more are not sent', (leftMs) => {
+    expect(started(leftMs).answers[0]?.failure?.kind).toBe('deadlineExceeded');
     expect(coordinator.sent).toEqual([]);
   });
 
@@ -103,10 +103,10 @@ describe('calls to the coordinator', () => {
     [undefined, callDeadlineDefaultMs],
     [Number.POSITIVE_INFINITY, callDeadlineDefaultMs],
     [8.64e15, callDeadlineMaxMs],
-  ])('with the deadline %d get %d ms', (deadline, expectedMs) => {
+  ])('whose caller waits %d ms get %d ms', (leftMs, expectedMs) => {
     coordinator.answer = () => 'silence';
-    const { answers } = started(deadline);
-    expect(coordinator.last.trace.deadlineMs).toBe(Date.now() + expectedMs);
+    const { answers } = started(leftMs);
+    expect(coordinator.last.call.leftMs).toBe(expectedMs);
     vi.advanceTimersByTime(expectedMs);
     expect(answers[0]?.failure?.kind).toBe('deadlineExceeded');
   });

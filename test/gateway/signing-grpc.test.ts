@@ -1,6 +1,7 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type Client, status } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { shiftSystemClock } from '../../actors/live/ports.ts';
 import { signingMethods } from '../../api/signing-methods.ts';
 import { InitiateSigningRequestSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { CallErrorCode, healthyCluster, proof } from '../support/fake-coordinator.ts';
@@ -52,12 +53,26 @@ describe('the gRPC door of the signing API', () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const deadline = Date.now() + 20_000;
     await grpcCall(client, share, nothing, { ...auth, traceparent, 'x-request-id': 'order_42-abc' }, { deadline });
-    const { trace } = gateway.coordinator.last;
+    const { trace, call } = gateway.coordinator.last;
     expect(trace).toMatchObject({ traceparent, correlationId: 'order_42-abc' });
     // The client sends the time that is left, and the gateway counts it from the call's arrival.
-    expect(trace.deadlineMs).toBeGreaterThanOrEqual(deadline - 1);
-    expect(trace.deadlineMs).toBeLessThanOrEqual(Date.now() + 20_000);
+    expect(call.leftMs).toBeGreaterThanOrEqual(deadline - 1 - Date.now());
+    expect(call.leftMs).toBeLessThanOrEqual(20_000);
   });
+
+  it.each([20_000, 90_000_000, -20_000])(
+    'counts a deadline by the machine, whose clock a sandbox moves by %d ms',
+    async (offsetMs) => {
+      shiftSystemClock(offsetMs);
+      try {
+        const { error } = await grpcCall(client, share, nothing, auth, { deadline: Date.now() + 15_000 });
+        expect(error).toBeUndefined();
+        expect(gateway.coordinator.last.call.leftMs).toBeLessThanOrEqual(15_000);
+      } finally {
+        shiftSystemClock(0);
+      }
+    },
+  );
 
   describe('what fails at the transport', () => {
     it.each<[string, Uint8Array]>([

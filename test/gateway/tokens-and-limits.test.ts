@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock, systemPorts, systemRandom } from '../../actors/live/ports.ts';
+import { systemClock, systemPorts, systemRandom, systemTimers } from '../../actors/live/ports.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { actorOf } from '../../api/principal.ts';
 import { allScopes } from '../../api/scopes.ts';
@@ -120,6 +120,7 @@ describe('the token store', () => {
       tokenKey,
       store,
       clock: systemClock,
+      timers: systemTimers,
     });
     const shown = await door.authenticate(`Bearer ${third!.token}`);
     if (shown instanceof ServiceError) throw shown;
@@ -287,6 +288,7 @@ describe('a token record that something else wrote', () => {
       tokenKey,
       store,
       clock: { nowMs: () => nowMs },
+      timers: systemPorts.timers,
     } as const;
     const onTampered = (tenant: string, id: string) => tampered.push(`${tenant} ${id}`);
     const authenticator = new Authenticator({ ...given, log, onTampered });

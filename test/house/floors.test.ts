@@ -164,15 +164,6 @@ describe('in a house with a fault of every other kind', () => {
     ),
     'cli/sim-run.ts': choosesModel('../crypto/model/switch.ts'),
   };
-  const lines = (count: number) => `${'//\n'.repeat(count - 1)}export const x = 1;\n`;
-  const sizes = {
-    'store/a.ts': lines(4_000),
-    'store/deep/b.ts': lines(4_000),
-    'faults/a.ts': lines(7_999),
-    'modules/vaults/a.ts': lines(8_001),
-    'modules/treasury/a.ts': lines(8_000),
-    'test/a.ts': lines(9_000),
-  };
 
   const folder = keptFolder();
   let read: House;
@@ -185,7 +176,6 @@ describe('in a house with a fault of every other kind', () => {
           ...Object.fromEntries(insides.map((path) => [path, 'export const x = 1;\n'])),
           ...rings,
           ...models,
-          ...sizes,
           'nodes/dynamic.ts': `export const load = () => import('../coordinator/room.ts');\n`,
           'crypto/a.ts': `import { b } from './b.ts';\nexport const a = () => b;\n`,
           'crypto/b.ts': `import { a } from './a.ts';\nexport const b = () => a;\n`,
@@ -222,14 +212,6 @@ describe('in a house with a fault of every other kind', () => {
     expect(houseFaults(read)).toContain(
       'custody/bad.ts imports custody/connections/inside.ts: import custody/connections/public.ts',
     );
-  });
-
-  test('a room of more than 8,000 lines is found; of a room of modules, a module', () => {
-    expect([...read.tooLarge].sort((a, b) => (a.room < b.room ? -1 : 1))).toEqual([
-      { room: 'modules/vaults', lines: 8_001 },
-      { room: 'store', lines: 8_001 },
-    ]);
-    expect(houseFaults(read)).toContain('modules/vaults has 8001 lines');
   });
 });
 

@@ -14,7 +14,6 @@ import { UpProcess } from '../../testing/up-process.ts';
 import { keptFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
 import { nodeWaits } from '../support/busy-machine.ts';
-import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
 interface Answer {
@@ -38,13 +37,12 @@ let up: UpProcess;
 let ready: ReadyLine & { readonly bytes_per_node: number };
 
 beforeAll(async () => {
-  const place = { dataDir, httpPort: await freePort(), grpcPort: await freePort() };
   const environment = {
     ...testVariables({ nodes: 3, clusters: 2, partialTimeoutMs: 300, nodesWaitMs: 2000 }),
     ...nodeWaits(2_000, 300, 2),
     ...{ SIGNMESH_THRESHOLD: '2', SIGNMESH_NODES_PER_PROCESS: '3' },
   };
-  up = new UpProcess(place, { environment });
+  up = new UpProcess({ dataDir }, { environment });
   ready = (await up.ready()) as typeof ready;
 });
 afterAll(async () => {

@@ -13,7 +13,6 @@ import { environmentOf } from '../../testing/up-process.ts';
 import { root } from '../cli/support/up-process.ts';
 import { allGone } from '../support/alive.ts';
 import { CallFailed, httpApi } from '../support/client.ts';
-import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'signmesh-ctrl-c-'));
@@ -30,8 +29,7 @@ afterAll(async () => {
 
 /** `npm start` as a shell starts it: leader of a process group of its own, which is what Ctrl-C signals. */
 async function npmStart() {
-  const place = { dataDir, httpPort: await freePort(), grpcPort: await freePort() };
-  const settings = { ...environmentOf(place), SIGNMESH_RATE_LIMIT: 'off', SIGNMESH_NODES_PER_PROCESS: '5' };
+  const settings = { ...environmentOf({ dataDir }), SIGNMESH_RATE_LIMIT: 'off', SIGNMESH_NODES_PER_PROCESS: '5' };
   const npm = spawn('npm', ['start', '--', '--json'], {
     cwd: root,
     env: settings,
@@ -55,7 +53,14 @@ async function npmStart() {
   return { ready: JSON.parse(line) as ReadyLine, exited, pressCtrlC, endNpm, output: () => output };
 }
 
-test('under load, Ctrl-C on npm start stops everything; the next start knows every session, and npm passes a signal on', async () => {
+/** The offset of a sandbox's clock, after an advance. */
+async function clockOf({ http, token }: ReadyLine, advance?: object): Promise<unknown> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const request = advance === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(advance) };
+  return ((await (await fetch(`${http}/v1/sandbox/clock`, request)).json()) as { offset_ms: unknown }).offset_ms;
+}
+
+test('under load, Ctrl-C on npm start stops everything; the next start knows every session and has its clock, and npm passes a signal on', async () => {
   const first = await npmStart();
   const api = httpApi({ baseUrl: first.ready.http, token: first.ready.token });
   const told: { session: string; signature: string }[] = [];
@@ -74,6 +79,7 @@ test('under load, Ctrl-C on npm start stops everything; the next start knows eve
       }
     }
   };
+  expect(await clockOf(first.ready, { advance_s: 60 })).toBe(60_000);
   const lanes = [1, 2, 3, 4].map(load);
   await until(() => told.length > 40, 'signatures before Ctrl-C');
   first.pressCtrlC();
@@ -88,6 +94,7 @@ test('under load, Ctrl-C on npm start stops everything; the next start knows eve
   const second = await npmStart();
   const later = httpApi({ baseUrl: second.ready.http, token: second.ready.token });
   expect(second.ready.keys).toEqual(first.ready.keys);
+  expect(await clockOf(second.ready)).toBe(60_000);
   for (const { session, signature } of told) {
     const again = await later.submitSignatureShare({ signingSessionId: session });
     expect(again.isComplete).toBe(true);

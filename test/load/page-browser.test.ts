@@ -24,7 +24,7 @@ describe.skipIf(executablePath === undefined)('the page of a load run', () => {
       ...(executablePath === undefined ? {} : { executablePath }),
       args: ['--headless', '--no-sandbox', '--disable-gpu'],
     });
-  }, 60_000);
+  });
   afterAll(() => browser?.close());
 
   async function open(report: LoadReport): Promise<Page> {
@@ -57,7 +57,7 @@ describe.skipIf(executablePath === undefined)('the page of a load run', () => {
     })`);
   }
 
-  test('draws four plots, shades the faults where they held, and says nothing else', { timeout: 60_000 }, async () => {
+  test('draws four plots, shades the faults where they held, and says nothing else', async () => {
     const fault = { id: 'slow', fault: 'slow', target: 'node/2', triggerCount: 9 };
     const page = await open(sampleReport([{ ...fault, beganMs: 5000, endedMs: 10_000 }]));
     const shaded = await pixels(page);
@@ -76,7 +76,7 @@ describe.skipIf(executablePath === undefined)('the page of a load run', () => {
     await calm.close();
   });
 
-  test('shows hostile words as text', { timeout: 60_000 }, async () => {
+  test('shows hostile words as text', async () => {
     const word = '</script><img src=x onerror=alert(1)><b>bold</b>';
     const page = await open(sampleReport([], word));
     expect(await page.locator('img, b').count()).toBe(0);

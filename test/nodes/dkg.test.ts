@@ -597,6 +597,25 @@ describe('the sandbox seed', () => {
     }
   });
 
+  it('deals them again for the same terms alone, also after a discarded attempt and a restart', () => {
+    const terms = { curve: 'secp256k1', threshold: 2, totalNodes: 3, participants: [1, 2, 3] };
+    const node = new TestNode(1, rosterOf(4), { sandbox });
+    const ask = (session: string, attempt: number, changes: object = {}) =>
+      node.dkg({ tenant: 'sandbox', session, attempt }, { case: 'dkgOpen', value: { ...terms, ...changes } });
+    const first = only(ask('demo-1', 1), 'dkgOpened').opening!;
+    node.dkg({ tenant: 'sandbox', session: 'demo-1', attempt: 1 }, { case: 'dkgDiscard', value: {} });
+    node.crash();
+    const others = [{ threshold: 3 }, { participants: [1, 2, 4] }, { totalNodes: 4, participants: [1, 2, 3, 4] }];
+    for (const changes of others) {
+      const { code, message } = only(ask('demo-1', 2, changes), 'dkgRefused');
+      expect([code, message]).toEqual(['PARAMETERS_CHANGED', expect.stringContaining('it was 2 of 3 on secp256k1')]);
+    }
+    expect(only(ask('demo-1', 2), 'dkgOpened').opening!.commitments).toEqual(first.commitments);
+    // A key of another name is dealt afresh in each attempt.
+    const openings = [1, 2].map((attempt) => only(ask('demo-2', attempt), 'dkgOpened').opening!);
+    expect(openings[0]!.commitments).not.toEqual(openings[1]!.commitments);
+  });
+
   it('gives no sealing key, no possession nonce and no box', () => {
     const open = { case: 'dkgOpen', value: { curve: 'secp256k1', threshold: 2, totalNodes: 3 } } as const;
     const names = { tenant: 'sandbox', session: 'demo-1', attempt: 1 };

@@ -177,7 +177,7 @@ export class TestNode {
 
   /** Delivers a message and returns everything that was sent because of it. */
   send(to: Address, names: FrameNames, body: WireBodyInit, from: Address = 'coordinator'): Sent[] {
-    const trace = { correlationId: 'c', traceparent: '', deadlineMs: 0 };
+    const trace = { correlationId: 'c', traceparent: '' };
     const [envelope] = decodeFrames(encodeFrame({ from, to, message: { ...names, body }, trace }));
     return this.#deliver([envelope!]);
   }

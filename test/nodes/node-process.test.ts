@@ -81,7 +81,7 @@ type BodyOf<C extends WireCase> = Extract<WireBody, { case: C }>['value'];
 
 async function ask<C extends WireCase>(nodeId: number, body: WireBodyInit, answer: C, dkg = true): Promise<BodyOf<C>> {
   const to = dkg ? `node/${nodeId}/dkg/${names.tenant}/${names.session}` : `node/${nodeId}`;
-  const trace = { correlationId: 'cor_1', traceparent: '', deadlineMs: 0 };
+  const trace = { correlationId: 'cor_1', traceparent: '' };
   inbox = [];
   expect(server.send({ from: 'coordinator', to, message: { ...names, body }, trace })).toBeUndefined();
   const envelope = await until(() => inbox.find(({ from }) => from === to));

@@ -36,7 +36,7 @@ const beside = encodeFrame({
   from: 'gateway/1',
   to: 'coordinator',
   message: { tenant: 't', session: 's', attempt: 0, body: { case: 'dkgDiscard', value: {} } },
-  trace: { correlationId: '', traceparent: '', deadlineMs: 0 },
+  trace: { correlationId: '', traceparent: '' },
 });
 
 /** Field 1 of a wire type that protobuf does not have. */

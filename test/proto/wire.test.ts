@@ -76,21 +76,12 @@ describe('a process of version 2', () => {
 });
 
 describe('a frame', () => {
-  test.each([-1n, BigInt(Number.MAX_SAFE_INTEGER) + 1n])(
-    'with the deadline %s, which no later frame could carry, is refused',
-    (deadlineEpochMs) => {
-      const body = { case: 'dkgDiscard', value: {} } as const;
-      const frame = toBinary(FrameSchema, create(FrameSchema, { from: 'node/1', deadlineEpochMs, body }));
-      expect(() => decodeFrames(new BinaryWriter().bytes(frame).finish())).toThrow(WireError);
-    },
-  );
-
   test('with a trace beyond the limit of ids is read with a shorter one, so that it does not fill the frames that follow', () => {
     const [correlationId, traceparent] = ['c'.repeat(100_000), 't'.repeat(100_000)];
     const body = { case: 'dkgDiscard', value: {} } as const;
     const frame = toBinary(FrameSchema, create(FrameSchema, { from: 'node/1', correlationId, traceparent, body }));
     const [read] = decodeFrames(new BinaryWriter().bytes(frame).finish());
-    expect(read?.trace).toEqual({ correlationId: 'c'.repeat(256), traceparent: 't'.repeat(256), deadlineMs: 0 });
+    expect(read?.trace).toEqual({ correlationId: 'c'.repeat(256), traceparent: 't'.repeat(256) });
   });
 
   test('without a body, or with one that this version lacks, is refused', () => {

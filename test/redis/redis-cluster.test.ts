@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { MachineMs } from '../../actors/contract.ts';
 import { silentLog, systemClock } from '../../actors/live/ports.ts';
 import { withRedis } from '../../cli/redis/redis-address.ts';
 import { claimRedis } from '../../cli/redis/redis-owner.ts';
@@ -322,7 +323,13 @@ describe('masters that are lost', () => {
     for (let attempt = 0; !isOver(); attempt += 1) {
       try {
         // A repetition does not wait for the lease of the attempt whose answer was lost.
-        const begun = await of.beginIdempotent(tenant, keyHash, 'body', Date.now() + attempt * 600_000);
+        const begun = await of.beginIdempotent(
+          tenant,
+          keyHash,
+          'body',
+          Date.now(),
+          (Date.now() + attempt * 600_000) as MachineMs,
+        );
         if (begun.kind === 'answered') return true;
         if (begun.kind !== 'run') throw new Error(`the key of ${name} is ${begun.kind}`);
         const mark = { keyHash, owner: begun.owner, answer: 'done' };

@@ -208,6 +208,29 @@ describeScript(
   { body: "-- @keys none\nreturn string.format('%.0f', clock_ms())" },
 );
 
+describeScript(
+  'redis/lifetime.lua',
+  (script) => {
+    test('ends at its end by the time that the caller brings, and a key a day after by that of Redis', async () => {
+      await script.redis.set('k', 'v');
+      const lived = (nowMs: number, endsMs: number | '') =>
+        script.call({ key: 'k' }, { nowMs, endsMs, lifetimeMs: 60_000 });
+      expect(await lived(1_800_000_000_000, '')).toEqual([1, '1800000060000']);
+      expect(await lived(99, 100)).toEqual([1, '60099']);
+      expect(await lived(100, 100)).toEqual([0, '60100']);
+      const leftMs = await script.redis.pttl('k');
+      expect(leftMs).toBeGreaterThan(86_400_000);
+      expect(leftMs).toBeLessThanOrEqual(86_460_000);
+    });
+  },
+  {
+    body: `-- @keys key
+-- @args nowMs, endsMs, lifetimeMs
+dropped_after(key, lifetimeMs)
+return {lives(endsMs ~= '' and endsMs, nowMs) and 1 or 0, end_text(nowMs, lifetimeMs)}`,
+  },
+);
+
 const keys = { tenantsKey: 'sm:{due:x}', registeredKey: 'sm:{due:x}:registered' };
 
 describeScript('redis/due-register.lua', (script) => {

@@ -37,6 +37,7 @@ test('an address names one Redis, or nodes of a Redis Cluster that share scheme,
     'redis://a,',
     'redis://a,rediss://b',
     'redis://a/1,b',
+    'redis://u:%zz@a',
     'redis://a,b/2',
   ]) {
     expect(redisAddress(wrong), wrong).toBe(undefined);

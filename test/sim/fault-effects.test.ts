@@ -12,7 +12,7 @@ const envelope = {
   from: 'node/1',
   to: 'signing/tn/sig_a',
   message: { tenant: 'tn', session: 'sig_a', attempt: 1, body: { case: 'partialReply', value: {} } },
-  trace: { correlationId: '', traceparent: '', deadlineMs: 0 },
+  trace: { correlationId: '', traceparent: '' },
 } as unknown as Of<'frame'>['envelope'];
 const whole = { envelope, afterMs: 0 };
 

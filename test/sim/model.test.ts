@@ -140,7 +140,7 @@ describe('of a run, the reference model', () => {
 
   test('finds a record that counts what no one gave', () => {
     expect(without('dkgVerified', 'node/2')).toContain('record-as-modelled: session k');
-    expect(without('dkgConfirmed', 'node/2')).toContain('node 2 did not confirm');
+    expect(without('dkgConfirmed', 'node/2')).toContain('nodes 2 did not confirm');
     expect(without('partialReply', 'node/1')).toContain('node 1 gave no partial that could count');
     const completes = ({ state, ceremony }: Changed) =>
       ceremony.kind === 'signing' && state === ReceiptState.BACKEND_COMPLETED;

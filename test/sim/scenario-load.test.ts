@@ -285,3 +285,13 @@ describe('the scenarios that come with signmesh', () => {
     expect(load(toYaml(scenario))).toEqual(scenario);
   });
 });
+
+test('a process of a fault may have any of its names, and numbers are names too', () => {
+  const named = (target: string) => load(`${withSteps(key)}\nfaults: [{ fault: crash, target: ${target} }]`).faults[0];
+  for (const target of ['2', 'node-2', 'node/2', '"2"']) expect(named(target)).toMatchObject({ target: 'node/2' });
+  expect(named('[2, node-3, coordinator]')).toMatchObject({ target: ['node/2', 'node/3', 'coordinator'] });
+  const step =
+    '{ step: cut, inject: { fault: crash, target: [coordinator, node-1], at: { point: partial_reply, of: 3 } } }';
+  const [injecting] = load(withSteps(step)).clients.client!;
+  expect(injecting).toMatchObject({ inject: { target: ['coordinator', 'node/1'], at: { of: 'node/3' } } });
+});

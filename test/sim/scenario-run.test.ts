@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { faultsAsArmed } from '../../model/fault-effects.ts';
 import { stepMismatches } from '../../runner/scenario/expectations.ts';
+import { blameText } from '../../runner/scenario/final.ts';
 import type { CheckedScenario } from '../../runner/scenario/format.ts';
 import { loadScenario } from '../../runner/scenario/load.ts';
 import { runSimulated } from '../../runner/scenario/simulated-world.ts';
@@ -224,6 +225,15 @@ test('a key that failed names the culprits', () => {
     kind: 'failed',
     cause: expect.stringMatching(/session k is BACKEND_FAILED DEALER_MISBEHAVED, attempt 2, and blames node 2/),
   });
+});
+
+test.each([
+  [[], [], 'blames no node'],
+  [[2], [2], 'blames node 2'],
+  [[], [2], 'blames no node in its last attempt, node 2 in an earlier one'],
+  [[3], [1, 2, 3], 'blames node 3 in its last attempt, node 1, 2 in an earlier one'],
+])('a session that blames %j at last, and %j ever, %s', (last, ever, text) => {
+  expect(blameText(last, ever)).toBe(text);
 });
 
 describe('a client', () => {

@@ -15,7 +15,7 @@ function frame(attempt: number): WireEnvelope {
     from: 'a',
     to: 'b',
     message: { tenant: 't', session: 's', attempt, body: { case: 'dkgDiscard', value: {} } },
-    trace: { correlationId: '', traceparent: '', deadlineMs: 0 },
+    trace: { correlationId: '', traceparent: '' },
   };
 }
 

@@ -85,13 +85,17 @@ describe('a change', () => {
   });
 
   test('claims a name once, for a lifetime above 0 and of at most ten years', () => {
-    const claim = (ttlMs?: number): Guard => ({ kind: 'claim', name: 'n', ...(ttlMs !== undefined && { ttlMs }) });
+    const claim = (lifetimeMs?: number): Guard => ({
+      kind: 'claim',
+      name: 'n',
+      ...(lifetimeMs !== undefined && { lifetimeMs }),
+    });
     const tenYearsMs = 10 * 366 * 24 * 3_600_000;
-    expect(argument({ guards: [claim(0.5)] })).toMatchObject({ claims: [{ name: 'n', ttlMs: 1 }] });
+    expect(argument({ guards: [claim(0.5)] })).toMatchObject({ claims: [{ name: 'n', lifetimeMs: 1 }] });
     accepted({ guards: [claim()] })();
     accepted({ guards: [claim(tenYearsMs)] })();
-    for (const ttlMs of [0, -1, tenYearsMs + 1, Number.NaN]) {
-      expect(() => argument({ guards: [claim(ttlMs)] })).toThrow(RangeError);
+    for (const lifetimeMs of [0, -1, tenYearsMs + 1, Number.NaN]) {
+      expect(() => argument({ guards: [claim(lifetimeMs)] })).toThrow(RangeError);
     }
     expect(() => argument({ guards: [claim(), claim()] })).toThrow('claims a name twice');
   });

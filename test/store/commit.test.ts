@@ -161,8 +161,8 @@ describe.each(storeWorlds)('on %s', (world) => {
 
     it('lets one of a hundred claim a name, and the name is free again when its time is over', async () => {
       const tenant = newTenant();
-      const claims = (name: string, ttlMs?: number): Change => ({
-        guards: [{ kind: 'claim', name, ...(ttlMs === undefined ? {} : { ttlMs }) }],
+      const claims = (name: string, lifetimeMs?: number): Change => ({
+        guards: [{ kind: 'claim', name, ...(lifetimeMs === undefined ? {} : { lifetimeMs }) }],
       });
       const outcomes = await Promise.all(Array.from({ length: 100 }, () => store.commit(tenant, claims('gold'))));
       expect(outcomes.filter(({ committed }) => committed)).toHaveLength(1);

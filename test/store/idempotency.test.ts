@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { MachineMs } from '../../actors/contract.ts';
 import { create } from '../../store/changes.ts';
 import type { IdempotencyStart } from '../../store/contract.ts';
 import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
@@ -25,17 +26,20 @@ describe.each(storeWorlds)('on %s', (world) => {
   afterAll(() => under.stop());
 
   const startMs = 1_700_000_000_000;
+  /** The service's time, and the machine's. */
+  const at = (nowMs: number, machineMs = nowMs) => [nowMs, machineMs as MachineMs] as const;
   const leaseMs = 15_000;
 
   async function runs(tenant: string, nowMs = startMs): Promise<Extract<IdempotencyStart, { kind: 'run' }>> {
-    const start = await store.beginIdempotent(tenant, 'key', 'body', nowMs);
+    const start = await store.beginIdempotent(tenant, 'key', 'body', ...at(nowMs));
     if (start.kind !== 'run') throw new Error(`it is ${start.kind}`);
     return start;
   }
 
   it('lets one of a hundred equal requests run, over two gateways, and gives the others its answer', async () => {
     const tenant = newTenant();
-    const begin = (k: number) => (k % 2 === 0 ? store : other).beginIdempotent(tenant, 'key', 'body', startMs + k);
+    const begin = (k: number) =>
+      (k % 2 === 0 ? store : other).beginIdempotent(tenant, 'key', 'body', ...at(startMs + k));
     const starts = await Promise.all(Array.from({ length: 100 }, (_, k) => begin(k)));
     const running = starts.filter((start) => start.kind === 'run');
     expect(running).toHaveLength(1);
@@ -48,15 +52,20 @@ describe.each(storeWorlds)('on %s', (world) => {
       { keyHash: 'key', owner, answer: 'A' },
     );
     expect(outcome.committed).toBe(true);
-    expect(await other.beginIdempotent(tenant, 'key', 'body', startMs)).toEqual({ kind: 'answered', answer: 'A' });
+    expect(await other.beginIdempotent(tenant, 'key', 'body', ...at(startMs))).toEqual({
+      kind: 'answered',
+      answer: 'A',
+    });
   });
 
   it('refuses another body, while the first runs and after its answer', async () => {
     const tenant = newTenant();
     const { owner } = await runs(tenant);
-    expect(await store.beginIdempotent(tenant, 'key', 'other', startMs)).toEqual({ kind: 'otherBody' });
+    expect(await store.beginIdempotent(tenant, 'key', 'other', ...at(startMs))).toEqual({ kind: 'otherBody' });
     await store.settleIdempotent(tenant, 'key', owner, 'A');
-    expect(await store.beginIdempotent(tenant, 'key', 'other', startMs + leaseMs)).toEqual({ kind: 'otherBody' });
+    expect(await store.beginIdempotent(tenant, 'key', 'other', ...at(startMs + leaseMs))).toEqual({
+      kind: 'otherBody',
+    });
   });
 
   it('is free again without an answer: the same body continues with its seed, another body begins afresh', async () => {
@@ -73,16 +82,16 @@ describe.each(storeWorlds)('on %s', (world) => {
     );
     expect(late).toEqual({ committed: false, refusal: { kind: 'overtaken' } });
     await store.settleIdempotent(tenant, 'key', again.owner, undefined);
-    const other = await store.beginIdempotent(tenant, 'key', 'other', startMs + 2);
+    const other = await store.beginIdempotent(tenant, 'key', 'other', ...at(startMs + 2));
     expect(other).toMatchObject({ kind: 'run', startedMs: startMs + 2 });
     expect(other.kind === 'run' && other.seed).not.toEqual(first.seed);
-    expect(await store.beginIdempotent(tenant, 'key', 'body', startMs + 3)).toEqual({ kind: 'otherBody' });
+    expect(await store.beginIdempotent(tenant, 'key', 'body', ...at(startMs + 3))).toEqual({ kind: 'otherBody' });
   });
 
   it('is taken over when the lease is over, with the seed and the start of the first attempt', async () => {
     const tenant = newTenant();
     const first = await runs(tenant);
-    expect(await store.beginIdempotent(tenant, 'key', 'body', startMs + leaseMs - 1)).toEqual({
+    expect(await store.beginIdempotent(tenant, 'key', 'body', ...at(startMs + leaseMs - 1))).toEqual({
       kind: 'running',
       leaseEndsMs: startMs + leaseMs,
     });
@@ -98,7 +107,7 @@ describe.each(storeWorlds)('on %s', (world) => {
     const tenant = newTenant();
     await runs(tenant);
     const starts = await Promise.all(
-      Array.from({ length: 50 }, () => other.beginIdempotent(tenant, 'key', 'body', startMs + leaseMs)),
+      Array.from({ length: 50 }, () => other.beginIdempotent(tenant, 'key', 'body', ...at(startMs + leaseMs))),
     );
     expect(starts.filter(({ kind }) => kind === 'run')).toHaveLength(1);
   });
@@ -113,7 +122,7 @@ describe.each(storeWorlds)('on %s', (world) => {
     expect(await store.settleIdempotent(tenant, 'key', first.owner, 'late')).toBe(false);
     expect(await store.settleIdempotent(tenant, 'key', first.owner, undefined)).toBe(false);
     expect((await store.commit(tenant, change, by(second.owner))).committed).toBe(true);
-    expect(await store.beginIdempotent(tenant, 'key', 'body', startMs)).toEqual({
+    expect(await store.beginIdempotent(tenant, 'key', 'body', ...at(startMs))).toEqual({
       kind: 'answered',
       answer: second.owner,
     });
@@ -129,7 +138,10 @@ describe.each(storeWorlds)('on %s', (world) => {
     expect(await store.settleIdempotent(tenant, 'key', owner, undefined)).toBe(false);
     expect(await store.settleIdempotent(tenant, 'key', owner, 'B')).toBe(false);
     expect(await store.settleIdempotent(tenant, 'key', owner, 'A')).toBe(true);
-    expect(await store.beginIdempotent(tenant, 'key', 'body', startMs)).toEqual({ kind: 'answered', answer: 'A' });
+    expect(await store.beginIdempotent(tenant, 'key', 'body', ...at(startMs))).toEqual({
+      kind: 'answered',
+      answer: 'A',
+    });
   });
 
   it('leaves the key running when the change is refused for another reason, so that it may decide again', async () => {
@@ -145,7 +157,7 @@ describe.each(storeWorlds)('on %s', (world) => {
     const tenant = newTenant();
     const first = await runs(tenant);
     expect(await store.settleIdempotent(tenant, 'key', first.owner, undefined)).toBe(true);
-    const start = await store.beginIdempotent(tenant, 'key', 'other', startMs + 1);
+    const start = await store.beginIdempotent(tenant, 'key', 'other', ...at(startMs + 1));
     expect(start.kind === 'run' && start.startedMs).toBe(startMs + 1);
     expect(start.kind === 'run' && Buffer.compare(start.seed, first.seed)).not.toBe(0);
   });
@@ -161,7 +173,26 @@ describe.each(storeWorlds)('on %s', (world) => {
     await under.redis.pexpire(`sm:{t:${tenant}}:idem:key`, 60_000);
     await store.commit(tenant, {}, { keyHash: 'key', owner, answer: 'A' });
     const leftMs = await under.redis.pttl(`sm:{t:${tenant}}:idem:key`);
-    expect(leftMs).toBeGreaterThan(24 * 3_600_000 - 60_000);
-    expect(leftMs).toBeLessThanOrEqual(24 * 3_600_000);
+    // A day more than its lifetime, which the service's time ends.
+    expect(leftMs).toBeGreaterThan(48 * 3_600_000 - 60_000);
+    expect(leftMs).toBeLessThanOrEqual(48 * 3_600_000);
+  });
+
+  it('ends a key a day after its answer by the service’s time, whichever way it was answered', async () => {
+    const dayMs = 24 * 3_600_000;
+    let nowMs = startMs;
+    const moved = await under.open({ nowMs: () => nowMs });
+    for (const how of ['commit', 'settle'] as const) {
+      nowMs = startMs;
+      const tenant = newTenant();
+      const { owner } = await runs(tenant);
+      if (how === 'settle') await moved.settleIdempotent(tenant, 'key', owner, 'A');
+      else await moved.commit(tenant, {}, { keyHash: 'key', owner, answer: 'A' });
+      nowMs += dayMs - 1;
+      expect(await moved.beginIdempotent(tenant, 'key', 'body', ...at(nowMs, startMs))).toMatchObject({ answer: 'A' });
+      nowMs += 1;
+      const anew = await moved.beginIdempotent(tenant, 'key', 'other', ...at(nowMs, startMs));
+      expect(anew).toMatchObject({ kind: 'run', startedMs: nowMs });
+    }
   });
 });

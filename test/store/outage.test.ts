@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { MachineMs } from '../../actors/contract.ts';
 import { create, merge } from '../../store/changes.ts';
 import { type RecordType, StoreUnavailable } from '../../store/contract.ts';
 import { storeKeys, tenantPrefix } from '../../store/layout.ts';
@@ -52,7 +53,7 @@ it('says that Redis is away, whatever is asked, and continues when a Redis is ba
     () => store.commit(tenant, { events: [eventFor('a')] }),
     () => store.commit(newTenant(), { due: [{ member: 'm', atMs: 1 }] }),
     () => store.events(tenant, { afterSequence: 0, limit: 1, types: [] }),
-    () => store.beginIdempotent(tenant, 'k', 'b', 1),
+    () => store.beginIdempotent(tenant, 'k', 'b', 1, 1 as MachineMs),
     () => store.settleIdempotent(tenant, 'k', 'o', undefined),
     () => store.sweepDue(1, async () => undefined),
     () => store.takeDue(tenant, 1, 1, 1),
@@ -79,7 +80,7 @@ it('says so too when Redis is full, and then nothing of the change has happened'
     { puts: [create(thingType, thing(thingId(1_000), { tags: ['a'] }))], events: [eventFor('a')] },
     { ledger: [{ walletId: 'w', asset: 'ETH', available: 1n, reserved: 0n }] },
   );
-  await store.beginIdempotent(tenant, 'k', 'b', 1);
+  await store.beginIdempotent(tenant, 'k', 'b', 1, 1 as MachineMs);
   const before = await under.contents(tenant);
   await under.redis.config('SET', 'maxmemory', '1');
   await expect(store.commit(tenant, change)).rejects.toBeInstanceOf(StoreUnavailable);
@@ -91,7 +92,7 @@ it('says so too when Redis is full, and then nothing of the change has happened'
 it('says so when Redis hangs; a change may happen all the same, and its idempotency key knows', async () => {
   const store = await under.open();
   const tenant = newTenant();
-  const start = await store.beginIdempotent(tenant, 'k', 'b', 1);
+  const start = await store.beginIdempotent(tenant, 'k', 'b', 1, 1 as MachineMs);
   const mark = { keyHash: 'k', owner: start.kind === 'run' ? start.owner : '', answer: 'A' };
   // The tenant is registered as having events: the change is all that is sent while Redis hangs.
   await done(store, tenant, { events: [eventFor('earlier')] });
@@ -99,7 +100,7 @@ it('says so when Redis hangs; a change may happen all the same, and its idempote
   await expect(store.commit(tenant, { events: [eventFor('a')] }, mark)).rejects.toBeInstanceOf(StoreUnavailable);
   const answered = { kind: 'answered', answer: 'A' };
   await until(async () => {
-    const again = await store.beginIdempotent(tenant, 'k', 'b', 2).catch(() => undefined);
+    const again = await store.beginIdempotent(tenant, 'k', 'b', 2, 2 as MachineMs).catch(() => undefined);
     if (again !== undefined) expect(again).toEqual(answered);
     return again !== undefined;
   }, 'Redis answers again');
@@ -122,7 +123,7 @@ it('keeps all that it has of a tenant in one slot of Redis Cluster, whatever nam
   const store = await under.open();
   const tenant = newTenant();
   const made = thing(thingId(1_000), { tags: ['}{', '{t:other}'] });
-  const start = await store.beginIdempotent(tenant, 'hash', 'body', 1);
+  const start = await store.beginIdempotent(tenant, 'hash', 'body', 1, 1 as MachineMs);
   const owner = start.kind === 'run' ? start.owner : '';
   const everything = {
     puts: [create(thingType, made, 60_000)],

@@ -10,7 +10,7 @@ const refused = expect.any(RangeError);
 
 function listed(over: Partial<ListQuery>): unknown {
   try {
-    return listArguments({ ...listing, ...over });
+    return listArguments({ ...listing, ...over }, 0);
   } catch (error) {
     return error;
   }

@@ -15,14 +15,14 @@ const event = (id: string, resourceId = 'wlt_1') => ({
   ...{ correlationId: 'c', provider: '', connectionId: '', object: '{}' },
 });
 
-/** The rest of a key's life, rounded up: a life in another unit than milliseconds is none of one minute. */
+/** The rest of a key's life without the day that Redis adds, rounded up: one in another unit than milliseconds is none of one minute. */
 async function minutesLeft({ redis }: ScriptUnderTest, key: string): Promise<number> {
-  return Math.ceil((await redis.pttl(key)) / 60_000);
+  return Math.ceil((await redis.pttl(key)) / 60_000) - 24 * 60;
 }
 
 describeScript('store/commit.lua', (script) => {
   const args = (change: object, more: object = {}) => ({
-    ...{ keyHash: '', owner: '', answer: '', answerTtlMs: 60_000, change },
+    ...{ keyHash: '', owner: '', answer: '', answerLifetimeMs: 60_000, nowMs: at, change },
     ...more,
   });
   const commit = (change: object, more?: object) => script.call({ prefixKey }, args(change, more));
@@ -37,7 +37,7 @@ describeScript('store/commit.lua', (script) => {
     await script.redis.zadd(`${p}due`, 5, 'gone');
     const reply = await commit({
       versions: [{ id: 'b', version: '1' }],
-      claims: [{ name: 'name' }, { name: 'short', ttlMs: 60_000 }],
+      claims: [{ name: 'name' }, { name: 'short', lifetimeMs: 60_000 }],
       ledger: [{ walletId: 'wlt_1', asset: 'ETH', available: '7', reserved: '2' }],
       records: [record('a', '1')],
       removed: ['b'],
@@ -56,7 +56,9 @@ describeScript('store/commit.lua', (script) => {
     expect(await redis.exists(`${p}r:b`, `${p}ix:old`)).toBe(0);
     expect(await redis.zrange(`${p}ix:things`, '0', '-1')).toEqual(['a']);
     expect(await redis.zrange(`${p}due`, '0', '-1', 'WITHSCORES')).toEqual(['soon', String(at)]);
-    expect(await redis.mget(`${p}closed:k`, `${p}claim:name`, `${p}claim:short`)).toEqual(['1', '1', '1']);
+    expect(await redis.mget(`${p}closed:k`, `${p}claim:name`, `${p}claim:short`)).toEqual([
+      ...['1', '1', String(at + 60_000)],
+    ]);
     expect([await redis.pttl(`${p}claim:name`), await minutesLeft(script, `${p}claim:short`)]).toEqual([-1, 1]);
     // What is closed stays closed.
     expect(await redis.pttl(`${p}closed:k`)).toBe(-1);
@@ -73,7 +75,7 @@ describeScript('store/commit.lua', (script) => {
     expect(await bytes()).toBe(both - 10_000 + '{"v":2}'.length);
     const small = await bytes();
     await commit({ removed: ['b'] });
-    await commit({ records: [record('a', '3', { ttlMs: 60_000, sweep: '["a"]' })] });
+    await commit({ records: [record('a', '3', { lifetimeMs: 60_000, sweep: '["a"]' })] });
     expect(await bytes()).toBe(small / 2);
     // All of it has expired when its hour comes.
     const hours = Object.entries(await script.redis.hgetall(`${p}use`)).filter(([name]) => /^\d+$/.test(name));
@@ -115,7 +117,7 @@ describeScript('store/commit.lua', (script) => {
   test('what is no record among those that expire goes without more', async () => {
     for (const garbage of ['garbage', '7', '{}', '[7]']) await script.redis.zadd(`${p}old`, 1, garbage);
     const expiring = {
-      records: [record('a', '1', { ttlMs: 60_000, sweep: '["a","things"]' })],
+      records: [record('a', '1', { lifetimeMs: 60_000, sweep: '["a","things"]' })],
       events: [event('evt_1')],
     };
     expect(await commit(expiring)).toEqual(['ok', 1, '', '']);
@@ -192,7 +194,9 @@ describeScript('store/commit.lua', (script) => {
     await script.redis.hset(`${p}idem:k`, { o: 'me' });
     await script.redis.hset(`${p}bal:wlt_1`, 'ETH', '3');
     await commit({ balancesOf: 'wlt_1' }, { keyHash: 'k', owner: 'me', answer: 'said' });
-    expect(await script.redis.hgetall(`${p}idem:k`)).toEqual({ o: 'me', a: 'said', w: '["ETH","3"]' });
+    expect(await script.redis.hgetall(`${p}idem:k`)).toEqual({
+      ...{ o: 'me', a: 'said', w: '["ETH","3"]', e: String(at + 60_000) },
+    });
     expect(await minutesLeft(script, `${p}idem:k`)).toBe(1);
     expect(await commit({}, { keyHash: 'k', owner: 'me', answer: 'other' })).toEqual(['overtaken']);
   });
@@ -208,15 +212,50 @@ describeScript('store/commit.lua', (script) => {
     expect([await allocate('d'), await allocate('e'), await allocate('f')]).toEqual(['0', '2', '3']);
   });
 
+  test('records and claims end by the service’s time, which decides, and Redis drops them a day later', async () => {
+    const sweep = JSON.stringify(['a', 'things']);
+    const made = {
+      records: [record('a', '1', { lifetimeMs: 60_000, sweep })],
+      joined: [{ index: 'things', id: 'a' }],
+      claims: [{ name: 'n', lifetimeMs: 60_000 }],
+      versions: [{ id: 'a' }],
+      statuses: [],
+      emptyIndices: ['things'],
+    };
+    await commit(made);
+    expect([await minutesLeft(script, `${p}r:a`), await minutesLeft(script, `${p}claim:n`)]).toEqual([1, 1]);
+    const later = { nowMs: at + 60_000 };
+    const before = { nowMs: at + 59_999 };
+    const refusal = (change: object, more: object) => script.refused({ prefixKey }, args(change, more));
+    expect(await refusal({ versions: [{ id: 'a' }] }, before)).toEqual(['conflict', 'a']);
+    expect(await refusal({ emptyIndices: ['things'] }, before)).toEqual(['notEmpty', 'things']);
+    expect(await refusal({ claims: [{ name: 'n' }] }, before)).toEqual(['claimed', 'n']);
+    expect(await refusal({ versions: [{ id: 'a', version: '1' }] }, later)).toEqual(['conflict', 'a']);
+    expect(await refusal({ statuses: [{ id: 'a', status: 'open' }] }, later)).toEqual(['conflict', 'a']);
+    // Its name and its id are free: nothing of the first record is left.
+    await script.redis.hset(`${p}r:a`, 'n', '7');
+    expect(await commit(made, later)).toEqual(['ok', 0, '', '']);
+    expect(await script.redis.hmget(`${p}r:a`, 'v', 'n', 'e')).toEqual(['1', null, String(at + 120_000)]);
+    expect(await script.redis.get(`${p}claim:n`)).toBe(String(at + 120_000));
+  });
+
+  test('claims of earlier versions stand while Redis has them', async () => {
+    await script.redis.set(`${p}claim:n`, '1');
+    expect(await script.refused({ prefixKey }, args({ claims: [{ name: 'n' }] }))).toEqual(['claimed', 'n']);
+  });
+
   test('a record that expired leaves its indices with a later change; its id in an index does not count', async () => {
     const sweep = JSON.stringify(['a', 'things']);
-    await commit({ records: [record('a', '1', { ttlMs: 60_000, sweep })], joined: [{ index: 'things', id: 'a' }] });
+    await commit({
+      records: [record('a', '1', { lifetimeMs: 60_000, sweep })],
+      joined: [{ index: 'things', id: 'a' }],
+    });
     expect(await minutesLeft(script, `${p}r:a`)).toBe(1);
     await script.redis.del(`${p}r:a`);
     expect(await commit({ emptyIndices: ['things'] })).toEqual(['ok', 0, '', '']);
     // Its time in the sweep set is over.
     await script.redis.zadd(`${p}old`, 1, sweep);
-    await commit({ records: [record('b', '1', { ttlMs: 60_000, sweep: '["b"]' })] });
+    await commit({ records: [record('b', '1', { lifetimeMs: 60_000, sweep: '["b"]' })] });
     expect(await script.redis.exists(`${p}ix:things`)).toBe(0);
     // A later version without a lifetime stays for ever.
     await commit({ records: [record('b', '2')] });
@@ -227,7 +266,7 @@ describeScript('store/commit.lua', (script) => {
 describeScript('store/begin-idempotent.lua', (script) => {
   const keys = { markKey: `${p}idem:k` };
   const begin = (more: object = {}) => ({
-    ...{ bodyHash: 'body', nowMs: at, leaseMs: 100, owner: 'o1', seed: 's1', ttlMs: 60_000 },
+    ...{ bodyHash: 'body', nowMs: at, machineMs: at, leaseMs: 100, owner: 'o1', seed: 's1', lifetimeMs: 60_000 },
     ...more,
   });
 
@@ -235,9 +274,9 @@ describeScript('store/begin-idempotent.lua', (script) => {
     expect(await script.call(keys, begin())).toEqual(['run', 'o1', 's1', String(at)]);
     expect(await minutesLeft(script, keys.markKey)).toBe(1);
     const other = { owner: 'o2', seed: 's2' };
-    expect(await script.refused(keys, begin({ ...other, nowMs: at + 99 }))).toEqual(['running', String(at + 100)]);
-    expect(await script.refused(keys, begin({ ...other, bodyHash: 'x', nowMs: at + 999 }))).toEqual(['otherBody']);
-    expect(await script.call(keys, begin({ ...other, nowMs: at + 100 }))).toEqual(['run', 'o2', 's1', String(at)]);
+    expect(await script.refused(keys, begin({ ...other, machineMs: at + 99 }))).toEqual(['running', String(at + 100)]);
+    expect(await script.refused(keys, begin({ ...other, bodyHash: 'x', machineMs: at + 999 }))).toEqual(['otherBody']);
+    expect(await script.call(keys, begin({ ...other, machineMs: at + 100 }))).toEqual(['run', 'o2', 's1', String(at)]);
     expect(await script.redis.hmget(keys.markKey, 'o', 'l')).toEqual(['o2', String(at + 200)]);
   });
 
@@ -247,6 +286,22 @@ describeScript('store/begin-idempotent.lua', (script) => {
     await script.redis.hset(keys.markKey, 'w', '[]');
     expect(await script.refused(keys, begin())).toEqual(['answered', 'said', '[]']);
     expect(await script.refused(keys, begin({ bodyHash: 'x' }))).toEqual(['otherBody']);
+  });
+
+  test('a key ends by the service’s time, not by that of Redis, and not while its request runs', async () => {
+    await script.redis.hset(keys.markKey, { b: 'body', o: 'o1', s: 's1', t: 1, l: at, a: 'said', w: '[]', e: at });
+    expect(await script.refused(keys, begin({ nowMs: at - 1 }))).toEqual(['answered', 'said', '[]']);
+    expect(await script.call(keys, begin({ bodyHash: 'other', owner: 'o2', seed: 's2' }))).toEqual([
+      ...['run', 'o2', 's2', String(at)],
+    ]);
+    expect(await script.redis.hgetall(keys.markKey)).toEqual({
+      ...{ b: 'other', o: 'o2', s: 's2', t: String(at), l: String(at + 100), e: String(at + 60_000) },
+    });
+    const later = { owner: 'o3', nowMs: at + 90_000_000, bodyHash: 'other' };
+    expect(await script.refused(keys, begin({ ...later, machineMs: at + 99 }))).toEqual(['running', String(at + 100)]);
+    expect(await script.call(keys, begin({ ...later, machineMs: at + 100 }))).toEqual([
+      ...['run', 'o3', 's1', String(later.nowMs)],
+    ]);
   });
 
   test.each([
@@ -261,12 +316,19 @@ describeScript('store/begin-idempotent.lua', (script) => {
 
 describeScript('store/settle-idempotent.lua', (script) => {
   const keys = { markKey: `${p}idem:k` };
-  const settle = (more: object = {}) => ({ owner: 'me', answered: 1, answer: 'said', ttlMs: 60_000, ...more });
+  const settle = (more: object = {}) => ({
+    owner: 'me',
+    answered: 1,
+    answer: 'said',
+    nowMs: at,
+    lifetimeMs: 60_000,
+    ...more,
+  });
 
   test('the owner answers, once; a repetition changes nothing', async () => {
     await script.redis.hset(keys.markKey, { o: 'me', l: 9 });
     expect(await script.call(keys, settle())).toBe(1);
-    expect(await script.redis.hgetall(keys.markKey)).toEqual({ o: 'me', l: '9', a: 'said' });
+    expect(await script.redis.hgetall(keys.markKey)).toEqual({ o: 'me', l: '9', a: 'said', e: String(at + 60_000) });
     expect(await minutesLeft(script, keys.markKey)).toBe(1);
     expect(await script.refused(keys, settle())).toBe(1);
     expect(await script.refused(keys, settle({ answer: 'other' }))).toBe(0);
@@ -348,10 +410,20 @@ describe('indices', () => {
 
 describeScript('store/with-balances.lua', (script) => {
   test('a wallet and its balances, or nothing', async () => {
-    expect(await script.call({ prefixKey }, { id: 'wlt_1' })).toEqual(['', '', '', '', []]);
+    expect(await script.call({ prefixKey }, { id: 'wlt_1', nowMs: at })).toEqual(['', '', '', '', []]);
     await script.redis.hset(`${p}r:wlt_1`, { k: 'wallet', d: '{}', v: '1', s: 'active' });
     await script.redis.hset(`${p}bal:wlt_1`, 'ETH', '5');
-    expect(await script.refused({ prefixKey }, { id: 'wlt_1' })).toEqual(['wallet', '{}', '1', 'active', ['ETH', '5']]);
+    const stands = ['wallet', '{}', '1', 'active', ['ETH', '5']];
+    expect(await script.refused({ prefixKey }, { id: 'wlt_1', nowMs: at })).toEqual(stands);
+    await script.redis.hset(`${p}r:wlt_1`, 'e', at);
+    expect(await script.refused({ prefixKey }, { id: 'wlt_1', nowMs: at - 1 })).toMatchObject([
+      'wallet',
+      '{}',
+      '1',
+      'active',
+      {},
+    ]);
+    expect(await script.refused({ prefixKey }, { id: 'wlt_1', nowMs: at })).toMatchObject(['', '', '', '', {}]);
   });
 });
 
@@ -369,7 +441,16 @@ describeScript('store/seal-record.lua', (script) => {
 
 describeScript('store/list.lua', (script) => {
   const page = (more: object = {}) => ({
-    ...{ order: 'oldest', pageMax: 2, afterId: '', fromTime: '', toTime: '', withBalances: 0, scannedMax: 100 },
+    ...{
+      order: 'oldest',
+      pageMax: 2,
+      afterId: '',
+      fromTime: '',
+      toTime: '',
+      withBalances: 0,
+      scannedMax: 100,
+      nowMs: at,
+    },
     ...{ all: ['a'], any: [] },
     ...more,
   });

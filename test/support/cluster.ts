@@ -14,7 +14,6 @@ import { environmentOf, type Place, UpProcess } from '../../testing/up-process.t
 import { root } from '../cli/support/up-process.ts';
 import { allGone } from './alive.ts';
 import { type GrpcApi, grpcApi, type HttpApi, httpApi } from './client.ts';
-import { freePort } from './ports.ts';
 import { until } from './until.ts';
 
 export type RoleName = 'redis' | 'coordinator' | 'gateway' | 'worker' | `node-${number}` | `nodes-1-${number}`;
@@ -49,8 +48,7 @@ export interface HealthBody {
 /** Resolves when everything is ready. The caller stops the cluster. */
 export async function startCluster(options: ClusterOptions = {}): Promise<TestCluster> {
   const dataDir = mkdtempSync(join(tmpdir(), 'signmesh-cluster-'));
-  const place = { dataDir, httpPort: await freePort(), grpcPort: await freePort() };
-  const cluster = new TestCluster(place, options);
+  const cluster = new TestCluster({ dataDir }, options);
   await cluster.start();
   return cluster;
 }

@@ -28,6 +28,7 @@ import type { Serve } from '../../gateway/serve/contract.ts';
 import { makeServe } from '../../gateway/serve/serve.ts';
 import { connectSigning, type SigningRoom } from '../../gateway/signing/connect.ts';
 import type { CoordinatorLink } from '../../gateway/signing/coordinator-port.ts';
+import { KeyedCalls } from '../../gateway/signing/keyed-calls.ts';
 import type { WalletReader } from '../../gateway/signing/wallet-terms.ts';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../proto/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.ts';
@@ -131,6 +132,7 @@ export interface GatewayOptions {
   readonly connectionsMax?: number;
   readonly tls?: DoorTls;
   readonly corsOrigins?: readonly string[] | undefined;
+  readonly allowedHosts?: readonly string[] | undefined;
   /** Those of another gateway, where several serve one tenant. */
   readonly tokens?: MemoryTokens;
   readonly clock?: TestClock;
@@ -153,6 +155,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     connectionsMax,
     tls,
     corsOrigins,
+    allowedHosts,
   } = options;
   const coordinator = new FakeCoordinator();
   const { log, lines } = collectLog();
@@ -168,7 +171,15 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     ...(inFlightMax !== undefined && { inFlightMax }),
   });
   coordinator.status(healthyCluster);
-  const identity = { environment, acceptAnyTestToken, tokenKey, store: tokens, log, clock: time };
+  const identity = {
+    environment,
+    acceptAnyTestToken,
+    tokenKey,
+    store: tokens,
+    log,
+    clock: time,
+    timers: { elapsedMs: time.nowMs },
+  };
   const { timers = systemTimers } = options;
   const load = options.load && new LoadControl({ timers, limits: options.load });
   const admission = new Admission(new Authenticator(identity), limits, timers, load);
@@ -185,8 +196,22 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
     ...(connectionsMax !== undefined && { connectionsMax }),
   };
-  const doors = { tls, ...common, ...bounds, ...room, ...(wallets !== undefined && { wallets }) };
-  const served = { ...doors, corsOrigins, environment, version: '0.0.0-test', ...(rest !== undefined && { rest }) };
+  const doors = {
+    tls,
+    ...common,
+    ...bounds,
+    ...room,
+    ...(wallets !== undefined && { wallets }),
+    ...(rest !== undefined && { keyed: new KeyedCalls(rest.deps) }),
+  };
+  const served = {
+    ...doors,
+    corsOrigins,
+    allowedHosts,
+    environment,
+    version: '0.0.0-test',
+    ...(rest !== undefined && { rest }),
+  };
   const http = await buildHttp(served);
   let grpc: GrpcDoor | undefined;
   let client: Client | undefined;

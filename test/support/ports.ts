@@ -1,6 +1,6 @@
 /**
- * Ports for servers under test. Test workers choose them side by side, and a server listens seconds after its port was chosen, so
- * a file claims each one: otherwise two tests sometimes had the same port.
+ * Ports for servers under test that cannot bind port 0 and report it: redis-server, and roles that come back at their old port.
+ * Test workers choose them side by side, and a server listens seconds after its port was chosen, so a file claims each one.
  */
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ const claimMsMax = 30 * 60_000;
 export async function freePort(): Promise<number> {
   mkdirSync(folder, { recursive: true });
   for (;;) {
-    const port = await unclaimedPort();
+    const port = await unclaimedPort(new Set());
     if (claimed(join(folder, String(port)))) return port;
   }
 }

@@ -1,5 +1,5 @@
 /** Virtual time for code that takes the ports of time: nothing passes until a test advances it. */
-import type { Cancel, Clock, Timers } from '../../actors/contract.ts';
+import type { Cancel, Clock, MachineMs, Timers } from '../../actors/contract.ts';
 
 export class VirtualTimers implements Timers, Clock {
   readonly #waiting = new Set<{ readonly atMs: number; readonly run: () => void }>();
@@ -16,6 +16,10 @@ export class VirtualTimers implements Timers, Clock {
 
   nowMs(): number {
     return this.#elapsedMs;
+  }
+
+  epochMs(): MachineMs {
+    return this.#elapsedMs as MachineMs;
   }
 
   start(afterMs: number, run: () => void): Cancel {

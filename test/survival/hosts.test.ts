@@ -103,7 +103,7 @@ beforeAll(async () => {
     environment: 'sandbox',
   });
   ensureCertificates(mesh, rosters, new Date());
-  token = ensureSandbox(mesh, 'random').token;
+  token = ensureSandbox(mesh, 'random', [1, 2, 3]).token;
   const leaf = (hosts: string[]) => ({ title: 'test', hosts, usage: ['server'] }) as const;
   issueFor(mesh, join(folder, 'redis'), leaf(['127.0.0.1']), new Date());
   issueFor(mesh, join(folder, 'door'), leaf(['127.0.0.4', '127.0.0.5']), new Date());

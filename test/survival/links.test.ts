@@ -199,7 +199,7 @@ describe.sequential('is refused by name', () => {
       from: 'node/1',
       to: 'coordinator',
       message: { tenant: 't', session: 's', attempt: 0, body: { case: 'dkgDiscard', value: {} } },
-      trace: { correlationId: '', traceparent: '', deadlineMs: 0 },
+      trace: { correlationId: '', traceparent: '' },
     });
     const faults: readonly (readonly [boot: string, code: string, data: Uint8Array | string])[] = [
       ['garbage', 'MALFORMED_FRAME', Uint8Array.of(0x20, ...systemRandom(32))],

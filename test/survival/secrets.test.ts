@@ -9,7 +9,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
-import { readSandbox, sandboxTenant } from '../../cli/cluster-files/sandbox.ts';
+import { sandboxTenant } from '../../cli/cluster-files/sandbox.ts';
 import { lagrangeCoefficients } from '../../crypto/polynomial.ts';
 import {
   ApprovalMode,
@@ -206,7 +206,8 @@ describe.sequential('after a full run', () => {
     ] as const) {
       needles.add(name, readSecret(dataDir, secretFiles[name]));
     }
-    needles.add('sandbox seed', readSandbox(dataDir)!.seed);
+    for (const id of cluster.nodeIds)
+      needles.add(`sandbox secret ${id}`, readSecret(dataDir, secretFiles.nodeSandbox(id)));
     needles.addText('redis password', new URL(cluster.redisUrl()).password);
     needles.addText('witness', witness);
     needles.addText('policy token', policyToken);

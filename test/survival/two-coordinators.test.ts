@@ -5,7 +5,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { CallFailed, httpApi, repeated } from '../support/client.ts';
-import { freePort } from '../support/ports.ts';
 import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { until } from '../support/until.ts';
 import { askAgain, finishSigning, type Key, makeKey, openSigning } from './support/ceremonies.ts';
@@ -29,13 +28,11 @@ afterEach(() => expect(ledger.violations).toEqual([]));
 describe.sequential('two coordinators on one Redis', () => {
   test('the older one stops by its own word, and nothing it does counts', async () => {
     const redisUrl = cluster.redisUrl();
-    const [port, httpPort, grpcPort] = [await freePort(), await freePort(), await freePort()];
     const older = cluster.pid('coordinator')!;
     const session = await openSigning(client(), { key, scheme: 'ed25519', intentId: 'two', message: digest });
 
     const second = cluster.spawnRole(['coordinator'], {
       REDIS_URL: redisUrl,
-      SIGNMESH_COORDINATOR_PORT: String(port),
       // It gets no node.
       SIGNMESH_NODES_WAIT_MS: '1500',
     });
@@ -45,19 +42,18 @@ describe.sequential('two coordinators on one Redis', () => {
     );
     const otherDoor = cluster.spawnRole(['gateway'], {
       REDIS_URL: redisUrl,
-      SIGNMESH_COORDINATOR_URL: `ws://127.0.0.1:${port}`,
-      SIGNMESH_HTTP_PORT: String(httpPort),
-      SIGNMESH_GRPC_PORT: String(grpcPort),
+      SIGNMESH_COORDINATOR_URL: String(second.records('coordinator started')[0]?.url),
     });
-    const other = { api: httpApi({ baseUrl: `http://127.0.0.1:${httpPort}`, token: cluster.token }), ledger };
     await until(
-      () => otherDoor.records('link up').length > 0,
+      () => otherDoor.records('link up').length > 0 && otherDoor.records('gateway listens').length > 0,
       () => `the second gateway: ${otherDoor.output}`,
     );
+    const otherUrl = `http://${otherDoor.records('gateway listens')[0]?.http}`;
+    const other = { api: httpApi({ baseUrl: otherUrl, token: cluster.token }), ledger };
     // Its link is up before its connections to Redis are.
     const headers = { authorization: `Bearer ${cluster.token}` };
     await until(
-      async () => (await fetch(`http://127.0.0.1:${httpPort}/v1/wallets`, { headers })).ok,
+      async () => (await fetch(`${otherUrl}/v1/wallets`, { headers })).ok,
       () => `a read at the second gateway: ${otherDoor.output}`,
     );
 

@@ -1,6 +1,7 @@
 /** What the coordinator measures of the envelopes that pass it, and in which trace they go on. */
 import { describe, expect, test } from 'vitest';
 import type { Envelope } from '../../actors/contract.ts';
+import { systemTimers } from '../../actors/live/ports.ts';
 import { CoordinatorTelemetry } from '../../coordinator/telemetry.ts';
 import type { WireMessage } from '../../proto/wire.ts';
 import { recordingMetrics, recordingTracer } from '../support/telemetry.ts';
@@ -11,7 +12,7 @@ function setUp() {
   let elapsedMs = 0;
   const tracer = recordingTracer();
   const metrics = recordingMetrics();
-  const timers = { elapsedMs: () => elapsedMs, start: () => () => undefined };
+  const timers = { ...systemTimers, elapsedMs: () => elapsedMs, start: () => () => undefined };
   const seen = new CoordinatorTelemetry({ metrics, tracer, isOn: true }, timers);
   const pass = (ms: number) => {
     elapsedMs += ms;
@@ -21,7 +22,7 @@ function setUp() {
 
 function frame(from: string, to: string, body: object, traceparent = client): Envelope<WireMessage> {
   const message = { tenant: 't', session: from.startsWith('gateway') ? '' : 's', attempt: 1, body } as WireMessage;
-  return { from, to, message, trace: { correlationId: '', traceparent, deadlineMs: 0 } };
+  return { from, to, message, trace: { correlationId: '', traceparent } };
 }
 const call = frame('gateway/a', 'coordinator', {
   case: 'call',

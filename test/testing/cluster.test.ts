@@ -21,6 +21,7 @@ import {
 import { makeOwnFolder } from '../../testing/own-folder.ts';
 import { isAlive } from '../support/alive.ts';
 import { isThorough } from '../support/thorough.ts';
+import { patienceMs } from '../support/until.ts';
 
 /** One on ports of its own is the embedded service, which has tests of its own. */
 const kinds = isThorough ? (['simulated', 'listening', 'live'] as const) : (['simulated', 'live'] as const);
@@ -180,7 +181,7 @@ describe.each(kinds)('a %s cluster', (kind: 'simulated' | 'listening' | 'live') 
       expect(await post(approve, {}, custody.approverToken)).toMatchObject({ code: 200, status: 'approved' });
       const client = new Client(custody.grpc, credentials.createInsecure());
       await new Promise<void>((resolve, reject) => {
-        client.waitForReady(Date.now() + 20_000, (error) => (error ? reject(error) : resolve()));
+        client.waitForReady(Date.now() + patienceMs(), (error) => (error ? reject(error) : resolve()));
       });
       client.close();
     });

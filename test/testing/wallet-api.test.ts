@@ -2,6 +2,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createClient } from '../../client/index.ts';
 import { ClusterStopped, cluster, StillPending, type TestCluster } from '../../testing/index.ts';
+import { until } from '../support/until.ts';
 
 const destination = { address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' };
 
@@ -173,7 +174,7 @@ describe('custody.fetch', () => {
     const { pay } = await wallet(custody);
     await custody.waitFor(await pay());
     await custody.wait(10);
-    expect(seen).toContain('transaction_intent.completed');
+    await until(() => seen.includes('transaction_intent.completed'), 'the event at its reader');
     await custody.wait(20_000);
     const before = custody.nowMs();
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -7,8 +7,7 @@
  * little as any two folders. So the composition of a room is above its parts, and the shared code of its parts has its own
  * folder.
  */
-import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { moduleOf, passesPublicFile } from './public-files.ts';
 import { runTool } from './tool.ts';
 
@@ -20,7 +19,6 @@ export interface House {
   readonly rings: readonly (readonly string[])[];
   /** Imports into a module past its public file. */
   readonly trespasses: readonly Import[];
-  readonly tooLarge: readonly { readonly room: string; readonly lines: number }[];
 }
 
 interface Import {
@@ -44,11 +42,6 @@ interface Module {
   readonly dependencies: readonly { readonly resolved: string }[];
 }
 
-/** Lines of a room, or of a module in a room of modules. */
-const roomLinesMax = 8_000;
-/** Not rooms of the product, and generated code. */
-const unmeasured = /^((test|bench|examples|tools|proto\/gen)\/|client\/generated-api[.]ts$)/;
-
 /** Throws an Error with the output of dependency-cruiser when it did not finish. */
 export async function readHouse(root: string): Promise<House> {
   const args = ['--config', '.dependency-cruiser.json', '--output-type', 'json', '.'];
@@ -63,7 +56,6 @@ export async function readHouse(root: string): Promise<House> {
     trespasses: modules.flatMap(({ source: from, dependencies }) =>
       dependencies.map(({ resolved: to }) => ({ from, to })).filter(({ from, to }) => passesPublicFile(from, to)),
     ),
-    tooLarge: tooLarge(root, modules),
   };
 }
 
@@ -81,26 +73,14 @@ export function tooFew({ modules }: House): string | undefined {
 }
 
 /** The faults of a structure; an empty text: none. */
-export function houseFaults({ violations, rings, trespasses, tooLarge }: House): string {
+export function houseFaults({ violations, rings, trespasses }: House): string {
   return [
     ...violations.map(({ rule, from, to }) => `${rule.name}: ${from} imports ${to}`),
     ...rings.map((ring) => `folders that import each other: ${ring.join(', ')}`),
     ...trespasses.map(
       ({ from, to }) => `${from} imports ${to}: import ${moduleOf(to)}/public.ts, and add what it lacks`,
     ),
-    ...tooLarge.map(({ room, lines }) => `${room} has ${lines} lines, more than ${roomLinesMax}: divide it`),
   ].join('\n');
-}
-
-function tooLarge(root: string, modules: readonly Module[]): House['tooLarge'] {
-  const linesOf = new Map<string, number>();
-  for (const { source } of modules) {
-    if (unmeasured.test(source)) continue;
-    const room = moduleOf(source) ?? source.split('/')[0]!;
-    const lines = readFileSync(join(root, source), 'utf8').split('\n').length - 1;
-    linesOf.set(room, (linesOf.get(room) ?? 0) + lines);
-  }
-  return [...linesOf].map(([room, lines]) => ({ room, lines })).filter(({ lines }) => lines > roomLinesMax);
 }
 
 type Graph = ReadonlyMap<string, ReadonlySet<string>>;

@@ -9,8 +9,18 @@ export interface ToolResult {
   readonly output: string;
 }
 
-/** `show`: the tool writes directly to the terminal, and `output` stays empty. */
-export function runTool(root: string, tool: string, args: readonly string[], show = false): Promise<ToolResult> {
+interface ToolOptions {
+  /** The tool writes directly to the terminal, and `output` stays empty. */
+  readonly show?: boolean;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+export function runTool(
+  root: string,
+  tool: string,
+  args: readonly string[],
+  { show = false, env = {} }: ToolOptions = {},
+): Promise<ToolResult> {
   const bin = join(root, 'node_modules', '.bin');
   const child = spawn(join(bin, tool), args, {
     cwd: root,
@@ -19,6 +29,7 @@ export function runTool(root: string, tool: string, args: readonly string[], sho
       // less CPU, and no more memory.
       GOGC: '400',
       ...process.env,
+      ...env,
       // buf finds its plugins on the PATH.
       PATH: `${bin}${delimiter}${process.env.PATH ?? ''}`,
     },

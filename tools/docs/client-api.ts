@@ -70,7 +70,7 @@ export function clientApiModule(): string {
       operation,
     })),
   );
-  const named = nameAll(operations);
+  const named = nameAll(operations, schemas);
   const groups = [...new Set(named.map(({ name }) => groupOf(name)))];
   return `/** Made from the routes and the proto by "npm run docs". Do not edit: see tools/docs/client-api.ts. */
 import type { CallOptions, Operation } from './contract.ts';
@@ -95,7 +95,7 @@ ${groups.map((group) => `  ${group}: {\n${table(group, named, schemas)}\n  },`).
 `;
 }
 
-function nameAll(operations: readonly Omit<Named, 'name' | 'query'>[]): Named[] {
+function nameAll(operations: readonly Omit<Named, 'name' | 'query'>[], schemas: Schemas): Named[] {
   const known = new Set(operations.map(({ operation }) => operation.operationId));
   const stray = [...Object.keys(clientNames), ...unnamed].filter((id) => !known.has(id));
   if (stray.length > 0) throw new Error(`client-names.ts names operations that do not exist: ${stray.join(', ')}`);
@@ -115,7 +115,14 @@ function nameAll(operations: readonly Omit<Named, 'name' | 'query'>[]): Named[] 
         (parameter) => parameter.name !== asked && !(isDry && parameter.$ref !== undefined),
       ),
       responses: Object.fromEntries(
-        Object.entries(responses).filter(([status]) => (Number(status) === dryRun.status) === isDry || status >= '3'),
+        Object.entries(responses).flatMap(([status, response]) => {
+          const schema = schemaOf(response);
+          if (schema === undefined || status >= '3') return [[status, response]];
+          const ofCall = (resolved(schema, schemas)?.anyOf ?? [schema]).filter(
+            ({ $ref = '' }) => (refName($ref) === dryRun.answer) === isDry,
+          );
+          return ofCall.map((one) => [status, { content: { 'application/json': { schema: one } } }]);
+        }),
       ),
     });
     return [
@@ -250,8 +257,7 @@ function row({ method, path, operation, query }: Named, schemas: Schemas): strin
   const { pageOf, statuses } = answerOf(operation, schemas);
   const isKeyed = parameters.some(({ $ref }) => $ref?.endsWith('/IdempotencyKey'));
   const hasQuery = parameters.some((parameter) => parameter.in === 'query');
-  const repeat =
-    method === 'GET' || query !== undefined ? 'always' : isKeyed ? 'keyed' : (signingRepeats[operationId] ?? 'refused');
+  const repeat = method === 'GET' || query !== undefined ? 'always' : isKeyed ? 'keyed' : 'refused';
   const fields = [
     `id: ${quote(operationId)}`,
     `method: ${quote(method)}`,
@@ -264,18 +270,6 @@ function row({ method, path, operation, query }: Named, schemas: Schemas): strin
   ];
   return `{ ${fields.join(', ')} }`;
 }
-
-/**
- * The calls of the signing API take no Idempotency-Key, but each has at most one effect however often it is repeated: the service
- * accepts a session id, an intent id, a dealt pair, a node's partial and a resume token once each (docs/signing-api.md).
- */
-const signingRepeats: Readonly<Record<string, 'always' | 'named'>> = {
-  initiateDkg: 'named',
-  exchangeDkgShares: 'always',
-  initiateSigning: 'always',
-  submitSignatureShare: 'always',
-  resumeSession: 'always',
-};
 
 const quote = (value: unknown): string =>
   typeof value === 'string' ? `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'` : JSON.stringify(value);

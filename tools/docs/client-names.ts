@@ -150,9 +150,10 @@ export const clientNames: Readonly<Record<string, string>> = {
 /** Operations without a generated method: the stream has its own iterator, the rest are duplicates. */
 export const unnamed: ReadonlySet<string> = new Set(['streamEvents', 'getOpenapi', 'getWellKnownKeys']);
 
-/** Operations with a dry run: its method, the query that requests it, and its status. */
+/** Operations with a dry run: its method, the query that requests it, and the title of its answer. */
 export const dryRuns: Readonly<
-  Record<string, { readonly name: string; readonly query: string; readonly status: number }>
+  Record<string, { readonly name: string; readonly query: string; readonly answer: string }>
 > = {
-  createTransactionIntent: { name: 'intents.dryRun', query: 'dry_run=true', status: 200 },
+  createTransactionIntent: { name: 'intents.dryRun', query: 'dry_run=true', answer: 'IntentDryRun' },
+  signVaultMessage: { name: 'vaults.dryRun', query: 'dry_run=true', answer: 'VaultSignatureDryRun' },
 };

@@ -47,7 +47,8 @@ along, with \`nohup\` and \`&\` too. \`signmesh up --detach\` ends when the clus
 |---|---|---|
 | \`cluster.json\` | the roster: the members of the cluster, pinned by every process; and the number of the data format | no |
 | \`join.secret\` | the secret with which the members of the cluster authenticate each other | yes |
-| \`sandbox.json\` | the seed of the ready-made keys, and the two tokens of the banner | with a seed of your own |
+| \`sandbox.json\` | the two tokens of the banner, and the public seed of the ready-made keys; a seed of your own is nowhere: \`node-N/sandbox.key\` is that node's part | with a seed of your own |
+| \`clock.json\` | the offsets of a sandbox's clocks, once one has moved; of a further cluster in its folder | no |
 | \`coordinator/\`, \`gateway/\`, \`node-N/\` | the identity and keys of one process, and a node's store | yes |
 | \`coordinator/resume.key\` | the key of resume tokens and of the MACs of sessions and keys in Redis: without it these records are refused as tampered with | yes |
 | \`gateway/receipt.key\` | the seed of the identity that signs policy receipts | yes |

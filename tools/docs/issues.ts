@@ -7,6 +7,7 @@ export const issueTexts: Readonly<Record<string, string>> = {
   unknown_field: 'The field is unknown here.',
   not_allowed_value: 'The value is not permitted; `message` lists the permitted values.',
   invalid_format: 'The text does not have the format given in `message`.',
+  invalid_base64: 'The text is not base64: see [JSON](http-and-grpc.md#json). A line end is refused too.',
   invalid_checksum: 'The address has a typing error.',
   wrong_network: 'The address belongs to another network.',
   invalid_utf8: 'Half of a surrogate pair.',

@@ -292,7 +292,7 @@ export const explained: Readonly<Record<string, readonly [kind: Explanation['kin
     'behind another',
     'the partial of a node outside the attempt does not verify: the same code',
   ],
-  'coordinator/signing/partials.ts: culprits.length === 0 && dealersAtFault(attempt).length === 0': [
+  'coordinator/signing/partials.ts: culprits.length === 0': [
     'behind another',
     'an assertion: right partials make a right signature',
   ],

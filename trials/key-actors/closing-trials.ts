@@ -111,6 +111,7 @@ class Closing {
     const call: CloseCall = {
       ...{ callId, asked: 'closeKey', gateway: 'gateway/trial', tenant: trialTenant, correlationId: '' },
       ...{ clientName: '', clientVersion: '', traceparent: '', receiptId: '', walletService: true, keyScheme: '' },
+      requestDigest: '',
       ...{ walletTerms: undefined, order: undefined, witnessMacs: none, fault: undefined },
       ...{ keyId: this.#keyId, revokeOnly: this.isRevoking, deletionMacs: this.isRevoking ? none : this.#macs },
     };

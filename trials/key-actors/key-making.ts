@@ -234,6 +234,7 @@ export class KeyMaking extends KeyTranscripts {
     const facts: CallFacts = {
       ...{ callId: this.#calls, asked: asked.method, gateway, tenant: trialTenant, correlationId: '', traceparent: '' },
       ...{ clientName: '', clientVersion: '', receiptId: `rcp_${this.#calls}`, walletService: this.isWallet },
+      requestDigest: '',
       ...{ walletTerms: undefined, order: undefined, witnessMacs: none, fault: undefined, keyScheme: this.kind.name },
     };
     const message = { kind: 'clientCall', call: { ...facts, ...asked } } as const;
@@ -280,7 +281,7 @@ export class KeyMaking extends KeyTranscripts {
   }
 }
 
-const noTrace = { correlationId: '', traceparent: '', deadlineMs: 0 } as const;
+const noTrace = { correlationId: '', traceparent: '' } as const;
 
 export interface ExchangeInit {
   readonly senderNodeId?: number;

@@ -2,10 +2,11 @@
  * The simulated world of the whole product for the runner of scenarios: clients call the gateways' API servers in turn, webhooks
  * have receivers, and faults, steps and nodes are the signing cluster's.
  */
-import { fromBinary, fromJson, type JsonValue, type MessageShape, toBinary, toJson } from '@bufbuild/protobuf';
+import { fromBinary, type MessageShape, toBinary, toJson } from '@bufbuild/protobuf';
 import { status } from '@grpc/grpc-js';
 import { type SigningMethod, signingMethods } from '../../api/signing-methods.ts';
 import type { RunEvent } from '../../faults/recording.ts';
+import { readBase64 } from '../../proto/base64.ts';
 import { owner } from '../../runner/scenario/custody-format.ts';
 import { failureOfCode } from '../../runner/scenario/outcome.ts';
 import { factsOf, simulatedWorld } from '../../runner/scenario/simulated-world.ts';
@@ -20,6 +21,7 @@ import type {
 import type { Violation } from '../../sim/violation.ts';
 import type { Client } from '../client.ts';
 import type { CustodyWorld } from '../custody-world.ts';
+import { readAnswer } from './signing-answer.ts';
 
 export interface Seen {
   readonly events: RunEvent[];
@@ -103,13 +105,12 @@ export function custodyScenarioWorld(
       const body = toJson(method.request, request, { useProtoFieldName: true }) as object;
       const made = await post(method.httpPath, body);
       if ('failure' in made) return made;
-      const response = fromJson(method.response, made.answer as JsonValue, { ignoreUnknownFields: true });
-      return { response } as unknown as Questions['call']['gets'];
+      return { response: readAnswer(method.response, made.answer) } as unknown as Questions['call']['gets'];
     },
     previewPartial: async ({ sessionId, nodeId }) => {
       const made = await post(`/v1/sandbox/sessions/${encodeURIComponent(sessionId)}/nodes/${nodeId}/partial`, {});
       if ('failure' in made) return { failure: made.message };
-      return { partial: Buffer.from(made.answer.partial as string, 'base64') };
+      return { partial: readBase64(made.answer.partial as string)! };
     },
     session: async ({ sessionId }) => factsOf(sessionId, await world.storedSession(tenantOf(owner), sessionId)),
     events: async () => {

@@ -1,4 +1,6 @@
 /** What the tests of the actor room share: servers and clients of links, and a cluster's keys. */
+
+import { onTestFinished, vi } from 'vitest';
 import type { Envelope } from '../../../actors/contract.ts';
 import { noTrace } from '../../../actors/contract.ts';
 import type { ClientHandshakeConfig, PeerRole, ServerHandshakeConfig } from '../../../actors/live/handshake.ts';
@@ -112,4 +114,19 @@ export function mesh() {
       return { client, received, events, lines };
     },
   };
+}
+
+/** Timers that are started until the test ends, by their time, for a test that lets them fire itself; and those that are cleared. */
+export function watchTimers() {
+  const started = vi.spyOn(globalThis, 'setTimeout');
+  const cleared = vi.spyOn(globalThis, 'clearTimeout');
+  onTestFinished(() => {
+    started.mockRestore();
+    cleared.mockRestore();
+  });
+  const of = (ms: number) =>
+    started.mock.calls.flatMap(([run, afterMs], index) =>
+      afterMs === ms ? [{ run: run as () => void, handle: started.mock.results[index]!.value as NodeJS.Timeout }] : [],
+    );
+  return { of, isCleared: (handle: NodeJS.Timeout) => cleared.mock.calls.some(([each]) => each === handle) };
 }

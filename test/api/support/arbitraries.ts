@@ -106,7 +106,9 @@ function text(schema: JsonSchema, name: string): fc.Arbitrary<string> {
       .map((date) => date.toISOString());
   }
   if (schema.contentEncoding === 'base64') {
-    return fc.uint8Array({ maxLength: 70 }).map((bytes) => Buffer.from(bytes).toString('base64'));
+    return fc
+      .uint8Array({ minLength: Math.min(1, minLength), maxLength: 70 })
+      .map((bytes) => Buffer.from(bytes).toString('base64'));
   }
   const fits = (value: string): boolean => value.length >= minLength && value.length <= maxLength;
   if (pattern !== undefined) {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { makeEvaluators } from '../../../controls/policies/evaluators.ts';
 import type { TransactionFacts } from '../../../custody/intents/facts.ts';
 import type { Change } from '../../../store/contract.ts';
-import { contextOf, type Door, idOf, signer, startWorld, type World } from './support/door.ts';
+import { contextOf, type Door, idOf, putWallet, signer, startWorld, type World } from './support/door.ts';
 import { facts } from './support/facts.ts';
 
 const evaluators = makeEvaluators({ signer });
@@ -140,6 +140,66 @@ describe('the judges', () => {
     expect(claimsOf(receipt)).toMatchObject({ decision: 'require_approval', also_policies: [{ name: 'default' }] });
     await put('default', [deny]);
     expect((await evaluateTransfer({}, 'lax')).decision).toMatchObject({ decision: 'deny', policy: { name: 'lax' } });
+  });
+
+  const risk = (name: string, over: object = {}) =>
+    door.post('/v1/risk/rules', { name, when: 'true', points: 0, ...over }).then(({ body }) => body);
+
+  it('deny what an enforced risk rule denies, whatever the policies and other rules say, and name it', async () => {
+    await put('lax', [allow]);
+    await risk('stop it', { action: 'deny', priority: 1_000 });
+    await risk('calm', { action: 'allow', priority: 0, points: -100 });
+    await risk('look', { action: 'review', priority: 1 });
+    await put('default', [deny], 'dry_run');
+    const { decision, risk: scored, receipt } = await evaluateTransfer({ wantsHuman: true }, 'lax');
+    expect(scored).toMatchObject({ score: 0, level: 'low', action: 'deny' });
+    expect(decision).toMatchObject({ decision: 'deny', approvals: undefined });
+    expect(decision.reason).toContain('risk rule stop it: deny');
+    expect(decision.matchedRules).toEqual(['lax/yes', 'default/clear', 'risk:look', 'risk:stop it']);
+    expect(decision.trace.slice(-2)).toEqual([
+      { rule: 'risk:look', effect: 'require_approval', matched: true, result: 'true' },
+      { rule: 'risk:stop it', effect: 'deny', matched: true, result: 'true' },
+    ]);
+    expect(decision.dryRun).toMatchObject({ decision: 'deny', matchedRules: ['no', 'risk:look', 'risk:stop it'] });
+    expect(claimsOf(receipt)).toMatchObject({ decision: 'deny', matched_rules: decision.matchedRules });
+  });
+
+  it('ask for one approval where a risk rule says review, and keep what policies ask or deny', async () => {
+    await risk('look', { action: 'review' });
+    const alone = await evaluateTransfer();
+    expect(alone.decision).toMatchObject({
+      decision: 'require_approval',
+      approvals: { quorum: 1, approvers: [], timeoutS: 86_400 },
+      matchedRules: ['clear', 'risk:look'],
+    });
+    await put('two', [{ ...allow, effect: 'require_approval', approvals: { quorum: 2, timeout_s: 600_000 } }]);
+    expect((await evaluateTransfer({}, 'two')).decision).toMatchObject({
+      ...{ decision: 'require_approval', approvals: { quorum: 2, timeoutS: 600_000 } },
+    });
+    // No rule of this policy matches: an approval is no way round its denial.
+    await put('none', [{ ...allow, when: 'false' }]);
+    expect((await evaluateTransfer({}, 'none')).decision.decision).toBe('deny');
+  });
+
+  it('decide nothing by a rule in shadow, or by the action of the score’s level', async () => {
+    await risk('trial', { action: 'deny', mode: 'shadow' });
+    expect((await evaluateTransfer()).decision.decision).toBe('allow');
+    await risk('heavy', { points: 95 });
+    const { decision, risk: scored } = await evaluateTransfer();
+    expect(scored).toMatchObject({ score: 95, action: 'deny' });
+    expect(decision).toMatchObject({ decision: 'require_approval', matchedRules: ['review'] });
+  });
+
+  it('say of a policy what it and the risk rules decide', async () => {
+    await risk('stop', { action: 'deny' });
+    const { id } = await put('lax', [allow]);
+    const wallet = await putWallet(door.store, world.tenant);
+    const transaction = {
+      ...{ wallet_id: wallet.id, asset: 'ETH', amount: '0.1' },
+      destination: { address: '0x2222222222222222222222222222222222222222' },
+    };
+    const { body } = await door.post(`/v1/policies/${id}/evaluate`, { transaction });
+    expect(body).toMatchObject({ decision: 'deny', matched_rules: ['yes', 'risk:stop'], risk: { action: 'deny' } });
   });
 
   it('refuse a policy that does not exist', async () => {

@@ -54,6 +54,7 @@ describe('built-in factors', () => {
       score: 0,
       level: 'low',
       action: 'allow',
+      ruleActions: [],
       factors: [],
       rulesVersion: 7,
     });
@@ -131,18 +132,25 @@ describe('risk rules', () => {
 
   it('show in shadow what they would add, and count nothing, whatever their action', () => {
     const result = score({}, [rule({ name: 'trial', points: 90, action: 'deny', mode: 'shadow' })]);
-    expect(result).toMatchObject({ score: 0, action: 'allow' });
+    expect(result).toMatchObject({ score: 0, action: 'allow', ruleActions: [] });
     expect(result.factors).toEqual([{ code: 'rule:trial', contribution: 0, evidence: 'shadow, would add 90: true' }]);
   });
 
-  it('decide the action by priority, and among equals by strictness', () => {
-    const deny = rule({ points: 0, action: 'deny', priority: 5 });
+  it('name the action of each that matches, by priority, and show the strictest with the level’s', () => {
+    const deny = rule({ name: 'deny', points: 0, action: 'deny', priority: 5 });
     const allow = rule({ points: 0, action: 'allow', priority: 4 });
-    const review = rule({ points: 0, action: 'review', priority: 4 });
-    expect(score({}, [deny, allow]).action).toBe('allow');
-    expect(score({}, [deny, allow, review]).action).toBe('review');
-    expect(score({}, [deny]).action).toBe('deny');
-    expect(score({}, [rule({ points: 95, action: 'allow' })])).toMatchObject({ level: 'critical', action: 'allow' });
+    const review = rule({ name: 'review', points: 0, action: 'review', priority: 4 });
+    const other = rule({ points: 0, action: 'deny', when: 'tx.asset == "none"' });
+    const asked = score({}, [other, deny, allow, review]);
+    expect(asked).toMatchObject({ score: 0, level: 'low', action: 'deny' });
+    expect(asked.ruleActions).toEqual([
+      { rule: 'review', action: 'review', result: 'true' },
+      { rule: 'deny', action: 'deny', result: 'true' },
+    ]);
+    expect(score({}, [allow, review]).action).toBe('review');
+    expect(score({}, [rule({ points: 95, action: 'allow' })])).toMatchObject({
+      ...{ level: 'critical', action: 'deny', ruleActions: [] },
+    });
   });
 
   it('that cannot be evaluated count against the transaction, and never for it', () => {
@@ -152,13 +160,19 @@ describe('risk rules', () => {
       factors: [{ evidence: expect.stringContaining('could not be evaluated') }],
     });
     expect(score({}, [rule({ when: 'true', points: 50 }), rule({ when, points: -30 })]).score).toBe(50);
-    expect(
-      score({}, [
-        rule({ when, points: 0, action: 'allow', priority: 0 }),
-        rule({ when, points: 0, action: 'deny', priority: 9 }),
-      ]).action,
-    ).toBe('deny');
+    const unknown = score({}, [
+      rule({ when, points: 0, action: 'allow', priority: 0 }),
+      rule({ when, name: 'unknown', points: -9, action: 'deny', priority: 9 }),
+    ]);
+    expect(unknown).toMatchObject({ action: 'deny', ruleActions: [{ rule: 'unknown', action: 'deny' }] });
+    expect(unknown.ruleActions[0]!.result).toMatch(/^error: /);
   });
+});
+
+it('is of a message the tenant’s rules alone', () => {
+  expect(codes(score({ kind: 'message', units: 0n, availableUnits: 0n }))).toEqual([]);
+  const first = { intentsLastHour: 0, intentsLastDay: 0, intentsToDestination: 0 };
+  expect(codes(score({ kind: 'message', history: first }, [rule({ name: 'all' })]))).toEqual(['rule:all']);
 });
 
 describe('the state that the factors read', () => {

@@ -129,6 +129,20 @@ describe('creating an intent', () => {
     },
   );
 
+  test('to a taproot key that is no point is refused alike, in a dry run too', async () => {
+    const [network, address] = [
+      'bip122:000000000933ea01ad0ee984209779ba' as const,
+      'tb1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqsqr0s0',
+    ];
+    const coins = await world.wallet(tenant, { BTC: 10n ** 8n }, { network, addresses: [{ network, address }] });
+    const noPoint = 'tb1pllllllllllllllllllllllllllllllllllllllllllllllllllls5k48qr';
+    const body = { asset: 'BTC', amount: '0.1', destination: { address: noPoint } };
+    for (const query of ['', '?dry_run=true']) {
+      const answer = await door.post(`${coins.id}/transaction-intents${query}`, body);
+      expect([answer.status, answer.body.error.details[0].issue]).toEqual([422, 'unsupported_destination']);
+    }
+  });
+
   test('is made once under an idempotency key, in the header or in the body', async () => {
     const first = await door.post(path, { ...transfer, idempotency_key: 'k-1' });
     const again = await door.post(path, transfer, 'maker', { 'idempotency-key': 'k-1' });

@@ -158,7 +158,7 @@ describe('a bad request is a 400 that names the field', () => {
     ['policy', 'not_found', { policy: 'no-such-policy' }],
     ['policy', 'wrong_type', { policy: 1 }],
     ['policy', 'too_short', { policy: '' }],
-    ['approval_mode', 'not_allowed_value', { approval_mode: 'HUMAN_REQUIRED' }],
+    ['approval_mode', 'not_allowed_value', { approval_mode: 'sometimes' }],
     ['signing_api', 'not_allowed_value', { signing_api: 'denied' }],
     ['external_id', 'invalid_format', { external_id: 'has space' }],
     ['external_id', 'invalid_format', { external_id: '' }],

@@ -11,6 +11,8 @@ import { StoreUnavailable } from '../../../store/contract.ts';
 import { collectLog } from '../../support/log.ts';
 
 const dayMs = 86_400_000;
+/** The sandbox is 90 days ahead of it. */
+const machineMs = 10 * dayMs;
 const job = { tenant: 'tn_1', webhookId: 'whk_1', deliveryId: 'dlv_1', tries: 0, sequence: 3 };
 
 /** A delivery to a webhook; secrets are sealed by a letter before them. */
@@ -39,7 +41,11 @@ function delivering(webhook: Partial<WebhookRecord> = {}, delivery: Partial<Deli
   const deps = {
     ...systemPorts,
     clock: { nowMs: () => nowMs },
-    timers: { elapsedMs: () => 0, start: (_: number, run: () => void) => void setImmediate(run) },
+    timers: {
+      epochMs: () => machineMs,
+      elapsedMs: () => 0,
+      start: (_: number, run: () => void) => void setImmediate(run),
+    },
     log: collectLog().log,
     version: '1',
     store: {
@@ -123,6 +129,15 @@ test('an answer is recorded while Redis comes back, and once though the reply of
   const { retryAtMs } = await deliverer.deliver(job);
   expect([sent.length, moves.length, records.dlv_1.attemptCount]).toEqual([1, 3, 1]);
   expect(retryAtMs).toBe(records.dlv_1.nextAttemptAtMs);
+});
+
+test('a request has the time of the machine, and so is an HTTP-date of its answer read, wherever a sandbox moved the clock', async () => {
+  const { deliverer, sent, moves, next } = delivering();
+  const retryAfter = new Date(machineMs + 60_000).toUTCString();
+  next.outcome = { kind: 'answered', status: 503, retryAfter, tookMs: 5 };
+  await deliverer.deliver(job);
+  expect(sent[0]!['webhook-timestamp']).toBe(String(machineMs / 1_000));
+  expect(moves[0]!.after.nextAttemptAtMs).toBe(100 * dayMs + 60_000);
 });
 
 test.each<[string, number, number | null, Partial<WebhookRecord>, readonly string[]]>([

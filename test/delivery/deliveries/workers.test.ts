@@ -48,7 +48,7 @@ function timersOfStop(passes: 'at once' | 'never') {
   let isStopping = false;
   let longestMs = 0;
   const timers: Timers = {
-    elapsedMs: systemTimers.elapsedMs,
+    ...systemTimers,
     start: (afterMs, run) => {
       if (!isStopping) return systemTimers.start(afterMs, run);
       longestMs = Math.max(longestMs, afterMs);

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Connections } from '../../../delivery/egress/connections.ts';
 import { type Resolver, sendTo } from '../../../delivery/egress/send.ts';
+import { until } from '../../support/until.ts';
 
 let server: Server;
 let port: number;
@@ -20,6 +21,8 @@ beforeEach(async () => {
     requests += 1;
     request.resume().on('end', () => response.writeHead(request.url === '/refuse' ? 500 : 204).end());
   });
+  // The client believes the server, up to a limit of its own: 10 s, which no test waits.
+  server.keepAliveTimeout = 3_600_000;
   await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
   port = (server.address() as AddressInfo).port;
 });
@@ -67,8 +70,10 @@ test('a name that has come to mean another address is called there, on a connect
 
 test('a connection that its server closed is not used again', async () => {
   await send();
+  const pool = connections.to(`http://hooks.test:${port}`, '127.0.0.1', 60_000);
+  expect(pool.stats.connected).toBe(1);
   server.closeAllConnections();
-  await new Promise((resolve) => setImmediate(resolve));
+  await until(() => pool.stats.connected === 0, 'the client has seen the end');
   expect(await send()).toMatchObject({ kind: 'answered', status: 204 });
   expect(sockets.size).toBe(2);
 });
@@ -96,7 +101,7 @@ test('another origin at the same address has connections of its own', async () =
   try {
     await send();
     const url = `http://other.test:${(other.address() as AddressInfo).port}/`;
-    const request = { url, headers: {}, body: Buffer.from('{}'), timeoutMs: 2_000 };
+    const request = { url, headers: {}, body: Buffer.from('{}'), timeoutMs: 60_000 };
     await sendTo(request, { environment: 'sandbox', resolver, connections });
     expect([requests, hosts]).toEqual([1, [new URL(url).host]]);
   } finally {

@@ -153,8 +153,7 @@ export function frameAt(point: Point, peer: string, session = 's'): FrameInTrans
     peer,
     direction,
     point,
-    envelope: throughCodec({ from, to, message, trace: { correlationId: '', traceparent: '', deadlineMs: 0 } }, 'none')
-      .envelope,
+    envelope: throughCodec({ from, to, message, trace: { correlationId: '', traceparent: '' } }, 'none').envelope,
   };
 }
 

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
+import type { MachineMs } from '../../../actors/contract.ts';
 import { ServiceError } from '../../../api/errors/service-error.ts';
 import { writeAccessLines } from '../../../gateway/access-log/access-lines.ts';
 import { AccessEntry, type Ending, logRequests } from '../../../gateway/access-log/access-log.ts';
@@ -40,9 +41,9 @@ const endings: fc.Arbitrary<Ending> = fc.record({
 function linesOf(level: 'info' | 'debug', entry: AccessEntry, ending: Ending) {
   const [own, pinos]: [string[], string[]] = [[], []];
   const isDebug = level === 'debug';
-  const clock = { nowMs: () => 1_700_000_000_000 };
-  writeAccessLines({ to: { write: (line) => own.push(line) }, clock, role: 'gateway', isDebug }).ended(entry, ending);
-  const timestamp = () => `,"time":${clock.nowMs()}`;
+  const timers = { epochMs: () => 1_700_000_000_000 as MachineMs };
+  writeAccessLines({ to: { write: (line) => own.push(line) }, timers, role: 'gateway', isDebug }).ended(entry, ending);
+  const timestamp = () => `,"time":${timers.epochMs()}`;
   const log = pino({ level, base: { role: 'gateway' }, timestamp }, { write: (line) => pinos.push(line) });
   logRequests(log).ended(entry, ending);
   return { own, pinos };

@@ -1,5 +1,6 @@
 /** Lines of requests leave together; whatever matters more leaves at once, and nothing overtakes anything. */
 import { expect, test } from 'vitest';
+import { systemTimers } from '../../../actors/live/ports.ts';
 import { gatheredLines } from '../../../gateway/access-log/gathered-lines.ts';
 
 const info = (text: string) => `{"level":30,"msg":"${text}"}\n`;
@@ -12,7 +13,7 @@ function open() {
     due.push(run);
     return () => undefined;
   };
-  const lines = gatheredLines({ write: (text: string) => written.push(text) }, { elapsedMs: () => 0, start });
+  const lines = gatheredLines({ write: (text: string) => written.push(text) }, { ...systemTimers, start });
   return { lines, written, due };
 }
 

@@ -1,7 +1,7 @@
 /** A state that is put back: nothing that a gateway remembers of the other one counts any more. */
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { systemClock } from '../../../actors/live/ports.ts';
+import { systemClock, systemTimers } from '../../../actors/live/ports.ts';
 import { Authenticator } from '../../../gateway/auth/authenticator.ts';
 import { MemoryTokens, tokenKey } from '../../support/gateway.ts';
 import { until } from '../../support/until.ts';
@@ -98,6 +98,7 @@ it('a token is looked up again', async () => {
     tokenKey,
     store,
     clock: systemClock,
+    timers: systemTimers,
   });
   const tenant = async () => ((await authenticator.authenticate(`Bearer ${walletToken}`)) as { tenant: string }).tenant;
   store.put(walletToken, { tenant: 'tn_before' });

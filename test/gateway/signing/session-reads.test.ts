@@ -104,7 +104,7 @@ describe('GET /v1/sessions', () => {
       expect(await call('GET', url, undefined, shareless)).toMatchObject({ status: 403 });
     }
     expect(await call('GET', '/v1/sessions?cursor=AAAA')).toMatchObject({ status: 400 });
-    expect(await call('GET', '/v1/sessions?state=ACCEPTED')).toMatchObject({ status: 400 });
+    expect(await call('GET', '/v1/sessions?state=APPROVED')).toMatchObject({ status: 400 });
     expect(await call('GET', '/v1/sessions/no%2Fid')).toMatchObject({ status: 404 });
   });
 });

@@ -18,9 +18,13 @@ const asked = {
   derivationPath: 'm',
 } as unknown as MessageFacts;
 
+const risk = { score: 5 };
+const guard = { kind: 'status', id: 'rules', status: 'read' };
+
 async function outcomeOf(decision: Partial<PolicyDecision>, over: Partial<MessageFacts['vault']> = {}) {
   const calls: unknown[][] = [];
   const evaluators = {
+    assess: async () => ({ result: risk, change: { guards: [guard] } }),
     decide: async (...words: unknown[]) => {
       calls.push(words.slice(1));
       return { result: { id: 'dec_1', matchedRules: [], reason: 'a rule', ...decision }, change: {} };
@@ -35,36 +39,30 @@ async function outcomeOf(decision: Partial<PolicyDecision>, over: Partial<Messag
 const policy = { name: 'p', id: 'pol_1', version: 1 };
 
 it.each([
-  [{ decision: 'allow' }, 'allow', 'a rule'],
-  [{ decision: 'deny' }, 'deny', 'a rule'],
-  [{ decision: 'require_approval' }, 'needsHuman', 'a rule'],
-  [{ decision: 'require_approval', approvals: { quorum: 1, approvers: [] } }, 'needsHuman', 'a rule'],
-  [
-    { decision: 'require_approval', approvals: { quorum: 2, approvers: [] } },
-    'deny',
-    'a rule: a message takes no votes',
-  ],
-  [
-    { decision: 'require_approval', approvals: { quorum: 1, approvers: ['ana'] } },
-    'deny',
-    'a rule: a message takes no votes',
-  ],
-] as const)('%j is %s', async (decision, outcome, reason) => {
+  [{ decision: 'allow' }, 'allow', null],
+  [{ decision: 'deny' }, 'deny', null],
+  [{ decision: 'require_approval' }, 'needsHuman', null],
+  [{ decision: 'require_approval', approvals: { quorum: 1, approvers: [] } }, 'needsHuman', null],
+  [{ decision: 'require_approval', approvals: { quorum: 2, approvers: [] } }, 'deny', 'APPROVALS_NOT_SUPPORTED'],
+  [{ decision: 'require_approval', approvals: { quorum: 1, approvers: ['ana'] } }, 'deny', 'APPROVALS_NOT_SUPPORTED'],
+] as const)('%j is %s', async (decision, outcome, reasonCode) => {
   const { made } = await outcomeOf({ policy, ...decision } as unknown as PolicyDecision);
-  expect(made).toMatchObject({ outcome, reason });
+  const reason = reasonCode === null ? 'a rule' : `${reasonCode}: a rule; a message takes no votes`;
+  expect(made).toMatchObject({ outcome, reason, reasonCode });
 });
 
-it('asks the policy of the vault if it has one, about a message without money, cleared and without risk', async () => {
+it('asks the policy of the vault if it has one, about a message without money, cleared and scored by the tenant’s rules', async () => {
   const decision = { decision: 'allow', policy } as unknown as PolicyDecision;
   const [own, none] = [await outcomeOf(decision, { policy: 'strict' }), await outcomeOf(decision)];
   expect([own.calls[0]![3], none.calls[0]![3]]).toEqual([['strict'], []]);
-  const [facts, screening, risk] = none.calls[0]!;
+  const [facts, screening, scored] = none.calls[0]!;
   expect(facts).toMatchObject({
     ...{ kind: 'message', units: 0n, availableUnits: 0n, wantsHuman: true, asset: '', walletName: 'cold', nowMs: 5 },
     metadata: { message_bytes: 3, message_type: 'raw', curve: 'ed25519', derivation_path: 'm' },
   });
   expect(screening).toMatchObject({ decision: 'clear', riskScore: 0, matches: [] });
-  expect(risk).toMatchObject({ score: 0, level: 'low', action: 'allow' });
+  expect(scored).toBe(risk);
+  expect(none.made.change).toMatchObject({ guards: [guard] });
   const relaxed = await outcomeOf(decision, { approvalMode: 'direct_allowed' });
   expect(relaxed.calls[0]![0]).toMatchObject({ wantsHuman: false });
 });

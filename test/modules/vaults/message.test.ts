@@ -1,7 +1,7 @@
 /** The bytes that a vault's key signs for a message, up to the limits of their lengths. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { readBase64, signedBytes } from '../../../modules/vaults/message.ts';
+import { signedBytes } from '../../../modules/vaults/message.ts';
 import { ed25519MessageBytesMax } from '../../../proto/limits.ts';
 
 const longest = new Uint8Array(ed25519MessageBytesMax).fill(7);
@@ -30,9 +30,4 @@ it('a digest has 32 bytes, for ed25519 also 64, and is signed as it is', () => {
   expect(signs('ed25519', 64)()).toHaveLength(64);
   for (const length of [31, 33, 63, 65]) expect(signs('ed25519', length)).toThrow('message');
   expect(signs('secp256k1', 64)).toThrow('message');
-});
-
-it('base64 has one spelling', () => {
-  expect(Buffer.from(readBase64('message', '/w=='))).toEqual(Buffer.from([255]));
-  for (const text of ['/w', '/x==', '_w==', '/w==\n']) expect(() => readBase64('message', text)).toThrow('message');
 });

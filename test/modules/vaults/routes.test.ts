@@ -47,6 +47,11 @@ function sign(made: { id: string; primary_key_id: string }, more: object = {}, h
   return call('POST', `/v1/vaults/${made.id}/sign`, body, headers);
 }
 
+async function dryRun(made: { id: string; primary_key_id: string }) {
+  const body = { key_id: made.primary_key_id, message: message.toString('base64'), message_type: 'raw' };
+  return (await call('POST', `/v1/vaults/${made.id}/sign?dry_run=true`, body)).body;
+}
+
 const policy = (name: string, effect: string, more: object = {}) =>
   call('POST', '/v1/policies', {
     name,
@@ -56,6 +61,15 @@ const policy = (name: string, effect: string, more: object = {}) =>
 const issueOf = ({ body }: JsonAnswer) => [body.error.details[0].field, body.error.details[0].issue];
 
 describe('a vault', () => {
+  it('takes a keystore type and an approval mode by the contract’s names, their short forms, in either case', async () => {
+    for (const keystore_type of ['KEYSTORE_TYPE_MPC_FROST', 'MPC_FROST', 'mpc_frost', 'keystore_type_mpc_frost']) {
+      const made = await vault({ keystore_type, approval_mode: 'HUMAN_REQUIRED' });
+      expect(made).toMatchObject({ keystore_type: 'mpc_frost', approval_mode: 'human_required' });
+    }
+    const wrong = { name: 'v', keystore_type: 'KEYSTORE_TYPE_NONE', curve: 'secp256k1' };
+    expect(issueOf(await call('POST', '/v1/vaults', wrong))).toEqual(['keystore_type', 'not_allowed_value']);
+  });
+
   it('is made with its first key, read, listed and hidden from another tenant', async () => {
     const made = await vault({ name: 'treasury', threshold: 2, total_nodes: 3, metadata: { desk: 'emea' } });
     expect(made).toMatchObject({ name: 'treasury', threshold: 2, total_nodes: 3, key_count: 1, status: 'active' });
@@ -201,15 +215,25 @@ describe('signing', () => {
   });
 
   it.each([
-    [{ message: 'AA', message_type: 'raw' }, 'message'],
+    [{ message: 'AA===', message_type: 'raw' }, 'message'],
     [{ message: Buffer.alloc(31).toString('base64'), message_type: 'digest' }, 'message'],
-    [{ message: '!', message_type: 'raw' }, 'message'],
+    [{ message: '', message_type: 'raw' }, 'message'],
     [{ derivation_path: 'm/x' }, 'derivation_path'],
     [{ derivation_path: "m/44'/0/7" }, 'derivation_path'],
     [{ derivation_path: 'm/0h/0/7' }, 'derivation_path'],
   ])('refuses %j', async (more, field) => {
     const refused = await sign(await vault(), more);
     expect([refused.status, refused.body.error.details[0].field]).toEqual([400, field]);
+  });
+
+  it.each(['message', 'human_approval_witness'])('takes any base64 as its %s, and nothing else', async (field) => {
+    const made = await vault({ curve: 'ed25519', keystore_type: 'mpc_frost' });
+    for (const text of ['+/8=', '+/8', '-_8=', '-_8']) expect((await sign(made, { [field]: text })).status).toBe(200);
+    for (const text of ['+/8=\n', '+_8=', '+/9=', '+/8==', '!']) {
+      const { status, body } = await sign(made, { [field]: text });
+      expect([status, body.error.details]).toMatchObject([400, [{ field, issue: 'invalid_base64' }]]);
+      if (text.endsWith('\n')) expect(body.error.message).toMatch(/line end.*base64 -w0.*printf/);
+    }
   });
 
   it('takes a key of this vault alone', async () => {
@@ -236,6 +260,7 @@ describe('policies of a vault', () => {
     for (const path of [undefined, '', 'm', 'm/0']) {
       statuses.push((await sign(made, path === undefined ? {} : { derivation_path: path })).body.status);
     }
+    expect((await sign(made, { derivation_path: '0/7' })).body.derivation_path).toBe('m/0/7');
     expect(statuses).toEqual(['denied', 'denied', 'denied', 'completed']);
   });
 
@@ -277,7 +302,35 @@ describe('policies of a vault', () => {
     const witness = Buffer.from('approved').toString('base64');
     expect((await sign(waiting, { human_approval_witness: witness })).body.status).toBe('completed');
     const denied = await sign(await vault({ policy: 'two-humans' }), { human_approval_witness: witness });
-    expect(denied.body).toMatchObject({ status: 'denied', reason: expect.stringContaining('takes no votes') });
+    const why = {
+      ...{
+        reason_code: 'APPROVALS_NOT_SUPPORTED',
+        reason: expect.stringMatching(/^APPROVALS_NOT_SUPPORTED: .*no votes/),
+      },
+    };
+    expect(denied.body).toMatchObject({ status: 'denied', ...why });
+    const { events } = (await call('GET', `/v1/events?type=vault.signature_denied&resource_id=${denied.body.id}`)).body;
+    expect(events).toMatchObject([{ data: { object: why } }]);
+    expect(await dryRun(await vault({ policy: 'two-humans' }))).toMatchObject({ decision: 'deny', ...why });
+    expect(await dryRun(waiting)).toMatchObject({ decision: 'require_approval', reason_code: null });
+  });
+
+  it('are joined by the risk rules, which deny or ask for a human; a dry run says so and signs nothing', async () => {
+    const made = await vault();
+    const when = `tx.kind == "message" && tx.wallet_id == "${made.id}"`;
+    const rule = (name: string, more: object) => call('POST', '/v1/risk/rules', { name, when, points: 0, ...more });
+    await rule('look', { action: 'review' });
+    expect((await sign(made)).body.status).toBe('pending_human_approval');
+    await rule('stop', { action: 'deny', priority: 900 });
+    const before = service.vaultCluster.signatures;
+    expect(await dryRun(made)).toMatchObject({
+      ...{ dry_run: true, decision: 'deny', reason_code: null, matched_rules: ['clear', 'risk:look', 'risk:stop'] },
+    });
+    const denied = (await sign(made)).body;
+    expect(denied).toMatchObject({ status: 'denied', reason: expect.stringContaining('risk rule stop: deny') });
+    expect(decodeJwt(denied.policy_receipt)).toMatchObject({ matched_rules: ['clear', 'risk:look', 'risk:stop'] });
+    expect(service.vaultCluster.signatures).toBe(before);
+    expect((await sign(await vault())).body.status).toBe('completed');
   });
 
   it('have decided before a node is asked: what changes while the cluster signs, or before a repeat, changes no answer', async () => {

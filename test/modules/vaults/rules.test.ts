@@ -64,6 +64,7 @@ class Keeper {
       closeKey: async (_: unknown, id: string) => void this.closed.push(id),
     },
     evaluators: {
+      assess: async () => ({ result: {}, change: {} }),
       decide: async () => {
         this.decided += 1;
         return { result: { id: `dec_${this.decided}`, ...this.decision }, change: await this.deciding() };
@@ -241,12 +242,13 @@ describe('a signature', () => {
     for (const path of ['', 'm']) expect((await keeper.sign({ derivation_path: path })).derivation_path).toBe('');
     const { derivation_path, public_key } = await keeper.sign({ derivation_path: 'm/0/7' });
     expect([derivation_path, public_key === publicKey]).toEqual(['m/0/7', false]);
+    expect((await keeper.sign({ derivation_path: '0/7' })).derivation_path).toBe('m/0/7');
     const alone = await new Keeper().open({ scheme: 'hsm_ecdsa', keystoreType: 'hsm_pkcs11', participants: [1] });
     expect((await alone.sign({ derivation_path: 'm' })).public_key).toBe(publicKey);
     for (const [holder, path] of [
       [keeper, "m/44'"],
       [keeper, "m/44'/0"],
-      [keeper, '0/7'],
+      [keeper, '/7'],
       [keeper, 'm/00'],
       [alone, 'm/0'],
       [alone, "m/0'"],

@@ -267,7 +267,7 @@ export function given(nodeId: number, bytes = 32): Observation {
 
 export function frame(from: string, to: string, body: WireBodyInit, session = 'sig_a', touched = false): Observation {
   const message = { tenant, session, attempt: 1, body };
-  const trace = { correlationId: '', traceparent: '', deadlineMs: 0 };
+  const trace = { correlationId: '', traceparent: '' };
   return { kind: 'frame', atMs: 0, envelope: { from, to, message, trace }, touched };
 }
 

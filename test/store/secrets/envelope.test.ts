@@ -14,11 +14,11 @@ import type { KeyRing } from '../../../store/secrets/key-ring.ts';
 
 let directory: string;
 let nowMs: number;
-const clock = { nowMs: () => nowMs };
+const timers = { elapsedMs: () => nowMs };
 const hex = () => randomBytes(32).toString('hex');
 const put = (number: number | string, text = `${hex()}\n`): void =>
   writeFileSync(join(directory, `${number}.key`), text);
-const openRing = (): KeyRing => fileKeyRing(directory, { clock, random: systemRandom });
+const openRing = (): KeyRing => fileKeyRing(directory, { timers, random: systemRandom });
 
 beforeEach(() => {
   nowMs = 1_790_000_000_000;

@@ -10,7 +10,7 @@ import { root } from '../../cli/support/up-process.ts';
 import { isThorough } from '../../support/thorough.ts';
 
 /** An install over the network on a busy machine. */
-const npmMsMax = 240_000;
+const npmMsMax = 600_000;
 
 export interface Ended {
   readonly exitCode: number;

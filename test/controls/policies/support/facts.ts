@@ -42,7 +42,7 @@ export function screening(decision: ScreeningResult['decision'] = 'clear'): Scre
 export function risk(score = 10): RiskResult {
   const level = score >= 90 ? 'critical' : score >= 70 ? 'high' : score >= 40 ? 'medium' : 'low';
   const action = score >= 90 ? 'deny' : score >= 70 ? 'review' : 'allow';
-  return { txId: intentId, score, level, action, factors: [], rulesVersion: 1 };
+  return { txId: intentId, score, level, action, ruleActions: [], factors: [], rulesVersion: 1 };
 }
 
 export function input(over: Partial<TransactionFacts> = {}): RuleInput {

@@ -201,7 +201,7 @@ export class Judges implements Evaluators {
   });
 
   assess: Evaluators['assess'] = async (_context, facts) => ({
-    result: { txId: facts.id, score: 5, level: 'low', action: 'allow', factors: [], rulesVersion: 1 },
+    result: { txId: facts.id, score: 5, level: 'low', action: 'allow', ruleActions: [], factors: [], rulesVersion: 1 },
     change: {},
   });
 

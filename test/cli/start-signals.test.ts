@@ -1,0 +1,40 @@
+/** A signal during a start: `up` and `up --embedded` stop in order, whatever they are doing. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { processRecords } from '../../cli/up/running.ts';
+import { UpProcess, upCommand } from '../../testing/up-process.ts';
+import { freePort } from '../support/ports.ts';
+import { until } from '../support/until.ts';
+import { keptFolder } from './support/temporary.ts';
+
+const folder = keptFolder();
+const place = { dataDir: join(folder, 'data'), httpPort: await freePort(), grpcPort: await freePort() };
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Starts, sends the signal when the output has `at`, and expects an end in order. */
+async function interrupted(at: RegExp, signal: NodeJS.Signals, ...options: string[]): Promise<UpProcess> {
+  const up = new UpProcess(place, { command: upCommand(...options) });
+  await until(() => at.test(up.output) || up.exitCode !== undefined, `${at} in:\n${up.output}`);
+  up.child.kill(signal);
+  expect([await up.exited, up.output]).toEqual([0, expect.stringMatching(/\nStopping: /)]);
+  expect(processRecords(place.dataDir)).toEqual([]);
+  return up;
+}
+
+test('embedded, 100 nodes that make keys stop at the first signal; a start says what it does', async () => {
+  const size = ['--embedded', '--nodes', '100', '--threshold', '51'];
+  const state = join(folder, 'my.state');
+  await interrupted(/^… service {8}making the ready-made keys [\d.]+ s$/m, 'SIGTERM', ...size, '--state', state);
+});
+
+// After each step the next one runs.
+test.each([
+  ['identities', 'SIGTERM'],
+  ['redis', 'SIGINT'],
+  ['processes', 'SIGTERM'],
+  ['cluster', 'SIGINT'],
+] as const)('a cluster stops at a signal right after the step "%s"', async (step, signal) => {
+  await interrupted(new RegExp(`^✓ ${step} `, 'm'), signal, '--nodes', '2', '--nodes-per-process', '2');
+});
