@@ -193,7 +193,9 @@ export class Idempotency {
     if (start.kind === 'running') return 'running';
     if (start.kind === 'answered') {
       const { answer, balances } = start;
-      const outcome = shownRecord('the answer of this idempotency key', () => readOutcome(seal.open(answer, about)));
+      const outcome = shownRecord('the answer of this idempotency key', () =>
+        readOutcome(seal.open(answer, about), bodyHash),
+      );
       return { outcome: showing(outcome, balances), replayed: true, isStored: true };
     }
     if (start.kind === 'otherBody') throw reused();
@@ -203,7 +205,7 @@ export class Idempotency {
     const markOf = (outcome: Outcome): IdempotencyMark => ({
       keyHash,
       owner,
-      answer: seal.seal(writeOutcome(outcome), about),
+      answer: seal.seal(writeOutcome(outcome, bodyHash), about),
     });
     const executed = await run({ seed: () => seed, startedMs }, markOf);
     if (executed.kind === 'overtaken') return 'overtaken';

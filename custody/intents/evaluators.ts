@@ -5,6 +5,7 @@
  */
 
 import type { RequestContext } from '../../api/route.ts';
+import type { DecidedTransaction } from '../../providers/port/port.ts';
 import type { Change } from '../../store/contract.ts';
 import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } from './facts.ts';
 
@@ -58,13 +59,5 @@ export interface DecidedTransfer {
   readonly decision: PolicyDecision['decision'];
   readonly initiator?: string;
   readonly approvals?: { readonly quorum: number; readonly approvers: readonly string[] };
-  readonly transaction: {
-    readonly wallet_id: string;
-    readonly kind: string;
-    readonly asset: string;
-    readonly amount: string;
-    readonly network: string;
-    readonly to: string;
-    readonly fee?: FeeLimit;
-  };
+  readonly transaction: DecidedTransaction;
 }

@@ -1,10 +1,12 @@
 /**
- * The last check before an order: a signing order of the cluster, or a transfer submitted to a custodian. The transaction
- * follows from the intent's record and its wallet alone (providers/self-hosted/line.ts), so this compares them with what the
- * signed receipt decided, and counts the votes whose MACs hold. Whatever Redis holds, nothing is ordered that was not decided.
+ * The last check before an order: a signing order of the cluster, or a transfer submitted to a custodian. It compares the intent's
+ * record and its wallet with what the signed receipt decided, and counts the votes whose MACs hold. The adapter that makes the bytes
+ * compares these with the same receipt (providers/self-hosted/decided.ts). Whatever Redis holds, nothing is ordered that was not
+ * decided.
  */
 import { formatAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
+import type { DecidedTransaction } from '../../providers/port/port.ts';
 import type { WalletRecord } from '../wallets/public.ts';
 import type { IntentDependencies } from './dependencies.ts';
 import type { DecidedTransfer } from './evaluators.ts';
@@ -29,13 +31,13 @@ export function decidedOf({ evaluators }: Deps, tenant: string, record: ReceiptO
 
 type ReceiptOf = Pick<IntentRecord, 'id' | 'policyReceipt'>;
 
-/** Why nothing may be ordered for this intent; undefined: it may. */
-export function orderProblem(
+/** What may be ordered for this intent; a text: why nothing may. */
+export function orderOf(
   deps: Deps,
   tenant: string,
   record: IntentRecord,
   wallet: WalletRecord,
-): string | undefined {
+): DecidedTransaction | string {
   const decided = decidedOf(deps, tenant, record);
   if (typeof decided === 'string') return decided;
   const { transaction, initiator, approvals, decision } = decided;
@@ -57,7 +59,7 @@ export function orderProblem(
   const votes = record.approvals.filter((vote) => deps.votes.holds(tenant, record, vote));
   const voters = new Set(votes.filter((vote) => vote.decision === 'approve').map(({ by }) => by));
   const counted = [...voters].filter((by) => by !== initiator && (approvers.length === 0 || approvers.includes(by)));
-  return counted.length < quorum ? `it has ${counted.length} of ${quorum} approvals` : undefined;
+  return counted.length < quorum ? `it has ${counted.length} of ${quorum} approvals` : transaction;
 }
 
 /** The transaction as it would be made now, in the words of a receipt. */

@@ -6,6 +6,7 @@
  * step, one wins and the other drops the intent.
  */
 
+import type { DecidedTransaction } from '../../providers/port/port.ts';
 import { StoreTampered } from '../../store/contract.ts';
 import { adapterOf } from '../provider-calls/calling.ts';
 import { walletType } from '../wallets/public.ts';
@@ -14,7 +15,7 @@ import type { IntentDependencies } from './dependencies.ts';
 import { noFee } from './failures.ts';
 import { GapStep } from './gap-step.ts';
 import { expireIntent, tamperedFailure } from './machine.ts';
-import { decidedOf, orderProblem } from './order-check.ts';
+import { decidedOf, orderOf } from './order-check.ts';
 import { ProviderStep } from './provider-step.ts';
 import { intentType } from './record.ts';
 import { isFinal } from './states.ts';
@@ -79,33 +80,33 @@ export class IntentSteps {
       case 'pending_approval':
       case 'approved': {
         if (expired) return this.#expire(task);
-        const problem = this.#problem(task);
-        if (problem !== undefined) return this.#refuse(task, problem);
+        const order = this.#order(task);
+        if (typeof order === 'string') return this.#refuse(task, order);
         return record.status === 'approved'
           ? this.#claim.run(task)
           : this.#context.reschedule(task, record.expiresAtMs);
       }
       case 'signing': {
         // Nothing is ordered yet, or the answer was lost.
-        const problem = record.gap === undefined && record.providerTxId === null ? this.#problem(task) : undefined;
-        if (problem !== undefined) return this.#refuse(task, problem);
-        return record.gap === undefined ? this.#advance.run(task) : this.#settleGap.run(task);
+        const order = record.gap === undefined && record.providerTxId === null ? this.#order(task) : undefined;
+        if (typeof order === 'string') return this.#refuse(task, order);
+        return record.gap === undefined ? this.#advance.run(task, order) : this.#settleGap.run(task);
       }
       case 'broadcasting':
       case 'confirming':
-        return record.gap === undefined ? this.#advance.run(task) : this.#settleGap.run(task);
+        return record.gap === undefined ? this.#advance.run(task, undefined) : this.#settleGap.run(task);
       default:
         if (!isFinal(record.status)) throw new Error(`${record.id} was stored as ${record.status}`);
         return this.#context.reschedule(task, undefined);
     }
   }
 
-  /** Why its transaction may not be ordered; of one that waits for votes, why it never may. */
-  #problem({ tenant, record, wallet }: Loaded): string | undefined {
+  /** The transaction that may be ordered, or why it may not; of one that waits for votes, why it never may. */
+  #order({ tenant, record, wallet }: Loaded): DecidedTransaction | string {
     const { deps } = this.#context;
-    if (record.status !== 'pending_approval') return orderProblem(deps, tenant, record, wallet);
+    if (record.status !== 'pending_approval') return orderOf(deps, tenant, record, wallet);
     const decided = decidedOf(deps, tenant, record);
-    return typeof decided === 'string' ? decided : undefined;
+    return typeof decided === 'string' ? decided : decided.transaction;
   }
 
   #refuse(task: Loaded, message: string): Promise<Next | undefined> {

@@ -1,16 +1,32 @@
 /** The data directory says whether what an earlier version stored still has to get its MACs; Redis does not. */
-import { cpSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { ensureClusterMaterial, readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
 import { dataFormat } from '../../cli/cluster-files/data-format.ts';
 import { isToSeal } from '../../cli/cluster-files/record-sealing.ts';
+import { readSandbox, sandboxTenant } from '../../cli/cluster-files/sandbox.ts';
 import { sealOnce } from '../../cli/redis/seal-records.ts';
+import { Snapshots } from '../../cli/up/snapshots.ts';
+import { receiptSigner } from '../../controls/receipts/public.ts';
+import { IntentDriver } from '../../custody/intents/driver.ts';
+import type { Evaluators } from '../../custody/intents/evaluators.ts';
+import { intentType } from '../../custody/intents/record.ts';
+import { VoteSeal } from '../../custody/intents/votes.ts';
 import { hashToken } from '../../gateway/auth/token-format.ts';
 import { TokenStore } from '../../gateway/auth/token-store.ts';
+import { openChains } from '../../providers/chains/chains.ts';
+import { redisLedgers } from '../../providers/chains/redis-ledgers.ts';
+import { makeSelfHosted } from '../../providers/self-hosted/adapter.ts';
+import { RedisAddressBook } from '../../store/redis-address-book.ts';
+import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
+import { fakeSigner } from '../providers/self-hosted/support.ts';
+import { collectLog } from '../support/log.ts';
+import { startRedis } from '../support/redis.ts';
 import { startStore } from '../support/store.ts';
 import { storePorts } from '../support/store-ports.ts';
+import { until } from '../support/until.ts';
 import { temporaryFolder } from './support/temporary.ts';
 
 const six = fileURLToPath(new URL('./fixtures/data-format-6', import.meta.url));
@@ -48,5 +64,74 @@ test('a directory of format 6 seals at its first start alone', async () => {
   // Without the note nothing is taken either.
   rmSync(join(dataDir, 'gateway/records.json'));
   expect(isToSeal(dataDir)).toBe(false);
+  await under.stop();
+});
+
+test('a snapshot of format 6 is restored: its tokens count, and its open transfers fail by name, unsigned', async () => {
+  const server = await startRedis();
+  const under = await startStore(server);
+  const dataDir = join(temporaryFolder(), 'six');
+  cpSync(six, dataDir, { recursive: true });
+  mkdirSync(join(dataDir, 'run'));
+  ensureClusterMaterial(dataDir, undefined, 5, 'sandbox');
+  await sealOnce(dataDir, under.redis);
+  const [id = ''] = readdirSync(join(dataDir, 'snapshots'));
+  const snapshots = new Snapshots({
+    ...{ dataDir, nodes: ['node/1', 'node/2'], redisUrl: server.url },
+    // No process of the cluster runs.
+    processes: { names: [], of: () => [], list: () => [] } as never,
+    ...{ untilLinked: async () => undefined, makeReadyKeys: async () => undefined },
+  });
+  const { takenMs } = await snapshots.restore(id);
+
+  const [tokenKey, recordKey, receiptKey] = [
+    readSecret(dataDir, secretFiles.gatewayToken),
+    readSecret(dataDir, secretFiles.gatewayRecord),
+    readSecret(dataDir, secretFiles.gatewayReceipt),
+  ];
+  const { token } = readSandbox(dataDir)!;
+  const tokens = new TokenStore(under.redis, tokenKey, storePorts);
+  expect(await tokens.lookup(hashToken(token, tokenKey))).toMatchObject({ tenant: sandboxTenant });
+
+  // Soon after it was taken: later its transfers would be over.
+  const clock = { nowMs: () => takenMs + Math.floor(performance.now()) };
+  const redis = await under.connect();
+  const store = new RedisTenantStore(redis, { ...storePorts, clock, recordKey });
+  const signer = fakeSigner();
+  const adapter = makeSelfHosted({ signer, chains: openChains({ ledgers: redisLedgers(redis) }) });
+  const driver = new IntentDriver(
+    {
+      ...{ ...storePorts, store, clock, environment: 'sandbox', log: collectLog().log },
+      adapters: new Map([['self_hosted', adapter]]),
+      evaluators: { readReceipt: (receipt) => receiptSigner(receiptKey).read(receipt) } as Evaluators,
+      votes: new VoteSeal(receiptKey),
+      addressBook: new RedisAddressBook(redis),
+      fillGap: adapter.fillGap,
+      arrive: async () => undefined,
+    },
+    { sweepEveryMs: 20 },
+  );
+  const shown = async () => {
+    const { items } = await store.list(sandboxTenant, intentType, { order: 'oldest', limit: 10, indices: ['intents'] });
+    return items.map(({ amount, status, subStatus }) => [amount, status, subStatus]);
+  };
+  expect(await shown()).toEqual([
+    ['0.1', 'completed', null],
+    ['0.2', 'signing', null],
+    ['0.3', 'pending_approval', 'AWAITING_APPROVAL'],
+  ]);
+  driver.start();
+  const ended = [
+    ['0.1', 'completed', null],
+    ['0.2', 'failed', 'RECORD_TAMPERED'],
+    ['0.3', 'failed', 'RECORD_TAMPERED'],
+  ];
+  await until(
+    async () => (await shown()).every(([, status]) => status === 'completed' || status === 'failed'),
+    'the end of both',
+  );
+  expect(await shown()).toEqual(ended);
+  expect(signer.orders).toEqual([]);
+  await driver.stop();
   await under.stop();
 });

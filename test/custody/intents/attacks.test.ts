@@ -3,7 +3,7 @@
  * decided, and the transfer fails by name, with an event.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { orderProblem } from '../../../custody/intents/order-check.ts';
+import { orderOf } from '../../../custody/intents/order-check.ts';
 import { type IntentRecord, intentType } from '../../../custody/intents/record.ts';
 import { type WalletRecord, walletType } from '../../../custody/wallets/record.ts';
 import { update } from '../../../store/changes.ts';
@@ -139,14 +139,14 @@ describe('the check before an order', () => {
     const intent = await world.intent(tenant, wallet, {}, quorum);
     return { wallet, intent };
   }
-  const problem = (record: IntentRecord, wallet: WalletRecord, of = tenant) => orderProblem(proofs, of, record, wallet);
+  const problem = (record: IntentRecord, wallet: WalletRecord, of = tenant) => orderOf(proofs, of, record, wallet);
 
   test('counts votes of two other people, each once, and nothing else', async () => {
     const { wallet, intent } = await decidedIntent();
     const { intent: other } = await decidedIntent();
     const [ann, bob] = [voted(intent, 'tok_ann'), voted(intent, 'tok_bob')];
     const withVotes = (...approvals: IntentRecord['approvals']) => problem({ ...intent, approvals }, wallet);
-    expect(withVotes(ann, bob)).toBeUndefined();
+    expect(withVotes(ann, bob)).toMatchObject({ wallet_id: wallet.id, to: intent.destination.address, amount: '1' });
     const tooFew: readonly IntentRecord['approvals'][] = [
       [],
       [ann],
