@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { ensureClusterMaterial, readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
 import { dataFormat } from '../../cli/cluster-files/data-format.ts';
 import { isToSeal } from '../../cli/cluster-files/record-sealing.ts';
@@ -82,7 +82,11 @@ test('a snapshot of format 6 is restored: its tokens count, and its open transfe
     processes: { names: [], of: () => [], list: () => [] } as never,
     ...{ untilLinked: async () => undefined, makeReadyKeys: async () => undefined },
   });
-  const { takenMs } = await snapshots.restore(id);
+  const { takenMs } = snapshots.list()[0]!;
+  // Soon after it was taken: later its transfers would be over.
+  const now = vi.spyOn(Date, 'now').mockImplementation(() => takenMs + Math.floor(performance.now()));
+  onTestFinished(() => now.mockRestore());
+  await snapshots.restore(id);
 
   const [tokenKey, recordKey, receiptKey] = [
     readSecret(dataDir, secretFiles.gatewayToken),
@@ -93,15 +97,13 @@ test('a snapshot of format 6 is restored: its tokens count, and its open transfe
   const tokens = new TokenStore(under.redis, tokenKey, storePorts);
   expect(await tokens.lookup(hashToken(token, tokenKey))).toMatchObject({ tenant: sandboxTenant });
 
-  // Soon after it was taken: later its transfers would be over.
-  const clock = { nowMs: () => takenMs + Math.floor(performance.now()) };
   const redis = await under.connect();
-  const store = new RedisTenantStore(redis, { ...storePorts, clock, recordKey });
+  const store = new RedisTenantStore(redis, { ...storePorts, recordKey });
   const signer = fakeSigner();
   const adapter = makeSelfHosted({ signer, chains: openChains({ ledgers: redisLedgers(redis) }) });
   const driver = new IntentDriver(
     {
-      ...{ ...storePorts, store, clock, environment: 'sandbox', log: collectLog().log },
+      ...{ ...storePorts, store, environment: 'sandbox', log: collectLog().log },
       adapters: new Map([['self_hosted', adapter]]),
       evaluators: { readReceipt: (receipt) => receiptSigner(receiptKey).read(receipt) } as Evaluators,
       votes: new VoteSeal(receiptKey),
