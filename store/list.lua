@@ -82,7 +82,8 @@ while true do
       elseif #items == limit then
         return page(1, items[limit][1])
       else
-        items[#items + 1] = {id, record, withBalances == '1' and redis.call('HGETALL', p .. 'bal:' .. id) or {}}
+        local shown = {record[1], record[2], record[3]}
+        items[#items + 1] = {id, shown, withBalances == '1' and redis.call('HGETALL', p .. 'bal:' .. id) or {}}
       end
     end
   end
