@@ -272,13 +272,8 @@ describe('a slot that moves while it is used', () => {
   /** Without the key that never exists, as a client would call it. */
   const unguarded = async () => {
     const key = tenantPrefix(tenant());
-    const args = [
-      '',
-      '',
-      '',
-      '1',
-      JSON.stringify(changeArgument(tenant(), spend, new RecordSeal(storePorts.recordKey))),
-    ];
+    const change = JSON.stringify(changeArgument(tenant(), spend, new RecordSeal(storePorts.recordKey)));
+    const args = ['', '', '', '1', '1', change];
     await move.destination.client.asking();
     return move.destination.client.eval(readScript('store/commit.lua').source, 1, key, ...args);
   };
