@@ -28,6 +28,7 @@ import { healthyCluster, proof } from '../support/fake-coordinator.ts';
 import { grpcCall } from '../support/gateway.ts';
 import { startRedis } from '../support/redis.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
+import { testRecordKey } from '../support/store-ports.ts';
 
 const gatewaySeed = new Uint8Array(32).fill(1);
 const coordinatorSeed = new Uint8Array(32).fill(2);
@@ -113,6 +114,7 @@ beforeAll(async () => {
     tokenKey: new Uint8Array(32).fill(4),
     receiptSeed: new Uint8Array(32).fill(5),
     credentialKeysDir,
+    recordKey: testRecordKey,
     chainBlockMs: 1_000,
     rateLimit: { windowS: 10, reads: 300, writes: 100, signing: 2_000 },
     acceptAnyTestToken: false,
