@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { longestFirst } from './test/support/file-order.ts';
 import { nativeModules, writeModules } from './test/support/native-modules.ts';
+import { isThorough } from './test/support/thorough.ts';
 import { filesByTier, type Tier, tiersOfRun } from './tools/tiers.ts';
 
 const root = fileURLToPath(new URL('.', import.meta.url)).replace(/.$/, '');
@@ -30,8 +31,12 @@ const shared = {
   hookTimeout: 900_000,
   expect: { poll: { timeout: 90_000 } },
   pool: 'forks' as const,
+  // Tests leave much garbage: a larger space for new objects is cleaned less often.
+  execArgv: ['--max-semi-space-size=64'],
   // What is built is run as it is: examples import the package as its users do.
   server: { deps: { external: [/\/dist\//, /\/\.setup\/tests\//] } },
+  // The example's live cluster only in a thorough run: test/testing/cluster.test.ts has one.
+  env: isThorough ? {} : { PAYOUTS_IN: 'simulated,listening' },
   // Modules are transformed once for all projects, and once for all runs.
   experimental: { fsModuleCache: true },
 };

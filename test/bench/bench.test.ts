@@ -14,13 +14,19 @@ const tiny = ['--quick', '--seconds', '0.2', '--in-flight', '2', '--wallets', '3
 
 async function bench(...more: readonly string[]): Promise<{ results: Results; stderr: string }> {
   const args = [command, 'bench', ...tiny, ...more, '--json', '-'];
-  // A thorough run reads the nodes' processes apart; otherwise they share one, which starts in half the time.
-  const env = isThorough ? process.env : { ...process.env, SIGNMESH_NODES_PER_PROCESS: '5' };
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { maxBuffer: 16 * 1024 * 1024, env });
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { maxBuffer: 16 * 1024 * 1024 });
   return { results: JSON.parse(stdout) as Results, stderr };
 }
 
-test('a tiny run at one door is correct', async () => {
+test('a tiny run without a cluster is correct', async () => {
+  const { results, stderr } = await bench('--only', 'simulation');
+  expect(results.correctness.holds).toBe(true);
+  expect(results.simulation.length).toBeGreaterThan(0);
+  for (const { signatures, verified } of results.simulation) expect(verified).toBe(signatures);
+  expect(stderr).toContain('Correctness: holds.');
+});
+
+test.runIf(isThorough)('a tiny run at one door is correct', async () => {
   const { results, stderr } = await bench('--only', 'sign', '--doors', 'rest', '--schemes', 'ecdsa');
   expect(results.correctness).toMatchObject({ holds: true, errors: 0, healthAfter: 'ok', lost: [] });
   expect(results.signing.map(({ door, scheme }) => `${door} ${scheme}`)).toEqual(['rest ecdsa']);

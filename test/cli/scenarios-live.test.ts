@@ -29,6 +29,12 @@ const scenarios = readdirSync(folder)
 const live = scenarios.filter(({ worlds, cluster }) => worlds.includes('live') && cluster.clusters === undefined);
 /** They wait for a vendor that is slow or gone: live in a thorough run alone, simulated always. */
 const waiting = ['vendor-callbacks-astray', 'vendor-lies', 'vendor-slow-crashes', 'vendor-unavailable'];
+/**
+ * They restart every process: live in a thorough run alone. In `npm test` sandbox-control-live.test.ts and test/survival/ kill
+ * live nodes, with their stores and together.
+ */
+const restarting = ['all-nodes-restart-at-once', 'node-loses-its-store'];
+const omitted = [...waiting, ...restarting];
 /** Of those that use the wallet API, a few; the others in a thorough run, and simulated always. */
 const walletTried = ['transfer-with-approval', 'webhook-receiver-fails', 'webhook-gone'];
 /** Of the others every tenth; the rest likewise. */
@@ -37,7 +43,7 @@ const tried = live.filter((one, index) => {
   if (one.cluster.nodes !== 5) return false;
   if ((one.cluster.gateways ?? 1) > 1 || (one.cluster.workers ?? 1) > 1 || one.cluster.rate_limits) return false;
   if (isThorough) return true;
-  return usesWalletApi(one) ? walletTried.includes(one.scenario) : index % 10 === 0 && !waiting.includes(one.scenario);
+  return usesWalletApi(one) ? walletTried.includes(one.scenario) : index % 10 === 0 && !omitted.includes(one.scenario);
 });
 
 let sandbox: LiveProcess;

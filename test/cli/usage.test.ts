@@ -100,9 +100,9 @@ describe('the command line', () => {
   // Each has a module of its own.
   test.each([...['tokens', 'modules', 'credentials', 'listen', 'trigger', 'demo', 'scenario', 'sim', 'bench']])(
     '%s --help prints its usage',
-    (command) => {
-      const { status, stdout } = signmesh([command, '--help']);
-      expect([status, stdout]).toEqual([0, expect.stringContaining(`Usage: signmesh ${command}`)]);
+    async (command) => {
+      const { exitCode, stdout } = await inProcess(command, '--help');
+      expect([exitCode, stdout]).toEqual([0, expect.stringContaining(`Usage: signmesh ${command}`)]);
     },
   );
 
