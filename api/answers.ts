@@ -54,10 +54,25 @@ function isStoredStatus(status: number): boolean {
 }
 
 /** Issues of a 409 that may have ended at a repeat. */
-const passing: ReadonlySet<string> = new Set(['request_in_progress', 'version_conflict']);
+const passing: ReadonlySet<string> = new Set(['request_in_progress', 'version_conflict', 'store_tampered']);
 
-/** The text to seal. An error is stored without its request id: each answer has its own. */
-export function writeOutcome(outcome: Outcome): string {
+/** Before the hash of the request that an answer is to. Earlier versions stored none. */
+const hashMark = '~';
+
+/** The text to seal: an answer, and to which request. An error is stored without its request id: each answer has its own. */
+export function writeOutcome(outcome: Outcome, bodyHash: string): string {
+  return `${hashMark}${bodyHash}${outcomeText(outcome)}`;
+}
+
+/** Throws an Error when the text is not one of `writeOutcome`, or an answer to another request. */
+export function readOutcome(text: string, bodyHash: string): Outcome {
+  if (!text.startsWith(hashMark)) return outcomeIn(text);
+  const head = `${hashMark}${bodyHash}`;
+  if (!text.startsWith(head)) throw new Error('a stored answer is to another request');
+  return outcomeIn(text.slice(head.length));
+}
+
+function outcomeText(outcome: Outcome): string {
   if (outcome.kind === 'answer') {
     const { status, headers, body } = outcome.answer;
     return packObject(JSON.stringify({ status, headers, body }));
@@ -66,8 +81,7 @@ export function writeOutcome(outcome: Outcome): string {
   return JSON.stringify({ error: { kind, message, details, headers } });
 }
 
-/** Throws an Error when the text is not one of `writeOutcome`. */
-export function readOutcome(text: string): Outcome {
+function outcomeIn(text: string): Outcome {
   const stored = JSON.parse(unpackObject(text)) as {
     status?: number;
     headers?: Record<string, string>;

@@ -28,7 +28,7 @@ function fromPorts(error: unknown): ServiceError | undefined {
 function tampered(error: StoreTampered): ServiceError {
   const record = error.recordId ?? 'a record';
   return new ServiceError(
-    'internalError',
+    'conflict',
     `${record} cannot be read: something else than this service changed it in Redis`,
     {
       details: [{ field: '', issue: 'store_tampered', message: tamperedRemedy }],
@@ -38,7 +38,7 @@ function tampered(error: StoreTampered): ServiceError {
 }
 
 const tamperedRemedy =
-  'A repeat does not help. The operator finds the cause in the log of the gateway, under this request id, and restores the record from a copy of Redis.';
+  'A repeat does not help. The operator finds `store.tampered` in the log of the gateway, and restores the record from a copy of Redis.';
 
 /** `provider`: its name, where the caller knows it. */
 export function providerUnavailable({ message, retryAfterMs, outcomeUnknown }: ProviderUnavailable, provider?: string) {

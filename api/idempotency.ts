@@ -10,7 +10,7 @@
 import { createHmac } from 'node:crypto';
 import type { MachineMs, ServiceMs } from '../actors/contract.ts';
 import { ShortLivedMap } from '../actors/short-lived-map.ts';
-import type { IdempotencyMark, TenantStore } from '../store/contract.ts';
+import { type IdempotencyMark, shownRecord, type TenantStore } from '../store/contract.ts';
 import { isStored, type Outcome, readOutcome, type SealPort, showing, writeOutcome } from './answers.ts';
 import type { Attempt } from './context.ts';
 import { ServiceError } from './errors/service-error.ts';
@@ -192,8 +192,11 @@ export class Idempotency {
     const start = await store.beginIdempotent(tenant, keyHash, bodyHash, nowMs(), machineMs());
     if (start.kind === 'running') return 'running';
     if (start.kind === 'answered') {
-      const outcome = readOutcome(seal.open(start.answer, about));
-      return { outcome: showing(outcome, start.balances), replayed: true, isStored: true };
+      const { answer, balances } = start;
+      const outcome = shownRecord('the answer of this idempotency key', () =>
+        readOutcome(seal.open(answer, about), bodyHash),
+      );
+      return { outcome: showing(outcome, balances), replayed: true, isStored: true };
     }
     if (start.kind === 'otherBody') throw reused();
     const { owner, seed, startedMs } = start;
@@ -202,7 +205,7 @@ export class Idempotency {
     const markOf = (outcome: Outcome): IdempotencyMark => ({
       keyHash,
       owner,
-      answer: seal.seal(writeOutcome(outcome), about),
+      answer: seal.seal(writeOutcome(outcome, bodyHash), about),
     });
     const executed = await run({ seed: () => seed, startedMs }, markOf);
     if (executed.kind === 'overtaken') return 'overtaken';

@@ -8,14 +8,15 @@ import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { systemPorts } from '../actors/live/ports.ts';
-import { type RewrapReport, rewrapAll } from '../gateway/credential-rotation.ts';
 import { RedisTenantStore } from '../store/redis-tenant-store.ts';
 import { fileKeyRing, keyIds } from '../store/secrets/file-key-ring.ts';
-import { credentialKeysDir, readRoster } from './cluster-files/cluster-material.ts';
+import { credentialKeysDir, readRoster, readSecret, secretFiles } from './cluster-files/cluster-material.ts';
 import { errorText, exitCodes, Failure } from './common/failure.ts';
 import { writeOnce } from './common/files.ts';
 import { runSubcommand } from './common/subcommands.ts';
+import { type RewrapReport, rewrapAll } from './credential-rotation.ts';
 import { redisUrlFor, withRedis } from './redis/redis-address.ts';
+import { sealOnce } from './redis/seal-records.ts';
 import { loadSettings, type Settings } from './settings/config.ts';
 
 interface Flags {
@@ -70,22 +71,21 @@ async function rotate(flags: Flags): Promise<number> {
   // Check every field before making a key.
   return withRedis(url, async (redis) => {
     writeOnce(join(directory, `${key}.key`), `${randomBytes(32).toString('hex')}\n`);
-    const report = await rewrapWith(redis, directory);
+    const report = await rewrapWith(redis, settings);
     return tell(flags, { made_key: key }, [`key ${key} is made and current`], report);
   });
 }
 
 async function rewrapOnly(flags: Flags): Promise<number> {
   const settings = readSettings(flags);
-  const directory = keyDirectory(settings);
-  const report = await withRedis(redisUrlFor(settings), (redis) => rewrapWith(redis, directory));
+  const report = await withRedis(redisUrlFor(settings), (redis) => rewrapWith(redis, settings));
   return tell(flags, {}, [], report);
 }
 
 async function prune(flags: Flags): Promise<number> {
   const settings = readSettings(flags);
   const directory = keyDirectory(settings);
-  const report = await withRedis(redisUrlFor(settings), (redis) => rewrapWith(redis, directory));
+  const report = await withRedis(redisUrlFor(settings), (redis) => rewrapWith(redis, settings));
   const removed = report.broken.length > 0 ? [] : pruneKeys(directory, report.keysInUse, Date.now());
   const kept = ids(directory);
   const lines = removed.length === 0 ? ['no key can be removed yet'] : [`removed: ${removed.join(', ')}`];
@@ -105,9 +105,13 @@ export function pruneKeys(directory: string, inUse: readonly string[], nowMs: nu
   return removable;
 }
 
-async function rewrapWith(redis: import('ioredis').Redis, directory: string): Promise<RewrapReport> {
+async function rewrapWith(redis: import('ioredis').Redis, settings: Settings): Promise<RewrapReport> {
+  const { SIGNMESH_DATA_DIR: dataDir } = settings;
   try {
-    return await rewrapAll(redis, new RedisTenantStore(redis, systemPorts), fileKeyRing(directory, systemPorts));
+    await sealOnce(dataDir, redis);
+    const recordKey = readSecret(dataDir, secretFiles.gatewayRecord);
+    const store = new RedisTenantStore(redis, { ...systemPorts, recordKey });
+    return await rewrapAll(redis, store, fileKeyRing(keyDirectory(settings), systemPorts));
   } catch (error) {
     throw new Failure(
       `Some records are not yet encrypted under the new key: ${errorText(error)}. Run "signmesh credentials rewrap" again.`,

@@ -15,10 +15,11 @@ import {
 } from '../modules/access/public.ts';
 import { RedisTenantStore } from '../store/redis-tenant-store.ts';
 import { tenantsWith } from '../store/tenants-with.ts';
-import { readRoster } from './cluster-files/cluster-material.ts';
+import { readRoster, readSecret, secretFiles } from './cluster-files/cluster-material.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import { runSubcommand } from './common/subcommands.ts';
 import { redisUrlFor, withRedis } from './redis/redis-address.ts';
+import { sealOnce } from './redis/seal-records.ts';
 import { loadSettings } from './settings/config.ts';
 
 interface Flags {
@@ -110,7 +111,11 @@ function withStore<T>(
   });
   for (const warning of warnings) process.stderr.write(`signmesh: ${warning}\n`);
   readRoster(settings.SIGNMESH_DATA_DIR, undefined);
-  return withRedis(redisUrlFor(settings), (redis) => work(new RedisTenantStore(redis, systemPorts), redis));
+  return withRedis(redisUrlFor(settings), async (redis) => {
+    await sealOnce(settings.SIGNMESH_DATA_DIR, redis);
+    const recordKey = readSecret(settings.SIGNMESH_DATA_DIR, secretFiles.gatewayRecord);
+    return work(new RedisTenantStore(redis, { ...systemPorts, recordKey }), redis);
+  });
 }
 
 function tenantId(text: string): string {

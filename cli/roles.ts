@@ -9,11 +9,13 @@ import type { LinkTls } from '../actors/live/link-tls.ts';
 import type { SandboxControl } from '../faults/control.ts';
 import { openTelemetry } from '../telemetry/live.ts';
 import type { Telemetry } from '../telemetry/port.ts';
+import { isToSeal } from './cluster-files/record-sealing.ts';
 import { startWarnings } from './cluster-files/start-warnings.ts';
 import type { ListensMessage, PortTakenMessage, WaitingMessage } from './common/channel.ts';
 import { errorCode, errorText, exitCodes } from './common/failure.ts';
 import { ipcControl, refusingControl } from './ipc-control.ts';
 import { claimRedisPatiently } from './redis/redis-owner.ts';
+import { sealOnceAt } from './redis/seal-records.ts';
 import { Restartable, type Running } from './restartable.ts';
 import { coordinatorConfig, doorTlsOf, gatewayConfig, nodeConfig, workerConfig } from './role-configs.ts';
 import { holdPort, portOf, RolePorts } from './role-ports.ts';
@@ -24,6 +26,7 @@ export type RoleName = 'coordinator' | 'node' | 'gateway' | 'worker';
 
 /** Shorter than the time before `up` kills it. */
 const stopWithinMs = 4500;
+const sealedPollMs = 100;
 
 /** Resolves with an exit code when the role has stopped. */
 export async function runRole(role: RoleName, nodeIds: readonly number[], settings: Settings): Promise<number> {
@@ -138,6 +141,11 @@ async function startRole(
     case 'gateway': {
       const config = gatewayConfig(settings, sandboxControl(settings));
       warnAtStart(role, settings, [config.linkTls]);
+      const sealed = await sealOnceAt(settings.SIGNMESH_DATA_DIR, config.redisUrl);
+      if (sealed !== undefined) {
+        const log = pino({ level: settings.SIGNMESH_LOG_LEVEL, base: { role } });
+        log.info({ event: 'store.sealed', ...sealed }, 'the records of the earlier version have got their MACs');
+      }
       const { GatewayStartError, runGateway } = await import('../gateway/main.ts');
       const configured = { SIGNMESH_HTTP_PORT: config.httpPort, SIGNMESH_GRPC_PORT: config.grpcPort };
       return ports.openLasting(configured, ({ SIGNMESH_HTTP_PORT: httpPort = 0, SIGNMESH_GRPC_PORT: grpcPort = 0 }) =>
@@ -150,6 +158,10 @@ async function startRole(
     case 'worker': {
       const config = workerConfig(settings);
       warnAtStart(role, settings, []);
+      for (let said = false; isToSeal(settings.SIGNMESH_DATA_DIR); said = true) {
+        if (!said) waitFor('A gateway gives the records of the earlier version their MACs.');
+        await new Promise((resolve) => setTimeout(resolve, sealedPollMs));
+      }
       const { runWorker } = await import('../gateway/worker.ts');
       return runWorker(config, { telemetry });
     }

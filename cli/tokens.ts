@@ -7,13 +7,14 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemPorts } from '../actors/live/ports.ts';
 import { allScopes, isScope, type Scope, sandboxScopes, withinProviders } from '../api/scopes.ts';
 import type { TokenRecord } from '../gateway/auth/token-record.ts';
-import { type IssuedToken, TokenStore, tenantPattern } from '../gateway/auth/token-store.ts';
+import { type IssuedToken, TokenStore, TokenTampered, tenantPattern } from '../gateway/auth/token-store.ts';
 import type { ClusterEnvironment } from '../proto/roster.ts';
 import { readRoster, readSecret, secretFiles } from './cluster-files/cluster-material.ts';
 import { readSandbox, sandboxTenant } from './cluster-files/sandbox.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import { runSubcommand } from './common/subcommands.ts';
 import { redisUrlFor, withRedis } from './redis/redis-address.ts';
+import { sealOnce } from './redis/seal-records.ts';
 import { loadSettings } from './settings/config.ts';
 import { runningCluster } from './up/public.ts';
 
@@ -201,9 +202,11 @@ async function withStore<T>(flags: CommonFlags, work: (store: TokenStore) => Pro
   readRoster(settings.SIGNMESH_DATA_DIR, undefined);
   const tokenKey = readSecret(settings.SIGNMESH_DATA_DIR, secretFiles.gatewayToken);
   return withRedis(redisUrlFor(settings), async (redis) => {
+    await sealOnce(settings.SIGNMESH_DATA_DIR, redis);
     try {
       return await work(new TokenStore(redis, tokenKey, systemPorts));
     } catch (error) {
+      if (error instanceof TokenTampered) throw new Failure(`${error.message}.`);
       throw error instanceof RangeError ? new Failure(`${error.message}.`, exitCodes.usage) : error;
     }
   });

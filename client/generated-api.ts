@@ -1465,7 +1465,7 @@ export interface EvaluateRisk {
   };
 }
 
-export type Event = ProviderConnectionEvent | WalletEvent | WalletDepositEvent | WalletCorrectionEvent | IntentEvent | SigningSessionEvent | DkgSessionEvent | PolicyEvent | ComplianceScreeningEvent | ComplianceListEvent | RiskRuleEvent | VaultEvent | VaultKeyEvent | VaultSignatureEvent | ModuleAccessEvent | TreasuryStrategyEvent | TreasuryPlanEvent | ReconJobEvent | ReconExceptionEvent | TokenEvent | TokenOrderEvent | WebhookEvent;
+export type Event = ProviderConnectionEvent | WalletEvent | WalletDepositEvent | WalletCorrectionEvent | IntentEvent | SigningSessionEvent | DkgSessionEvent | PolicyEvent | ComplianceScreeningEvent | ComplianceListEvent | RiskRuleEvent | VaultEvent | VaultKeyEvent | VaultSignatureEvent | TamperedRecordEvent | ModuleAccessEvent | TreasuryStrategyEvent | TreasuryPlanEvent | ReconJobEvent | ReconExceptionEvent | TokenEvent | TokenOrderEvent | WebhookEvent;
 
 export interface EventPage {
   readonly events: readonly Event[];
@@ -4571,6 +4571,33 @@ export interface SupplyDealersFaultRequest {
 export interface TakeSandboxSnapshot {
   /** 1 to 100 characters, not blank, without control and direction characters */
   readonly name?: string;
+}
+
+export interface TamperedRecord {
+  readonly id: string;
+  /** e.g. wallet, policy, token */
+  readonly kind: string;
+}
+
+export interface TamperedRecordEvent {
+  readonly id: string;
+  readonly type: 'record.tampered';
+  /** RFC 3339, UTC */
+  readonly timestamp: string;
+  readonly api_version: string;
+  readonly environment: 'sandbox' | 'production';
+  /** rises by one per tenant, from 1, without holes */
+  readonly sequence: number;
+  readonly resource: {
+    readonly type: 'record';
+    readonly id: string;
+    readonly version: number;
+  };
+  readonly correlation_id: string;
+  readonly provider: string | null;
+  readonly data: {
+    readonly object: TamperedRecord;
+  };
 }
 
 export interface TestedProviderConnection {

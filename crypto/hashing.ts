@@ -53,6 +53,9 @@ export function realSha256(input: Uint8Array): Uint8Array {
   return realHashes.sha256(input, input.length);
 }
 
+/** `mac` and `hkdfSha256` with either cryptography, as `realSha256`. */
+export const { mac: realMac, hkdfSha256: realHkdfSha256 } = realHashes;
+
 /** The functions in use. */
 export const hashes = new Variant<HashFunctions>(realHashes);
 

@@ -17,6 +17,7 @@ import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import { allOf, type RequestWatcher } from '../gateway/access-log/access-log.ts';
 import { TokenStore } from '../gateway/auth/token-store.ts';
 import { docsPage } from '../gateway/http/docs-page.ts';
+import { sealStored } from '../gateway/record-sealing.ts';
 import type { Serve } from '../gateway/serve/contract.ts';
 import { plainRequest } from '../gateway/serve/plain-request.ts';
 import type { ReadyMadeKeys } from '../gateway/signing/wallet-terms.ts';
@@ -26,7 +27,7 @@ import { measureSending } from '../gateway/telemetry/worker.ts';
 import type { WireEnvelope } from '../proto/wire.ts';
 import { firstCluster } from '../redis/clusters.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/port.ts';
-import { CustodyWorld, type WorldOptions } from '../world/custody-world.ts';
+import { CustodyWorld, type WorldOptions, type WorldSnapshot } from '../world/custody-world.ts';
 import { faultyServe } from './api-faults.ts';
 import { type Doors, openDoors, type Place } from './api-servers.ts';
 import { RealEgress } from './egress.ts';
@@ -63,6 +64,8 @@ export interface EmbeddedOptions
   readonly makeKeys: (ask: Ask) => Promise<unknown>;
   /** The state of an earlier run. */
   readonly stored?: StoredState | undefined;
+  /** It is of a version whose records had no MACs: they get theirs. */
+  readonly sealsStored?: boolean;
   readonly logOf?: (process: ProcessName) => Log;
   readonly requests?: RequestWatcher | undefined;
   readonly recorder?: ServiceRecorder | undefined;
@@ -138,6 +141,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const secrets = {
     token: randomOf('embedded/token')(32),
     receipt: randomOf('embedded/receipt')(32),
+    record: randomOf('embedded/record')(32),
     seal: randomOf('embedded/seal')(32),
   };
   const control = new SandboxController({ injector, processes, snapshots: states });
@@ -191,10 +195,20 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     doors?.cut();
   }
 
+  /** The state becomes that of the world, with the MACs that it lacks. */
+  const sealed = async (state: WorldSnapshot): Promise<WorldSnapshot> => {
+    await world.restore(state);
+    const ports = { clock: { nowMs: () => Math.floor(world.nowMs) }, random: systemRandom };
+    await sealStored(world.redis.client(), { tokenKey: secrets.token, recordKey: secrets.record }, ports);
+    return world.snapshot();
+  };
+  let first = stored?.first;
   if (stored !== undefined) {
     const { clockOffsetMs, ownClocksMs = [] } = stored;
     for (const [index, one] of injectors.entries()) await one.rightClocks(clockOffsetMs, ownClocksMs[index]);
-    await world.restore(stored.world);
+    if (options.sealsStored === true) first = await sealed(stored.first);
+    if (options.sealsStored === true) await sealed(stored.world);
+    else await world.restore(stored.world);
   }
   await registerTokens(world, secrets.token, sandbox, tenant);
   const serve = serveThrough(world);
@@ -202,7 +216,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   await options.makeKeys((path, request) => ask(serve, sandbox.token, path, request));
   measureGateway(telemetry.metrics, { calls: new CallsThrough(world), cluster: health });
   recorder?.begin();
-  const first = states.begin(stored?.first);
+  const begun = states.begin(first);
   try {
     doors = await openDoors({
       ...{ world, health, readyMadeKeys: readyMade, serve: recorder?.serve(faulty) ?? faulty },
@@ -217,7 +231,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   return {
     ...{ world, httpAddress, grpcAddress },
     state: () => ({
-      ...{ clusterSecret, clusters, nodes, threshold, first, sandbox, clockOffsetMs: injector.clockOffsetMs },
+      ...{ clusterSecret, clusters, nodes, threshold, first: begun, sandbox, clockOffsetMs: injector.clockOffsetMs },
       ownClocksMs: injectors.map((one) => one.ownClocksMs),
       starts: Math.max(
         ...world.eachCluster.flatMap((cluster) => cluster.processes().map((one) => cluster.startsOf(one))),

@@ -19,6 +19,8 @@ export interface StoredSandbox {
 }
 
 export interface StoredState {
+  /** Of the file that it was read from. */
+  readonly format?: number;
   /** 32 bytes, secret: the cluster's identity comes from it. */
   readonly clusterSecret: Uint8Array;
   /** undefined: one, in a file of a version without several. */
@@ -79,7 +81,7 @@ export function loadState(path: string, isReadable: (format: number) => boolean)
   if (createHash('sha256').update(body).digest('hex') !== head.sha256) {
     throw new StateFileError(`${path} is damaged: remove it to start afresh`);
   }
-  return deserialize(body) as StoredState;
+  return { ...(deserialize(body) as StoredState), format: head.format };
 }
 
 function headOf(text: string): Head | undefined {

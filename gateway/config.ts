@@ -51,6 +51,8 @@ export interface GatewayConfig {
   readonly tokenKey: Uint8Array;
   /** 32 bytes, secret: the Ed25519 seed that signs policy receipts. The same for all gateways. */
   readonly receiptSeed: Uint8Array;
+  /** 32 bytes, secret: seals the records in Redis (store/secrets/record-seal.ts). The same for all gateways and workers. */
+  readonly recordKey: Uint8Array;
   /** The directory of the keys that seal credentials (store/secrets/file-key-ring.ts). */
   readonly credentialKeysDir: string;
   /** Milliseconds between two blocks of the simulated chains. */
@@ -101,6 +103,7 @@ export function assertGatewayConfig(config: GatewayConfig): void {
   need(config.joinSecret.length >= 16, 'joinSecret must have 16 bytes or more');
   need(config.tokenKey.length === 32, 'tokenKey must have 32 bytes');
   need(config.receiptSeed.length === 32, 'receiptSeed must have 32 bytes');
+  need(config.recordKey.length === 32, 'recordKey must have 32 bytes');
   need(config.credentialKeysDir !== '', 'credentialKeysDir must name a directory');
   need(isWhole(config.chainBlockMs, 10, 600_000), 'chainBlockMs must be a whole number from 10 to 600000');
   need(
@@ -137,6 +140,8 @@ export interface WorkerConfig {
   readonly redisReplicas?: number;
   /** The directory of the keys that seal webhooks' secrets. */
   readonly credentialKeysDir: string;
+  /** As in `GatewayConfig`. */
+  readonly recordKey: Uint8Array;
   /** Milliseconds between two blocks of the simulated chains. */
   readonly chainBlockMs: number;
   /** Sandbox only: pauses after the first, second, … failed try of a delivery; undefined: the usual ones. */
@@ -145,7 +150,8 @@ export interface WorkerConfig {
 }
 
 /** Throws an Error that names the setting, never its value. */
-export function assertWorkerConfig({ environment, redisUrl, retryScheduleMs }: WorkerConfig): void {
+export function assertWorkerConfig({ environment, redisUrl, recordKey, retryScheduleMs }: WorkerConfig): void {
+  need(recordKey.length === 32, 'recordKey must have 32 bytes');
   need(redisAddress(redisUrl) !== undefined, 'redisUrl must be a redis:// URL');
   if (retryScheduleMs === undefined) return;
   need(environment === 'sandbox', 'retryScheduleMs works only in a sandbox');

@@ -17,6 +17,8 @@ export interface LiveWalletOptions extends Partial<Ports> {
   /** A connection that fails at once while Redis is unreachable. */
   readonly redis: Redis;
   readonly credentialKeysDir: string;
+  /** Secret: seals what the store holds. */
+  readonly recordKey: Uint8Array;
   /** Bytes that a tenant may store; undefined: no bound. */
   readonly tenantBytesMax?: number | undefined;
   readonly signer: ClusterSigner;
@@ -27,10 +29,10 @@ export interface LiveWalletOptions extends Partial<Ports> {
 
 /** Throws an Error when the credential keys cannot be read. */
 export function liveWalletPorts(options: LiveWalletOptions): WalletPorts {
-  const { redis, credentialKeysDir, signer, vaultCluster, sessions, log } = options;
+  const { redis, credentialKeysDir, recordKey, signer, vaultCluster, sessions, log } = options;
   const { clock, timers, random }: Ports = { ...systemPorts, ...options };
   return {
-    ...redisWalletPorts(redis, { clock, timers, random }, options.tenantBytesMax),
+    ...redisWalletPorts(redis, { clock, timers, random, recordKey, log }, options.tenantBytesMax),
     ...{ signer, vaultCluster, sessions, log },
     ring: fileKeyRing(credentialKeysDir, { timers, random }),
     reconQueue: new BullReconQueue({ redis, log }),

@@ -15,6 +15,7 @@ import { packageVersion } from '../api/version.ts';
 import { uuidV7 } from '../proto/ids.ts';
 import { watchedConnection } from '../redis/connect.ts';
 import { RedisClusters } from '../redis/redis-clusters.ts';
+import { tokenReports } from '../store/tampered.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/port.ts';
 import { writeAccessLines } from './access-log/access-lines.ts';
 import { allOf } from './access-log/access-log.ts';
@@ -102,22 +103,24 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const authenticator = new Authenticator({
     ...{ environment, acceptAnyTestToken, tokenKey, store, clock, timers, log },
     ...(sandboxTokens && { reserved: sandboxTokens }),
+    onTampered: (tenant, id, reason) => reports.report(tenant, 'token', id, reason),
   });
   const limits = config.rateLimit === false ? undefined : new RedisRateLimits(redis, config.rateLimit, timers, log);
   const probe = () => redis.ping().catch(() => undefined);
   const load = new LoadControl({ timers, probe, ...(config.load && { limits: config.load }) });
   const admission = new Admission(authenticator, limits, timers, load);
   const sandbox = { control: config.sandboxControl, sessions: sandboxSessions({ calls }), tokens: store };
-  const { credentialKeysDir } = config;
+  const { credentialKeysDir, recordKey } = config;
   const clusters = {
     signer: makeClusterSigner({ calls }),
     vaultCluster: makeVaultCluster({ calls, sharing: config.roster.sharing }),
     sessions: sessionReads(calls, cluster),
   };
   const walletPorts = liveWalletPorts({
-    ...{ redis, credentialKeysDir, log, tenantBytesMax: config.tenantBytesMax },
+    ...{ redis, credentialKeysDir, recordKey, log, tenantBytesMax: config.tenantBytesMax },
     ...clusters,
   });
+  const reports = tokenReports(walletPorts);
   const wallets = composeWalletApi(walletPorts, {
     config,
     admission,

@@ -11,16 +11,16 @@ import { RedisCustodianBooks } from '../providers/simulated/redis-custodian-book
 import { RedisCustodianRecords } from '../providers/simulated/redis-custodian-records.ts';
 import { RedisDrifts } from '../providers/simulated/redis-drifts.ts';
 import { RedisAddressBook } from '../store/redis-address-book.ts';
-import { RedisTenantStore } from '../store/redis-tenant-store.ts';
+import { RedisTenantStore, type StorePorts } from '../store/redis-tenant-store.ts';
 import type { WalletPorts } from './wallet-api.ts';
 
 /** `redis`: a connection that fails at once while Redis is unreachable. `tenantBytesMax`: what a tenant may store. */
 export function redisWalletPorts(
   redis: Redis,
-  { clock, timers, random }: Ports,
+  { clock, timers, random, recordKey, log }: Ports & Pick<StorePorts, 'recordKey' | 'log'>,
   tenantBytesMax?: number,
 ): Omit<WalletPorts, 'ring' | 'reconQueue' | 'signer' | 'vaultCluster' | 'sessions' | 'log'> {
-  const store = new RedisTenantStore(redis, { clock, timers, random }, tenantBytesMax);
+  const store = new RedisTenantStore(redis, { clock, timers, random, recordKey, ...(log && { log }) }, tenantBytesMax);
   return {
     ...{ clock, timers, random, store },
     addressBook: new RedisAddressBook(redis),

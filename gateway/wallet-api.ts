@@ -12,7 +12,7 @@ import { evictPolicies, findPolicy, makeEvaluators, policyRoutes } from '../cont
 import { receiptRoutes, receiptSigner } from '../controls/receipts/public.ts';
 import { evictRiskRules, riskRoutes } from '../controls/risk/public.ts';
 import { connectionRoutes, revokeConnectionPrefix } from '../custody/connections/public.ts';
-import { IntentDriver, intentRoutes } from '../custody/intents/public.ts';
+import { IntentDriver, intentRoutes, VoteSeal } from '../custody/intents/public.ts';
 import {
   closeKey,
   closeKeyPrefix,
@@ -154,6 +154,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     store,
     adapters,
     evaluators: makeEvaluators({ signer: receipts }),
+    votes: new VoteSeal(config.receiptSeed),
     owners: new Map([[orderOrigin, orderOwner(store)]]),
     addressBook,
     fillGap: selfHosted.fillGap,

@@ -66,7 +66,7 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
   const watch = new RedisWatch({ ...watched, log, probeKey: 'sm:probe:worker' });
   const queueRedis = openQueueRedis(redisUrl);
   const reconRedis = openQueueRedis(redisUrl);
-  const store = new RedisTenantStore(redis, { clock, random });
+  const store = new RedisTenantStore(redis, { clock, random, recordKey: config.recordKey, log });
   const connections = new Connections();
   const { telemetry = noTelemetry } = parts;
   const send: Send = (request) => sendTo(request, { environment, connections });

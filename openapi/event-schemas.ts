@@ -85,6 +85,11 @@ const WalletCorrection = Closed(
   { title: 'WalletCorrection' },
 );
 
+const TamperedRecord = Closed(
+  { id: Type.String(), kind: Type.String({ description: 'e.g. wallet, policy, token' }) },
+  { title: 'TamperedRecord' },
+);
+
 interface Family {
   readonly title: string;
   /** The type of the events' resource. */
@@ -152,6 +157,7 @@ const families: readonly Family[] = [
   { title: 'ReconExceptionEvent', resource: 'recon_exception', has: under('recon.exception.'), object: Exception },
   { title: 'TokenOrderEvent', resource: 'token_order', has: under('token.order.'), object: TokenOrder },
   { title: 'TokenEvent', resource: 'token', has: under('token.'), object: TokenFacts },
+  { title: 'TamperedRecordEvent', resource: 'record', has: under('record.'), object: TamperedRecord },
   { title: 'WebhookEvent', resource: 'webhook', has: under('webhook.'), object: WebhookSettings },
 ];
 

@@ -5,7 +5,8 @@
 import type { WriteOutcome } from '../actors/contract.ts';
 import { type CoordinatorRecord, type CoordinatorWrite, keyKey, sessionKey } from '../coordinator/contract/messages.ts';
 import type { KeyRecord, SessionRecord } from '../coordinator/contract/record.ts';
-import { keyText, RecordMacs, readKey, readSession, writeArguments } from '../coordinator/store/public.ts';
+import { keyText, readKey, readSession, storeMacs, writeArguments } from '../coordinator/store/public.ts';
+import type { RecordMacs } from '../crypto/record-macs.ts';
 import { firstCluster } from '../redis/clusters.ts';
 import { emptyCoordinatorSnapshot, memoryCoordinatorStore } from './memory-stores.ts';
 
@@ -43,7 +44,7 @@ export class StoreAtRest {
   }
 
   static of(resumeKey: Uint8Array, clusterId: string): StoreAtRest {
-    return new StoreAtRest(new RecordMacs(resumeKey, clusterId));
+    return new StoreAtRest(storeMacs(resumeKey, clusterId));
   }
 
   /** The session that was written last, whatever was altered since. */

@@ -9,7 +9,9 @@ import { closedKeyName } from '../proto/closed-keys.ts';
 import { eventArguments } from '../redis/event-log.ts';
 import type { Change, Guard, LedgerEntry, Put } from './contract.ts';
 import { packObject } from './event-text.ts';
+import { storeKeys } from './layout.ts';
 import { timeToken } from './query-arguments.ts';
+import type { RecordSeal } from './secrets/record-seal.ts';
 
 /** The limit of one record or event as JSON. */
 const documentBytesMax = 1 << 20;
@@ -21,7 +23,7 @@ const lifetimeMsMax = 10 * 366 * 24 * 3_600_000;
 export const answerLifetimeMs = 24 * 3_600_000;
 
 /** `change` of commit.lua. Parts that are empty are left out. */
-export function changeArgument(change: Change): object {
+export function changeArgument(tenant: string, change: Change, seal: RecordSeal): object {
   const { puts = [], guards = [], removals = [], ledger = [], events = [], due = [] } = change;
   const { closesKeys = [], balancesOf, allocate, release } = change;
   if (puts.length + removals.length > putsMax) throw new RangeError(`a change holds at most ${putsMax} records`);
@@ -41,7 +43,7 @@ export function changeArgument(change: Change): object {
     versions.push({ id, version: before && String(before.version) });
     const version = String(after.version);
     records.push({
-      ...{ id, version, status: type.status(after), kind: type.name, document: documentText(put) },
+      ...{ id, version, status: type.status(after), kind: type.name, document: documentText(tenant, put, seal) },
       ...lifetime(put, standsIn),
     });
   }
@@ -155,9 +157,12 @@ function checkRecords({ puts = [], removals = [], guards = [], allocate, release
   }
 }
 
-function documentText({ type, after }: Put): string {
+function documentText(tenant: string, { type, after }: Put, seal: RecordSeal): string {
   const json = encode(after);
-  return type.isPacked?.(after) === true ? packObject(json) : json;
+  const text = type.isPacked?.(after) === true ? packObject(json) : json;
+  return type.isUnsealed === true
+    ? text
+    : seal.seal({ key: storeKeys.record(tenant, after.id), kind: type.name }, text);
 }
 
 function encode(document: object): string {

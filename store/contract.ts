@@ -30,8 +30,8 @@ export interface RecordType<T extends Versioned> {
   readonly indices: (record: T) => readonly string[];
   /** Whether the store packs it (event-text.ts): for long records that rarely change. No by default. */
   readonly isPacked?: (record: T) => boolean;
-  /** Whether a stored record has the values that changes of it and of others rely on; a read of another throws StoreTampered. */
-  readonly isWhole?: (record: T) => boolean;
+  /** A script of Redis makes it, so it has no MAC (secrets/record-seal.ts): nothing that is decided may rely on it. No by default. */
+  readonly isUnsealed?: true;
 }
 
 export interface Put {
@@ -322,11 +322,14 @@ export class StoreTampered extends Error {
   override readonly name = 'StoreTampered';
   /** The record; undefined: Redis does not say which key. */
   readonly recordId: string | undefined;
+  /** What is stored, if it can be read at all. Nothing in it can be relied on. */
+  readonly found: Versioned | undefined;
 
-  constructor(recordId: string | undefined, cause: unknown) {
+  constructor(recordId: string | undefined, cause: unknown, found?: Versioned) {
     const name = recordId ?? 'a key of Redis';
     super(`${name} was changed by something else than this service (${String(cause)})`, { cause });
     this.recordId = recordId;
+    this.found = found;
   }
 }
 

@@ -1,6 +1,6 @@
 -- A page of records in one round trip. It scans a bounded number of ids and says where the next page begins, so it costs no more
 -- because a tenant has much, or because a filter matches little.
--- Answers {more (1/0), id to go on after, ids scanned, {{id, document, balances}, …}}.
+-- Answers {more (1/0), id to go on after, ids scanned, {{id, {document, version, status}, balances}, …}}.
 --
 -- order: newest or oldest. afterId: id to go on after, or empty. fromTime, toTime: UUIDv7 time of the first id and of the
 -- one after the last, or empty. withBalances: 1 or 0. scannedMax: ids to scan. nowMs: the service's time. all, any: names of
@@ -76,14 +76,14 @@ while true do
     scanned = scanned + 1
     last_id = id
     if not out[k] then
-      local record = redis.call('HMGET', p .. 'r:' .. id, 'd', 'e')
-      local document = record[1]
-      if not document or not lives(record[2], nowMs) then
+      local record = redis.call('HMGET', p .. 'r:' .. id, 'd', 'v', 's', 'e')
+      if not record[1] or not lives(record[4], nowMs) then
         dead[#dead + 1] = id
       elseif #items == limit then
         return page(1, items[limit][1])
       else
-        items[#items + 1] = {id, document, withBalances == '1' and redis.call('HGETALL', p .. 'bal:' .. id) or {}}
+        local shown = {record[1], record[2], record[3]}
+        items[#items + 1] = {id, shown, withBalances == '1' and redis.call('HGETALL', p .. 'bal:' .. id) or {}}
       end
     end
   end

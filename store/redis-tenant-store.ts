@@ -7,30 +7,35 @@
  */
 import type { Redis } from 'ioredis';
 import type { Clock, MachineMs, Ports, RandomBytes, ServiceMs } from '../actors/contract.ts';
+import { type Log, silentLog } from '../actors/live/ports.ts';
 import type { DueHandler, DueWork } from '../redis/due-work.ts';
 import { RedisDueWork } from '../redis/redis-due-work.ts';
 import { asking } from './asking-redis.ts';
 import { answerLifetimeMs, changeArgument } from './commit-argument.ts';
-import type {
-  Balances,
-  Change,
-  CommitOutcome,
-  DueTaken,
-  EarlyDue,
-  EventPage,
-  EventQuery,
-  IdempotencyMark,
-  IdempotencyStart,
-  ListQuery,
-  Page,
-  RecordType,
-  TenantStore,
-  Versioned,
+import {
+  type Balances,
+  type Change,
+  type CommitOutcome,
+  type DueTaken,
+  type EarlyDue,
+  type EventPage,
+  type EventQuery,
+  type IdempotencyMark,
+  type IdempotencyStart,
+  type ListQuery,
+  type NewEvent,
+  type Page,
+  type RecordType,
+  StoreTampered,
+  type TenantStore,
+  type Versioned,
 } from './contract.ts';
 import { storeKeys, tenantPrefix } from './layout.ts';
 import { eventQueryArguments, listArguments, timeToken } from './query-arguments.ts';
 import { balancesOf, commitOutcome, eventPage, idempotencyStart, recordOf } from './replies.ts';
 import { type TenantScripts, tenantScripts } from './scripts.ts';
+import { RecordSeal } from './secrets/record-seal.ts';
+import { TamperedReports } from './tampered.ts';
 
 /** The owner of an idempotent request has this long before another may take it over. */
 const leaseMs = 15_000;
@@ -39,11 +44,24 @@ const takeDueMax = 1_000;
 /** Tenants of which work is taken before it is due, at once. */
 const earlyTenantsMax = 1_000;
 
+export interface StorePorts extends Pick<Ports, 'clock' | 'random'>, Partial<Pick<Ports, 'timers'>> {
+  /** 32 bytes, secret: seals the records (secrets/record-seal.ts). */
+  readonly recordKey: Uint8Array;
+  readonly log?: Log;
+}
+
+/** Of a record in Redis, as far as they exist. */
+type Fields = { readonly id: string } & Readonly<
+  Record<'kind' | 'document' | 'version' | 'status', string | null | undefined>
+>;
+
 export class RedisTenantStore implements TenantStore {
   readonly #redis: Redis;
   readonly #scripts: TenantScripts;
   readonly #clock: Clock;
   readonly #random: RandomBytes;
+  readonly #seal: RecordSeal;
+  readonly #tampered: TamperedReports;
   readonly #work: DueWork;
   readonly #webhooks: DueWork;
 
@@ -55,9 +73,12 @@ export class RedisTenantStore implements TenantStore {
    */
   constructor(
     redis: Redis,
-    { clock, random, timers }: Pick<Ports, 'clock' | 'random'> & Partial<Pick<Ports, 'timers'>>,
+    { clock, random, timers, recordKey, log = silentLog }: StorePorts,
     tenantBytesMax?: number,
   ) {
+    this.#seal = new RecordSeal(recordKey);
+    const write = (tenant: string, event: NewEvent) => this.commit(tenant, { events: [event] });
+    this.#tampered = new TamperedReports({ clock, random, log, write });
     this.#tenantBytesMax = tenantBytesMax;
     this.#redis = redis;
     this.#scripts = tenantScripts(redis);
@@ -68,11 +89,38 @@ export class RedisTenantStore implements TenantStore {
     this.#webhooks = new RedisDueWork(redis, 'webhooks', due);
   }
 
-  /** Ignores a record of another kind: a caller's id may name anything. */
   async read<T extends Versioned>(tenant: string, type: RecordType<T>, id: string): Promise<T | undefined> {
-    const [kind, json, endsMs] = await asking(this.#redis.hmget(storeKeys.record(tenant, id), 'k', 'd', 'e'));
-    if (kind !== type.name || typeof json !== 'string') return undefined;
-    return typeof endsMs === 'string' && Number(endsMs) <= this.#clock.nowMs() ? undefined : recordOf(json, id, type);
+    const key = storeKeys.record(tenant, id);
+    const [kind, document, version, status, ends] = await asking(this.#redis.hmget(key, 'k', 'd', 'v', 's', 'e'));
+    if (typeof ends === 'string' && Number(ends) <= this.#clock.nowMs()) return undefined;
+    return this.#recordOf(type, { id, kind, document, version, status }, tenant);
+  }
+
+  /** Ignores a record of another kind: a caller's id may name anything. */
+  #recordOf<T extends Versioned>(type: RecordType<T>, fields: Fields, tenant: string): T | undefined {
+    const { id, kind, document, version, status } = fields;
+    if (typeof document !== 'string' || document === '') return undefined;
+    const key = storeKeys.record(tenant, id);
+    if (kind === type.name) {
+      const stored = { key, id, version: version ?? null, status: status ?? null, document };
+      return this.#reporting(tenant, type, () => recordOf(stored, type, this.#seal));
+    }
+    // A record is of the kind that its MAC names; one without a MAC is of no kind that counts.
+    if (type.isUnsealed !== true && this.#seal.open({ key, kind: type.name }, document) !== undefined) {
+      this.#reporting(tenant, type, () => {
+        throw new StoreTampered(id, new TypeError('its kind is not the one of its text'));
+      });
+    }
+    return undefined;
+  }
+
+  #reporting<R>(tenant: string, { name }: { readonly name: string }, read: () => R): R {
+    try {
+      return read();
+    } catch (error) {
+      if (error instanceof StoreTampered) this.#tampered.report(tenant, name, error.recordId ?? '', error.message);
+      throw error;
+    }
   }
 
   async readMany<T extends Versioned>(
@@ -94,11 +142,10 @@ export class RedisTenantStore implements TenantStore {
     type: RecordType<T>,
     id: string,
   ): Promise<{ readonly record: T; readonly balances: Balances } | undefined> {
-    const [kind, json, fields] = await asking(
-      this.#scripts.withBalances(of(tenant), { id, nowMs: this.#clock.nowMs() }),
-    );
-    if (kind !== type.name) return undefined;
-    return { record: recordOf(json, id, type), balances: balancesOf(fields, id) };
+    const args = { id, nowMs: this.#clock.nowMs() };
+    const [kind, document, version, status, fields] = await asking(this.#scripts.withBalances(of(tenant), args));
+    const record = this.#recordOf(type, { id, kind, document, version, status }, tenant);
+    return record && { record, balances: balancesOf(fields, id) };
   }
 
   async list<T extends Versioned>(tenant: string, type: RecordType<T>, query: ListQuery): Promise<Page<T>> {
@@ -106,7 +153,10 @@ export class RedisTenantStore implements TenantStore {
       this.#scripts.list(of(tenant), listArguments(query, this.#clock.nowMs())),
     );
     return {
-      items: items.map(([id, document]) => recordOf(document, id, type)),
+      items: items.map(([id, [document, version, status]]) => {
+        const stored = { key: storeKeys.record(tenant, id), id, document, version, status };
+        return this.#reporting(tenant, type, () => recordOf(stored, type, this.#seal));
+      }),
       balances: new Map(query.withBalances === true ? items.map(([id, , fields]) => [id, balancesOf(fields, id)]) : []),
       hasMore: more === 1,
       nextId: nextId === '' ? undefined : nextId,
@@ -123,8 +173,10 @@ export class RedisTenantStore implements TenantStore {
   async commit(tenant: string, change: Change, mark?: IdempotencyMark): Promise<CommitOutcome> {
     const { keyHash, owner, answer } = mark ?? { keyHash: '', owner: '', answer: '' };
     const bytesMax = change.counted === true ? this.#tenantBytesMax : undefined;
-    const nowMs = this.#clock.nowMs();
-    const args = { keyHash, owner, answer, answerLifetimeMs, nowMs, change: { ...changeArgument(change), bytesMax } };
+    const args = {
+      ...{ keyHash, owner, answer, answerLifetimeMs, nowMs: this.#clock.nowMs() },
+      change: { ...changeArgument(tenant, change, this.#seal), bytesMax },
+    };
     return commitOutcome(await this.#registered(tenant, change, () => asking(this.#scripts.commit(of(tenant), args))));
   }
 

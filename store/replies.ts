@@ -13,6 +13,7 @@ import {
 } from './contract.ts';
 import { unpackObject } from './event-text.ts';
 import { reservedSuffix } from './layout.ts';
+import { type RecordSeal, unsealed } from './secrets/record-seal.ts';
 import { type AssetView, withBalances } from './shown-balances.ts';
 
 export type CommitReply = readonly [kind: string, first: string | number, second: string, shown: string];
@@ -20,7 +21,11 @@ export type ListReply = readonly [
   more: number,
   nextId: string,
   scanned: number,
-  items: readonly (readonly [id: string, document: string, balances: readonly string[]])[],
+  items: readonly (readonly [
+    id: string,
+    record: readonly [document: string, version: string | null, status: string | null],
+    balances: readonly string[],
+  ])[],
 ];
 export type StreamEntry = readonly [id: string, fields: readonly string[]];
 export type EventsReply = readonly [
@@ -33,16 +38,47 @@ export type EventsReply = readonly [
 ];
 export type BeginReply = readonly [kind: string, first: string, seed: string, startedMs: string];
 
-/** A record as it was written. Throws StoreTampered for a text that is not the one of a whole record with this id. */
-export function recordOf<T extends Versioned>(text: string, id: string, { isWhole }: RecordType<T>): T {
-  return asWritten(id, () => {
-    const record = documentOf<T | null>(text);
-    if (record?.id !== id) throw new TypeError('it is not a record with this id');
-    if (!Number.isSafeInteger(record.version) || isWhole?.(record) === false) {
-      throw new TypeError('it does not have the values of its kind');
-    }
-    return record;
-  });
+/** A record in Redis: the fields that scripts compare, and its text. */
+export interface StoredRecord {
+  readonly key: string;
+  readonly id: string;
+  readonly version: string | null;
+  readonly status: string | null;
+  readonly document: string;
+}
+
+/** A record as it was written. Throws StoreTampered for another text, and for a version or status word that is not the text's. */
+export function recordOf<T extends Versioned>(stored: StoredRecord, type: RecordType<T>, seal: RecordSeal): T {
+  const { key, id, version, status, document } = stored;
+  if (type.isUnsealed === true) return asWritten(id, () => withId(documentOf<T>(document), id));
+  const text = seal.open({ key, kind: type.name }, document);
+  if (text === undefined)
+    throw new StoreTampered(id, new TypeError('its MAC does not hold'), foundIn(document, version));
+  const record = asWritten(id, () => withId(documentOf<T>(text), id));
+  if (String(record.version) !== version || type.status(record) !== status) {
+    throw new StoreTampered(id, new TypeError('its version or status is not the one of its text'), {
+      ...record,
+      version: Number(version),
+    });
+  }
+  return record;
+}
+
+function withId<T extends Versioned>(record: T | null, id: string): T {
+  if (record?.id !== id || !Number.isSafeInteger(record.version)) {
+    throw new TypeError('it is not a record with this id');
+  }
+  return record;
+}
+
+/** With the version that a change of it must name. */
+function foundIn(document: string, version: string | null): Versioned | undefined {
+  try {
+    const found = documentOf<Versioned | null>(unsealed(document));
+    return typeof found === 'object' && found !== null ? { ...found, version: Number(version) } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A caller's key named __proto__ is a plain own property, as JSON.parse makes it. */
@@ -77,8 +113,8 @@ function balancesIn(fields: readonly string[]): Balances {
 }
 
 /** From the balances that a script stored with an event or an answer; undefined for none. */
-function shownBalances(json: string | undefined): Balances | undefined {
-  return json === undefined || json === '' ? undefined : balancesIn(JSON.parse(json) as string[]);
+function shownBalances(json: string | undefined, id: string): Balances | undefined {
+  return json === undefined || json === '' ? undefined : asWritten(id, () => balancesIn(JSON.parse(json) as string[]));
 }
 
 export function commitOutcome([kind, first, second, shown]: CommitReply): CommitOutcome {
@@ -89,7 +125,7 @@ export function commitOutcome([kind, first, second, shown]: CommitReply): Commit
         committed: true,
         sequence: Number(first),
         allocated: second === '' ? undefined : Number(second),
-        balances: shownBalances(shown),
+        balances: shownBalances(shown, 'the balances of a wallet'),
       };
     case 'overtaken':
       return { committed: false, refusal: { kind } };
@@ -132,7 +168,7 @@ export function eventPage([more, done, floorSequence, lastSequence, entries]: Ev
 export function eventOf([entryId, fields]: StreamEntry): StoredEvent {
   const value = (place: number): string => fields[2 * place + 1]!;
   const object = asWritten(value(0), () => documentOf<object>(value(10)));
-  const balances = shownBalances(fields[2 * 11 + 1]);
+  const balances = shownBalances(fields[2 * 11 + 1], value(0));
   return {
     sequence: Number.parseInt(entryId, 10),
     id: value(0),
@@ -149,9 +185,10 @@ export function eventOf([entryId, fields]: StreamEntry): StoredEvent {
 export function idempotencyStart([kind, first, seed, startedMs]: BeginReply): IdempotencyStart {
   switch (kind) {
     case 'run':
+      if (!/^[0-9a-f]{32}$/.test(seed) || !/^\d{1,15}$/.test(startedMs)) throw tamperedMark();
       return { kind, owner: first, seed: new Uint8Array(Buffer.from(seed, 'hex')), startedMs: Number(startedMs) };
     case 'answered':
-      return { kind, answer: first, balances: shownBalances(seed) };
+      return { kind, answer: first, balances: shownBalances(seed, markName) };
     case 'running':
       return { kind, leaseEndsMs: Number(first) };
     case 'otherBody':
@@ -159,4 +196,10 @@ export function idempotencyStart([kind, first, seed, startedMs]: BeginReply): Id
     default:
       throw new Error(`the idempotency script answered ${kind}`);
   }
+}
+
+const markName = 'the answer of an idempotency key';
+
+function tamperedMark(): StoreTampered {
+  return new StoreTampered(markName, new TypeError('it does not hold what this service writes'));
 }

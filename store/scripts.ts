@@ -59,7 +59,7 @@ const commit = luaScript<OfTenant<Commit>, CommitReply>('store/commit.lua');
 const list = luaScript<OfTenant<ReturnType<typeof listArguments>>, ListReply>('store/list.lua');
 const withBalances = luaScript<
   OfTenant<{ readonly id: string; readonly nowMs: number }>,
-  [kind: string, json: string, fields: string[]]
+  [kind: string, document: string, version: string, status: string, fields: string[]]
 >('store/with-balances.lua');
 const count = luaScript<Count, number>('store/count.lua');
 const events = luaScript<OfTenant<ReturnType<typeof eventQueryArguments>>, EventsReply>('store/events.lua');

@@ -16,7 +16,6 @@ import { type IssuedToken, type TokenRequest, TokenStore } from '../gateway/auth
 import type { RateLimitConfig } from '../gateway/limits/rate-limits.ts';
 import type { ServeRequest, ServeResponse } from '../gateway/serve/contract.ts';
 import type { PlainRequest } from '../gateway/serve/plain-request.ts';
-import type { WalletApiConfig } from '../gateway/wallet-api.ts';
 import type { ReconTask } from '../modules/recon/public.ts';
 import { firstCluster } from '../redis/clusters.ts';
 import type { Packing } from '../redis/memory/blocks.ts';
@@ -28,7 +27,7 @@ import type { KeyRing } from '../store/secrets/key-ring.ts';
 import { Client, type ClientOptions, type Response } from './client.ts';
 import { type ClustersOptions, ClustersSide, type ClustersSnapshot, type Surroundings } from './clusters-side.ts';
 import { Exchange } from './exchange.ts';
-import { type ServedGateway, type SimGateway, startGateway } from './gateway-process.ts';
+import { type ServedGateway, type SimGateway, startGateway, type WorldConfig } from './gateway-process.ts';
 import { type PortCall, type PortPlan, ProcessLife } from './process-life.ts';
 import { Providers } from './providers-side.ts';
 import { Queues, reconQueueOf, webhookQueueOf } from './queues.ts';
@@ -93,11 +92,12 @@ export type WorldToken = Partial<Omit<TokenRequest, 'scopes'>> &
 export interface WorldSecrets {
   readonly token: Uint8Array;
   readonly receipt: Uint8Array;
+  readonly record: Uint8Array;
   readonly seal: Uint8Array;
 }
 
 const fill = (byte: number) => new Uint8Array(32).fill(byte);
-const fixedSecrets: WorldSecrets = { token: fill(7), receipt: fill(9), seal: fill(5) };
+const fixedSecrets: WorldSecrets = { token: fill(7), receipt: fill(9), record: fill(11), seal: fill(5) };
 
 /** A process in this world. */
 interface Member {
@@ -121,7 +121,7 @@ export class CustodyWorld {
   readonly logged: string[] = [];
   readonly #options: WorldOptions;
   readonly #members: readonly Member[];
-  readonly #config: WalletApiConfig;
+  readonly #config: WorldConfig;
   #ring!: KeyRing;
   #side!: ClustersSide;
   #host!: GuestHost;
@@ -147,6 +147,7 @@ export class CustodyWorld {
       environment: 'sandbox',
       tokenKey: secrets.token,
       receiptSeed: secrets.receipt,
+      recordKey: secrets.record,
       chainBlockMs: options.chainBlockMs ?? 1_000,
       ...(options.providerTimeoutMs !== undefined && { providerTimeoutMs: options.providerTimeoutMs }),
     };

@@ -28,7 +28,9 @@ import type { WireMessage } from '../proto/wire.ts';
 import { firstCluster } from '../redis/clusters.ts';
 import { RedisClusters } from '../redis/redis-clusters.ts';
 import type { TenantStore } from '../store/contract.ts';
+import type { StorePorts } from '../store/redis-tenant-store.ts';
 import type { KeyRing } from '../store/secrets/key-ring.ts';
+import { tokenReports } from '../store/tampered.ts';
 import type { ProcessLife } from './process-life.ts';
 
 /** The ports of a world with outside clients for its gateways. */
@@ -46,6 +48,9 @@ export interface GatewayCluster {
   readonly send: CoordinatorLink['send'];
 }
 
+/** The configuration of every gateway and worker of a world. */
+export type WorldConfig = WalletApiConfig & Pick<StorePorts, 'recordKey'>;
+
 export interface GatewayParts {
   /** By number, from 1. */
   readonly clusters: readonly GatewayCluster[];
@@ -55,7 +60,7 @@ export interface GatewayParts {
   readonly providers: Pick<WalletPorts, 'custodianRecords' | 'custodianBooks'>;
   readonly ring: KeyRing;
   readonly reconQueue: ReconQueue;
-  readonly config: WalletApiConfig;
+  readonly config: WorldConfig;
   /** undefined: calls are unlimited. */
   readonly rateLimits: RateLimitConfig | undefined;
   readonly log: Log;
@@ -110,13 +115,14 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
     ...{ environment, tokenKey, clock, timers, log },
     acceptAnyTestToken: served?.acceptAnyTestToken ?? environment === 'sandbox',
     store: tokens,
+    onTampered: (tenant, id, reason) => reports.report(tenant, 'token', id, reason),
   });
   const load = new LoadControl({ timers, probe: () => redis.ping().catch(() => undefined) });
   const limits = rateLimits && new RedisRateLimits(redis, rateLimits, timers, log);
   const admission = new Admission(authenticator, limits, timers, load);
   const api = composeWalletApi(
     {
-      ...redisWalletPorts(redis, ports),
+      ...redisWalletPorts(redis, { ...ports, recordKey: config.recordKey, log }),
       ...providers,
       ...{ ring, reconQueue, log },
       signer: makeClusterSigner({ calls }),
@@ -133,6 +139,7 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
       }),
     },
   );
+  const reports = tokenReports({ ...ports, store: api.store });
   const clientCalls = served?.through?.(calls) ?? calls;
   const signing = {
     ...{ admission, calls: clientCalls, log, wallets: api.store, requestIds: new RequestIds(ports), timers },

@@ -5,7 +5,6 @@ import type { RelayOptions, WebhookQueue } from '../delivery/deliveries/public.t
 import { RedisOutboxStore } from '../delivery/deliveries/redis-outbox-store.ts';
 import type { Send } from '../delivery/egress/public.ts';
 import { followRelayWakes } from '../delivery/events/redis-wakes.ts';
-import type { WalletApiConfig } from '../gateway/wallet-api.ts';
 import { composeWebhookWorker } from '../gateway/webhook-worker.ts';
 import { type ReconQueue, startReconWorker } from '../modules/recon/public.ts';
 import { openChains } from '../providers/chains/public.ts';
@@ -17,6 +16,7 @@ import { RedisDrifts } from '../providers/simulated/redis-drifts.ts';
 import { providerStatements } from '../providers/statements.ts';
 import { RedisTenantStore } from '../store/redis-tenant-store.ts';
 import type { KeyRing } from '../store/secrets/key-ring.ts';
+import type { WorldConfig } from './gateway-process.ts';
 import type { ProcessLife } from './process-life.ts';
 
 export interface WorkerParts {
@@ -26,7 +26,7 @@ export interface WorkerParts {
   readonly queue: WebhookQueue;
   readonly reconQueue: ReconQueue;
   readonly send: Send;
-  readonly config: Pick<WalletApiConfig, 'environment' | 'chainBlockMs'>;
+  readonly config: Pick<WorldConfig, 'environment' | 'chainBlockMs' | 'recordKey'>;
   readonly scheduleMs: readonly number[] | undefined;
   readonly relay: Partial<RelayOptions> | undefined;
   /** That webhooks name; undefined: one that no run depends on. */
@@ -49,7 +49,7 @@ export function startWorker(life: ProcessLife, parts: WorkerParts): void {
     version = '0.0.0-world',
   } = parts;
   const { clock, timers, random } = life.ports;
-  const store = new RedisTenantStore(redis, { clock, random, timers });
+  const store = new RedisTenantStore(redis, { clock, random, timers, recordKey: config.recordKey, log });
   const worker = composeWebhookWorker(
     {
       ...{ clock, timers, random, log, store, ring, queue, send },

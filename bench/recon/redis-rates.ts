@@ -48,7 +48,7 @@ export async function reconRedisRate(rows: number, say: (line: string) => void):
 }
 
 async function measured(redis: Redis, rows: number, say: (line: string) => void): Promise<ReconRate> {
-  const store = new RedisTenantStore(redis, systemPorts);
+  const store = new RedisTenantStore(redis, { ...systemPorts, recordKey: systemPorts.random(32) });
   const books = new RedisCustodianBooks(redis, 'sandbox');
   // Old enough that the custodian has settled every row.
   const beganMs = systemPorts.clock.nowMs() - rows - 3_600_000;

@@ -6,7 +6,6 @@
  */
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
-
 import { systemPorts } from '../../actors/live/ports.ts';
 import { readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
 import { hashToken, newToken, tenantOfHash } from '../../gateway/auth/token-format.ts';
@@ -102,10 +101,11 @@ interface Seeded {
 async function tenantWith(cluster: BenchCluster, wallets: number, callers: number): Promise<Seeded> {
   const token = newToken('sandbox', randomBytes);
   const tokenKey = readSecret(cluster.dataDir, secretFiles.gatewayToken);
+  const recordKey = readSecret(cluster.dataDir, secretFiles.gatewayRecord);
   const tenant = tenantOfHash(hashToken(token, tokenKey));
   const redis = new Redis(cluster.redisUrl, { enableAutoPipelining: true });
   try {
-    const store = new RedisTenantStore(redis, systemPorts);
+    const store = new RedisTenantStore(redis, { ...systemPorts, recordKey });
     const walletId = await seedWallets(store, tenant, wallets);
     return { client: httpClient(cluster.httpUrl, token, callers), walletId };
   } finally {

@@ -25,6 +25,7 @@ import { firstCluster } from '../../redis/clusters.ts';
 import { errorText, exitCodes, Failure } from '../common/failure.ts';
 import { makeDirectory, readIfThere, writeOnce } from '../common/files.ts';
 import { carryOver, checkDataFormat, rosterFile, withDataFormat } from './data-format.ts';
+import { markToSeal } from './record-sealing.ts';
 
 /** Secrets of 32 bytes, as 64 hex digits and a newline, by their path in the cluster's folder; the gateways' in cluster 1's. */
 export const secretFiles = {
@@ -34,6 +35,7 @@ export const secretFiles = {
   gatewayIdentity: 'gateway/identity.key',
   gatewayToken: 'gateway/token.key',
   gatewayReceipt: 'gateway/receipt.key',
+  gatewayRecord: 'gateway/record.key',
   nodeIdentity: (id: number) => `node-${id}/identity.key`,
   nodeStorage: (id: number) => `node-${id}/storage.key`,
   /** Of a sandbox with a secret seed. */
@@ -43,8 +45,8 @@ export const secretFiles = {
 /** The keys that seal provider credentials: 1.key, 2.key, …; the highest is current. Rotation adds to them. */
 export const credentialKeysDir = 'gateway/credential-keys';
 
-/** Secrets that only gateways know, so that an older data directory can get them later. */
-const lateSecrets = [secretFiles.gatewayReceipt, `${credentialKeysDir}/1.key`];
+/** Secrets that only gateways and workers know, so that an older data directory can get them later. */
+const lateSecrets = [secretFiles.gatewayReceipt, secretFiles.gatewayRecord, `${credentialKeysDir}/1.key`];
 
 /** The place of a cluster's files. */
 export function clusterFolder(dataDir: string, cluster: number): string {
@@ -188,7 +190,7 @@ function* make(
     makeDirectory(join(folder, part));
   const secret = (file: string) => ensureSecret(folder, file);
   for (const file of [secretFiles.join, secretFiles.coordinatorResume]) secret(file);
-  if (isFirst) secret(secretFiles.gatewayToken);
+  if (isFirst) for (const file of [secretFiles.gatewayToken, secretFiles.gatewayRecord]) secret(file);
   for (const id of ids) {
     for (const file of [secretFiles.nodeStorage(id), secretFiles.nodeIdentity(id)]) secret(file);
     yield;
@@ -214,6 +216,8 @@ function* make(
 }
 
 function makeLateSecrets(dataDir: string): void {
+  // Before the key: without it, what an earlier version stored would be refused for ever.
+  if (readIfThere(join(dataDir, secretFiles.gatewayRecord)) === undefined) markToSeal(dataDir);
   const folder = join(dataDir, credentialKeysDir);
   makeDirectory(folder);
   for (const file of lateSecrets) {
@@ -242,9 +246,9 @@ function* verify(dataDir: string, cluster: number, roster: Roster): Steps<void> 
     identity(secretFiles.nodeIdentity(node.id), node.publicKey);
     yield;
   }
-  const { join: joinSecret, coordinatorResume, gatewayToken, gatewayReceipt } = secretFiles;
+  const { join: joinSecret, coordinatorResume, gatewayToken, gatewayReceipt, gatewayRecord } = secretFiles;
   for (const file of [joinSecret, coordinatorResume]) readSecret(own, file);
-  for (const file of [gatewayToken, gatewayReceipt]) readSecret(dataDir, file);
+  for (const file of [gatewayToken, gatewayReceipt, gatewayRecord]) readSecret(dataDir, file);
 }
 
 function parseSecret(path: string, text: string): Uint8Array {

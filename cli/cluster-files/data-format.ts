@@ -38,9 +38,17 @@ export const dataFormats: readonly DataFormat[] = [
   },
   {
     format: 6,
-    what: 'nodes keep a journal of what they signed for intents, beside their store, both encrypted with XChaCha20-Poly1305, and their orders at a vendor; key generations keep what every node signed of the key; plans of the treasury have overdue trades; sessions that have ended keep a digest of a long message and list no pairs; what tenants store is counted in bytes; large events, decisions and transfers that are over are packed; states of embedded services hold packed blocks and all their clusters; `init` adds an authority and certificates for links, which nothing else reads; what ends after a time (idempotency keys, claims, records) carries that end, and `clock.json` the clocks of a sandbox; key generations keep the result that every node signed, and nodes the terms of a ready-made key; from a secret seed each node has a `sandbox.key`, and `sandbox.json` no seed',
+    isRead: true,
+    what: 'nodes keep a journal of what they signed for intents, beside their store, both encrypted with XChaCha20-Poly1305, and their orders at a vendor; key generations keep what every node signed of the key; plans of the treasury have overdue trades; sessions that have ended keep a digest of a long message and list no pairs; what tenants store is counted in bytes; large events, decisions and transfers that are over are packed; states of embedded services hold packed blocks and all their clusters; `init` adds an authority and certificates for links, which nothing else reads',
+  },
+  {
+    format: 7,
+    what: 'records of the control plane and tokens in Redis carry MACs, under `gateway/record.key` and a key of `gateway/token.key`: `gateway/records.json` says whether those of format 6 have got theirs; policy receipts name initiator, approvals and fee, and votes carry MACs: open transfers of format 6 fail. URLs of webhooks are stored with their query sealed, and answers with the hash of their request; what ends after a time (idempotency keys, claims, records) carries that end, and `clock.json` the clocks of a sandbox; key generations keep the result that every node signed, and nodes the terms of a ready-made key; from a secret seed each node has a `sandbox.key`, and `sandbox.json` no seed',
   },
 ];
+
+/** From here on the records in Redis carry MACs. */
+export const firstSealedFormat = 7;
 
 /** The format that this version writes and reads. */
 export const dataFormat = dataFormats.at(-1)!.format;

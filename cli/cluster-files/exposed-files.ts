@@ -49,7 +49,7 @@ function secretsOf(role: Role, settings: Settings, nodeIds: readonly number[]): 
         ...tokens,
       ];
     case 'worker':
-      return credentials;
+      return [join(dataDir, secretFiles.gatewayRecord), ...credentials];
     default:
       return [];
   }

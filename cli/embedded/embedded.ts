@@ -17,7 +17,7 @@ import { loadState, StateFileError, type StoredState, saveState } from '../../em
 import { logRequests } from '../../gateway/access-log/access-log.ts';
 import { firstCluster } from '../../redis/clusters.ts';
 import { type LiveTelemetry, openTelemetry } from '../../telemetry/live.ts';
-import { dataFormat, isReadable } from '../cluster-files/data-format.ts';
+import { dataFormat, firstSealedFormat, isReadable } from '../cluster-files/data-format.ts';
 import { newSandbox, type Sandbox, sandboxSchemes, sandboxTenant, seedMatches } from '../cluster-files/sandbox.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { makeDataDirectory, replaceShortLived } from '../common/files.ts';
@@ -205,6 +205,7 @@ async function start(options: EmbeddedUp, { screen, stored, stateFile, recorder,
     return startEmbedded({
       http: { host: settings.SIGNMESH_HTTP_HOST, port: settings.SIGNMESH_HTTP_PORT },
       grpc: { host: settings.SIGNMESH_GRPC_HOST, port: settings.SIGNMESH_GRPC_PORT },
+      sealsStored: (stored?.format ?? dataFormat) < firstSealedFormat,
       ...{ clusters, nodes, threshold, sandbox, stored, logOf, recorder, telemetry: telemetry.telemetry },
       readyMade: { tenant: sandboxTenant, schemes: sandboxSchemes },
       version: packageVersion(),

@@ -56,11 +56,12 @@ export interface ReadyKeysOptions {
  * be made.
  */
 export async function readyKeys(options: ReadyKeysOptions): Promise<ReadyKey[]> {
-  return Promise.all([
-    readyKey(options, 'secp256k1', sandboxSessions.secp256k1),
-    readyKey(options, 'ed25519', sandboxSessions.ed25519),
-    readyKey(options, 'secp256k1', sandboxSessions.bip340),
-  ]);
+  // One after the other: the nodes of a large cluster compute for minutes, and each call should have its answer in time.
+  return [
+    await readyKey(options, 'secp256k1', sandboxSessions.secp256k1),
+    await readyKey(options, 'ed25519', sandboxSessions.ed25519),
+    await readyKey(options, 'secp256k1', sandboxSessions.bip340),
+  ];
 }
 
 async function readyKey(options: ReadyKeysOptions, curve: ReadyKey['curve'], session: string): Promise<ReadyKey> {

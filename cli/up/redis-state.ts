@@ -6,6 +6,7 @@ import { deserialize, serialize } from 'node:v8';
 import type { Redis as RedisClient } from 'ioredis';
 import { ControlError } from '../../faults/control.ts';
 import { luaCommand, luaScript } from '../../redis/lua.ts';
+import { sealRestored } from '../redis/seal-records.ts';
 
 /** Access tokens and the clusters' ownership records: they survive a reset. */
 const keptPatterns = ['^sm:tok:', '^sm:{t:[^}]*}:tok$', '^sm:cluster$', '^sm:cluster:%d+$'];
@@ -41,8 +42,11 @@ export async function dumpRedis(url: string, bytesMax = dumpedBytesMax): Promise
   return serialize(entries);
 }
 
-/** Deletes the present content; times to live continue from their saved values. */
-export async function restoreRedis(url: string, bytes: Buffer): Promise<void> {
+/**
+ * Deletes the present content; times to live continue from their saved values. `sealsFor`: the data directory whose keys give the
+ * records their MACs, since their version had none.
+ */
+export async function restoreRedis(url: string, bytes: Buffer, sealsFor?: string): Promise<void> {
   const entries = deserialize(bytes) as Dump;
   await withRedis(url, async (redis) => {
     const transaction = redis.multi();
@@ -53,6 +57,7 @@ export async function restoreRedis(url: string, bytes: Buffer): Promise<void> {
     }
     const results = await transaction.exec();
     for (const [error] of results ?? []) if (error) throw error;
+    if (sealsFor !== undefined) await sealRestored(sealsFor, redis);
   });
 }
 

@@ -15,7 +15,7 @@ import { systemRandom } from '../../actors/live/ports.ts';
 import type { SnapshotControl } from '../../fault-injection/ports.ts';
 import { ControlError, type SnapshotStatus } from '../../faults/control.ts';
 import { uuidV7 } from '../../proto/ids.ts';
-import { dataFormat, isReadable, versionOf } from '../cluster-files/data-format.ts';
+import { dataFormat, firstSealedFormat, isReadable, versionOf } from '../cluster-files/data-format.ts';
 import { makeDirectory } from '../common/files.ts';
 import { nodeFolder, type Processes, storeFolder } from './process-control.ts';
 import { dumpRedis } from './redis-state.ts';
@@ -103,7 +103,7 @@ export class Snapshots implements SnapshotControl {
       const message = `snapshot ${id} was taken by ${versionOf(format)}: delete it, and take it again`;
       throw new ControlError({ code: 'conflict', message });
     }
-    await this.#becomes({ id, digest: meta.digest });
+    await this.#becomes({ id, digest: meta.digest, seals: format < firstSealedFormat });
     return statusOf(meta);
   }
 

@@ -20,7 +20,12 @@ export interface StatePlace {
 }
 
 /** The new state; null: as after the first start. */
-export type Target = { readonly id: string; readonly digest: string } | null;
+export type Target = {
+  readonly id: string;
+  readonly digest: string;
+  /** Its records are of a version without MACs, and get theirs. */
+  readonly seals?: boolean;
+} | null;
 
 export interface StateChange {
   /** No process may use Redis or the stores meanwhile. */
@@ -80,7 +85,7 @@ export async function prepareChange(place: StatePlace, target: Target): Promise<
   const perform = async () => {
     replaceFile(underwayFile(dataDir), `${JSON.stringify({ target })}\n`);
     if (redis === undefined) await clearRedis(redisUrl);
-    else await restoreRedis(redisUrl, redis);
+    else await restoreRedis(redisUrl, redis, target?.seals === true ? dataDir : undefined);
     for (const node of nodes) {
       const store = storeFolder(dataDir, node);
       rmSync(store, { recursive: true, force: true });

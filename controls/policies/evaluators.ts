@@ -11,7 +11,8 @@ export function makeEvaluators({ signer }: { readonly signer: ReceiptSigner }): 
     screen: screenTransaction,
     assess: assessTransaction,
     decide: decideTransaction,
-    receipt: ({ tenant }, facts, decision, risk) =>
-      signer.sign(receiptClaims(tenant, 'transaction_intent', facts, decision, risk)),
+    receipt: ({ tenant }, facts, decision, risk, fee) =>
+      signer.sign(receiptClaims(tenant, 'transaction_intent', facts, decision, risk, fee)),
+    readReceipt: (receipt) => signer.read(receipt) as ReturnType<Evaluators['readReceipt']>,
   };
 }

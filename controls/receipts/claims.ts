@@ -1,5 +1,5 @@
 /** The claims of a policy receipt. docs/wallet-api.md explains how to verify one. */
-import type { PolicyDecision, RiskResult, TransactionFacts } from '../../custody/intents/public.ts';
+import type { FeeLimit, PolicyDecision, RiskResult, TransactionFacts } from '../../custody/intents/public.ts';
 
 export const receiptIssuer = 'signmesh';
 
@@ -24,6 +24,10 @@ export interface ReceiptClaims {
   readonly also_policies?: readonly ReceiptClaims['policy'][];
   readonly matched_rules: readonly string[];
   readonly risk_score: number;
+  /** Who asked for it; never counts as an approver. */
+  readonly initiator: string;
+  /** How many have to approve it, and who may: no names are anyone with the scope. */
+  readonly approvals: { readonly quorum: number; readonly approvers: readonly string[] };
   readonly transaction: {
     readonly wallet_id: string;
     /** `transfer`, `deploy`, `mint` or `burn`. */
@@ -33,6 +37,8 @@ export interface ReceiptClaims {
     readonly amount: string;
     readonly network: string;
     readonly to: string;
+    /** The most that it may cost; absent where nothing is sent. */
+    readonly fee?: FeeLimit;
   };
 }
 
@@ -42,6 +48,7 @@ export function receiptClaims(
   facts: TransactionFacts,
   decision: PolicyDecision,
   risk: RiskResult,
+  fee?: FeeLimit,
 ): ReceiptClaims {
   return {
     iss: receiptIssuer,
@@ -55,6 +62,8 @@ export function receiptClaims(
     ...(decision.alsoPolicies === undefined ? {} : { also_policies: decision.alsoPolicies }),
     matched_rules: decision.matchedRules,
     risk_score: risk.score,
+    initiator: facts.initiator,
+    approvals: { quorum: decision.approvals?.quorum ?? 0, approvers: decision.approvals?.approvers ?? [] },
     transaction: {
       wallet_id: facts.walletId,
       kind: facts.kind,
@@ -62,6 +71,7 @@ export function receiptClaims(
       amount: facts.amount,
       network: facts.network,
       to: facts.toAddress,
+      ...(fee !== undefined && { fee }),
     },
   };
 }

@@ -73,7 +73,12 @@ export function takeNodeMessage(turn: DkgTurn, from: string, message: WireMessag
     work.flights.delete(`${nodeId}/${asked.kind}`);
     work.silence.delete(nodeId);
     if (work.watching) {
-      turn.effects.push({ kind: 'startTimer', name: 'nodes', afterMs: turn.config.nodesWaitMs });
+      // Both waits begin again: nodes that share a busy process answer one after the other, and a repeated request would only
+      // give it more work.
+      turn.effects.push(
+        { kind: 'startTimer', name: 'nodes', afterMs: turn.config.nodesWaitMs },
+        { kind: 'startTimer', name: 'repeat', afterMs: turn.config.partialTimeoutMs },
+      );
     }
   }
   takeDkgCalls(turn);

@@ -5,6 +5,7 @@
  * A session is a hash: fields that scripts compare are separate, the rest is JSON, and a MAC covers both. A
  * key is its MAC and JSON. Every write writes a whole record; no script changes a field of one.
  */
+import { macChars, RecordMacs } from '../../crypto/record-macs.ts';
 import { closedKeyName } from '../../proto/closed-keys.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { isWalletKey } from '../../proto/limits.ts';
@@ -12,7 +13,11 @@ import { firstCluster, keyRecordKey, ofCluster, sessionRecordKey } from '../../r
 import { type EventArguments, eventArguments, type LoggedEvent, tenantPrefix } from '../../redis/event-log.ts';
 import type { KeyRecord, SessionRecord } from '../contract/record.ts';
 import { isOpen, isTerminal } from '../contract/transitions.ts';
-import { macChars, type RecordMacs } from './record-macs.ts';
+
+/** The MACs of sessions and keys. `resumeKey`: secret, shared by all starts of this cluster's coordinator. */
+export function storeMacs(resumeKey: Uint8Array, clusterId: string): RecordMacs {
+  return new RecordMacs(resumeKey, 'signmesh/store-mac/v1', clusterId);
+}
 
 export const redisKeys = {
   session: sessionRecordKey,

@@ -33,9 +33,9 @@ import {
   readSession,
   redisKeys,
   type SessionWriteArguments,
+  storeMacs,
   writeArguments,
 } from './layout.ts';
-import { RecordMacs } from './record-macs.ts';
 import { closeKey, listSessions, overdueSessions, type WriteReply, writeSessions } from './scripts.ts';
 
 const keyCacheMax = 10_000;
@@ -84,7 +84,7 @@ export function sessionStore(
   const { cluster = firstCluster } = options;
   const expiring = new RedisDueWork(redis, ofCluster('sessions', cluster) as DueKind, options);
   const relaying = new RedisDueWork(redis, 'webhooks', options);
-  const macs = new RecordMacs(options.resumeKey, options.clusterId);
+  const macs = storeMacs(options.resumeKey, options.clusterId);
   const keys = new Map<string, CoordinatorRecord>();
   const bytesMax = options.tenantBytesMax ?? '';
   const batches = new WriteBatches(options.soon, (tenant, writes) =>

@@ -2,7 +2,7 @@
 
 import type { MetadataValue } from '../../api/metadata.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import { type ProviderKind, providerKinds } from '../../providers/port/kinds.ts';
+import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 
 export const connectionStatuses = ['connected', 'degraded', 'error', 'disconnected'] as const;
@@ -32,12 +32,6 @@ export const connectionType: RecordType<ConnectionRecord> = {
     `connections:provider:${provider}`,
     `connections:status:${status}`,
   ],
-  isWhole: ({ provider, environment, status, credentials, capabilities }) =>
-    providerKinds.includes(provider) &&
-    (environment === 'sandbox' || environment === 'production') &&
-    connectionStatuses.includes(status) &&
-    typeof credentials === 'string' &&
-    Array.isArray(capabilities),
 };
 
 /** While intents of a connection's wallets are open, they stand in this index: the connection cannot be disconnected. */

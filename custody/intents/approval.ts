@@ -8,13 +8,14 @@ import { ServiceError } from '../../api/errors/service-error.ts';
 import { actorOf } from '../../api/principal.ts';
 import type { Answer, RequestContext } from '../../api/route.ts';
 import { merge } from '../../store/changes.ts';
-import type { IntentQueue } from './dependencies.ts';
+import type { IntentDependencies, IntentQueue } from './dependencies.ts';
 import { changeOf } from './effects.ts';
 import { walletNotActive } from './evaluation.ts';
 import { findIntent, findWallet } from './lookup.ts';
 import { cancelIntent, hasVoted, lastOf, voteOn } from './machine.ts';
-import type { IntentRecord, Vote } from './record.ts';
+import type { IntentRecord } from './record.ts';
 import { intentView } from './view.ts';
+import type { Ballot } from './votes.ts';
 
 interface Params {
   readonly id: string;
@@ -29,13 +30,15 @@ export interface VoteRequest {
 }
 
 export async function approveIntent(
+  { votes }: Pick<IntentDependencies, 'votes'>,
   driver: IntentQueue,
   context: RequestContext,
   params: Params,
   request: VoteRequest,
 ): Promise<Answer> {
-  const vote = voteOf(context, request);
+  const ballot = ballotOf(context, request);
   const intent = await findIntent(context, params);
+  const vote = votes.seal(context.tenant, intent, ballot);
   if (hasVoted(intent, vote.by, vote.decision)) return { status: 200, body: intentView(intent) };
   checkVoter(intent, vote.by);
   checkState(intent, ['pending_approval'], context.nowMs);
@@ -71,7 +74,7 @@ export async function cancel(context: RequestContext, params: Params, reason: st
 }
 
 /** Throws ServiceError 400 for a rejection without a reason. */
-export function voteOf({ principal, nowMs }: RequestContext, request: VoteRequest): Vote {
+export function ballotOf({ principal, nowMs }: RequestContext, request: VoteRequest): Ballot {
   const { decision = 'approve', comment = null, reason = null } = request;
   if (decision === 'reject' && reason === null) {
     throw new ServiceError('invalidRequest', 'a rejection says why', {

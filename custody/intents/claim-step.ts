@@ -4,7 +4,7 @@
  */
 import { Turns } from '../../api/conflict-queue.ts';
 import { merge } from '../../store/changes.ts';
-import { tokenAssetId } from '../assets/public.ts';
+import { tokenAssetId, tokenAssetType, unchangedToken } from '../assets/public.ts';
 import { adapterOf } from '../provider-calls/calling.ts';
 import { changeOf } from './effects.ts';
 import { noFee } from './failures.ts';
@@ -37,7 +37,10 @@ export class ClaimStep {
    * From now on this transfer has its number. A wallet that was frozen meanwhile signs nothing, nor are units of a frozen
    * token transferred; what an intent was made for may refuse it.
    */
-  async run(task: Loaded): Promise<Next | undefined> {
+  async run(given: Loaded): Promise<Next | undefined> {
+    // It may have been unfrozen since.
+    const task = given.wallet.status === 'active' ? given : await this.#readAgain(given);
+    if (task === undefined) return undefined;
     const { tenant, record } = task;
     const owner = record.origin && this.#context.deps.owners?.get(record.origin.kind);
     const about = owner?.decidesAbout(record);
@@ -53,6 +56,13 @@ export class ClaimStep {
   async #claimNow(task: Loaded, owner: IntentOwner | undefined): Promise<Next | undefined> {
     const { tenant, record, wallet } = task;
     const nowMs = this.#context.nowMs;
+    const { store } = this.#context.deps;
+    const token =
+      record.kind === 'transfer' && record.token !== undefined
+        ? await store.read(tenant, tokenAssetType, tokenAssetId(record.token.symbol))
+        : undefined;
+    if (wallet.status !== 'active') return this.#holdFor(task, walletNotActive);
+    if (token !== undefined && token.status !== 'active') return this.#holdFor(task, tokenFrozen);
     const leave = await owner?.beforeSigning(tenant, record, this.#context.reporter(record, nowMs));
     if (leave?.kind === 'refused') return this.#refused(task, leave);
     const counter = adapterOf(this.#context.deps, record.provider).sequenceCounter(wallet);
@@ -60,10 +70,9 @@ export class ClaimStep {
     const move = beginSigning(record, nowMs);
     const change = merge(changeOf(this.#context.reporter(record, nowMs), move, dueAtMs), {
       guards: [
-        { kind: 'status', id: wallet.id, status: 'active' },
-        ...(record.kind === 'transfer' && record.token !== undefined
-          ? [{ kind: 'status', id: tokenAssetId(record.token.symbol), status: 'active' } as const]
-          : []),
+        // As they were read, and their MACs checked: the status word that a guard of it compares has no MAC.
+        { kind: 'version', id: wallet.id, version: wallet.version },
+        ...(token === undefined ? [] : [unchangedToken(token)]),
       ],
       ...(counter === undefined ? {} : { allocate: { counter, recordId: record.id } }),
     });
@@ -72,15 +81,18 @@ export class ClaimStep {
       return { task: { ...task, record: lastOf(move), number: outcome.allocated, dueAtMs }, atMs: 0 };
     }
     const { refusal } = outcome;
-    if (refusal.kind === 'status') {
-      const subStatus = refusal.id === wallet.id ? walletNotActive : tokenFrozen;
-      // Said once: a wallet may be frozen for days.
-      if (record.subStatus === subStatus) return this.#context.reschedule(task, nowMs + frozenRetryMs);
-      return this.#context.hold(task, subStatus, frozenRetryMs);
-    }
-    if (leave === undefined || (refusal.kind === 'conflict' && refusal.id === record.id)) return undefined;
-    // The inputs of its owner changed concurrently: ask it again.
+    // Another gateway has it.
+    if (refusal.kind === 'conflict' && refusal.id === record.id) return undefined;
+    // Its wallet, its token, or the inputs of its owner changed concurrently.
     return this.#anew(task, nowMs);
+  }
+
+  /** Said once: a wallet may be frozen for days. */
+  async #holdFor(task: Loaded, subStatus: string): Promise<Next | undefined> {
+    if (task.record.subStatus === subStatus) return this.#context.reschedule(task, this.#context.nowMs + frozenRetryMs);
+    const next = await this.#context.hold(task, subStatus, frozenRetryMs);
+    // It is read again then.
+    return next && { ...next, task: { ...next.task, wallet: undefined } };
   }
 
   async #refused(task: Loaded, { subStatus, message, change }: Refused): Promise<Next | undefined> {

@@ -123,6 +123,8 @@ export function draftOf(
   { wallet }: Pick<FoundWallet, 'wallet'>,
   { operation, facts, quote, screening, risk, decision }: TransferEvaluation,
 ): IntentDraft {
+  const { asset: feeAsset, units: feeUnits } = quote.fee;
+  const feeLimit = { asset: feeAsset, limit: unitsText(feeAsset, feeUnits) };
   return {
     id: facts.id,
     kind: operation.kind,
@@ -139,7 +141,7 @@ export function draftOf(
     feeReserve: { asset: quote.fee.asset, units: quote.fee.units.toString() },
     policy: decision.policy,
     decisionId: decision.id,
-    policyReceipt: deps.evaluators.receipt(context, facts, decision, risk),
+    policyReceipt: deps.evaluators.receipt(context, facts, decision, risk, feeLimit),
     riskScore: risk.score,
     screeningId: screening.id,
     initiator: facts.initiator,

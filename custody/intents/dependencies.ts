@@ -10,11 +10,13 @@ import type { WalletRecord } from '../wallets/public.ts';
 import type { Evaluators } from './evaluators.ts';
 import type { IntentOwner } from './owner.ts';
 import type { IntentRecord } from './record.ts';
+import type { VoteSeal } from './votes.ts';
 
 export interface IntentDependencies extends Ports {
   readonly store: TenantStore;
   readonly adapters: ReadonlyMap<ProviderKind, ProviderAdapter>;
   readonly evaluators: Evaluators;
+  readonly votes: VoteSeal;
   /** By the kind of an intent's origin. */
   readonly owners?: ReadonlyMap<string, IntentOwner>;
   readonly addressBook: Pick<AddressBook, 'ownerOf'>;

@@ -12,7 +12,7 @@ import type { Cancel } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { withinLimit } from '../../actors/waiting.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
-import { type EarlyDue, StoreUnavailable } from '../../store/contract.ts';
+import { type EarlyDue, StoreTampered, StoreUnavailable } from '../../store/contract.ts';
 import { TimeHeap } from '../../store/time-heap.ts';
 import type { WalletRecord } from '../wallets/public.ts';
 import { retryDelayMs } from './backoff.ts';
@@ -249,11 +249,19 @@ export class IntentDriver implements IntentQueue {
       .filter((member) => member.startsWith(duePrefix))
       .map((member) => member.slice(duePrefix.length));
     if (ids.length === 0) return nextAtMs;
-    const records = await store.readMany(tenant, intentType, ids);
-    for (const [index, id] of ids.entries()) {
-      const record = records[index];
-      if (record !== undefined) this.#offer({ tenant, id, record, wallet: undefined, number: null, dueAtMs });
-    }
+    await Promise.all(
+      ids.map(async (id) => {
+        const task = { tenant, id, wallet: undefined, number: null, dueAtMs };
+        try {
+          const record = await store.read(tenant, intentType, id);
+          if (record !== undefined) this.#offer({ ...task, record });
+        } catch (error) {
+          if (!(error instanceof StoreTampered)) throw error;
+          // It takes no place of a transfer. If this is interrupted, it falls due again.
+          await this.#steps.run({ ...task, record: undefined }, () => this.#stopping);
+        }
+      }),
+    );
     return nextAtMs;
   }
 

@@ -49,7 +49,7 @@ function eventsOf(reporter: Reporter, move: Move): NewEvent[] {
   const events: NewEvent[] = [];
   let previous = before;
   for (const record of passed) {
-    if (record.approvals.length > (previous?.approvals.length ?? 0)) {
+    if (previous !== undefined && record.approvals.length > previous.approvals.length) {
       events.push(intentEvent(reporter, 'approval_recorded', record));
     }
     if (record.status !== previous?.status) events.push(intentEvent(reporter, record.status, record));

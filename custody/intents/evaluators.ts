@@ -5,6 +5,7 @@
  */
 
 import type { RequestContext } from '../../api/route.ts';
+import type { DecidedTransaction } from '../../providers/port/port.ts';
 import type { Change } from '../../store/contract.ts';
 import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } from './facts.ts';
 
@@ -33,5 +34,30 @@ export interface Evaluators {
     policyNames: readonly string[],
   ): Promise<EvaluatorResult<PolicyDecision>>;
   /** The signed receipt of a decision: a compact JWS (EdDSA). */
-  receipt(context: RequestContext, facts: TransactionFacts, decision: PolicyDecision, risk: RiskResult): string;
+  receipt(
+    context: RequestContext,
+    facts: TransactionFacts,
+    decision: PolicyDecision,
+    risk: RiskResult,
+    fee: FeeLimit,
+  ): string;
+  /** What a receipt of this service says; undefined: no gateway signed it. */
+  readReceipt(receipt: string): DecidedTransfer | undefined;
+}
+
+export interface FeeLimit {
+  readonly asset: string;
+  /** Decimal, the most that the transaction may cost. */
+  readonly limit: string;
+}
+
+/** The claims of a receipt that an order depends on. Those of earlier versions lack the optional ones. */
+export interface DecidedTransfer {
+  readonly sub: string;
+  readonly purpose: string;
+  readonly tenant: string;
+  readonly decision: PolicyDecision['decision'];
+  readonly initiator?: string;
+  readonly approvals?: { readonly quorum: number; readonly approvers: readonly string[] };
+  readonly transaction: DecidedTransaction;
 }

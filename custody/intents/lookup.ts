@@ -1,8 +1,9 @@
 /** Finds wallets and intents for a caller. The same 404 answers for missing and for invisible ones. */
 import type { RequestContext } from '../../api/route.ts';
 import { mayUseConnection, noSuch } from '../../api/visibility.ts';
-import type { Balances } from '../../store/contract.ts';
+import { type Balances, StoreTampered } from '../../store/contract.ts';
 import { type WalletRecord, walletType } from '../wallets/public.ts';
+import { duePrefix } from './effects.ts';
 import { type IntentRecord, intentType } from './record.ts';
 
 export interface FoundWallet {
@@ -20,11 +21,21 @@ export async function findWallet(context: RequestContext, id: string): Promise<F
 
 /** An intent by its own id and its wallet's. */
 export async function findIntent(context: RequestContext, params: { id: string; txId: string }): Promise<IntentRecord> {
-  const intent = params.txId.startsWith('txi_')
-    ? await context.store.read(context.tenant, intentType, params.txId)
-    : undefined;
+  const intent = params.txId.startsWith('txi_') ? await readIntent(context, params.txId) : undefined;
   if (intent?.walletId !== params.id || !mayUseConnection(context.principal, intent.connectionId)) {
     throw noSuch('transaction intent');
   }
   return intent;
+}
+
+/** One that something else changed falls due at once, so that it fails (tampered-step.ts). */
+async function readIntent({ store, tenant, nowMs }: RequestContext, id: string): Promise<IntentRecord | undefined> {
+  try {
+    return await store.read(tenant, intentType, id);
+  } catch (error) {
+    if (error instanceof StoreTampered) {
+      await store.commit(tenant, { due: [{ member: `${duePrefix}${id}`, atMs: nowMs }] });
+    }
+    throw error;
+  }
 }

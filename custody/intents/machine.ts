@@ -39,7 +39,8 @@ export type IntentDraft = Omit<
 >;
 
 export type Verdict =
-  | { readonly kind: 'approved' }
+  /** `votes`: those that were given before it became an intent. */
+  | { readonly kind: 'approved'; readonly votes?: Pick<IntentRecord, 'approvals' | 'approvalsRequired' | 'approvers'> }
   | {
       readonly kind: 'pendingApproval';
       readonly quorum: number;
@@ -83,6 +84,7 @@ export function openIntent(draft: IntentDraft, verdict: Verdict, nowMs: number):
     approvals: [],
     approvalsRequired: pending?.quorum ?? 0,
     approvers: pending?.approvers ?? [],
+    ...(verdict.kind === 'approved' && verdict.votes),
     feePaid: null,
     providerTxId: null,
     providerStatus: null,
@@ -244,6 +246,11 @@ function failurePatch(record: IntentRecord, failure: Failure): Partial<IntentRec
     providerError: failure.error,
     submission: failure.submission ?? record.submission,
   };
+}
+
+export function tamperedFailure(message: string): Failure {
+  const code = 'RECORD_TAMPERED';
+  return { providerTxId: null, providerStatus: null, subStatus: code, error: { code, message } };
 }
 
 /** The next version, in the same status. Clocks of two gateways differ: times never go back. */

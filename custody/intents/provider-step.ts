@@ -1,5 +1,7 @@
 /** The step of a transfer that is under way: its provider executes it, and says how far it is. */
 import {
+  type DecidedTransaction,
+  NotDecided,
   type Progress,
   type ProviderAdapter,
   ProviderRejected,
@@ -9,7 +11,7 @@ import { adapterOf } from '../provider-calls/calling.ts';
 import { retryDelayMs } from './backoff.ts';
 import { dueOf, handoverMs } from './effects.ts';
 import { mayBeSubmitted, noFee, providerUnreachable, rejection } from './failures.ts';
-import { advanceIntent } from './machine.ts';
+import { advanceIntent, tamperedFailure } from './machine.ts';
 import { creditReceiver } from './receiver-credit.ts';
 import { type Loaded, type Next, type StepContext, versionGuard } from './step-context.ts';
 
@@ -23,12 +25,14 @@ export class ProviderStep {
     this.#context = context;
   }
 
-  async run(task: Loaded): Promise<Next | undefined> {
+  /** `decided`: what may be ordered; undefined: nothing more, it has been ordered. */
+  async run(task: Loaded, decided: DecidedTransaction | undefined): Promise<Next | undefined> {
     const { record, wallet, number } = task;
+    const intent = { ...record, decided };
     const adapter = adapterOf(this.#context.deps, record.provider);
     let progress: Progress;
     try {
-      progress = await this.#context.asked((meta) => adapter.advance(meta, { intent: record, wallet, number }), task);
+      progress = await this.#context.asked((meta) => adapter.advance(meta, { intent, wallet, number }), task);
     } catch (error) {
       return this.#afterError(task, adapter, error);
     }
@@ -56,6 +60,9 @@ export class ProviderStep {
 
   async #afterError(task: Loaded, adapter: ProviderAdapter, error: unknown): Promise<Next | undefined> {
     const { record } = task;
+    if (error instanceof NotDecided) {
+      return this.#context.fail(task, tamperedFailure(error.message), noFee(record), false);
+    }
     if (error instanceof ProviderRejected) return this.#context.fail(task, rejection(error), noFee(record), false);
     const unreachable = error instanceof ProviderUnavailable;
     if (!unreachable) {
@@ -77,8 +84,9 @@ export class ProviderStep {
   async #isAbandoned(task: Loaded, adapter: ProviderAdapter): Promise<boolean> {
     if (adapter.abandon === undefined) return true;
     const { record, wallet, number } = task;
+    const intent = { ...record, decided: undefined };
     try {
-      await this.#context.asked((meta) => adapter.abandon!(meta, { intent: record, wallet, number }), task);
+      await this.#context.asked((meta) => adapter.abandon!(meta, { intent, wallet, number }), task);
       return true;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);

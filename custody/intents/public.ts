@@ -1,11 +1,11 @@
 /** The exports of intents for other modules: the record and its facts, the port to the evaluators, the driver. */
-export { type VoteRequest, voteOf } from './approval.ts';
+export { ballotOf, type VoteRequest } from './approval.ts';
 export { createIntent, draftOf, openingOf, refuseIntent, verdictOf } from './creation.ts';
 export type { IntentDependencies, IntentQueue } from './dependencies.ts';
 export { IntentDriver } from './driver.ts';
 export { changeOf } from './effects.ts';
 export { destinationIssues, evaluateOperation, usableDestination, walletNotActive } from './evaluation.ts';
-export type { EvaluatorResult, Evaluators } from './evaluators.ts';
+export type { EvaluatorResult, Evaluators, FeeLimit } from './evaluators.ts';
 export type {
   DryRunDecision,
   PolicyDecision,
@@ -27,3 +27,4 @@ export { intentRoutes } from './routes.ts';
 export { Intent, PolicyUsed, Trace } from './schemas.ts';
 export { isFinal, isSubmitted } from './states.ts';
 export { receiptOf } from './view.ts';
+export { VoteSeal } from './votes.ts';

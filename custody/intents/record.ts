@@ -17,6 +17,8 @@ export interface Vote {
   readonly comment: string | null;
   readonly reason: string | null;
   readonly atMs: number;
+  /** See votes.ts. */
+  readonly mac: string;
 }
 
 export interface StatusChange {

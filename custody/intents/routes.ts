@@ -128,7 +128,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       bodyOptional: true,
       responses: { 200: { schema: Intent, description: 'the intent after the vote' } },
       errors: [404, 409],
-      handle: (context, { params, body }) => approveIntent(driver, context, params, body),
+      handle: (context, { params, body }) => approveIntent(deps, driver, context, params, body),
     }),
     route({
       method: 'POST',

@@ -22,7 +22,7 @@ export type IntentStatus = (typeof intentStatuses)[number];
 export const intentTransitions: Readonly<Record<IntentStatus, readonly IntentStatus[]>> = {
   created: ['screening', 'denied'],
   screening: ['pending_approval', 'approved', 'denied', 'failed'],
-  pending_approval: ['approved', 'rejected', 'expired', 'cancelled'],
+  pending_approval: ['approved', 'rejected', 'expired', 'cancelled', 'failed'],
   approved: ['signing', 'cancelled', 'expired', 'failed'],
   signing: ['broadcasting', 'failed'],
   broadcasting: ['confirming', 'failed'],

@@ -5,39 +5,56 @@
  * commit under compare-and-set. So it may be interrupted at any point and repeated by any gateway; if two gateways try the same
  * step, one wins and the other drops the intent.
  */
+
+import type { DecidedTransaction } from '../../providers/port/port.ts';
+import { StoreTampered } from '../../store/contract.ts';
 import { adapterOf } from '../provider-calls/calling.ts';
 import { walletType } from '../wallets/public.ts';
 import { ClaimStep } from './claim-step.ts';
 import type { IntentDependencies } from './dependencies.ts';
+import { noFee } from './failures.ts';
 import { GapStep } from './gap-step.ts';
-import { expireIntent } from './machine.ts';
+import { expireIntent, tamperedFailure } from './machine.ts';
+import { decidedOf, orderOf } from './order-check.ts';
 import { ProviderStep } from './provider-step.ts';
 import { intentType } from './record.ts';
 import { isFinal } from './states.ts';
 import { type Loaded, type Next, StepContext, type StepTimes, stepTimes, type Task } from './step-context.ts';
+import { TamperedStep } from './tampered-step.ts';
 
 export class IntentSteps {
   readonly #context: StepContext;
   readonly #claim: ClaimStep;
   readonly #advance: ProviderStep;
   readonly #settleGap: GapStep;
+  readonly #tampered: TamperedStep;
 
   constructor(deps: IntentDependencies, times: StepTimes = stepTimes) {
     this.#context = new StepContext(deps, times);
-    this.#claim = new ClaimStep(this.#context, (task) => this.#load({ ...task, record: undefined, number: null }));
+    this.#claim = new ClaimStep(this.#context, (task) =>
+      this.#load({ ...task, record: undefined, wallet: undefined, number: null }),
+    );
     this.#advance = new ProviderStep(this.#context);
     this.#settleGap = new GapStep(this.#context);
+    this.#tampered = new TamperedStep(this.#context);
   }
 
   /** Takes step after step until the intent has to wait. Throws StoreUnavailable; then nothing is known of the last step. */
   async run(task: Task, isStopping: () => boolean): Promise<Next | undefined> {
-    const loaded = await this.#load(task);
-    let next: Next | undefined = loaded && { task: loaded, atMs: 0 };
-    while (next !== undefined && next.atMs <= this.#context.nowMs) {
-      if (isStopping()) return undefined;
-      next = await this.#step(next.task as Loaded);
+    let current: Task = task;
+    try {
+      const loaded = await this.#load(task);
+      let next: Next | undefined = loaded && { task: loaded, atMs: 0 };
+      while (next !== undefined && next.atMs <= this.#context.nowMs) {
+        if (isStopping()) return undefined;
+        current = next.task;
+        next = await this.#step(next.task as Loaded);
+      }
+      return next;
+    } catch (error) {
+      if (error instanceof StoreTampered) return this.#tampered.run(current, error);
+      throw error;
     }
-    return next;
   }
 
   async #load(task: Task): Promise<Loaded | undefined> {
@@ -61,17 +78,39 @@ export class IntentSteps {
     const expired = this.#context.nowMs >= record.expiresAtMs;
     switch (record.status) {
       case 'pending_approval':
-        return expired ? this.#expire(task) : this.#context.reschedule(task, record.expiresAtMs);
-      case 'approved':
-        return expired ? this.#expire(task) : this.#claim.run(task);
-      case 'signing':
+      case 'approved': {
+        if (expired) return this.#expire(task);
+        const order = this.#order(task);
+        if (typeof order === 'string') return this.#refuse(task, order);
+        return record.status === 'approved'
+          ? this.#claim.run(task)
+          : this.#context.reschedule(task, record.expiresAtMs);
+      }
+      case 'signing': {
+        // Nothing is ordered yet, or the answer was lost.
+        const order = record.gap === undefined && record.providerTxId === null ? this.#order(task) : undefined;
+        if (typeof order === 'string') return this.#refuse(task, order);
+        return record.gap === undefined ? this.#advance.run(task, order) : this.#settleGap.run(task);
+      }
       case 'broadcasting':
       case 'confirming':
-        return record.gap === undefined ? this.#advance.run(task) : this.#settleGap.run(task);
+        return record.gap === undefined ? this.#advance.run(task, undefined) : this.#settleGap.run(task);
       default:
         if (!isFinal(record.status)) throw new Error(`${record.id} was stored as ${record.status}`);
         return this.#context.reschedule(task, undefined);
     }
+  }
+
+  /** The transaction that may be ordered, or why it may not; of one that waits for votes, why it never may. */
+  #order({ tenant, record, wallet }: Loaded): DecidedTransaction | string {
+    const { deps } = this.#context;
+    if (record.status !== 'pending_approval') return orderOf(deps, tenant, record, wallet);
+    const decided = decidedOf(deps, tenant, record);
+    return typeof decided === 'string' ? decided : decided.transaction;
+  }
+
+  #refuse(task: Loaded, message: string): Promise<Next | undefined> {
+    return this.#context.fail(task, tamperedFailure(message), noFee(task.record), false);
   }
 
   #expire(task: Loaded): Promise<Next | undefined> {

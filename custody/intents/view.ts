@@ -108,7 +108,7 @@ function intentViewOf(intent: IntentRecord): IntentView {
     decision_id: intent.decisionId,
     screening_id: intent.screeningId,
     initiator: intent.initiator,
-    approvals: intent.approvals.map(({ atMs, ...vote }) => ({ ...vote, at: timeText(atMs) })),
+    approvals: intent.approvals.map(({ atMs, mac: _, ...vote }) => ({ ...vote, at: timeText(atMs) })),
     approvals_required: intent.approvalsRequired,
     approvers: intent.approvers,
     provider_status: intent.providerStatus,

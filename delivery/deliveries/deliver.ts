@@ -13,7 +13,7 @@ import { update } from '../../store/changes.ts';
 import { StoreUnavailable, type TenantStore } from '../../store/contract.ts';
 import type { AnswerSeal } from '../../store/secrets/answer-seal.ts';
 import type { Send, SendOutcome } from '../egress/public.ts';
-import { aboutSecret, type WebhookRecord, webhookType, webhookView } from '../webhooks/public.ts';
+import { aboutSecret, urlOf, type WebhookRecord, webhookType, webhookView } from '../webhooks/public.ts';
 import { evaluateTry, signingSecrets, suspends } from './attempt.ts';
 import type { EventBodies } from './event-bodies.ts';
 import type { OutboxStore } from './outbox-store.ts';
@@ -106,7 +106,7 @@ export class Deliverer {
       'user-agent': `signmesh-webhooks/${version}`,
       ...signDelivery(secrets, eventId, timers.epochMs(), body),
     };
-    return send({ url: webhook.url, headers, body, timeoutMs });
+    return send({ url: urlOf(this.#deps, tenant, webhook), headers, body, timeoutMs });
   }
 
   /** Another worker may have recorded a try meanwhile: then this one is appended after it. */

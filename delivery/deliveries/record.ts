@@ -47,6 +47,7 @@ export const attemptsKept = 20;
 
 export const deliveryType: RecordType<DeliveryRecord> = {
   name: 'delivery',
+  isUnsealed: true,
   status: ({ status }) => status,
   indices: ({ webhookId, status }) => [deliveryIndex(webhookId), deliveryIndex(webhookId, status)],
 };

@@ -60,6 +60,8 @@ export const eventTypes: Readonly<Record<string, string>> = {
   'vault.signature_completed': 'A message was signed with a key of a vault.',
   'vault.signature_pending': 'A message waits for a human’s approval, or for the backend of its key.',
   'vault.signature_denied': 'The policies refused to sign a message.',
+  'record.tampered':
+    'Something else than the service changed a record in Redis: the service refuses it, and what depends on it.',
   'module_access.requested': 'A tenant asked for access to a module.',
   'module_access.granted': 'Access to a module was granted.',
   'module_access.denied': 'The operator denied or revoked access to a module.',

@@ -12,7 +12,10 @@ export interface WebhookSecret {
 }
 
 export interface WebhookRecord extends Versioned {
+  /** Without the values of its query, if it has one: `sealedUrl` has the whole then. */
   readonly url: string;
+  /** Sealed with `aboutUrl`. */
+  readonly sealedUrl?: string;
   /** Event types, beginnings such as "wallet.*", or "*" alone. */
   readonly events: readonly string[];
   readonly description: string | null;
@@ -34,6 +37,11 @@ export const webhookType: RecordType<WebhookRecord> = {
 /** What a webhook's sealed secrets are bound to. */
 export function aboutSecret(tenant: string, webhookId: string): string {
   return `webhook/${tenant}/${webhookId}`;
+}
+
+/** What its whole URL is bound to. */
+export function aboutUrl(tenant: string, webhookId: string): string {
+  return `webhook/${tenant}/${webhookId}/url`;
 }
 
 export const webhooksMax = 20;

@@ -8,11 +8,12 @@ import { Closed, ListOf, Nullable, OneOf, PathId, pageQuery } from '../../api/sc
 import { seesWholeTenant } from '../../api/visibility.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { create, remove, update } from '../../store/changes.ts';
-import type { Change, NewEvent } from '../../store/contract.ts';
+import { type Change, type NewEvent, shownRecord } from '../../store/contract.ts';
 import { checkWebhook } from './checks.ts';
 import { findWebhook } from './find.ts';
 import { shelfId, shelfType, type WebhookRecord, type WebhookShelf, webhooksMax, webhookType } from './record.ts';
 import { newSecret, rotated, type SecretDeps } from './secrets.ts';
+import { storedUrl, urlOf } from './urls.ts';
 import {
   Description,
   EventList,
@@ -26,6 +27,7 @@ import {
 } from './view.ts';
 
 export interface WebhookDeps extends SecretDeps {
+  readonly seal: SecretDeps['seal'] & { open(sealed: string, about: string): string };
   readonly environment: ClusterEnvironment;
   /** What the workers know; ../deliveries/webhook-service.ts fits. */
   readonly webhookService: { depthOf(tenant: string, webhookId: string): Promise<QueueDepth> };
@@ -69,7 +71,8 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
         const page = await store.list(tenant, webhookType, { indices, order: 'newest', ...request.query });
         const depths = await Promise.all(page.items.map(({ id }) => deps.webhookService.depthOf(tenant, id)));
         const depthOf = new Map(page.items.map(({ id }, index) => [id, depths[index]!]));
-        const view = (record: WebhookRecord) => liveView(record, depthOf.get(record.id) ?? emptyQueue, nowMs);
+        const view = (record: WebhookRecord) =>
+          liveView(opened(deps, tenant, record), depthOf.get(record.id) ?? emptyQueue, nowMs);
         return { status: 200, body: listBody('webhooks', page, view, request) };
       },
     }),
@@ -193,7 +196,7 @@ async function register(context: RequestContext, asked: Registration, deps: Webh
   const record: WebhookRecord = {
     id,
     version: 1,
-    url: body.url,
+    ...storedUrl(deps, context.tenant, id, body.url),
     events: body.events,
     description: body.description ?? null,
     status: 'enabled',
@@ -207,7 +210,7 @@ async function register(context: RequestContext, asked: Registration, deps: Webh
       : shelve(shelf, (ids) => [...ids, id]);
   return {
     status: 201,
-    body: { ...liveView(record, emptyQueue, context.nowMs), secret },
+    body: { ...liveView({ ...record, url: body.url }, emptyQueue, context.nowMs), secret },
     change: { puts: [create(webhookType, record), shelved], events: [eventAbout(context, 'created', record)] },
   };
 }
@@ -221,11 +224,13 @@ async function changed(
   patch: Patch,
   deps: WebhookDeps,
 ): Promise<Answer> {
-  const after = nextVersion(context, before, patch);
+  const stands = opened(deps, context.tenant, before);
   const names = Object.keys(patch) as (keyof Patch)[];
-  if (names.every((name) => JSON.stringify(before[name]) === JSON.stringify(after[name]))) {
+  if (names.every((name) => JSON.stringify(stands[name]) === JSON.stringify(patch[name]))) {
     return { status: 200, body: await shown(context, before, deps) };
   }
+  const { sealedUrl: _, ...rest } = nextVersion(context, before, patch);
+  const after = { ...rest, ...storedUrl(deps, context.tenant, before.id, patch.url ?? stands.url) };
   const change: Change = {
     puts: [update(webhookType, before, after)],
     events: [eventAbout(context, 'updated', after)],
@@ -238,8 +243,14 @@ function nextVersion({ nowMs }: RequestContext, before: WebhookRecord, patch: Pa
   return { ...before, ...patch, version: before.version + 1, updatedAtMs };
 }
 
-async function shown({ tenant, nowMs }: RequestContext, record: WebhookRecord, { webhookService }: WebhookDeps) {
-  return liveView(record, await webhookService.depthOf(tenant, record.id), nowMs);
+async function shown({ tenant, nowMs }: RequestContext, record: WebhookRecord, deps: WebhookDeps) {
+  const { webhookService } = deps;
+  return liveView(opened(deps, tenant, record), await webhookService.depthOf(tenant, record.id), nowMs);
+}
+
+/** With its whole URL, for the caller; events show the stored one. Throws StoreTampered. */
+function opened(deps: WebhookDeps, tenant: string, record: WebhookRecord): WebhookRecord {
+  return { ...record, url: shownRecord(record.id, () => urlOf(deps, tenant, record)) };
 }
 
 function readShelf({ tenant, store }: RequestContext): Promise<WebhookShelf | undefined> {

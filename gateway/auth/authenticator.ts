@@ -19,7 +19,7 @@ import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { readBearer } from './bearer.ts';
 import { hashToken, tenantOfHash, tokenEnvironment } from './token-format.ts';
 import type { TokenRecord } from './token-record.ts';
-import type { TokenLookup } from './token-store.ts';
+import { type TokenLookup, TokenTampered, tenantPattern } from './token-store.ts';
 
 export interface AuthenticatorOptions {
   readonly environment: ClusterEnvironment;
@@ -32,6 +32,8 @@ export interface AuthenticatorOptions {
   /** Cached answers grow old by these. */
   readonly timers: Pick<Timers, 'elapsedMs'>;
   readonly log?: Log;
+  /** A token's record was changed by something else, which also wrote this tenant and id. */
+  readonly onTampered?: (tenant: string, id: string, reason: string) => void;
   /** Tokens remembered, the least recently used go first. 10,000. */
   readonly cachedTokensMax?: number;
   /** Tokens of a fixed tenant: until they are registered they get 503, and do not open a tenant of their own. */
@@ -146,11 +148,22 @@ export class Authenticator {
       if (seen === this.#storeGeneration) this.#touch(hash, entry);
       return verdict(entry, this.#clock.nowMs());
     } catch (error) {
+      if (error instanceof TokenTampered) return this.#tampered(hash, error);
       this.#storeIs('away', error);
       const entry = this.#cache.get(hash);
       if (entry !== undefined && this.#ageMs(entry) < staleMs) return verdict(entry, this.#clock.nowMs());
       return new ServiceError('unavailable', 'the token store does not answer', { cause: error });
     }
+  }
+
+  /** Refused like an unknown token, also where any test token is accepted; said once in each `freshMs`. */
+  #tampered(hash: string, { found, message }: TokenTampered): ServiceError {
+    this.#storeIs('back');
+    this.#touch(hash, { principal: undefined, expiresAtMs: 0, readAtMs: this.#clock.nowMs() });
+    this.#log.error({ event: 'token.tampered', token: found?.id ?? '', tenant: found?.tenant ?? '' }, message);
+    if (found !== undefined && tenantPattern.test(found.tenant))
+      this.#options.onTampered?.(found.tenant, found.id, message);
+    return refusal();
   }
 
   #toEntry(hash: string, record: TokenRecord | undefined): CacheEntry {

@@ -1,5 +1,9 @@
-/** The record of a token, in Redis a hash of plain strings. */
+/**
+ * The record of a token, in Redis a hash of plain strings. Its field `mac` covers all others and the key that holds them, so that
+ * a writer to Redis who lacks the gateways' token key can change no right, and pass no record for another's.
+ */
 import { allScopes, isScope, type Scope } from '../../api/scopes.ts';
+import { RecordMacs } from '../../crypto/record-macs.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 
 export interface TokenRecord {
@@ -35,7 +39,7 @@ export function recordToFields(record: TokenRecord): Record<string, string> {
   };
 }
 
-/** undefined when there is no such record, or none that this version can trust. */
+/** undefined when these are not the fields of a token. */
 export function recordFromFields(fields: Readonly<Record<string, string>>): TokenRecord | undefined {
   const { id, tenant, environment } = fields;
   if (!id || !tenant || (environment !== 'sandbox' && environment !== 'production')) return undefined;
@@ -61,4 +65,25 @@ function toMs(text: string | undefined): number | undefined {
   if (text === undefined || text === '') return undefined;
   const value = Number(text);
   return Number.isSafeInteger(value) ? value : 0;
+}
+
+export const tokenKeyPrefix = 'sm:tok:';
+
+export function tokenRecordKey(hash: string): string {
+  return `${tokenKeyPrefix}${hash}`;
+}
+
+/** The MACs of token records. `tokenKey`: secret, the same for every gateway and command of an installation. */
+export function tokenMacs(tokenKey: Uint8Array): RecordMacs {
+  return new RecordMacs(tokenKey, 'signmesh/token-record/v1');
+}
+
+/** What the MAC of a record covers: its key, and every field that the hash has, known or not, by name. */
+export function macParts(key: string, { mac: _, ...fields }: Readonly<Record<string, string>>): readonly string[] {
+  return [
+    key,
+    ...Object.keys(fields)
+      .sort()
+      .flatMap((name) => [name, fields[name]!]),
+  ];
 }

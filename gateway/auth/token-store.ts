@@ -8,14 +8,36 @@
 import type { Redis } from 'ioredis';
 import type { Clock, Ports, RandomBytes } from '../../actors/contract.ts';
 import { allScopes, type Scope, sandboxScopes, withinProviders } from '../../api/scopes.ts';
+import type { RecordMacs } from '../../crypto/record-macs.ts';
 import { uuidV7 } from '../../proto/ids.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { hashToken, newToken, tokenEnvironment } from './token-format.ts';
-import { recordFromFields, recordToFields, type TokenRecord } from './token-record.ts';
+import {
+  macParts,
+  recordFromFields,
+  recordToFields,
+  type TokenRecord,
+  tokenMacs,
+  tokenRecordKey,
+} from './token-record.ts';
 
-/** All that authentication needs of the store. Rejects only when the store cannot be reached. */
+/** All that authentication needs of the store. Rejects when the store cannot be reached, or with TokenTampered. */
 export interface TokenLookup {
   lookup(hash: string): Promise<TokenRecord | undefined>;
+}
+
+/** The record of a token has no right MAC: something else than this service wrote it. */
+export class TokenTampered extends Error {
+  override readonly name = 'TokenTampered';
+  /** What is stored, if it reads as a record. Nothing in it can be relied on. */
+  readonly found: TokenRecord | undefined;
+
+  constructor(found: TokenRecord | undefined) {
+    super(
+      `the record of ${found?.id ?? 'a token'} was changed by something else than this service: revoke it, and issue another`,
+    );
+    this.found = found;
+  }
 }
 
 export interface TokenRequest {
@@ -45,6 +67,7 @@ export const approverTokenId = 'tok_approver';
 export class TokenStore implements TokenLookup {
   readonly #redis: Redis;
   readonly #tokenKey: Uint8Array;
+  readonly #macs: RecordMacs;
   readonly #clock: Clock;
   readonly #random: RandomBytes;
 
@@ -52,12 +75,18 @@ export class TokenStore implements TokenLookup {
   constructor(redis: Redis, tokenKey: Uint8Array, { clock, random }: Pick<Ports, 'clock' | 'random'>) {
     this.#redis = redis;
     this.#tokenKey = tokenKey;
+    this.#macs = tokenMacs(tokenKey);
     this.#clock = clock;
     this.#random = random;
   }
 
   async lookup(hash: string): Promise<TokenRecord | undefined> {
-    return recordFromFields(await this.#redis.hgetall(recordKey(hash)));
+    const key = tokenRecordKey(hash);
+    const fields = await this.#redis.hgetall(key);
+    if (Object.keys(fields).length === 0) return undefined;
+    const record = recordFromFields(fields);
+    if (record === undefined || !this.#macs.holds(macParts(key, fields), fields.mac)) throw new TokenTampered(record);
+    return record;
   }
 
   /** Throws RangeError when the request makes no sense (tenant, empty scopes or connections). */
@@ -71,25 +100,34 @@ export class TokenStore implements TokenLookup {
     return { token, record };
   }
 
-  /** False when the tenant has no such token. Revoking twice keeps the first time. Gateways follow within 5 s. */
+  /** False when the tenant has no such token. Revoking twice keeps the first time; a record that was changed is removed. Gateways follow within 5 s. */
   async revokeToken(tenant: string, id: string): Promise<boolean> {
     const hash = await this.#redis.hget(indexKey(tenant), id);
     if (hash === null) return false;
-    const record = await this.lookup(hash);
-    if (record === undefined) return false;
-    if (record.revokedAtMs === undefined) {
-      await this.#redis.hset(recordKey(hash), { revoked_at: String(this.#clock.nowMs()) });
+    let record: TokenRecord | undefined;
+    try {
+      record = await this.lookup(hash);
+    } catch (error) {
+      if (!(error instanceof TokenTampered)) throw error;
+      // It is refused already, and nothing in it is worth keeping.
+      await this.#redis.del(tokenRecordKey(hash));
+      await this.#redis.hdel(indexKey(tenant), id);
+      return true;
     }
+    // The index has no MAC: it may name another token's record.
+    if (record?.id !== id || record.tenant !== tenant) return false;
+    if (record.revokedAtMs === undefined) await this.#put(hash, { ...record, revokedAtMs: this.#clock.nowMs() });
     return true;
   }
 
   /**
    * Issues a token with the same rights and the same actor and revokes the old one; undefined when the tenant has no such
-   * valid token.
+   * valid token. Throws TokenTampered.
    */
   async rotateToken(tenant: string, id: string): Promise<IssuedToken | undefined> {
-    const old = (await this.listTokens(tenant)).find((record) => record.id === id);
-    if (old === undefined || old.revokedAtMs !== undefined) return undefined;
+    const hash = await this.#redis.hget(indexKey(tenant), id);
+    const old = hash === null ? undefined : await this.lookup(hash);
+    if (old?.id !== id || old.tenant !== tenant || old.revokedAtMs !== undefined) return undefined;
     if (old.expiresAtMs !== undefined && old.expiresAtMs <= this.#clock.nowMs()) return undefined;
     const fresh = this.#newRecord({
       tenant,
@@ -104,12 +142,12 @@ export class TokenStore implements TokenLookup {
     return issued;
   }
 
-  /** Every token of a tenant, revoked and expired ones too, oldest first. */
+  /** Every token of a tenant, revoked and expired ones too, oldest first. Throws TokenTampered. */
   async listTokens(tenant: string): Promise<TokenRecord[]> {
     const hashes = await this.#redis.hvals(indexKey(tenant));
     const records = await Promise.all(hashes.map((hash) => this.lookup(hash)));
     return records
-      .filter((record) => record !== undefined)
+      .flatMap((record) => (record?.tenant === tenant ? [record] : []))
       .sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1));
   }
 
@@ -135,7 +173,11 @@ export class TokenStore implements TokenLookup {
     if (tokenEnvironment(token) !== 'sandbox') throw new RangeError('the sandbox token must be a svc_sk_test_ token');
     const fresh = this.#newRecord(request);
     const hash = hashToken(token, this.#tokenKey);
-    const known = await this.lookup(hash);
+    // Of the sandbox's own tokens everything but a revocation is known: a record that was changed is written anew.
+    const known = await this.lookup(hash).catch((error: unknown) => {
+      if (error instanceof TokenTampered) return undefined;
+      throw error;
+    });
     const record: TokenRecord = {
       ...fresh,
       id,
@@ -174,10 +216,15 @@ export class TokenStore implements TokenLookup {
 
   async #write(token: string, record: TokenRecord): Promise<void> {
     const hash = hashToken(token, this.#tokenKey);
-    await this.#redis.hset(recordKey(hash), recordToFields(record));
+    await this.#put(hash, record);
     await this.#redis.hset(indexKey(record.tenant), record.id, hash);
+  }
+
+  async #put(hash: string, record: TokenRecord): Promise<void> {
+    const key = tokenRecordKey(hash);
+    const fields = recordToFields(record);
+    await this.#redis.hset(key, { ...fields, mac: this.#macs.of(macParts(key, fields)) });
   }
 }
 
-const recordKey = (hash: string): string => `sm:tok:${hash}`;
 const indexKey = (tenant: string): string => `sm:{t:${tenant}}:tok`;

@@ -7,6 +7,7 @@ import { actorOf } from '../../api/principal.ts';
 import type { Answer, RequestContext } from '../../api/route.ts';
 import { usableConnection } from '../../custody/connections/public.ts';
 import {
+  ballotOf,
   cancelIntent,
   changeOf,
   findWallet,
@@ -15,7 +16,6 @@ import {
   openingOf,
   refuseIntent,
   type VoteRequest,
-  voteOf,
   walletNotActive,
 } from '../../custody/intents/public.ts';
 import { merge } from '../../store/changes.ts';
@@ -33,13 +33,14 @@ interface Params {
 }
 
 export async function approveOrder(
-  { driver }: TokenDeps,
+  { intents, driver }: TokenDeps,
   context: RequestContext,
   params: Params,
   request: VoteRequest,
 ): Promise<Answer> {
-  const vote = voteOf(context, request);
+  const ballot = ballotOf(context, request);
   const order = await findOrder(context, params);
+  const vote = intents.votes.seal(context.tenant, order.draft, ballot);
   if (hasVoted(order, vote.by, vote.decision)) return { status: 200, body: orderView(order) };
   assertVoter(order, vote.by);
   checkState(order, ['pending_approval'], context.nowMs);
@@ -57,7 +58,9 @@ export async function approveOrder(
   const { wallet } = await findWallet(context, order.draft.walletId);
   if (wallet.status !== 'active') throw walletNotActive(wallet.status);
   const connection = await usableConnection(context, wallet.connectionId);
-  const opening = openingOf(context, { draft: order.draft, verdict: { kind: 'approved' }, wallet, connection });
+  const { approvals, approvalsRequired, approvers } = after;
+  const verdict = { kind: 'approved', votes: { approvals, approvalsRequired, approvers } } as const;
+  const opening = openingOf(context, { draft: order.draft, verdict, wallet, connection });
   return {
     ...answer,
     change: merge(answer.change, opening.change),

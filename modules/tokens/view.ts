@@ -64,7 +64,7 @@ export function orderView(order: OrderRecord) {
     risk_score: draft.riskScore,
     screening_id: draft.screeningId,
     initiator: order.initiator,
-    approvals: order.approvals.map(({ atMs, ...vote }) => ({ ...vote, at: timeText(atMs) })),
+    approvals: order.approvals.map(({ atMs, mac: _, ...vote }) => ({ ...vote, at: timeText(atMs) })),
     approvals_required: order.approvalsRequired,
     approvers: order.approvers,
     error: order.error,

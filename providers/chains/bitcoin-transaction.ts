@@ -64,6 +64,16 @@ export interface UnsignedBitcoin {
   readonly digests: readonly Uint8Array[];
 }
 
+/** What a transaction pays, from the bytes that its digests commit to, and what it costs. `coins`: those that it spends. */
+export function readUnsignedBitcoin(
+  { transaction }: UnsignedBitcoin,
+  coins: readonly Coin[],
+): { readonly outputs: DecodedBitcoin['outputs']; readonly fee: bigint } {
+  const outputs = outputsOf(parsed(transaction.toBytes()));
+  const sum = (of: readonly { readonly sats: bigint }[]) => of.reduce((all, { sats }) => all + sats, 0n);
+  return { outputs, fee: sum(coins) - sum(outputs) };
+}
+
 /** Spends all `coins` of the key, and returns the rest to it. They must cover payment and fee. */
 export function unsignedBitcoin(
   publicKey: Uint8Array,
@@ -107,23 +117,31 @@ export interface DecodedBitcoin {
 /** Reads a raw transaction; does not check its signatures. Throws ChainRejected. */
 export function decodeBitcoin(raw: Uint8Array): DecodedBitcoin {
   try {
-    const transaction = Transaction.fromRaw(raw, { allowUnknownOutputs: true, disableScriptCheck: true });
+    const transaction = parsed(raw);
     return {
       txid: transaction.id,
       inputs: Array.from({ length: transaction.inputsLength }, (_, index) => {
         const input = transaction.getInput(index);
         return { txid: toHex(input.txid!), index: input.index! };
       }),
-      outputs: Array.from({ length: transaction.outputsLength }, (_, index) => {
-        const output = transaction.getOutput(index);
-        return { address: testnet.encode(OutScript.decode(output.script!)), sats: output.amount! };
-      }),
+      outputs: outputsOf(transaction),
       vbytes: BigInt(transaction.vsize),
       transaction,
     };
   } catch {
     throw new ChainRejected('invalid_transaction', 'not a transaction of standard outputs');
   }
+}
+
+function parsed(raw: Uint8Array): Transaction {
+  return Transaction.fromRaw(raw, { allowUnknownOutputs: true, disableScriptCheck: true });
+}
+
+function outputsOf(transaction: Transaction): DecodedBitcoin['outputs'] {
+  return Array.from({ length: transaction.outputsLength }, (_, index) => {
+    const output = transaction.getOutput(index);
+    return { address: testnet.encode(OutScript.decode(output.script!)), sats: output.amount! };
+  });
 }
 
 /** Whether each witness signs for the key of the output that it spends. `spent`: in the order of the inputs. */

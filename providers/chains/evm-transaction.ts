@@ -50,11 +50,15 @@ export interface EvmOrder {
 export interface UnsignedEvm {
   /** The first nine fields. */
   readonly fields: readonly Field[];
-  /** The digest to sign: 32 bytes. */
+  /** They in their envelope. */
+  readonly bytes: Uint8Array;
+  /** The digest to sign, of `bytes`: 32 bytes. */
   readonly digest: Uint8Array;
 }
 
 type Field = Uint8Array | bigint | Field[];
+
+const unsignedFields = 9;
 
 /** The same order always gives the same transaction: fees and gas are fixed. */
 export function unsignedEvm({ network, nonce, action }: EvmOrder): UnsignedEvm {
@@ -70,7 +74,8 @@ export function unsignedEvm({ network, nonce, action }: EvmOrder): UnsignedEvm {
     data,
     [],
   ];
-  return { fields, digest: keccak_256(envelope(fields)) };
+  const bytes = envelope(fields);
+  return { fields, bytes, digest: keccak_256(bytes) };
 }
 
 export function gasOf({ kind }: Pick<EvmAction, 'kind'>): bigint {
@@ -119,9 +124,33 @@ export interface DecodedEvm {
   readonly fee: bigint;
 }
 
+/** What a transaction does, and the most that it costs. `bytes`: of `unsignedEvm`. Throws ChainRejected. */
+export function readUnsignedEvm(
+  network: NetworkId,
+  bytes: Uint8Array,
+): { readonly action: EvmAction; readonly feeMax: bigint } {
+  const { action, feeMax } = termsOf(network, parse(bytes, unsignedFields));
+  return { action, feeMax };
+}
+
 /** Reads a raw transaction and recovers its sender. Throws ChainRejected. */
 export function decodeEvm(network: NetworkId, raw: Uint8Array): DecodedEvm {
-  const fields = parse(raw);
+  const fields = parse(raw, unsignedFields + 3);
+  const { action, nonce, value, feeMax, price } = termsOf(network, fields);
+  const from = senderOf(fields);
+  return {
+    hash: evmHash(raw),
+    from,
+    action,
+    contract:
+      action.kind === 'deploy' ? contractAddress(from, nonce) : action.kind === 'call' ? action.contract : undefined,
+    nonce: Number(nonce),
+    coinNeeded: value + feeMax,
+    fee: gasOf(action) * price,
+  };
+}
+
+function termsOf(network: NetworkId, fields: readonly Field[]) {
   const [chainId, nonce, tip, maxFee, gasLimit] = fields.slice(0, 5).map(integer) as [
     bigint,
     bigint,
@@ -143,17 +172,7 @@ export function decodeEvm(network: NetworkId, raw: Uint8Array): DecodedEvm {
   if (maxFee < baseFeePerGas) throw new ChainRejected('fee_too_low', `the base fee is ${baseFeePerGas} wei`);
   if (tip > maxFee) throw new ChainRejected('invalid_transaction', 'the tip is above the largest fee');
   const price = maxFee < baseFeePerGas + tip ? maxFee : baseFeePerGas + tip;
-  const from = senderOf(fields);
-  return {
-    hash: evmHash(raw),
-    from,
-    action,
-    contract:
-      action.kind === 'deploy' ? contractAddress(from, nonce) : action.kind === 'call' ? action.contract : undefined,
-    nonce: Number(nonce),
-    coinNeeded: value + gasLimit * maxFee,
-    fee: gas * price,
-  };
+  return { action, nonce, value, price, feeMax: gasLimit * maxFee };
 }
 
 /** Only the chain knows whether such a contract exists. */
@@ -192,14 +211,14 @@ function senderOf(fields: readonly Field[]): string {
   return evmAccount(publicKey);
 }
 
-function parse(raw: Uint8Array): readonly Field[] {
+function parse(raw: Uint8Array, count: number): readonly Field[] {
   let fields: unknown;
   try {
     fields = raw[0] === 2 ? RLP.decode(raw.subarray(1)) : undefined;
   } catch {
     // Falls through: bytes that are not RLP are no transaction.
   }
-  if (!Array.isArray(fields) || fields.length !== 12) {
+  if (!Array.isArray(fields) || fields.length !== count) {
     throw new ChainRejected('invalid_transaction', 'not a signed EIP-1559 transaction');
   }
   return fields as Field[];

@@ -65,11 +65,20 @@ export interface DecodedSolana {
 
 /** Reads a raw transaction and verifies its signature. Throws ChainRejected. */
 export function decodeSolana(raw: Uint8Array): DecodedSolana {
-  const unsupported = () => new ChainRejected('unsupported_transaction', 'not a legacy transaction with one transfer');
   const signature = raw.subarray(1, 65);
   const message = raw.subarray(65);
+  if (raw[0] !== 1) throw unsupported();
+  const transfer = readSolanaMessage(message);
+  if (!ed25519Check.current(base58.decode(transfer.from), message, signature)) {
+    throw new ChainRejected('invalid_signature', 'the signature is not of the sender');
+  }
+  return { id: base58.encode(signature), message, ...transfer };
+}
+
+/** The transfer of a message to sign. Throws ChainRejected. */
+export function readSolanaMessage(message: Uint8Array): Omit<SolanaTransfer, 'purpose'> {
   const keysCount = message[3];
-  if (raw[0] !== 1 || message[0] !== 1 || message[1] !== 0 || message[2] !== 1) throw unsupported();
+  if (message[0] !== 1 || message[1] !== 0 || message[2] !== 1) throw unsupported();
   if (keysCount !== 2 && keysCount !== 3) throw unsupported();
   const keys = Array.from({ length: keysCount }, (_, index) => message.subarray(4 + 32 * index, 36 + 32 * index));
   const instruction = message.subarray(4 + 32 * (keysCount + 1));
@@ -80,14 +89,13 @@ export function decodeSolana(raw: Uint8Array): DecodedSolana {
   if (keys[last]!.some((byte) => byte !== 0)) throw unsupported();
   const data = new DataView(instruction.buffer, instruction.byteOffset + 6, 12);
   if (data.getUint32(0, true) !== transferInstruction) throw unsupported();
-  if (!ed25519Check.current(keys[0]!, message, signature)) {
-    throw new ChainRejected('invalid_signature', 'the signature is not of the sender');
-  }
   return {
-    id: base58.encode(signature),
-    message,
     from: base58.encode(keys[0]!),
     to: base58.encode(keys[target]!),
     lamports: data.getBigUint64(4, true),
   };
+}
+
+function unsupported(): ChainRejected {
+  return new ChainRejected('unsupported_transaction', 'not a legacy transaction with one transfer');
 }

@@ -72,10 +72,25 @@ export interface ApprovedTransfer {
   /** The tenant's own token that it deploys or moves; only an adapter with the capability `tokens` gets one. */
   readonly token?: TokenTerms;
   readonly policyReceipt: string | null;
+  /** What its receipt decided, for the adapter that makes the bytes to be signed; undefined: nothing may be ordered for it. */
+  readonly decided: DecidedTransaction | undefined;
   /** This adapter's own data from its last step. Null at first. */
   readonly submission: unknown;
   /** The minimum number of retries of the present step. */
   readonly attempts: number;
+}
+
+/** A transaction in the words of its policy receipt. */
+export interface DecidedTransaction {
+  readonly wallet_id: string;
+  readonly kind: string;
+  readonly asset: string;
+  /** Decimal. */
+  readonly amount: string;
+  readonly network: string;
+  readonly to: string;
+  /** The most that it may cost, decimal; receipts of an earlier version lack it. */
+  readonly fee?: { readonly asset: string; readonly limit: string };
 }
 
 /** The empty transaction that uses the number of a failed transfer. */
@@ -220,6 +235,11 @@ export class ProviderRejected extends Error {
     this.issue = options.issue;
     this.providerCode = options.providerCode;
   }
+}
+
+/** The transfer that would be ordered is not the one that its policy receipt decided. Nothing was ordered. */
+export class NotDecided extends Error {
+  override readonly name = 'NotDecided';
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   type CallMeta,
   type FilledGap,
   type HeldWallet,
+  NotDecided,
   type Progress,
   type ProviderAdapter,
   type ProviderInfo,
@@ -177,6 +178,7 @@ async function advance(meta: CallMeta, signer: ClusterSigner, line: Line, transf
     const { transaction, signingSessionIds, raw } = submitted;
     return onChain(transaction, madeOf({ signingSessionIds, rawTransaction: raw }, line, transaction), time);
   } catch (error) {
+    if (error instanceof NotDecided) await line.abandon?.(transfer);
     if (!(error instanceof ProviderRejected || error instanceof ChainRejected)) throw error;
     if (error instanceof ChainRejected && error.code === 'invalid_signature') throw wrongSignature();
     await line.abandon?.(transfer);

@@ -8,10 +8,12 @@ import {
   inputsMax,
   largestFee,
   paymentFee,
+  readUnsignedBitcoin,
   signedBitcoin,
   unsignedBitcoin,
 } from '../chains/public.ts';
-import { ProviderRejected, ProviderUnavailable } from '../port/port.ts';
+import { NotDecided, ProviderRejected, ProviderUnavailable } from '../port/port.ts';
+import { assertDecided } from './decided.ts';
 import { addressOf, type Line, publicKeyOf } from './line.ts';
 
 export function bitcoinLine(chain: BitcoinChain): Line {
@@ -38,7 +40,8 @@ export function bitcoinLine(chain: BitcoinChain): Line {
       );
     },
     sequenceCounter: () => undefined,
-    async submit(meta, signer, { intent, wallet }, fails) {
+    async submit(meta, signer, transfer, fails) {
+      const { intent, wallet } = transfer;
       const payment = { to: intent.destination.address, sats: BigInt(intent.units) };
       const holding = await chain.hold(intent.id, addressOf(wallet), payment, meta.nowMs);
       if (holding.kind === 'wait') {
@@ -56,6 +59,13 @@ export function bitcoinLine(chain: BitcoinChain): Line {
         );
       }
       const unsigned = unsignedBitcoin(publicKeyOf(wallet), holding.coins, payment);
+      const { outputs, fee } = readUnsignedBitcoin(unsigned, holding.coins);
+      const [paid, ...change] = outputs;
+      if (change.length > 1 || change.some(({ address }) => address !== addressOf(wallet))) {
+        throw new NotDecided('it pays others than its policy receipt names');
+      }
+      const units = paid?.sats ?? 0n;
+      assertDecided(transfer, { kind: 'transfer', contract: null, units, to: paid?.address, feeMax: fee });
       const signatures = await Promise.all(
         unsigned.digests.map((message, index) =>
           signer.sign(meta, {

@@ -7,6 +7,7 @@ import {
   type EvmChain,
   gasOf,
   maxFeePerGas,
+  readUnsignedEvm,
   type SubmitOptions,
   signedEvm,
   unsignedEvm,
@@ -19,6 +20,7 @@ import {
   ProviderRejected,
 } from '../port/port.ts';
 import type { ClusterSignature, ClusterSigner } from './cluster-signer.ts';
+import { assertDecided, type Effect } from './decided.ts';
 import { addressOf, type Line, publicKeyOf, wrongSignature } from './line.ts';
 
 export function evmLine(chain: EvmChain): Line {
@@ -38,7 +40,8 @@ export function evmLine(chain: EvmChain): Line {
     },
     receiptOf: (transaction) => chain.receiptOf(transaction),
     sequenceCounter: ({ id }) => `nonce:${id}`,
-    async submit(meta, signer, { intent, wallet, number }, fails) {
+    async submit(meta, signer, transfer, fails) {
+      const { intent, wallet, number } = transfer;
       if (number === undefined) throw new Error(`transfer ${intent.id} has no nonce`);
       const { transaction, raw, sessionId } = await signAndSubmit(meta, signer, chain, wallet, {
         action: actionOf({ ...intent, units: BigInt(intent.units), to: intent.destination.address }),
@@ -46,6 +49,7 @@ export function evmLine(chain: EvmChain): Line {
         purpose: intent.id,
         policyReceipt: intent.policyReceipt ?? '',
         options: { fails },
+        check: (effect) => assertDecided(transfer, effect),
       });
       return { kind: 'taken', transaction, raw, signingSessionIds: [sessionId] };
     },
@@ -69,6 +73,7 @@ export async function fillNonce(
     purpose: `${wallet.id}:fill:${nonce}`,
     policyReceipt: '',
     options: {},
+    check: () => undefined,
   });
   const { id, feeUnits } = transaction;
   return { transaction: { id, rawTransaction: raw, signingSessionIds: [sessionId] }, feeUnits };
@@ -102,6 +107,22 @@ interface EvmOrder {
   readonly purpose: string;
   readonly policyReceipt: string;
   readonly options: SubmitOptions;
+  /** Throws if this may not be signed. */
+  readonly check: (effect: Effect) => void;
+}
+
+function effectOf(network: HeldWallet['network'], bytes: Uint8Array): Effect {
+  const { action, feeMax } = readUnsignedEvm(network, bytes);
+  switch (action.kind) {
+    case 'coin':
+      return { kind: 'transfer', contract: null, units: action.units, to: action.to, feeMax };
+    case 'call': {
+      const { contract, call } = action;
+      return { kind: call.kind, contract, units: call.units, to: call.kind === 'burn' ? undefined : call.to, feeMax };
+    }
+    case 'deploy':
+      return { kind: 'deploy', contract: null, units: 0n, to: undefined, feeMax };
+  }
 }
 
 async function signAndSubmit(
@@ -109,9 +130,10 @@ async function signAndSubmit(
   signer: ClusterSigner,
   chain: EvmChain,
   wallet: HeldWallet,
-  { action, nonce, purpose, policyReceipt, options }: EvmOrder,
+  { action, nonce, purpose, policyReceipt, options, check }: EvmOrder,
 ) {
   const unsigned = unsignedEvm({ action, nonce: BigInt(nonce), network: wallet.network });
+  check(effectOf(wallet.network, unsigned.bytes));
   const signature = await signer.sign(meta, {
     walletId: wallet.id,
     purpose,

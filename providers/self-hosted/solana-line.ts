@@ -1,7 +1,8 @@
 /** Solana: one legacy transaction a transfer. The intent's id makes its message unique. */
 
-import { type SolanaChain, signatureFee, signedSolana, solanaMessage } from '../chains/public.ts';
+import { readSolanaMessage, type SolanaChain, signatureFee, signedSolana, solanaMessage } from '../chains/public.ts';
 import { ProviderRejected } from '../port/port.ts';
+import { assertDecided } from './decided.ts';
 import { addressOf, type Line } from './line.ts';
 
 /** A message names an account once, and this one is in every message. */
@@ -21,13 +22,16 @@ export function solanaLine(chain: SolanaChain): Line {
       return signatureFee;
     },
     sequenceCounter: () => undefined,
-    async submit(meta, signer, { intent, wallet }, fails) {
+    async submit(meta, signer, transfer, fails) {
+      const { intent, wallet } = transfer;
       const message = solanaMessage({
         from: addressOf(wallet),
         to: intent.destination.address,
         lamports: BigInt(intent.units),
         purpose: intent.id,
       });
+      const { to, lamports } = readSolanaMessage(message);
+      assertDecided(transfer, { kind: 'transfer', contract: null, units: lamports, to, feeMax: signatureFee });
       const { signature, sessionId } = await signer.sign(meta, {
         walletId: wallet.id,
         purpose: intent.id,

@@ -168,6 +168,13 @@ const commands: Readonly<Record<string, Command>> = {
     space.clear();
     return ok;
   },
+  /** In one page. */
+  SCAN: (space, [, match, pattern]) => {
+    if (match?.toUpperCase() !== 'MATCH') throw new UnknownCommand('SCAN without MATCH');
+    const parts = pattern!.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    const matching = new RegExp(`^${parts.join('.*')}$`);
+    return ['0', space.keys().filter((key) => matching.test(key))];
+  },
   DBSIZE: (space) => space.keys().length,
   KEYS: (space, [pattern]) => {
     if (!/^[^*?[\\]*\*$/.test(pattern!)) throw new UnknownCommand(`KEYS ${pattern}`);

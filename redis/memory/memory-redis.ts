@@ -167,7 +167,7 @@ class MemoryClient extends EventEmitter {
 
 const plainCommands = [
   ...['get', 'set', 'setnx', 'mget', 'incr', 'del', 'unlink', 'exists', 'pexpire', 'pttl', 'ping', 'publish'],
-  ...['keys', 'type', 'dbsize', 'flushdb', 'time', 'hkeys', 'hexists', 'xadd'],
+  ...['keys', 'scan', 'type', 'dbsize', 'flushdb', 'time', 'hkeys', 'hexists', 'xadd'],
   ...['hget', 'hmget', 'hset', 'hsetnx', 'hdel', 'hvals', 'hincrby', 'sadd', 'srem', 'smembers'],
   ...['zadd', 'zrem', 'zcard', 'zscore', 'zrange', 'zrangebyscore', 'zcount', 'xrange'],
 ];

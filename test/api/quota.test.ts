@@ -1,9 +1,9 @@
 /** A tenant that stores as much as it may makes nothing new, is told why, and can do everything else. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemPorts } from '../../actors/live/ports.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import { type StoreUnderTest, startMemoryStore } from '../support/memory-store.ts';
 import { type RestApp, restApp, tokenOf } from '../support/rest-app.ts';
+import { storePorts } from '../support/store-ports.ts';
 import { notes } from './support/notes.ts';
 
 let under: StoreUnderTest;
@@ -12,7 +12,7 @@ const room = notes();
 
 beforeAll(async () => {
   under = startMemoryStore();
-  const store = new RedisTenantStore(under.redis, systemPorts, 20_000);
+  const store = new RedisTenantStore(under.redis, storePorts, 20_000);
   ({ app } = await restApp({ routes: room.routes, store }));
 });
 afterAll(async () => {

@@ -95,10 +95,11 @@ describe('a refusal of fields', () => {
 });
 
 function isInForm(message: string, details: readonly FieldIssue[]): boolean {
-  const [{ field, issue }] = details as readonly [FieldIssue];
+  const [{ field, issue, message: why = '' }] = details as readonly [FieldIssue];
   // Bodies that are no object at all, and refusals with a sentence of their own, name no field.
   const named = message.split(': ').filter((part) => part === field).length;
   if (field === '' || named === 0) return details.every((each) => !(each.message ?? '').startsWith(`${each.field} `));
-  const ends = [`: ${field}: ${issue}`, `: ${field}: ${issue}, and ${details.length - 1} more`];
+  const first = issue === 'invalid_base64' ? `: ${field}: ${issue}: ${why}` : `: ${field}: ${issue}`;
+  const ends = [first, `${first}, and ${details.length - 1} more`];
   return named === 1 && ends.some((end) => message.endsWith(end));
 }

@@ -64,10 +64,10 @@ describe('a record that was changed', () => {
       await change(changed.key, other.key);
       for (const url of [`/v1/notes/${changed.id}`, '/v1/notes']) {
         const { statusCode, body } = await rest.app.inject({ method: 'GET', url, headers: token });
-        expect([url, statusCode]).toEqual([url, 500]);
+        expect([url, statusCode]).toEqual([url, 409]);
         const { error } = JSON.parse(body);
         expect(error).toMatchObject({
-          code: 'internal_error',
+          code: 'conflict',
           message: `${changed.id} cannot be read: something else than this service changed it in Redis`,
           details: [{ field: '', issue: 'store_tampered' }],
         });
@@ -81,12 +81,31 @@ describe('a record that was changed', () => {
     },
   );
 
+  test.each<readonly [string, string, (stored: string) => string]>([
+    ['answer', 'a', (stored) => `${stored.slice(0, -4)}AAAA`],
+    ['answer', 'a', () => 'garbage'],
+    ['answer', 'a', () => ''],
+    ['balances', 'w', () => '{'],
+  ])('a stored %s that was changed is a refusal with its name, and no 500', async (_, field, change) => {
+    const request = {
+      method: 'POST',
+      url: '/v1/notes',
+      headers: { ...token, 'idempotency-key': `key-${Math.random()}` },
+    } as const;
+    const before = new Set(await under.redis.keys('*:idem:*'));
+    expect((await rest.app.inject({ ...request, payload: { text: 'a' } })).statusCode).toBe(201);
+    const key = (await under.redis.keys('*:idem:*')).find((one) => !before.has(one))!;
+    await under.redis.hset(key, field, change((await under.redis.hget(key, field)) ?? ''));
+    const { statusCode, body } = await rest.app.inject({ ...request, payload: { text: 'a' } });
+    expect([statusCode, JSON.parse(body).error.details]).toMatchObject([409, [{ issue: 'store_tampered' }]]);
+  });
+
   test('to a value of another type is named as such', async () => {
     const { id, key } = await made();
     await under.redis.del(key);
     await under.redis.set(key, 'x');
     const { statusCode, body } = await rest.app.inject({ method: 'GET', url: `/v1/notes/${id}`, headers: token });
-    expect(statusCode).toBe(500);
+    expect(statusCode).toBe(409);
     expect(JSON.parse(body).error.details).toMatchObject([{ issue: 'store_tampered' }]);
   });
 
@@ -107,7 +126,7 @@ describe('a record that was changed', () => {
         rest.app.inject({ method: 'POST', url: '/v1/notes', headers: token, payload: { text: 'b' } });
       const { statusCode, body } = await create();
       expect([statusCode, JSON.parse(body).error]).toMatchObject([
-        500,
+        409,
         {
           message: `the tenant's key ${name} cannot be read: something else than this service changed it in Redis`,
           details: [{ issue: 'store_tampered' }],

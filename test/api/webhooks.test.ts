@@ -59,6 +59,7 @@ async function caller(environment: ClusterEnvironment = 'sandbox'): Promise<Call
 }
 
 const url = 'https://example.com/hooks?a=1';
+const maskedUrl = 'https://example.com/hooks?a=***';
 
 describe('registration', () => {
   it('answers with the secret, once, and keeps it sealed', async () => {
@@ -99,7 +100,9 @@ describe('registration', () => {
     } = shown as Record<string, unknown>;
     const [created] = JSON.parse(events).events as { type: string; data: { object: object } }[];
     expect(created).toMatchObject({ type: 'webhook.created' });
-    expect(created?.data.object).toEqual(object);
+    // The values of the query are secrets of the receiver: neither record nor event has them in clear.
+    expect(created?.data.object).toEqual({ ...object, url: maskedUrl });
+    expect(record.url).toBe(maskedUrl);
   });
 
   it('repeated under its key gives the same secret', async () => {
@@ -214,7 +217,7 @@ describe('a webhook', () => {
       expect((await call(method, `webhooks/${id}`)).statusCode).toBe(404);
     expect((await call('GET', 'webhooks')).json().webhooks).toEqual([]);
     const { events } = (await call('GET', 'events?type=webhook.deleted')).json() as { events: unknown[] };
-    expect(events).toMatchObject([{ resource: { type: 'webhook', id }, data: { object: { id, url } } }]);
+    expect(events).toMatchObject([{ resource: { type: 'webhook', id }, data: { object: { id, url: maskedUrl } } }]);
   });
 
   it('is removed once, however many ask', async () => {

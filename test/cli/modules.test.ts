@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { systemPorts } from '../../actors/live/ports.ts';
-import { ensureClusterMaterial } from '../../cli/cluster-files/cluster-material.ts';
+import { ensureClusterMaterial, readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
 import { run } from '../../cli/modules.ts';
 import { ask } from '../../modules/access/decide.ts';
 import { moduleRefusal } from '../../modules/access/gate.ts';
@@ -11,6 +11,7 @@ import { readAccess } from '../../modules/access/record.ts';
 import { newId } from '../../proto/ids.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
+import { storePorts } from '../support/store-ports.ts';
 import { keptFolder } from './support/temporary.ts';
 
 let server: RedisDatabase;
@@ -22,9 +23,9 @@ let out = '';
 beforeAll(async () => {
   server = await openDatabase();
   redis = new Redis(server.url);
-  store = new RedisTenantStore(redis, systemPorts);
   dataDir = keptFolder();
   ensureClusterMaterial(dataDir, 3, 5, 'sandbox');
+  store = new RedisTenantStore(redis, { ...storePorts, recordKey: readSecret(dataDir, secretFiles.gatewayRecord) });
 });
 afterAll(async () => {
   redis.disconnect();

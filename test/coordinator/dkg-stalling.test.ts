@@ -133,3 +133,25 @@ test('a resume needs no result again from a node that has signed it: the session
   const made = cluster.exchangeDkgShares({ sessionId: 'k' }).result();
   expect(made.receipt!.message).toContain('node 3 did not confirm it yet');
 });
+
+test('nodes that answer one after the other, as those of a busy process, are asked once', () => {
+  const asked: string[] = [];
+  const answers = new Map<string, number>();
+  const cluster = new SimCluster({
+    seed: 'one after the other',
+    config: { partialTimeoutMs: 300 },
+    onFrame: (frame): FrameFate => {
+      const { case: kind } = frame.message.body;
+      if (kind === 'dkgOpen' || kind === 'dkgSeal' || kind === 'dkgVerify' || kind === 'dkgConfirm')
+        asked.push(frame.to + kind);
+      if (!kinds.some((each) => each === kind)) return true;
+      const before = answers.get(kind!) ?? 0;
+      answers.set(kind!, before + 1);
+      return [{ envelope: frame, afterMs: 1 + before * 200 }];
+    },
+  });
+  cluster.initiateDkg({ sessionId: 'k', threshold: 3, totalNodes: 5, derivation: { curve: 'secp256k1' } }).result();
+  expect(codeOf(cluster.exchangeDkgShares({ sessionId: 'k' }).result())).toBe('DKG_COMPLETED');
+  expect(asked.length).toBe(4 * 5);
+  expect(new Set(asked).size).toBe(asked.length);
+});

@@ -2,7 +2,6 @@
 
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemPorts } from '../../actors/live/ports.ts';
 import { answer } from '../../coordinator/contract/answers.ts';
 import { type CoordinatorWrite, overdueKey } from '../../coordinator/contract/messages.ts';
 import { advance, openRecord } from '../../coordinator/contract/record.ts';
@@ -14,6 +13,7 @@ import { randomStream } from '../../sim/random.ts';
 import type { NewEvent, StoredEvent } from '../../store/contract.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
+import { storePorts } from '../support/store-ports.ts';
 import { until } from '../support/until.ts';
 
 const nowMs = 1_800_000_000_000;
@@ -43,7 +43,7 @@ beforeAll(async () => {
   server = await startRedis();
   redis = new Redis(server.url);
   sessions = await openStore();
-  records = new RedisTenantStore(redis, systemPorts);
+  records = new RedisTenantStore(redis, storePorts);
 });
 afterAll(async () => {
   await Promise.all(opened.map((store) => store.close()));
@@ -122,7 +122,7 @@ test('two writers at once leave no hole and lose nothing', async () => {
   const tenant = 'tn_both';
   const count = 150;
   const own = new Redis(server.url);
-  const other = new RedisTenantStore(own, systemPorts);
+  const other = new RedisTenantStore(own, storePorts);
   const ids = Array.from({ length: count }, (_, index) => index);
   const commit = async (index: number, store: RedisTenantStore): Promise<void> => {
     expect(await store.commit(tenant, { events: [walletEvent(tenant, index)] })).toMatchObject({ committed: true });

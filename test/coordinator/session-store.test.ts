@@ -3,7 +3,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Store } from '../../actors/contract.ts';
-import { systemPorts } from '../../actors/live/ports.ts';
 import {
   type CoordinatorRecord,
   type CoordinatorWrite,
@@ -32,6 +31,7 @@ import { randomStream } from '../../sim/random.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import { startRedis } from '../support/redis.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
+import { storePorts } from '../support/store-ports.ts';
 
 type SessionStore = Store<CoordinatorWrite, CoordinatorRecord>;
 
@@ -160,7 +160,7 @@ async function redisPair(): Promise<Opened> {
   const stores = [await openRedisStore(options), await openRedisStore(options)];
   opened.push(...stores);
   // Read as the gateway reads it, whose scripts write there too.
-  const log = new RedisTenantStore(client, systemPorts);
+  const log = new RedisTenantStore(client, storePorts);
   const events = async (of: string) => {
     const page = await log.events(of, { afterSequence: 0, limit: 1000, types: [] });
     expect(page.events.map(({ sequence }) => sequence)).toEqual(page.events.map((_, index) => index + 1));

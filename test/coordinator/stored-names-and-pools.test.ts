@@ -4,8 +4,8 @@ import { depth, forgotten, noNoncePools, put, shortage, take } from '../../coord
 import { isSuspect, restarted, type Suspects, suspect, suspectNodes } from '../../coordinator/cluster/suspects.ts';
 import { type DrawnNonce, keyKey, sessionKey } from '../../coordinator/contract/messages.ts';
 import type { KeyRecord, SessionRecord } from '../../coordinator/contract/record.ts';
-import { keyText, redisKeys, writeArguments } from '../../coordinator/store/layout.ts';
-import { RecordMacs } from '../../coordinator/store/record-macs.ts';
+import { keyText, redisKeys, storeMacs, writeArguments } from '../../coordinator/store/layout.ts';
+
 import { sessionStore } from '../../coordinator/store/session-store.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -14,7 +14,7 @@ import { MemoryRedis } from '../../redis/memory/memory-redis.ts';
 const resumeKey = new Uint8Array(32).fill(7);
 
 describe('a stored record', () => {
-  const macs = new RecordMacs(resumeKey, 'cl_1');
+  const macs = storeMacs(resumeKey, 'cl_1');
   const session = {
     ...{
       tenant: 'acme',
@@ -100,9 +100,9 @@ describe('a stored record', () => {
 
   test('that another cluster wrote is that cluster’s where it says so, and counts as tampered with where it does not', async () => {
     const { redis, store } = open();
-    await redis.set(redisKeys.key('acme', 'k_1'), keyText(key, new RecordMacs(resumeKey, 'cl_2'), 2));
+    await redis.set(redisKeys.key('acme', 'k_1'), keyText(key, storeMacs(resumeKey, 'cl_2'), 2));
     expect(await store.load(keyKey('acme', 'k_1'))).toEqual({ kind: 'elsewhere', sessionId: '' });
-    for (const strange of [new RecordMacs(new Uint8Array(32), 'cl_1'), new RecordMacs(resumeKey, 'cl_2')]) {
+    for (const strange of [storeMacs(new Uint8Array(32), 'cl_1'), storeMacs(resumeKey, 'cl_2')]) {
       await redis.set(redisKeys.key('acme', 'k_1'), keyText(key, strange, 1));
       expect(await store.load(keyKey('acme', 'k_1'))).toEqual({ kind: 'tampered' });
     }

@@ -4,11 +4,14 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { upEmbedded } from '../../cli/embedded/embedded.ts';
 import { sizeOf } from '../../cli/embedded/requested.ts';
 import { loadSettings } from '../../cli/settings/config.ts';
 import { loadState, StateFileError, saveState } from '../../embedded/state-file.ts';
+import { until } from '../support/until.ts';
 import { signature, startService } from './support/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'signmesh-state-'));
@@ -79,6 +82,59 @@ it('is there again in a later run: keys that sign, wallets, what was signed', as
   expect((await second.call('GET', `/v1/wallets/${wallet.id}`)).status).toBe(404);
   expect(await clocks()).toEqual([0, 0]);
   await second.service.stop();
+});
+
+it('of the version without MACs is read: its tokens count, what it signed stands, and its open transfers fail by name', async () => {
+  const file = join(folder, 'six.state');
+  const packed = new URL('../cli/fixtures/data-format-6.state.gz', import.meta.url);
+  writeFileSync(file, gunzipSync(readFileSync(fileURLToPath(packed))));
+  const stored = loadState(file, (found) => found === 6)!;
+  // Soon after it was saved: later its transfers would be over.
+  const { timeOrigin } = performance;
+  const savedMs = new Date('2026-11-28T09:13:40Z').getTime();
+  Object.defineProperty(performance, 'timeOrigin', { configurable: true, value: savedMs - performance.now() });
+  onTestFinished(() => {
+    Object.defineProperty(performance, 'timeOrigin', { configurable: true, value: timeOrigin });
+  });
+  const first = await startService({ stored, nodes: 2, sealsStored: true });
+  const { wallets } = await first.must(200, 'GET', '/v1/wallets');
+  const other = (wallets as { id: string; name: string; addresses: { address: string }[] }[]).find(
+    ({ name }) => name === 'other',
+  )!;
+  const path = `/v1/wallets/${other.id}/transaction-intents`;
+  type Shown = { id: string; amount: string; status: string; sub_status: string; provider_tx_id: string | null };
+  const shown = async (of = first) => {
+    const { transaction_intents: all } = await of.must(200, 'GET', path);
+    const lines = (all as Shown[]).map((one) => [one.amount, one.status, one.sub_status, one.provider_tx_id !== null]);
+    return lines.sort((one, next) => String(one[0]).localeCompare(String(next[0])));
+  };
+  const tampered = ['failed', 'RECORD_TAMPERED', false];
+  await until(
+    async () => (await shown()).every(([, status]) => status !== 'pending_approval' && status !== 'signing'),
+    'the end of both',
+  );
+  const ended = [
+    ['0.1', 'completed', null, true],
+    ['0.2', ...tampered],
+    ['0.3', ...tampered],
+  ];
+  expect(await shown()).toEqual(ended);
+  // Their number and their money are free.
+  const { id } = await first.must(201, 'POST', path, {
+    asset: 'ETH',
+    amount: '9.5',
+    destination: { address: other.addresses[0]!.address },
+  });
+  await until(async () => (await first.must(200, 'GET', `${path}/${id}`)).status === 'completed', 'a new transfer');
+  await first.service.stop();
+  // From then on nothing without a MAC is taken.
+  const second = await startService({ stored: first.service.state(), nodes: 2 });
+  expect(await shown(second)).toEqual([...ended, ['9.5', 'completed', null, true]]);
+  await second.service.stop();
+  const unsealed = await startService({ stored, nodes: 2 });
+  const refused = await unsealed.must(409, 'GET', '/v1/wallets');
+  expect(refused.error.details).toMatchObject([{ issue: 'store_tampered' }]);
+  await unsealed.service.stop();
 });
 
 it('refuses what is no state, another format, and a damaged file', () => {

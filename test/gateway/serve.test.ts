@@ -24,6 +24,7 @@ import { httpBodyBytesMax } from '../../proto/limits.ts';
 import { MemoryRedis } from '../../redis/memory/memory-redis.ts';
 import { FakeControl, FakeSessions } from '../support/fake-control.ts';
 import { openGateway, type TestGateway, tokenKey } from '../support/gateway.ts';
+import { testRecordKey } from '../support/store-ports.ts';
 import { LocalSigner, LocalVaultCluster, noSessions } from '../support/wallet-service.ts';
 
 /** The same bytes again in every world. */
@@ -70,7 +71,15 @@ async function openWorld(): Promise<World> {
     rest: ({ admission }) => {
       const clusters = { signer: new LocalSigner(), vaultCluster: new SameVaultCluster(), sessions: noSessions };
       const ports = liveWalletPorts({
-        ...{ redis, credentialKeysDir: keysDir, clock, timers: systemTimers, random, log: silentLog },
+        ...{
+          redis,
+          credentialKeysDir: keysDir,
+          recordKey: testRecordKey,
+          clock,
+          timers: systemTimers,
+          random,
+          log: silentLog,
+        },
         ...clusters,
       });
       api = composeWalletApi(

@@ -131,17 +131,6 @@ describe('the token store', () => {
     expect(other.record.actorId).toBe(other.record.id);
   });
 
-  it('acts under its own id when its record was made before there were actors', async () => {
-    const { token, record } = await store.issueToken({
-      tenant: 'acme',
-      environment: 'sandbox',
-      scopes: ['signing:dkg'],
-    });
-    await redis.hdel(`sm:tok:${hashToken(token, tokenKey)}`, 'actor_id');
-    expect((await store.listTokens('acme'))[0]?.actorId).toBe(record.id);
-    expect((await store.rotateToken('acme', record.id))?.record.actorId).toBe(record.id);
-  });
-
   it('rotates no token that has expired', async () => {
     const { record } = await store.issueToken({
       tenant: 'acme',
@@ -284,5 +273,93 @@ describe('rate limits', () => {
     expect(lines.filter((line) => line.message.startsWith('rate limits'))).toHaveLength(2);
     connection.disconnect();
     await own.stop();
+  });
+});
+
+describe('a token record that something else wrote', () => {
+  const nowMs = 1_790_000_000_000;
+  const tampered: string[] = [];
+  const open = () => {
+    const store = new TokenStore(redis, tokenKey, { clock: { nowMs: () => nowMs }, random: systemRandom });
+    const { log, lines } = collectLog();
+    const given = {
+      environment: 'sandbox',
+      acceptAnyTestToken: true,
+      tokenKey,
+      store,
+      clock: { nowMs: () => nowMs },
+      timers: systemPorts.timers,
+    } as const;
+    const onTampered = (tenant: string, id: string) => tampered.push(`${tenant} ${id}`);
+    const authenticator = new Authenticator({ ...given, log, onTampered });
+    return { store, lines, who: (token: string) => authenticator.authenticate(`Bearer ${token}`) };
+  };
+  const request = {
+    tenant: 'acme',
+    environment: 'sandbox',
+    scopes: ['wallets:read'],
+    providerConnectionIds: ['pcn_1'],
+  } as const;
+  const keyOf = (token: string) => `sm:tok:${hashToken(token, tokenKey)}`;
+
+  it.each<readonly [string, string]>([
+    ['id', 'tok_other'],
+    ['actor_id', 'tok_other'],
+    ['tenant', 'victim'],
+    ['environment', 'production'],
+    ['scopes', allScopes.join(',')],
+    ['name', 'mine'],
+    ['expires_at', '9999999999999'],
+    ['revoked_at', '5'],
+    ['provider_connection_ids', ''],
+    ['created_at', '5'],
+    ['a_further_field', 'x'],
+    ['mac', 'AAAAAAAAAAAAAAAAAAAAAA'],
+    ['mac', ''],
+  ])('with another %s (%s) is refused, reported, and can be revoked', async (field, value) => {
+    const { store, lines, who } = open();
+    const { token, record } = await store.issueToken(request);
+    tampered.length = 0;
+    await redis.hset(keyOf(token), field, value);
+    expect(await who(token)).toMatchObject({ kind: 'authenticationFailed' });
+    expect(lines).toMatchObject([{ level: 'error', fields: { event: 'token.tampered' } }]);
+    expect(tampered).toHaveLength(1);
+    await expect(store.rotateToken('acme', record.id)).rejects.toThrow('revoke it');
+    expect(await store.revokeToken('acme', record.id)).toBe(true);
+    expect(await store.listTokens('acme')).toEqual([]);
+  });
+
+  it.each(['id', 'actor_id', 'scopes', 'revoked_at', 'created_at', 'mac'])(
+    'without its %s is refused',
+    async (field) => {
+      const { store, who } = open();
+      const { token } = await store.issueToken(request);
+      await redis.hdel(keyOf(token), field);
+      expect(await who(token)).toMatchObject({ kind: 'authenticationFailed' });
+    },
+  );
+
+  it('copied to the key of another token, made up, or unrevoked by the index is refused', async () => {
+    const { store, who } = open();
+    const [strong, weak] = [await store.issueToken({ ...request, scopes: allScopes }), await store.issueToken(request)];
+    await redis.hset(keyOf(weak.token), await redis.hgetall(keyOf(strong.token)));
+    expect(await who(weak.token)).toMatchObject({ kind: 'authenticationFailed' });
+    const madeUp = 'svc_sk_test_madeUpByAnAttacker';
+    const fields = { id: 'tok_x', tenant: 'victim', environment: 'sandbox', scopes: allScopes.join(',') };
+    await redis.hset(keyOf(madeUp), fields);
+    expect(await who(madeUp)).toMatchObject({ kind: 'authenticationFailed' });
+    const other = await store.issueToken({ ...request, tenant: 'other' });
+    await redis.hset('sm:{t:acme}:tok', strong.record.id, hashToken(other.token, tokenKey));
+    expect(await store.revokeToken('acme', strong.record.id)).toBe(false);
+    expect(await who(other.token)).toMatchObject({ tenant: 'other' });
+  });
+
+  it('keeps its MAC right through rotation and revocation', async () => {
+    const { store } = open();
+    const { record } = await store.issueToken(request);
+    const rotated = (await store.rotateToken('acme', record.id))!;
+    expect(await store.lookup(hashToken(rotated.token, tokenKey))).toMatchObject({ actorId: record.id });
+    expect(await store.revokeToken('acme', rotated.record.id)).toBe(true);
+    expect((await store.listTokens('acme')).map(({ revokedAtMs }) => revokedAtMs)).toEqual([nowMs, nowMs]);
   });
 });

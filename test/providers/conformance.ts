@@ -3,7 +3,6 @@
  * a way to make one and defines the tests.
  */
 import { describe, expect, it } from 'vitest';
-import type { IntentRecord } from '../../custody/intents/record.ts';
 import { intentStatuses } from '../../custody/intents/states.ts';
 import type { WalletRecord } from '../../custody/wallets/record.ts';
 import { addressOfKey, addressProblem } from '../../networks/addresses.ts';
@@ -20,7 +19,7 @@ import {
   type TransferDraft,
 } from '../../providers/port/port.ts';
 import { type TestOutcome, testAmounts } from '../../providers/port/test-triggers.ts';
-import { connection, intentOf, makeWallet, metaAt, startMs } from './self-hosted/support.ts';
+import { type ApprovedIntent, connection, intentOf, makeWallet, metaAt, startMs } from './self-hosted/support.ts';
 
 export interface Subject {
   readonly adapter: ProviderAdapter;
@@ -287,9 +286,9 @@ function transferOf(
   amount: string,
   number?: number,
   asset = 'ETH',
-): { readonly intent: IntentRecord; readonly wallet: WalletRecord; readonly number: number | undefined } {
+): { readonly intent: ApprovedIntent; readonly wallet: WalletRecord; readonly number: number | undefined } {
   const to = destinations[wallet.network]!;
-  const intent: IntentRecord = { ...intentOf(wallet, { id, asset, amount, to }), provider: adapter.info.kind };
+  const intent = { ...intentOf(wallet, { id, asset, amount, to }), provider: adapter.info.kind };
   return { intent, wallet, number: adapter.sequenceCounter(wallet) === undefined ? undefined : (number ?? 0) };
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { macChars } from '../../coordinator/store/record-macs.ts';
+import { macChars } from '../../crypto/record-macs.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { relayPrefix, tenantPrefix, wakePrefix } from '../../redis/event-log.ts';
 import { luaCommand, luaScript, readScript } from '../../redis/lua.ts';

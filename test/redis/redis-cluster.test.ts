@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { MachineMs } from '../../actors/contract.ts';
-import { silentLog, systemClock, systemPorts } from '../../actors/live/ports.ts';
+import { silentLog, systemClock } from '../../actors/live/ports.ts';
 import { withRedis } from '../../cli/redis/redis-address.ts';
 import { claimRedis } from '../../cli/redis/redis-owner.ts';
 import { openRedisStore } from '../../coordinator/store/redis-store.ts';
@@ -23,6 +23,7 @@ import { create, remove } from '../../store/changes.ts';
 import { changeArgument } from '../../store/commit-argument.ts';
 import { StoreUnavailable } from '../../store/contract.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
+import { RecordSeal } from '../../store/secrets/record-seal.ts';
 import { tenantsWith } from '../../store/tenants-with.ts';
 import { type Receiver, sequencesOf, startReceiver } from '../delivery/deliveries/support/receiver.ts';
 import { eventAt, type HookService, startService } from '../delivery/deliveries/support/service.ts';
@@ -34,6 +35,7 @@ import {
   type TestRedisCluster,
 } from '../support/redis-cluster.ts';
 import { eventFor, thing, thingId, thingType } from '../support/store.ts';
+import { storePorts } from '../support/store-ports.ts';
 import { isThorough } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 
@@ -50,7 +52,7 @@ beforeAll(async () => {
   cluster = await startRedisCluster();
   redis = connected();
   await until(() => redis.status === 'ready', 'a connection');
-  store = new RedisTenantStore(redis, systemPorts);
+  store = new RedisTenantStore(redis, storePorts);
   tenants = await tenantOfEachMaster();
   service = await startService({ url: cluster.url, stop: async () => undefined }, connected());
   await until(() => service.redis.status === 'ready', 'a connection');
@@ -270,7 +272,8 @@ describe('a slot that moves while it is used', () => {
   /** Without the key that never exists, as a client would call it. */
   const unguarded = async () => {
     const key = tenantPrefix(tenant());
-    const args = ['', '', '', '1', JSON.stringify(changeArgument(spend))];
+    const change = JSON.stringify(changeArgument(tenant(), spend, new RecordSeal(storePorts.recordKey)));
+    const args = ['', '', '', '1', '1', change];
     await move.destination.client.asking();
     return move.destination.client.eval(readScript('store/commit.lua').source, 1, key, ...args);
   };
@@ -303,7 +306,7 @@ describe('masters that are lost', () => {
   beforeAll(async () => {
     const connection = connected(1);
     await until(() => connection.status === 'ready', 'a connection');
-    strict = new RedisTenantStore(connection, systemPorts);
+    strict = new RedisTenantStore(connection, storePorts);
     for (const tenant of tenants) {
       await store.commit(tenant, { ledger: [{ walletId: wallet, asset: 'ETH', available: opening, reserved: 0n }] });
     }

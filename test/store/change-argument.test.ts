@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { create, merge, remove, update } from '../../store/changes.ts';
 import { changeArgument } from '../../store/commit-argument.ts';
 import type { Change, Guard, NewEvent, RecordType, Versioned } from '../../store/contract.ts';
+import { RecordSeal } from '../../store/secrets/record-seal.ts';
 import { TimeHeap } from '../../store/time-heap.ts';
+import { testRecordKey } from '../support/store-ports.ts';
 
 interface Thing extends Versioned {
   readonly status: string;
@@ -36,18 +38,20 @@ const event: NewEvent = {
 const things = (count: number) => Array.from({ length: count }, (_, index) => thing(`thg_${index}`));
 const puts = (count: number): Change => ({ puts: things(count).map((each) => create(thingType, each)) });
 const one = things(1)[0]!;
-const accepted = (change: Change) => () => expect(changeArgument(change)).toEqual(expect.any(Object));
+const seal = new RecordSeal(testRecordKey);
+const argument = (change: Change) => changeArgument('t', change, seal);
+const accepted = (change: Change) => () => expect(argument(change)).toEqual(expect.any(Object));
 
 describe('a change', () => {
   test('holds at most 1,000 records, removed ones included, and 1,000 events', () => {
     accepted(puts(1_000))();
-    expect(() => changeArgument(puts(1_001))).toThrow('at most 1000 records');
+    expect(() => argument(puts(1_001))).toThrow('at most 1000 records');
     const removals = things(1_001).map((each) => remove(thingType, each));
     accepted({ removals: removals.slice(1) })();
-    expect(() => changeArgument({ ...puts(1), removals: removals.slice(1) })).toThrow('at most 1000 records');
+    expect(() => argument({ ...puts(1), removals: removals.slice(1) })).toThrow('at most 1000 records');
     const events = Array.from({ length: 1_001 }, () => event);
     accepted({ events: events.slice(1) })();
-    expect(() => changeArgument({ events })).toThrow('at most 1000 events');
+    expect(() => argument({ events })).toThrow('at most 1000 events');
   });
 
   test('holds documents of at most 1 MiB, in bytes of UTF-8', () => {
@@ -59,7 +63,7 @@ describe('a change', () => {
     };
     for (const letter of ['x', 'é', '本']) {
       accepted(sized(letter, 1 << 20))();
-      expect(() => changeArgument(sized(letter, (1 << 20) + 1))).toThrow('at most 1048576 bytes');
+      expect(() => argument(sized(letter, (1 << 20) + 1))).toThrow('at most 1048576 bytes');
     }
   });
 
@@ -76,7 +80,7 @@ describe('a change', () => {
       { puts: [update(thingType, one, next(second))] },
       { puts: [update(thingType, one, { ...second, id: 'thg_9' })] },
     ] satisfies Change[]) {
-      expect(() => changeArgument(wrong)).toThrow();
+      expect(() => argument(wrong)).toThrow();
     }
   });
 
@@ -87,40 +91,40 @@ describe('a change', () => {
       ...(lifetimeMs !== undefined && { lifetimeMs }),
     });
     const tenYearsMs = 10 * 366 * 24 * 3_600_000;
-    expect(changeArgument({ guards: [claim(0.5)] })).toMatchObject({ claims: [{ name: 'n', lifetimeMs: 1 }] });
+    expect(argument({ guards: [claim(0.5)] })).toMatchObject({ claims: [{ name: 'n', lifetimeMs: 1 }] });
     accepted({ guards: [claim()] })();
     accepted({ guards: [claim(tenYearsMs)] })();
     for (const lifetimeMs of [0, -1, tenYearsMs + 1, Number.NaN]) {
-      expect(() => changeArgument({ guards: [claim(lifetimeMs)] })).toThrow(RangeError);
+      expect(() => argument({ guards: [claim(lifetimeMs)] })).toThrow(RangeError);
     }
-    expect(() => changeArgument({ guards: [claim(), claim()] })).toThrow('claims a name twice');
+    expect(() => argument({ guards: [claim(), claim()] })).toThrow('claims a name twice');
   });
 
   test('gives numbers to its own records, and gives whole numbers from 0 back', () => {
     accepted({ puts: [create(thingType, one)], allocate: { counter: 'c', recordId: one.id } })();
-    expect(() => changeArgument({ ...puts(1), allocate: { counter: 'c', recordId: 'thg_other' } })).toThrow();
+    expect(() => argument({ ...puts(1), allocate: { counter: 'c', recordId: 'thg_other' } })).toThrow();
     accepted({ release: { counter: 'c', number: 0 } })();
     for (const number of [-1, 0.5, 2 ** 53]) {
-      expect(() => changeArgument({ release: { counter: 'c', number } })).toThrow('whole number from 0');
+      expect(() => argument({ release: { counter: 'c', number } })).toThrow('whole number from 0');
     }
   });
 
   test('expects a balance from 0, and adds up what it does to each wallet and asset', () => {
     const range = (min: bigint, max?: bigint): Guard => ({ kind: 'available', walletId: 'w', asset: 'ETH', min, max });
-    expect(changeArgument({ guards: [range(0n, 5n), range(1n)] })).toMatchObject({
+    expect(argument({ guards: [range(0n, 5n), range(1n)] })).toMatchObject({
       available: [
         { min: '0', max: '5' },
         { min: '1', max: undefined },
       ],
     });
-    expect(() => changeArgument({ guards: [range(-1n)] })).toThrow(RangeError);
+    expect(() => argument({ guards: [range(-1n)] })).toThrow(RangeError);
     const entry = (asset: string, available: bigint, reserved: bigint) => ({
       walletId: 'w',
       asset,
       available,
       reserved,
     });
-    expect(changeArgument({ ledger: [entry('ETH', -5n, 5n), entry('BTC', 1n, 0n), entry('ETH', 2n, -3n)] })).toEqual({
+    expect(argument({ ledger: [entry('ETH', -5n, 5n), entry('BTC', 1n, 0n), entry('ETH', 2n, -3n)] })).toEqual({
       ledger: [
         { walletId: 'w', asset: 'ETH', available: '-3', reserved: '2' },
         { walletId: 'w', asset: 'BTC', available: '1', reserved: '0' },
@@ -131,7 +135,7 @@ describe('a change', () => {
   test('joins the indices that its record is new in, and leaves those that it was in', () => {
     const before = thing(one.id, { status: 'open', tags: ['a', 'b'] });
     const after = next(before, { status: 'open', tags: ['b', 'c'] });
-    expect(changeArgument({ puts: [update(thingType, before, after)] })).toMatchObject({
+    expect(argument({ puts: [update(thingType, before, after)] })).toMatchObject({
       joined: [{ index: 'things:tag:c', id: one.id }],
       left: [{ index: 'things:tag:a', id: one.id }],
       versions: [{ id: one.id, version: '1' }],

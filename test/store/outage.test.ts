@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { MachineMs } from '../../actors/contract.ts';
-import { systemPorts } from '../../actors/live/ports.ts';
 import { create, merge } from '../../store/changes.ts';
 import { type RecordType, StoreUnavailable } from '../../store/contract.ts';
 import { storeKeys, tenantPrefix } from '../../store/layout.ts';
@@ -17,6 +16,7 @@ import {
   thingId,
   thingType,
 } from '../support/store.ts';
+import { storePorts } from '../support/store-ports.ts';
 import { until } from '../support/until.ts';
 
 let server: TestRedis;
@@ -30,7 +30,7 @@ afterEach(() => under.stop());
 
 it('says that Redis is away, whatever is asked, and continues when a Redis is back that knows no script', async () => {
   const connection = await under.connect();
-  const store = new RedisTenantStore(connection, systemPorts);
+  const store = new RedisTenantStore(connection, storePorts);
   const book = new RedisAddressBook(connection);
   const tenant = newTenant();
   const made = thing(thingId(1_000));

@@ -410,13 +410,32 @@ describe('indices', () => {
 
 describeScript('store/with-balances.lua', (script) => {
   test('a wallet and its balances, or nothing', async () => {
-    expect(await script.call({ prefixKey }, { id: 'wlt_1', nowMs: at })).toEqual(['', '', []]);
-    await script.redis.hset(`${p}r:wlt_1`, { k: 'wallet', d: '{}' });
+    expect(await script.call({ prefixKey }, { id: 'wlt_1', nowMs: at })).toEqual(['', '', '', '', []]);
+    await script.redis.hset(`${p}r:wlt_1`, { k: 'wallet', d: '{}', v: '1', s: 'active' });
     await script.redis.hset(`${p}bal:wlt_1`, 'ETH', '5');
-    expect(await script.refused({ prefixKey }, { id: 'wlt_1', nowMs: at })).toEqual(['wallet', '{}', ['ETH', '5']]);
+    const stands = ['wallet', '{}', '1', 'active', ['ETH', '5']];
+    expect(await script.refused({ prefixKey }, { id: 'wlt_1', nowMs: at })).toEqual(stands);
     await script.redis.hset(`${p}r:wlt_1`, 'e', at);
-    expect(await script.refused({ prefixKey }, { id: 'wlt_1', nowMs: at - 1 })).toMatchObject(['wallet', '{}', {}]);
-    expect(await script.refused({ prefixKey }, { id: 'wlt_1', nowMs: at })).toMatchObject(['', '', {}]);
+    expect(await script.refused({ prefixKey }, { id: 'wlt_1', nowMs: at - 1 })).toMatchObject([
+      'wallet',
+      '{}',
+      '1',
+      'active',
+      {},
+    ]);
+    expect(await script.refused({ prefixKey }, { id: 'wlt_1', nowMs: at })).toMatchObject(['', '', '', '', {}]);
+  });
+});
+
+describeScript('store/seal-record.lua', (script) => {
+  test('a record that is still as it was read gets its MAC, and its bytes count', async () => {
+    await script.redis.hset(`${p}r:wlt_1`, { k: 'wallet', d: '{}' });
+    const args = { id: 'wlt_1', before: '{}', after: '~mac{}' };
+    expect(await script.call({ prefixKey }, { ...args, before: '{"a":1}' })).toBe(0);
+    expect(await script.refused({ prefixKey }, { ...args, id: 'wlt_2' })).toBe(0);
+    expect(await script.call({ prefixKey }, args)).toBe(1);
+    expect(await script.redis.hget(`${p}r:wlt_1`, 'd')).toBe('~mac{}');
+    expect(await script.redis.hget(`${p}use`, 'all')).toBe('4');
   });
 });
 
@@ -470,8 +489,8 @@ describeScript('store/list.lua', (script) => {
     await script.redis.del(`${p}r:${uuid(2)}`);
     const [, , , items] = (await script.call({ prefixKey }, page({ withBalances: 1 }))) as unknown[];
     expect(items).toEqual([
-      [uuid(1), '{"t":1}', ['ETH', '5']],
-      [uuid(3), '{"t":3}', []],
+      [uuid(1), ['{"t":1}', null, null], ['ETH', '5']],
+      [uuid(3), ['{"t":3}', null, null], []],
     ]);
     expect(await script.redis.zrange(`${p}ix:a`, '0', '-1')).toEqual([1, 3, 4].map(uuid));
   });

@@ -1,10 +1,11 @@
 /** A tenant store on the Redis in memory. Files that use this one and no real Redis belong to the tier `fast`. */
 import type { Redis } from 'ioredis';
 import type { Clock } from '../../actors/contract.ts';
-import { systemClock, systemPorts } from '../../actors/live/ports.ts';
+import { systemClock } from '../../actors/live/ports.ts';
 import { MemoryRedis } from '../../redis/memory/memory-redis.ts';
 import type { Change, CommitOutcome, TenantStore } from '../../store/contract.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
+import { storePorts } from './store-ports.ts';
 
 export interface StoreUnderTest {
   /** For looking at what lies in Redis. */
@@ -25,7 +26,7 @@ export function startMemoryStore(): StoreUnderTest {
   return {
     redis,
     connect: async () => memory.client(),
-    open: async (clock) => new RedisTenantStore(memory.client(), { ...systemPorts, ...(clock && { clock }) }),
+    open: async (clock) => new RedisTenantStore(memory.client(), { ...storePorts, ...(clock && { clock }) }),
     contents: (tenant) => contentsOf(redis, tenant),
     stop: () => Promise.resolve(),
   };

@@ -1,5 +1,5 @@
 /** The wallet API as a client calls it: JSON in, JSON out, whatever the status. */
-import { patienceMs } from './until.ts';
+import { patienceMs, until } from './until.ts';
 
 export interface RestAnswer<B = Record<string, unknown>> {
   readonly status: number;
@@ -52,9 +52,13 @@ export class RestClient {
     return this.call<B>('POST', path, body, options);
   }
 
-  /** The body of a POST that must have made something. */
+  /** The body of a POST that must have made something, once a busy service has room for it. */
   async made<B extends { readonly id: string } = Made>(path: string, body: object, options?: RestOptions): Promise<B> {
-    const answer = await this.post<B>(path, body, options);
+    // 429: nothing was started.
+    const answer = await until(async () => {
+      const given = await this.post<B>(path, body, options);
+      return given.status !== 429 && given;
+    }, `room for POST ${path}`);
     if (answer.status !== 201) throw new Error(`POST ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
     return answer.body;
   }

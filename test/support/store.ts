@@ -1,7 +1,7 @@
 /** A tenant store on a real Redis or on the one in memory, and a small kind of record to fill it with. */
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
-import { silentLog, systemPorts } from '../../actors/live/ports.ts';
+import { silentLog } from '../../actors/live/ports.ts';
 import { openRedis } from '../../gateway/redis.ts';
 import { uuidV7 } from '../../proto/ids.ts';
 import type { Change, CommitRefusal, NewEvent, RecordType, TenantStore, Versioned } from '../../store/contract.ts';
@@ -9,6 +9,7 @@ import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import { contentsOf, type StoreUnderTest, startMemoryStore } from './memory-store.ts';
 import { openConnection } from './redis-connection.ts';
 import { openDatabase, type RedisDatabase } from './redis-database.ts';
+import { storePorts } from './store-ports.ts';
 import { until } from './until.ts';
 
 export { done, newTenant, type StoreUnderTest } from './memory-store.ts';
@@ -48,7 +49,7 @@ export async function startStore(where: RedisDatabase | StoreWorld = 'Redis'): P
   return {
     redis,
     connect,
-    open: async (clock) => new RedisTenantStore(await connect(), { ...systemPorts, ...(clock && { clock }) }),
+    open: async (clock) => new RedisTenantStore(await connect(), { ...storePorts, ...(clock && { clock }) }),
     contents: (tenant) => contentsOf(redis, tenant),
     stop: async () => {
       for (const connection of connections) connection.disconnect();

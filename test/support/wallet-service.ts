@@ -28,6 +28,7 @@ import { callJson, type JsonAnswer, MemoryTokens, openGateway, tokenKey } from '
 import type { LogLine } from './log.ts';
 import { openConnection } from './redis-connection.ts';
 import { openDatabase, type RedisDatabase } from './redis-database.ts';
+import { testRecordKey } from './store-ports.ts';
 
 /** A cluster as the control plane sees it, with whole keys made from wallet ids. */
 /** A coordinator that knows no sessions. */
@@ -273,6 +274,7 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
       const ports = liveWalletPorts({
         redis,
         credentialKeysDir: join(folder, 'keys'),
+        recordKey: testRecordKey,
         signer,
         vaultCluster,
         sessions: options.reads ?? noSessions,

@@ -202,6 +202,7 @@ describe.sequential('after a full run', () => {
       'gatewayIdentity',
       'gatewayToken',
       'gatewayReceipt',
+      'gatewayRecord',
     ] as const) {
       needles.add(name, readSecret(dataDir, secretFiles[name]));
     }

@@ -3,10 +3,12 @@
  * every event is in the log once, every receiver has each of its events at least once and with identical bytes, and the
  * delivery log agrees. The seed of the choices is printed. SURVIVAL_CHANGES=10000 makes it long.
  */
+
 import type { Redis } from 'ioredis';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { silentLog, systemPorts } from '../../actors/live/ports.ts';
+import { silentLog } from '../../actors/live/ports.ts';
+import { readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
 import { type DeliveryRecord, deliveryIdOf, deliveryIndex, deliveryType } from '../../delivery/deliveries/record.ts';
 import { RedisOutboxStore } from '../../delivery/deliveries/redis-outbox-store.ts';
 import { openRedis } from '../../gateway/redis.ts';
@@ -15,6 +17,7 @@ import { type Received, type Receiver, startReceiver } from '../delivery/deliver
 import type { RoleName } from '../support/cluster.ts';
 import { type Made, RestClient } from '../support/rest.ts';
 import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
+import { storePorts } from '../support/store-ports.ts';
 import { isThorough, runs } from '../support/thorough.ts';
 import { patienceMs, until } from '../support/until.ts';
 import { type BookedEvent, readAll, readWhenOver, tenantOf } from './support/books.ts';
@@ -100,7 +103,8 @@ beforeAll(async () => {
   redis = openRedis(cluster.redisUrl(), silentLog);
   await until(() => redis.status === 'ready', 'a connection to Redis');
   const tenant = await tenantOf(redis, funded.id);
-  const [store, hooks] = [new RedisTenantStore(redis, systemPorts), new RedisOutboxStore(redis)];
+  const recordKey = readSecret(cluster.dataDir, secretFiles.gatewayRecord);
+  const [store, hooks] = [new RedisTenantStore(redis, { ...storePorts, recordKey }), new RedisOutboxStore(redis)];
   for (const endpoint of endpoints) {
     await until(
       async () => {

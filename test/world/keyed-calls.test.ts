@@ -169,21 +169,74 @@ test('duplicates that arrive together have one effect and one answer', async () 
   expect(await sessions()).toBe(count + 1);
 });
 
+/** The same call as `rest`, over gRPC. */
+async function rpc(rest: ReturnType<typeof signing>, more: object = {}) {
+  const method = signingMethods.find((one) => one.method === 'initiateSigning')!;
+  const asked = { transactionIntentId: rest.transaction_intent_id, walletId: 'key', messageHash: digest };
+  const message = toBinary(InitiateSigningRequestSchema, create(InitiateSigningRequestSchema, { ...asked, ...more }));
+  const metadata = { authorization: `Bearer ${token}`, 'idempotency-key': 'k' };
+  return await world.run(world.callRpc('gateway/2', { method, message, metadata }));
+}
+
+/** How a writer to Redis changes the record of a key, which holds the hash of its body and the answer. */
+const forgeries: Readonly<Record<string, (mark: Readonly<Record<string, string>>) => Record<string, string>>> = {
+  'another text': () => ({ a: 'garbage' }),
+  'no text': () => ({ a: '' }),
+  'one character changed': ({ a = '' }) => ({ a: `${a.slice(0, -4)}AAAA` }),
+  'the hash of another body': () => ({ b: 'f'.repeat(64) }),
+};
+
+/** The only key's record. */
+async function mark() {
+  const redis = world.redis.client();
+  const [, [key = '']] = await redis.scan('0', 'MATCH', '*:idem:*', 'COUNT', 100_000);
+  return { redis, key };
+}
+
+async function forge(change: (typeof forgeries)[string]): Promise<void> {
+  const { redis, key } = await mark();
+  await redis.hset(key, change(await redis.hgetall(key)));
+}
+
+describe.each(names)('a stored answer of %s', (name) => {
+  test.each(Object.entries(forgeries))(
+    'that has %s is refused by name, and nothing is signed',
+    async (what, change) => {
+      const [body] = await calls[name]();
+      await once(name, body, 'k');
+      const count = await sessions();
+      await forge(change);
+      const { status: code, body: told } = await once(name, body, 'k');
+      // The hash alone says that the key stands for another request.
+      const issue = what === 'the hash of another body' ? 'idempotency_key_reused' : 'store_tampered';
+      expect([code, told.error.details[0].issue]).toEqual([409, issue]);
+      expect(await sessions()).toBe(count);
+    },
+  );
+});
+
+test('a stored answer to another body is refused by name, over gRPC too', async () => {
+  const [first, second] = [signing(), signing()];
+  await once('initiateSigning', second, 'k');
+  const { redis, key } = await mark();
+  const hash = (await redis.hget(key, 'b'))!;
+  await redis.del(key);
+  await once('initiateSigning', first, 'k');
+  await redis.hset(key, 'b', hash);
+  const { status: code, body } = await once('initiateSigning', second, 'k');
+  expect([code, body.error.details[0].issue]).toEqual([409, 'store_tampered']);
+  const details = expect.stringContaining('something else than this service changed it in Redis');
+  expect(await rpc(second)).toMatchObject({ code: status.ABORTED, details });
+});
+
 test('gRPC shares the keys of REST', async () => {
   const rest = signing();
   const first = await once('initiateSigning', rest, 'k');
-  const method = signingMethods.find((one) => one.method === 'initiateSigning')!;
-  const asked = { transactionIntentId: rest.transaction_intent_id, walletId: 'key', messageHash: digest };
-  const rpc = async (more: object = {}) => {
-    const message = toBinary(InitiateSigningRequestSchema, create(InitiateSigningRequestSchema, { ...asked, ...more }));
-    const metadata = { authorization: `Bearer ${token}`, 'idempotency-key': 'k' };
-    return await world.run(world.callRpc('gateway/2', { method, message, metadata }));
-  };
-  const again = await rpc();
+  const again = await rpc(rest);
   if (again.code !== status.OK) throw new Error(again.details);
   expect(fromBinary(InitiateSigningResponseSchema, again.message).signingSessionId).toBe(first.body.signing_session_id);
   expect(again.initial['idempotent-replayed']).toBe('true');
-  expect(await rpc({ walletId: 'other' })).toMatchObject({
+  expect(await rpc(rest, { walletId: 'other' })).toMatchObject({
     code: status.ALREADY_EXISTS,
     reason: 'IDEMPOTENCY_KEY_REUSED',
   });

@@ -25,6 +25,7 @@ import type { Answer } from '../../world/client.ts';
 import { CustodyWorld, type WorldOptions } from '../../world/custody-world.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';
 import { eventFor, next, thing, thingId, thingType } from '../support/store.ts';
+import { testRecordKey } from '../support/store-ports.ts';
 import { VirtualTimers } from '../support/virtual-timers.ts';
 import { openTenant, pay } from './support/payments.ts';
 
@@ -63,7 +64,8 @@ async function open(seed: string, options?: Partial<WorldOptions>) {
 function storeOf(bytesMax?: number) {
   const at = { serviceMs: 1_800_000_000_000, machineMs: 1_800_000_000_000 as MachineMs };
   const redis = new MemoryRedis({ nowMs: () => at.machineMs }).client();
-  const store = new RedisTenantStore(redis, { clock: { nowMs: () => at.serviceMs }, random: systemRandom }, bytesMax);
+  const ports = { clock: { nowMs: () => at.serviceMs }, random: systemRandom, recordKey: testRecordKey };
+  const store = new RedisTenantStore(redis, ports, bytesMax);
   const pass = (ms: number) => {
     at.serviceMs += ms;
     at.machineMs = (at.machineMs + ms) as MachineMs;

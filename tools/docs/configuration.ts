@@ -52,6 +52,8 @@ along, with \`nohup\` and \`&\` too. \`signmesh up --detach\` ends when the clus
 | \`coordinator/\`, \`gateway/\`, \`node-N/\` | the identity and keys of one process, and a node's store | yes |
 | \`coordinator/resume.key\` | the key of resume tokens and of the MACs of sessions and keys in Redis: without it these records are refused as tampered with | yes |
 | \`gateway/receipt.key\` | the seed of the identity that signs policy receipts | yes |
+| \`gateway/record.key\` | seals the records in Redis; workers have it too | yes |
+| \`gateway/records.json\` | whether the records of an earlier version have got their MACs | no |
 | \`gateway/credential-keys/\` | the keys that seal provider credentials, \`1.key\` and up; the highest is current | yes |
 | \`cluster-2/\`, … | the same of each further cluster: \`cluster.json\`, \`join.secret\`, \`coordinator/\`, \`node-N/\` | yes |
 | \`redis/\` | the private Redis: its configuration and its append-only file | yes |

@@ -95,6 +95,8 @@ export const issueTexts: Readonly<Record<string, string>> = {
 /** Every `sub_status` of a transaction intent. */
 export const subStatusTexts: Readonly<Record<string, string>> = {
   AWAITING_APPROVAL: 'Votes are missing.',
+  RECORD_TAMPERED:
+    'Failed: what Redis holds of it or of its wallet is not what was decided, or an earlier version decided about it. Nothing was ordered for it since.',
   WALLET_NOT_ACTIVE: 'Approved, but the wallet is frozen: retried until the intent expires.',
   TOKEN_FROZEN: 'Approved, but the token is frozen: retried until the intent expires.',
   AWAITING_QUORUM: 'The cluster has too few nodes to sign, or does not answer: retried.',

@@ -1,11 +1,10 @@
 /**
- * Trials of nonces and attempts: nonces that their node forgot, that are no points, and signers that change. Written from
+ * Trials of nonces and attempts: nonces that their node forgot, and signers that change. Written from
  * docs/signing-api.md (Submitting partial signatures) and docs/signing-round.md.
  */
 import { PartialRefusalCode as Code } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { wireScheme } from '../../proto/key-schemes.ts';
 import { must } from '../support/trial.ts';
-import { bootOf, type CoordinatorInTrial, nodesWaitMs, shown } from './coordinator-in-trial.ts';
+import { type CoordinatorInTrial, nodesWaitMs, shown } from './coordinator-in-trial.ts';
 import { PlayedSession } from './played-session.ts';
 
 /** A node that restarted does not know its nonce: FROST begins again, mock ECDSA asks it without; twice at most. */
@@ -55,65 +54,6 @@ export function forgottenNonces(t: CoordinatorInTrial): void {
   );
   t.serve();
   t.answered(later, 'SIGNATURE_COMPLETED', 'after a nonce that its node did not know');
-}
-
-/** How the coordinator learns that an attempt's nonces form no round. */
-const badNonceSigns = ['a client gives a partial', 'a node refuses the request', 'all nodes give partials'] as const;
-
-/** FROST: nonces that are no points are their dealer's fault, however that shows; who shows it, proves nothing about others. */
-export function badNonces(t: CoordinatorInTrial): void {
-  for (const sign of badNonceSigns) {
-    showBadNonces(t, sign);
-    t.calm();
-  }
-}
-
-function showBadNonces(t: CoordinatorInTrial, sign: (typeof badNonceSigns)[number]): void {
-  const { draw } = t.trial;
-  const session = new PlayedSession(t);
-  t.withholds = true;
-  // No nonces of before.
-  t.restart();
-  session.opens();
-  const call = session.gather();
-  t.waits(call, 'without nonces');
-  const scheme = wireScheme(session.scheme);
-  const ids = draw.some(t.ids, session.threshold);
-  const liar = draw.pick(ids);
-  const nonces = ids.map((nodeId) => {
-    const [nonce] = t.key.deal(nodeId, scheme, 1);
-    const isBad = nodeId === liar;
-    return {
-      ...nonce!,
-      nodeId,
-      nodeBoot: bootOf(nodeId),
-      ...(isBad && { hiding: new Uint8Array(nonce!.hiding.length).fill(255) }),
-    };
-  });
-  t.took(t.copy.tell(session.address, { kind: 'drawn', ticket: 1, nonces }, 'cluster'));
-  const requests = session.asked;
-  must(requests.length === session.threshold, () => `${requests.length} nodes are asked with drawn nonces`);
-  const honest = requests.find(({ node }) => node !== liar)!;
-  t.release();
-  if (sign === 'a client gives a partial') {
-    const given = session.step(honest.node, { partialSignature: new Uint8Array(32).fill(1) });
-    if (t.reply(given) === undefined) t.serve();
-    t.answered(given, 'INVALID_PARTIAL_SIGNATURE', 'with a partial that does not verify', true);
-  } else if (sign === 'a node refuses the request') t.replies(honest, { code: Code.REQUEST_INVALID });
-  else {
-    t.asked = [];
-    for (const each of requests) {
-      const partial = new Uint8Array(32);
-      partial[session.scheme === 'frost_ed25519' ? 0 : 31] = 7;
-      t.replies(each, { partial, noncePoint: new Uint8Array() });
-    }
-  }
-  must(
-    session.excluded.join() === `${liar}`,
-    () => `node ${liar} dealt no points, ${sign}, and ${session.excluded.join() || 'none'} is excluded`,
-  );
-  t.serve();
-  t.answered(call, 'SIGNATURE_COMPLETED', 'without the dealer of nonces that are no points');
 }
 
 /** A session ends before its nodes have dealt: the nonces that they deal then go to the next one. */

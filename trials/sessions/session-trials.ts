@@ -10,7 +10,7 @@ import type { Checker } from '../../sim/observation.ts';
 import { randomStream } from '../../sim/random.ts';
 import { worldBeganMs } from '../../sim/virtual-time.ts';
 import { Contradiction } from '../support/trial.ts';
-import { badNonces, forgottenNonces, otherSigner, stepBesideLostLink, withdrawnDraw } from './attempt-trials.ts';
+import { forgottenNonces, otherSigner, stepBesideLostLink, withdrawnDraw } from './attempt-trials.ts';
 import { callOfNode, fullMailbox, noSandbox, unordered, walletCalls } from './caller-trials.ts';
 import {
   CoordinatorInTrial,
@@ -122,7 +122,7 @@ const ofSeveral: readonly SessionTrial[] = [suspects, bareQuorum, refusedSteps, 
 const ofOwners: readonly SessionTrial[] = [offersTogether, offersTogether];
 /** For keys whose nodes deal nonces. */
 const ofNonces: readonly SessionTrial[] = [otherNoncePoint, forgottenNonces, withdrawnDraw];
-const ofFrost: readonly SessionTrial[] = [otherSigner, badNonces, stepBesideLostLink];
+const ofFrost: readonly SessionTrial[] = [otherSigner, stepBesideLostLink];
 const atVendors: readonly SessionTrial[] = [vendorOrders, vendorOrders, cancelledOrder, refusedOrder];
 
 function fitting({ binding }: CoordinatorInTrial): SessionTrial[] {

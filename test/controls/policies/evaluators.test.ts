@@ -35,7 +35,7 @@ async function evaluateTransfer(over: Partial<TransactionFacts> = {}, ...policie
     events: changes.flatMap(({ events = [] }) => events),
   };
   expect(await door.store.commit(world.tenant, change)).toMatchObject({ committed: true });
-  const receipt = evaluators.receipt(context, given, decision.result, risk.result);
+  const receipt = evaluators.receipt(context, given, decision.result, risk.result, { asset: 'ETH', limit: '0.1' });
   return { facts: given, screening: screening.result, risk: risk.result, decision: decision.result, change, receipt };
 }
 

@@ -43,6 +43,8 @@ describe('a policy receipt', () => {
       policy: decision.policy,
       matched_rules: ['clear'],
       risk_score: 12,
+      initiator: facts().initiator,
+      approvals: { quorum: 0, approvers: [] },
       transaction: {
         wallet_id: facts().walletId,
         kind: 'transfer',

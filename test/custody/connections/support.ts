@@ -30,6 +30,7 @@ import type { LogLine } from '../../support/log.ts';
 import { openDatabase } from '../../support/redis-database.ts';
 import { dumpRedis } from '../../support/redis-dump.ts';
 import { restApp } from '../../support/rest-app.ts';
+import { storePorts } from '../../support/store-ports.ts';
 
 export interface Caller {
   readonly tenant: string;
@@ -65,7 +66,7 @@ export async function startWorld(environment: ClusterEnvironment = 'sandbox'): P
   const keyDirectory = mkdtempSync(join(tmpdir(), 'signmesh-keys-'));
   addKey(keyDirectory, 1);
   const ring = fileKeyRing(keyDirectory, systemPorts);
-  const store = new RedisTenantStore(redis, systemPorts);
+  const store = new RedisTenantStore(redis, storePorts);
   const addressBook = new RedisAddressBook(redis);
   const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains: openChains({ ledgers: redisLedgers(redis) }) });
   const adapters = new Map(

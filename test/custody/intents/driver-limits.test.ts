@@ -17,10 +17,13 @@ import {
 import { collectLog } from '../../support/log.ts';
 import { VirtualTimers } from '../../support/virtual-timers.ts';
 import { draft } from './support/draft.ts';
+import { decided, proofs } from './support/proofs.ts';
 
 const tenant = 'tn_acme';
 const wallet = {
   id: 'wal_1',
+  version: 1,
+  status: 'active',
   provider: 'self_hosted',
   addresses: [{ network: 'eip155:11155111', address: '0x1' }],
   network: 'eip155:11155111',
@@ -90,6 +93,7 @@ function open(options: DriverOptions = {}) {
   const deps = {
     store: store as unknown as TenantStore,
     adapters: new Map([['self_hosted', adapter]]),
+    ...proofs,
     addressBook: { ownerOf: async () => undefined },
     clock,
     timers,
@@ -132,7 +136,7 @@ function confirming(againAtMs: number): Progress {
 }
 
 function approved(id: string, over: Partial<IntentDraft> = {}): IntentRecord {
-  return lastOf(openIntent({ ...draft(id, wallet), ...over }, { kind: 'approved' }, 0));
+  return lastOf(openIntent(decided(tenant, { ...draft(id, wallet), ...over }), { kind: 'approved' }, 0));
 }
 
 test('holds as many transfers as it may, and leaves the others to the store', async () => {

@@ -59,11 +59,14 @@ const verdicts: readonly Verdict[] = [
 
 /** Every way that the room knows, tried on any record; those that do not fit throw. */
 const ways: Readonly<Record<string, (record: IntentRecord, nowMs: number) => Move | undefined>> = {
-  approveAsA: (record, atMs) => voteOn(record, { by: 'a', decision: 'approve', comment: null, reason: null, atMs }),
-  approveAsB: (record, atMs) => voteOn(record, { by: 'b', decision: 'approve', comment: null, reason: null, atMs }),
-  rejectAsB: (record, atMs) => voteOn(record, { by: 'b', decision: 'reject', comment: null, reason: 'no', atMs }),
+  approveAsA: (record, atMs) =>
+    voteOn(record, { by: 'a', decision: 'approve', comment: null, reason: null, atMs, mac: '' }),
+  approveAsB: (record, atMs) =>
+    voteOn(record, { by: 'b', decision: 'approve', comment: null, reason: null, atMs, mac: '' }),
+  rejectAsB: (record, atMs) =>
+    voteOn(record, { by: 'b', decision: 'reject', comment: null, reason: 'no', atMs, mac: '' }),
   approveAsMaker: (record, atMs) =>
-    voteOn(record, { by: record.initiator, decision: 'approve', comment: null, reason: null, atMs }),
+    voteOn(record, { by: record.initiator, decision: 'approve', comment: null, reason: null, atMs, mac: '' }),
   cancel: (record, atMs) => cancelIntent(record, 'a', 'changed my mind', atMs),
   expire: (record, atMs) => expireIntent(record, Math.max(atMs, record.expiresAtMs)),
   expireEarly: (record) => expireIntent(record, record.expiresAtMs - 1),
@@ -170,7 +173,7 @@ function isAllowed(record: IntentRecord, way: string): boolean {
     case 'hold':
       return !isFinal(status);
     case 'fail':
-      return submitted || status === 'approved';
+      return submitted || status === 'approved' || status === 'pending_approval';
     case 'fillGap':
       return record.gap === 'open';
     default:

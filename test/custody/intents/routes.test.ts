@@ -57,7 +57,7 @@ describe('creating an intent', () => {
     expect(status).toBe(201);
     expect(body).toMatchObject({
       status: 'approved',
-      policy_receipt: 'header.payload.signature',
+      policy_receipt: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
       risk_score: 5,
       provider_tx_id: null,
       wallet_id: wallet.id,

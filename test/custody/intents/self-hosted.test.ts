@@ -2,7 +2,7 @@
  * The whole way of intents on the self-hosted provider: real judges, real chains, keys of a signer in this process. What
  * the store says of money is what the chain says of it.
  */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { systemRandom } from '../../../actors/live/ports.ts';
 import { makeEvaluators } from '../../../controls/policies/evaluators.ts';
 import { receiptSigner } from '../../../controls/receipts/signer.ts';
@@ -106,6 +106,22 @@ test('an intent becomes a signed transaction whose hash it shows, and the receiv
   expect(await chains.evm.transaction(done.providerTxId!, world.clock.nowMs())).toMatchObject({ units: 12_500_000n });
   expect(signer.orders.map(({ purpose }) => purpose)).toEqual([id]);
   await checkBooks();
+});
+
+test('a record that changes between the check of its receipt and its bytes fails by name, and nothing of it is signed', async () => {
+  const [from, to] = wallets as [WalletRecord, WalletRecord];
+  const { advance } = adapter;
+  const thief = '0x2222222222222222222222222222222222222222';
+  const late = vi.spyOn(adapter, 'advance').mockImplementation((meta, transfer) => {
+    return advance(meta, { ...transfer, intent: { ...transfer.intent, destination: { address: thief } } });
+  });
+  const id = await send(from, to, 'USDC', '12.5');
+  const failed = await world.reach(tenant, id, 'failed');
+  expect(failed).toMatchObject({ subStatus: 'RECORD_TAMPERED', providerTxId: null });
+  expect(signer.orders.filter(({ purpose }) => purpose === id)).toEqual([]);
+  late.mockRestore();
+  await checkBooks();
+  await world.reach(tenant, await send(from, to, 'ETH', '0.5'), 'completed');
 });
 
 test('many at once, to and fro, some of which fail in every way there is: the books are right', async () => {

@@ -14,6 +14,7 @@ import { VirtualTimers } from '../../support/virtual-timers.ts';
 import { IntentDesk, startMs } from './support/desk.ts';
 import { oneEth } from './support/draft.ts';
 import { FakeProvider, feePaid, feeReserve } from './support/fake-provider.ts';
+import { proofs } from './support/proofs.ts';
 
 let store: TenantStore;
 beforeAll(async () => {
@@ -30,6 +31,7 @@ async function open(owner: Partial<IntentOwner> = {}) {
     store,
     adapters: new Map([['self_hosted', provider.adapter()]]),
     fillGap: provider.fillGap,
+    ...proofs,
     owners: new Map([['order', { decidesAbout: () => 'ord_1', ...owner }]]),
     addressBook: { ownerOf: async () => undefined },
     clock: { nowMs: () => desk.nowMs },

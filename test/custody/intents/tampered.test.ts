@@ -46,9 +46,9 @@ test.each(Object.entries(edits))(
     world.judges.decision = { decision: 'require_approval', approvals: { quorum: 1, approvers: [], timeoutS: 60 } };
     const { body: intent } = await door.post(path, transfer);
     const key = storeKeys.record(tenant, wallet.connectionId);
-    await edit(key, JSON.parse((await world.redis.redis.hget(key, 'd'))!) as Record<string, unknown>);
+    await edit(key, JSON.parse((await world.redis.redis.hget(key, 'd'))!.slice(23)) as Record<string, unknown>);
     const refused = await door.post(path, transfer);
-    expect([refused.status, refused.body.error.details]).toMatchObject([500, [{ issue: 'store_tampered' }]]);
+    expect([refused.status, refused.body.error.details]).toMatchObject([409, [{ issue: 'store_tampered' }]]);
     expect((await door.post(`${path}/${intent.id}/approve`, {}, 'ann')).body.status).toBe('approved');
   },
 );

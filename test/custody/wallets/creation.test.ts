@@ -320,7 +320,7 @@ test('a connection without the values of its kind is named in the answer to a ne
   await world.backend.redis.hset(storeKeys.record(tenant.id, connection.id), 'd', JSON.stringify(document));
   const order = { name: 'w', provider_connection_id: connection.id, network: evm };
   const refused = await tenant.call('POST', '/v1/wallets', order);
-  expect([refused.status, refused.body.error.details]).toMatchObject([500, [{ issue: 'store_tampered' }]]);
+  expect([refused.status, refused.body.error.details]).toMatchObject([409, [{ issue: 'store_tampered' }]]);
   expect((await tenant.call('PATCH', `/v1/wallets/${wallet.id}`, { name: 'new' })).status).toBe(200);
   expect((await tenant.call('POST', `/v1/wallets/${wallet.id}/freeze`, {})).status).toBe(200);
 });

@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Redis } from 'ioredis';
 import type { Timers } from '../../../actors/contract.ts';
-import { systemPorts, systemRandom, systemTimers } from '../../../actors/live/ports.ts';
+import { systemRandom, systemTimers } from '../../../actors/live/ports.ts';
 import type { StreamTimes } from '../../../delivery/events/event-stream.ts';
 import { type FeedLimits, LiveFeed } from '../../../delivery/events/live-feed.ts';
 import { RedisWakes } from '../../../delivery/events/redis-wakes.ts';
@@ -15,6 +15,7 @@ import { RedisTenantStore } from '../../../store/redis-tenant-store.ts';
 import { collectLog } from '../../support/log.ts';
 import { openConnection } from '../../support/redis-connection.ts';
 import { type RestApp, restApp } from '../../support/rest-app.ts';
+import { storePorts } from '../../support/store-ports.ts';
 
 export interface Door extends RestApp {
   readonly url: string;
@@ -39,7 +40,7 @@ export async function openDoor(redisUrl: string, options: DoorOptions = {}): Pro
   const { times, timers = systemTimers, limits, wrap, wakeUrl } = options;
   const { log } = collectLog();
   const redis = await openConnection(redisUrl);
-  const store = new RedisTenantStore(redis, systemPorts);
+  const store = new RedisTenantStore(redis, storePorts);
   const seen = wrap?.(store) ?? store;
   const ears = wakeUrl === undefined ? redis : openRedis(wakeUrl, log);
   const feed = new LiveFeed({ wakes: new RedisWakes(ears), store: seen, timers: systemTimers, log }, limits);

@@ -8,6 +8,7 @@ import type { GatewayConfig } from '../../../gateway/config.ts';
 import { runGateway } from '../../../gateway/main.ts';
 import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import { RestClient } from '../../support/rest.ts';
+import { testRecordKey } from '../../support/store-ports.ts';
 import { until } from '../../support/until.ts';
 import { type Reader, read } from './sse.ts';
 
@@ -40,6 +41,7 @@ beforeAll(async () => {
     tokenKey: seed(4),
     receiptSeed: seed(5),
     credentialKeysDir: keys,
+    recordKey: testRecordKey,
     chainBlockMs: 1_000,
     rateLimit: false,
     acceptAnyTestToken: true,

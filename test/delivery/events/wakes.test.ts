@@ -8,6 +8,7 @@ import { MemoryRedis } from '../../../redis/memory/memory-redis.ts';
 import { RedisTenantStore } from '../../../store/redis-tenant-store.ts';
 import { openDatabase } from '../../support/redis-database.ts';
 import { eventFor } from '../../support/store.ts';
+import { storePorts } from '../../support/store-ports.ts';
 import { until } from '../../support/until.ts';
 
 interface World {
@@ -45,7 +46,7 @@ describe.each(['Redis', 'memory'] as const)('wake-ups: %s', (name) => {
   beforeEach(async () => {
     world = await worlds[name]();
     redis = world.connect();
-    store = new RedisTenantStore(redis, systemPorts);
+    store = new RedisTenantStore(redis, storePorts);
     for (const tenant of ['tn_first', 'tn_a', 'tn_b']) await addWebhook(tenant);
   });
   afterEach(async () => {

@@ -24,7 +24,7 @@ export interface Running {
 
 export async function startService(options: Partial<EmbeddedOptions> = {}): Promise<Running> {
   const sandbox = options.stored?.sandbox ?? newSandbox(undefined);
-  const nodes = 5;
+  const { nodes = 5 } = options;
   let keys: readonly ReadyKey[] = [];
   const service = await startEmbedded({
     http: { host: '127.0.0.1', port: 0 },

@@ -2,7 +2,7 @@
 import type { Redis } from 'ioredis';
 import Type from 'typebox';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { systemPorts, systemRandom } from '../../../actors/live/ports.ts';
+import { systemRandom } from '../../../actors/live/ports.ts';
 import { plannedModules } from '../../../api/modules.ts';
 import { type Route, route } from '../../../api/route.ts';
 import type { Scope } from '../../../api/scopes.ts';
@@ -14,6 +14,7 @@ import { callJson } from '../../support/gateway.ts';
 import { openConnection } from '../../support/redis-connection.ts';
 import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import { type RestApp, restApp } from '../../support/rest-app.ts';
+import { storePorts } from '../../support/store-ports.ts';
 
 let database: RedisDatabase;
 let redis: Redis;
@@ -23,7 +24,7 @@ let rest: RestApp;
 beforeAll(async () => {
   database = await openDatabase();
   redis = await openConnection(database.url);
-  store = new RedisTenantStore(redis, systemPorts);
+  store = new RedisTenantStore(redis, storePorts);
 });
 afterEach(async () => {
   await rest.stop();

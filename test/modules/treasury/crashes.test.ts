@@ -10,6 +10,7 @@ import { connectionType } from '../../../custody/connections/record.ts';
 import type { IntentDependencies } from '../../../custody/intents/dependencies.ts';
 import { type IntentRecord, intentType, ofWalletIndex } from '../../../custody/intents/record.ts';
 import { IntentSteps } from '../../../custody/intents/steps.ts';
+import { VoteSeal } from '../../../custody/intents/votes.ts';
 import { initialLedger, walletFrom } from '../../../custody/wallets/new-wallet.ts';
 import { type WalletRecord, walletType } from '../../../custody/wallets/record.ts';
 import { balanceStep } from '../../../modules/recon/balance-step.ts';
@@ -105,6 +106,7 @@ function processOf(death: Death) {
     ...systemPorts,
     ...{ clock, adapters, addressBook, store: mortalStore, log: silentLog, environment: 'sandbox' },
     evaluators: makeEvaluators({ signer: receiptSigner(new Uint8Array(32).fill(9)) }),
+    votes: new VoteSeal(new Uint8Array(32).fill(9)),
     fillGap: selfHosted.fillGap,
     arrive: arrivals({ chains, books: holders }),
   };

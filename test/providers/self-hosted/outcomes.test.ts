@@ -3,7 +3,6 @@ import { Transaction } from 'ethers';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { advanceIntent, failIntent, lastOf, type Move } from '../../../custody/intents/machine.ts';
-import type { IntentRecord } from '../../../custody/intents/record.ts';
 import { intentView } from '../../../custody/intents/view.ts';
 import type { WalletRecord } from '../../../custody/wallets/record.ts';
 import { networkOf, networks } from '../../../networks/networks.ts';
@@ -16,6 +15,7 @@ import { makeSelfHosted, type SelfHostedAdapter } from '../../../providers/self-
 import type { Submission } from '../../../providers/self-hosted/progress.ts';
 import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import {
+  type ApprovedIntent,
   devnet,
   type FakeSigner,
   fakeSigner,
@@ -59,7 +59,7 @@ const outcomeAmount = (outcome: string) =>
 /** Repeats until it is over or the time is up, as the driver does. */
 async function drive(
   wallet: WalletRecord,
-  intent: IntentRecord,
+  intent: ApprovedIntent,
   number: number | undefined,
   untilMs = startMs + 60_000,
 ) {

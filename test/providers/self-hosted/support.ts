@@ -7,8 +7,8 @@ import type { IntentRecord } from '../../../custody/intents/record.ts';
 import type { WalletRecord } from '../../../custody/wallets/record.ts';
 import { parseAmount } from '../../../networks/amounts.ts';
 import { assetOf } from '../../../networks/assets.ts';
-import type { NetworkId } from '../../../networks/networks.ts';
-import type { CallMeta, ProviderAdapter } from '../../../providers/port/port.ts';
+import { type NetworkId, networkOf } from '../../../networks/networks.ts';
+import type { ApprovedTransfer, CallMeta, ProviderAdapter } from '../../../providers/port/port.ts';
 import type {
   ClusterSignature,
   ClusterSigner,
@@ -126,7 +126,9 @@ export async function makeWallet(
   };
 }
 
-/** An approved intent. */
+export type ApprovedIntent = IntentRecord & Pick<ApprovedTransfer, 'decided'>;
+
+/** An approved intent, and what its receipt decided: itself. */
 export function intentOf(
   wallet: WalletRecord,
   {
@@ -135,7 +137,7 @@ export function intentOf(
     amount,
     to,
   }: { readonly id: string; readonly asset: string; readonly amount: string; readonly to: string },
-): IntentRecord {
+): ApprovedIntent {
   const units = parseAmount(amount, assetOf(asset)!.decimals);
   if (typeof units === 'string') throw new Error(units);
   return {
@@ -158,6 +160,10 @@ export function intentOf(
     policy: { name: 'default', id: 'pol_1', version: 1 },
     decisionId: 'dec_1',
     policyReceipt: 'receipt',
+    decided: {
+      ...{ wallet_id: wallet.id, kind: 'transfer', asset, amount, network: wallet.network, to },
+      fee: { asset: networkOf(wallet.network).nativeAsset, limit: '0.01' },
+    },
     riskScore: 0,
     screeningId: null,
     initiator: 'tok_1',

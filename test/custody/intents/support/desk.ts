@@ -10,6 +10,7 @@ import { create, update } from '../../../../store/changes.ts';
 import type { Balance, TenantStore } from '../../../../store/contract.ts';
 import { answered, type Caller, contextAt } from '../../../modules/support/handlers.ts';
 import { done, newTenant } from '../../../support/memory-store.ts';
+import { receipts, votes } from './proofs.ts';
 
 export const startMs = Date.UTC(2026, 5, 15, 12);
 export const network = 'eip155:11155111';
@@ -128,8 +129,9 @@ export class IntentDesk {
           const decided = { id: 'dec_1', decision: 'allow', policy, matchedRules: ['r'], trace: [], reason: 'why' };
           return result({ ...decided, ...this.decision });
         },
-        receipt: () => 'header.payload.signature',
+        ...receipts,
       },
+      votes,
     } as unknown as IntentDependencies;
   }
 }

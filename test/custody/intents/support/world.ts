@@ -20,6 +20,7 @@ import { type StoreUnderTest, startStore } from '../../../support/store.ts';
 import { until } from '../../../support/until.ts';
 import { draft, oneEth, somewhere } from './draft.ts';
 import { FakeProvider } from './fake-provider.ts';
+import { decided, receipts, votes } from './proofs.ts';
 
 export { oneEth, somewhere };
 
@@ -64,6 +65,7 @@ export async function startWorld({ pace = 1 } = {}): Promise<World> {
     store,
     adapters: new Map([['self_hosted', provider.adapter()]]),
     evaluators: judges,
+    votes,
     addressBook,
     fillGap: provider.fillGap,
     arrive: async () => {},
@@ -143,7 +145,9 @@ export async function startWorld({ pace = 1 } = {}): Promise<World> {
     },
     async intent(tenant, wallet, over = {}, verdict = { kind: 'approved' }) {
       const nowMs = clock.nowMs();
-      const move = openIntent({ ...draft(id('txi'), wallet), ...over }, verdict, nowMs);
+      const approvals = verdict.kind === 'pendingApproval' ? { ...verdict, timeoutS: 60 } : undefined;
+      const drafted = decided(tenant, { ...draft(id('txi'), wallet), ...over }, approvals);
+      const move = openIntent(drafted, verdict, nowMs);
       const outcome = await store.commit(tenant, changeOf({ newId: id, nowMs, requestId: 'req_test' }, move));
       if (!outcome.committed) throw new Error(`the intent was refused: ${outcome.refusal.kind}`);
       return lastOf(move);
@@ -218,5 +222,6 @@ export class Judges implements Evaluators {
     };
   };
 
-  receipt: Evaluators['receipt'] = () => 'header.payload.signature';
+  receipt = receipts.receipt;
+  readReceipt = receipts.readReceipt;
 }

@@ -20,6 +20,7 @@ import { answerSeal } from '../../../../store/secrets/answer-seal.ts';
 import { fileKeyRing } from '../../../../store/secrets/file-key-ring.ts';
 import { openConnection } from '../../../support/redis-connection.ts';
 import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
+import { storePorts, testRecordKey } from '../../../support/store-ports.ts';
 import { until } from '../../../support/until.ts';
 
 export const scheduleMs = [100, 200, 400];
@@ -50,12 +51,13 @@ export class HookService {
     this.#server = server;
     this.#directory = directory;
     this.redis = redis;
-    this.store = new RedisTenantStore(this.redis, systemPorts);
+    this.store = new RedisTenantStore(this.redis, storePorts);
     this.hooks = new RedisOutboxStore(this.redis);
     this.config = {
       environment: 'sandbox',
       redisUrl: server.url,
       credentialKeysDir: directory,
+      recordKey: testRecordKey,
       retryScheduleMs: scheduleMs,
       chainBlockMs: 1_000,
       logLevel: 'silent',

@@ -4,6 +4,7 @@ import { tokenAssetId, tokenAssetType } from '../../../../custody/assets/token-a
 import { type ConnectionRecord, connectionType } from '../../../../custody/connections/record.ts';
 import type { TransactionFacts } from '../../../../custody/intents/facts.ts';
 import { type IntentRecord, intentType } from '../../../../custody/intents/record.ts';
+import { VoteSeal } from '../../../../custody/intents/votes.ts';
 import { walletFrom } from '../../../../custody/wallets/new-wallet.ts';
 import { walletType } from '../../../../custody/wallets/record.ts';
 import type { TokenDeps } from '../../../../modules/tokens/issue.ts';
@@ -69,6 +70,7 @@ export class TokenDesk {
         },
         receipt: () => '',
       },
+      votes: new VoteSeal(new Uint8Array(32)),
     },
   } as unknown as TokenDeps);
 

@@ -45,10 +45,14 @@ const connections: SealedKind<ConnectionRecord> = {
 const webhooks: SealedKind<WebhookRecord> = {
   type: webhookType,
   index: 'webhooks',
-  envelopes: ({ secrets }) => secrets.map(({ sealed }) => sealed),
+  envelopes: ({ secrets, sealedUrl }) => [
+    ...secrets.map(({ sealed }) => sealed),
+    ...(sealedUrl === undefined ? [] : [sealedUrl]),
+  ],
   withEnvelopes: (record, envelopes) => ({
     ...record,
     secrets: record.secrets.map((secret, index) => ({ ...secret, sealed: envelopes[index] ?? secret.sealed })),
+    ...(record.sealedUrl !== undefined && { sealedUrl: envelopes[record.secrets.length] ?? record.sealedUrl }),
   }),
 };
 

@@ -1,0 +1,43 @@
+/**
+ * The last check before the cluster signs: what the bytes do, read back from them, is what the policy receipt of the transfer decided.
+ * So whatever the records say by then, and whatever was built from them, nothing else is signed.
+ */
+import { canonicalAddress } from '../../networks/addresses.ts';
+import { formatAmount, parseAmount } from '../../networks/amounts.ts';
+import { assetOf } from '../../networks/assets.ts';
+import { networkOf } from '../../networks/networks.ts';
+import { type IntentKind, NotDecided, type Transfer } from '../port/port.ts';
+
+/** What bytes to be signed do. */
+export interface Effect {
+  readonly kind: IntentKind;
+  /** Of a token; null: the network's coin. */
+  readonly contract: string | null;
+  readonly units: bigint;
+  /** undefined: it pays no account. */
+  readonly to: string | undefined;
+  /** The most that it costs, in the network's coin. */
+  readonly feeMax: bigint;
+}
+
+/** Throws NotDecided. */
+export function assertDecided({ intent, wallet }: Pick<Transfer, 'intent' | 'wallet'>, effect: Effect): void {
+  const { decided } = intent;
+  if (decided === undefined) throw new NotDecided('no policy receipt decides about it');
+  const asset = assetOf(decided.asset) ?? intent.token;
+  const coin = networkOf(wallet.network).nativeAsset;
+  const address = (text: string | undefined) => text && canonicalAddress(wallet.network, text);
+  const feeMax = parseAmount(decided.fee?.limit ?? '', assetOf(coin)?.decimals ?? 0);
+  const holds: Readonly<Record<string, boolean>> = {
+    wallet: decided.wallet_id === wallet.id,
+    network: decided.network === wallet.network,
+    kind: decided.kind === effect.kind,
+    asset: asset !== undefined && address(asset.contract ?? undefined) === address(effect.contract ?? undefined),
+    amount: decided.amount === formatAmount(effect.units, asset?.decimals ?? 0),
+    destination: effect.to === undefined || address(decided.to) === address(effect.to),
+    fee: decided.fee?.asset === coin && typeof feeMax === 'bigint' && effect.feeMax <= feeMax,
+  };
+  const differing = Object.keys(holds).find((name) => holds[name] === false);
+  if (differing !== undefined)
+    throw new NotDecided(`the ${differing} to be signed is not the one of its policy receipt`);
+}
