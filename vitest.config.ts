@@ -31,8 +31,9 @@ const shared = {
   hookTimeout: 900_000,
   expect: { poll: { timeout: 90_000 } },
   pool: 'forks' as const,
-  // Tests leave much garbage: a larger space for new objects is cleaned less often.
-  execArgv: ['--max-semi-space-size=64'],
+  // Tests leave much garbage: a larger space for new objects is cleaned less often. Most functions of a test run too seldom to
+  // repay their optimization: V8 asks for it after nine times the work.
+  execArgv: ['--max-semi-space-size=64', '--interrupt-budget=600000'],
   // What is built is run as it is: examples import the package as its users do.
   server: { deps: { external: [/\/dist\//, /\/\.setup\/tests\//] } },
   // The example's live cluster only in a thorough run: test/testing/cluster.test.ts has one.

@@ -19,6 +19,7 @@ import {
 import { dirname, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { isAlive } from '../support/alive.ts';
+import { isThorough } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 import { keptFolder, temporaryFolder } from './support/temporary.ts';
 import { root as repository } from './support/up-process.ts';
@@ -263,7 +264,7 @@ test.each([
     expect(await heard(['--development', 'check'])).toBe(said);
     const others = [['demo'], ['bench'], ['scenario', 'run', '--live', 'x.yaml'], ['--development', 'mutate']];
     // Which commands need one does not depend on what is wrong with it.
-    for (const args of others.slice(0, cause === 'is too old' ? others.length : 1)) {
+    for (const args of others.slice(0, isThorough || cause === 'is too old' ? others.length : 1)) {
       const { code, stdout, stderr } = await fixture.run(args);
       expect([code, stdout, stderr.trim().split('\n').at(-1)]).toEqual([1, '', `signmesh: ${said}`]);
     }

@@ -101,7 +101,7 @@ test('random fates with two gateways and two workers break nothing, and a seed g
   const done = new Set<string>();
   const kinds = ['after', 'before', 'delayed', 'lost', 'refused', 'unanswered'];
   // As many seeds more as it takes to draw each kind.
-  for (let seed = 1; seed <= runs(1, 100) || (done.size < kinds.length && seed <= 20); seed += 1) {
+  for (let seed = 1; seed <= runs(2, 100) || (done.size < kinds.length && seed <= 20); seed += 1) {
     const one = await randomRun(`world-${seed}`);
     expect([seed, one.faults]).toEqual([seed, []]);
     for (const kind of one.done.keys()) done.add(kind);
