@@ -266,7 +266,7 @@ function unableAnswer(nodeId: number, why: Inability): Answer {
   }
   if (why.kind === 'token') return answer(why.reason, `node ${nodeId}: ${why.message}; the session is unchanged`);
   if (why.kind === 'keyless') {
-    const text = `node ${nodeId} does not hold this key: if it died while the key was made, it gets it now; call again`;
+    const text = `node ${nodeId} cannot sign with this key, which it does not hold: if it died while the key was made, call again`;
     return answer('NODES_UNAVAILABLE', `${text}; the session is unchanged`);
   }
   const text = why.kind === 'lasting' ? whyRefusing[why.reason] : 'cannot sign with this key';

@@ -125,7 +125,7 @@ describe('a node that died before it confirmed', () => {
     const first = step();
     expect([codeOf(first), first.receipt!.message]).toEqual([
       'NODES_UNAVAILABLE',
-      'node 3 does not hold this key: if it died while the key was made, it gets it now; call again; the session is unchanged',
+      'node 3 cannot sign with this key, which it does not hold: if it died while the key was made, call again; the session is unchanged',
     ]);
     expect(codeOf(step())).toBe('SHARE_ACCEPTED');
     expect(codeOf(cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
