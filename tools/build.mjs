@@ -122,7 +122,7 @@ async function main(out) {
     banner: {
       js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url),__dirname=import.meta.dirname+'/../assets/package/src';",
     },
-    plugins: [checkoutPackages, reportPages(pages)],
+    plugins: [resolution, reportPages(pages)],
   });
   const client = await build({
     ...common,
@@ -183,12 +183,16 @@ function shippedOutputs(outputs) {
   return [...shipped].sort();
 }
 
-const checkoutPackages = {
-  name: 'packages of the checkout',
+const resolution = {
+  name: 'resolution',
   setup({ onResolve }) {
-    onResolve({ filter: /^[@a-z]/ }, ({ path, importer, kind }) =>
-      kind !== 'entry-point' && checkoutRooms.test(relative(root, importer)) ? { path, external: true } : undefined,
-    );
+    onResolve({ filter: /^[@a-z]/ }, ({ path, importer, kind }) => {
+      if (kind === 'entry-point') return undefined;
+      if (checkoutRooms.test(relative(root, importer))) return { path, external: true };
+      // Its package.json does not say that an import alone has no effect: its queues in Postgres would be in every gateway.
+      if (path === 'bullmq') return { path: join(root, 'node_modules/bullmq/dist/esm/index.js'), sideEffects: false };
+      return undefined;
+    });
   },
 };
 
