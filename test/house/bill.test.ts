@@ -1,8 +1,10 @@
 /** The bill of materials, against the build: what the source maps of the bundles name, and the files that were copied. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { builtFile } from '../../cli/common/built.ts';
 import { root } from '../cli/support/up-process.ts';
 
 interface Component {
@@ -104,4 +106,25 @@ describe('dist/sbom.cdx.json', () => {
     const optional = ['bufferutil', 'utf-8-validate'];
     expect(unbundled.filter((name) => !(name in dependencies) && !optional.includes(name))).toEqual([]);
   });
+});
+
+test('the bundles hold the modules of packages as they are published: their long texts stand there', () => {
+  const bundles = scripts.map((script) => readFileSync(join(dist, script), 'utf8')).join('\n');
+  // WebAssembly in base64, and the comments of scripts for Redis: what a build that saves bytes would take out.
+  const texts = [
+    'undici/lib/llhttp/llhttp-wasm.js',
+    'undici/lib/llhttp/llhttp_simd-wasm.js',
+    'bullmq/dist/esm/scripts/moveToActive-11.js',
+  ]
+    .map((path) => readFileSync(join(root, 'node_modules', path), 'utf8'))
+    .flatMap((text) => text.match(/[A-Za-z0-9+/=]{1000,}|^ *-- [^`\\]+$/gm) ?? []);
+  expect(texts.length).toBeGreaterThan(2);
+  expect(texts.filter((text) => !bundles.includes(text))).toEqual([]);
+});
+
+test('processes of the tests, and examples that import the package, run the build', () => {
+  expect(builtFile('cli/main.js')).toBe(join(dist, 'cli/main.js'));
+  expect(createRequire(join(root, 'examples/testing/payouts.test.ts')).resolve('signmesh/testing')).toBe(
+    join(dist, 'testing/index.js'),
+  );
 });
