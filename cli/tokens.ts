@@ -12,10 +12,10 @@ import type { ClusterEnvironment } from '../proto/roster.ts';
 import { readRoster, readSecret, secretFiles } from './cluster-files/cluster-material.ts';
 import { readSandbox, sandboxTenant } from './cluster-files/sandbox.ts';
 import { exitCodes, Failure } from './common/failure.ts';
-import { runningCluster } from './common/running.ts';
 import { runSubcommand } from './common/subcommands.ts';
 import { redisUrlFor, withRedis } from './redis/redis-address.ts';
 import { loadSettings } from './settings/config.ts';
+import { runningCluster } from './start/running.ts';
 
 interface CommonFlags {
   readonly tenant?: string;

@@ -1,41 +1,39 @@
 /**
  * The operations of secp256k1 that crypto/ uses: libsecp256k1, or JavaScript where no binary fits this machine.
  *
- * The binaries are those of the npm package secp256k1, which the build copies beside its bundles. The package itself stays a
- * development dependency: its own fallback brings `elliptic`, to everything that installs it.
+ * The binaries are those of the npm package secp256k1, which the build copies beside its bundles. An installed signmesh does not
+ * bring the package itself: its own fallback is `elliptic`.
  */
-import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { arch, platform } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import wrapped from 'secp256k1/lib/index.js';
 import { javascriptSecp256k1, type Secp256k1 } from './secp256k1-js.ts';
 
+/** The folder of the copies, from a bundle's own. Only tools/build.mjs defines it. */
+declare const copiedBinaries: string | undefined;
+
 const load = createRequire(import.meta.url);
 
-/** libsecp256k1; undefined: no binary runs here. `folder`: with a folder for each platform. */
-export function nativeSecp256k1(folder = binaries()): Secp256k1 | undefined {
-  // glibc's binary does not load under musl, nor musl's under glibc.
-  for (const name of ['secp256k1.node', 'secp256k1.glibc.node', 'secp256k1.musl.node']) {
-    const file = join(folder, `${platform()}-${arch()}`, name);
-    if (!existsSync(file)) continue;
+/** By the platform that each is for. One of another platform does not load. */
+const binaries = [
+  'linux-x64/secp256k1.glibc.node',
+  'linux-x64/secp256k1.musl.node',
+  'darwin-arm64/secp256k1.node',
+  'win32-x64/secp256k1.node',
+];
+
+/** libsecp256k1; undefined: none of the binaries in `folder` loads here. */
+export function nativeSecp256k1(folder = nativeFolder()): Secp256k1 | undefined {
+  for (const binary of binaries) {
     try {
-      const addon = load(file) as { Secp256k1: new () => object };
+      const addon = load(`${folder}/${binary}`) as { Secp256k1: new () => object };
       return wrapped(new addon.Secp256k1()) as Secp256k1;
     } catch {}
   }
   return undefined;
 }
 
-/** The build's copy; in a checkout without a build, the package's own. */
-function binaries(): string {
-  const copied = fileURLToPath(new URL('../native/secp256k1/', import.meta.url));
-  try {
-    return existsSync(copied) ? copied : join(dirname(load.resolve('secp256k1/package.json')), 'prebuilds');
-  } catch {
-    return copied;
-  }
+function nativeFolder(): string {
+  return typeof copiedBinaries === 'undefined' ? 'secp256k1/prebuilds' : copiedBinaries;
 }
 
 const native = nativeSecp256k1();

@@ -118,6 +118,7 @@ async function main(out) {
     // ES modules, of which esbuild leaves out what is not used, before CommonJS.
     mainFields: ['module', 'main'],
     external: outside,
+    define: { copiedBinaries: '"../native/secp256k1"' },
     // What CommonJS packages expect. They look for their files two folders above their own.
     banner: {
       js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url),__dirname=import.meta.dirname+'/../assets/package/src';",

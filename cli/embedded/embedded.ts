@@ -23,12 +23,12 @@ import { exitCodes, Failure } from '../common/failure.ts';
 import { makeDataDirectory, replaceShortLived } from '../common/files.ts';
 import { type Lock, takeLock } from '../common/lock.ts';
 import { listenFailure } from '../common/ports.ts';
-import { lockFile, readyFile } from '../common/running.ts';
 import { clientDealersAllowed, rateLimitsOf, type Settings } from '../settings/config.ts';
 import { bannerLines, type Ready, readyLine } from '../start/banner.ts';
 import { readable } from '../start/log-record.ts';
 import { watchParent } from '../start/parent-watch.ts';
 import { type ReadyKey, readyKeys } from '../start/ready-keys.ts';
+import { lockFile, readyFile } from '../start/running.ts';
 import { duration, Screen } from '../start/screen.ts';
 import { checkSettings, sizeOf } from './requested.ts';
 

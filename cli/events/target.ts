@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import { isLoopback } from '../../actors/live/link-tls.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
-import { readReady } from '../common/running.ts';
 import { loadSettings } from '../settings/config.ts';
 import type { ReadyLine } from '../start/banner.ts';
+import { readReady } from '../start/running.ts';
 
 export interface TargetFlags {
   readonly url?: string;

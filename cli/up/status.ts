@@ -2,7 +2,7 @@
 import { exitCodes } from '../common/failure.ts';
 import { askHealth, type Health, noHealth } from '../common/gateway-health.ts';
 import { isRunning } from '../common/process-identity.ts';
-import { processRecords, runningCluster } from '../common/running.ts';
+import { processRecords, runningCluster } from '../start/running.ts';
 import { Screen } from '../start/screen.ts';
 import { residentBytes } from './process-control.ts';
 

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { isRunning, signal } from '../common/process-identity.ts';
-import { runningCluster } from '../common/running.ts';
+import { runningCluster } from '../start/running.ts';
 import { duration } from '../start/screen.ts';
 
 const lookEveryMs = 20;

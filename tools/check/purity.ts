@@ -22,7 +22,6 @@ export const worldly: readonly string[] = [
   'nodes/key-store.ts',
   'nodes/intent-journal.ts',
   'nodes/hsm/child.ts',
-  'crypto/secp256k1.ts',
   'nodes/hsm/process.ts',
   'nodes/vendor/http-vendor.ts',
   'coordinator/main.ts',

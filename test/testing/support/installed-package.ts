@@ -69,7 +69,10 @@ export async function pack(folder: string): Promise<Packed> {
 /** An empty project that has installed the tarball, and the test programs of installed/ beside it. */
 export async function install(folder: string, tarball: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'stranger', version: '1.0.0', private: true, type: 'module' }));
+  writeFileSync(
+    join(folder, 'package.json'),
+    JSON.stringify({ name: 'stranger', version: '1.0.0', private: true, type: 'module' }),
+  );
   // npm compiles the optional package for security modules, which no test of the installed package uses.
   const omitted = isThorough ? [] : ['--omit=optional'];
   await npm(folder, ['install', '--prefer-offline', '--no-audit', '--no-fund', ...omitted, tarball]);

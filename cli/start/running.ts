@@ -1,10 +1,10 @@
 /** The cluster that runs in a data directory, for other commands. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ReadyLine } from '../start/banner.ts';
-import { errorText, Failure } from './failure.ts';
-import { readIfThere } from './files.ts';
-import { isRunning, type ProcessIdentity, readRecord } from './process-identity.ts';
+import { errorText, Failure } from '../common/failure.ts';
+import { readIfThere } from '../common/files.ts';
+import { isRunning, type ProcessIdentity, readRecord } from '../common/process-identity.ts';
+import type { ReadyLine } from './banner.ts';
 
 export interface RunningCluster {
   /** `signmesh up` itself. */
