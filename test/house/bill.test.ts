@@ -109,7 +109,8 @@ describe('dist/sbom.cdx.json', () => {
 });
 
 test('the bundles hold the modules of packages as they are published: their long texts stand there', () => {
-  const bundles = scripts.map((script) => readFileSync(join(dist, script), 'utf8')).join('\n');
+  // A long text continues on the next line.
+  const bundles = scripts.map((script) => readFileSync(join(dist, script), 'utf8').replaceAll('\\\n', '')).join('\n');
   // WebAssembly in base64, and the comments of scripts for Redis: what a build that saves bytes would take out.
   const texts = [
     'undici/lib/llhttp/llhttp-wasm.js',
@@ -119,7 +120,7 @@ test('the bundles hold the modules of packages as they are published: their long
     .map((path) => readFileSync(join(root, 'node_modules', path), 'utf8'))
     .flatMap((text) => text.match(/[A-Za-z0-9+/=]{1000,}|^ *-- [^`\\]+$/gm) ?? []);
   expect(texts.length).toBeGreaterThan(2);
-  expect(texts.filter((text) => !bundles.includes(text))).toEqual([]);
+  expect(texts.filter((text) => !bundles.includes(text)).map((text) => text.slice(0, 60))).toEqual([]);
 });
 
 test('processes of the tests, and examples that import the package, run the build', () => {
