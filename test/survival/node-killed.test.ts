@@ -7,6 +7,7 @@ import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { parseRecords } from '../support/cluster.ts';
 import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { isThorough, runs } from '../support/thorough.ts';
+import { until } from '../support/until.ts';
 import {
   finishDkg,
   finishSigning,
@@ -89,11 +90,14 @@ describe.sequential('a node killed in the middle of a key generation', () => {
       } as const;
       const session = await openSigning(client(), signing);
       await cluster.untilHealth('ok');
-      const step = () =>
-        ledger.ask(session, () => client().api.submitSignatureShare({ signingSessionId: session, nodeId }));
       // If the others completed the key without its confirmation, the first step has it confirm.
-      const first = await step();
-      const { receipt } = first.receipt!.reasonCode === 'NODES_UNAVAILABLE' ? await step() : first;
+      const { receipt } = await until(async () => {
+        const step = await ledger.ask(session, () =>
+          client().api.submitSignatureShare({ signingSessionId: session, nodeId }),
+        );
+        const isLate = step.receipt!.message.includes('which it does not hold');
+        return !isLate && step;
+      }, `node ${nodeId} has its share`);
       expect([receipt!.reasonCode, receipt!.message]).toEqual(['SHARE_ACCEPTED', expect.any(String)]);
       await finishSigning(client(), session);
     },
