@@ -8,11 +8,12 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --no-audit --no-fund
 COPY . .
-RUN node tools/build.mjs dist
+RUN node tools/build.mjs dist && node tools/package.mjs package
 
 FROM node:20.19.5-slim AS packages
 WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
+# Of the npm package: it asks for what the bundles do not hold.
+COPY --from=build /app/package/package.json /app/package/package-lock.json /app/.npmrc ./
 RUN npm ci --omit=dev --no-audit --no-fund
 
 FROM node:20.19.5-slim AS common
@@ -23,9 +24,9 @@ WORKDIR /app
 RUN mkdir -p /data/authority /data/coordinator /data/gateway /data/node-1 /data/node-2 /data/node-3 /data/node-4 /data/node-5 \
     && chown -R node:node /data
 COPY --from=packages /app/node_modules ./node_modules
-COPY --from=build /app/dist ./dist
-COPY package.json LICENSE ./
-COPY proto ./proto
+COPY --from=build /app/package/dist ./dist
+COPY --from=build /app/package/proto ./proto
+COPY --from=build /app/package/package.json /app/package/LICENSE ./
 USER node
 EXPOSE 8080 50051
 # The gateway's, and that of all in one; the other roles name theirs in docker-compose.yml.

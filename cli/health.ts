@@ -8,8 +8,8 @@ import { get as getOverTls } from 'node:https';
 import { connect } from 'node:net';
 import { hostname } from 'node:os';
 import { exitCodes, Failure } from './common/failure.ts';
+import { reachable } from './common/gateway-health.ts';
 import { required, type Settings } from './settings/config.ts';
-import { reachable } from './up/public.ts';
 
 const timeoutMs = 3000;
 

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
 import { bindApart } from '../actors/live/bind-apart.ts';
 import { type ListensMessage, type PortTakenMessage, reservedPortsVariable } from './common/channel.ts';
-import { ListenFailure, lastingPort } from './up/public.ts';
+import { ListenFailure, lastingPort } from './common/ports.ts';
 
 const attemptsMax = 20;
 

@@ -11,8 +11,9 @@ import { openTelemetry } from '../telemetry/live.ts';
 import type { Telemetry } from '../telemetry/port.ts';
 import { isToSeal } from './cluster-files/record-sealing.ts';
 import { startWarnings } from './cluster-files/start-warnings.ts';
-import type { ListensMessage, PortTakenMessage, WaitingMessage } from './common/channel.ts';
+import { type ListensMessage, type PortTakenMessage, readyMessage, type WaitingMessage } from './common/channel.ts';
 import { errorCode, errorText, exitCodes } from './common/failure.ts';
+import { listenFailure } from './common/ports.ts';
 import { ipcControl, refusingControl } from './ipc-control.ts';
 import { claimRedisPatiently } from './redis/redis-owner.ts';
 import { sealOnceAt } from './redis/seal-records.ts';
@@ -20,7 +21,6 @@ import { Restartable, type Running } from './restartable.ts';
 import { coordinatorConfig, doorTlsOf, gatewayConfig, nodeConfig, workerConfig } from './role-configs.ts';
 import { holdPort, portOf, RolePorts } from './role-ports.ts';
 import { faultsOn, type Settings } from './settings/config.ts';
-import { listenFailure, readyMessage } from './up/public.ts';
 
 export type RoleName = 'coordinator' | 'node' | 'gateway' | 'worker';
 

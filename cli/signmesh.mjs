@@ -31,7 +31,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-/** package.json's `files` leave it out, so a package never has it. */
+/** A package never has it. */
 const isCheckout = existsSync(join(root, 'tools', 'build.mjs'));
 const nodeNeeded = [20, 19];
 const redisMajorNeeded = 7;
@@ -102,12 +102,11 @@ function checkNode() {
   );
 }
 
-/** A package that was packed without its `prepare` script has no build, and nothing to make one from. */
+/** What npm packs of a checkout, from a git URL for one, has no build, and nothing to make one from. */
 function checkPackaged() {
   if (existsSync(join(root, 'dist', 'cli', 'main.js'))) return;
   throw new SetupFailure(
-    `the package in ${root} contains no build, since npm ran with ignore-scripts: install it with ` +
-      '"npm install --ignore-scripts=false", or from a tarball that "npm run package" made in a checkout.',
+    `the package in ${root} contains no build: install it from a tarball that "npm run package" made in a checkout.`,
   );
 }
 
@@ -130,7 +129,6 @@ async function ensurePackages() {
       await step('packages', 'installing with npm ci', npmCommand(), [
         'ci',
         '--include=dev',
-        // "prepare" runs this file, which would wait for the lock that is held here.
         '--ignore-scripts',
         '--no-audit',
         '--no-fund',

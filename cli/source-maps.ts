@@ -24,7 +24,6 @@ function described(frame: NodeJS.CallSite): string {
   if (!file?.startsWith('file:') || line === null || column === null) return text;
   const path = fileURLToPath(file);
   const entry = mapOf(path)?.findEntry(line - 1, column - 1);
-  // The maps do not cover bundled packages.
   if (entry === undefined || !('originalSource' in entry) || !entry.originalSource) return text;
   const place = `${join(dirname(path), entry.originalSource)}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
   return text.replace(`${file}:${line}:${column}`, place);

@@ -16,7 +16,7 @@ import { runSubcommand } from './common/subcommands.ts';
 import { redisUrlFor, withRedis } from './redis/redis-address.ts';
 import { sealOnce } from './redis/seal-records.ts';
 import { loadSettings } from './settings/config.ts';
-import { runningCluster } from './up/public.ts';
+import { runningCluster } from './start/running.ts';
 
 interface CommonFlags {
   readonly tenant?: string;

@@ -1,6 +1,6 @@
 /** ECDSA over libsecp256k1 (SEC 1 §4.1), for mock-ecdsa.ts and owner-ecdsa.ts. No native error leaves this file. */
-import secp256k1 from 'secp256k1';
 import { equalBytes } from './bytes.ts';
+import { secp256k1 } from './secp256k1.ts';
 
 /** Signatures are r ‖ s of 64 bytes, digests 32 bytes, public keys 33. The checks never throw. */
 export interface EcdsaChecks {

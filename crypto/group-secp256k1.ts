@@ -1,30 +1,19 @@
 /**
- * secp256k1 (SEC 2 §2.4.1) over the native libsecp256k1, with points as compressed SEC 1 encodings.
+ * secp256k1 (SEC 2 §2.4.1) over libsecp256k1, with points as compressed SEC 1 encodings.
  *
  * Parsing a compressed point costs a square root, about a quarter of a multiplication; intermediate results therefore
  * stay uncompressed (65 bytes) inside this file, which compresses only the end result.
  */
-import { createRequire } from 'node:module';
-import secp256k1 from 'secp256k1';
 import { Variant } from './backend.ts';
 import { CryptoError } from './errors.ts';
 import { type SmallArithmetic, valuesByDifferences } from './forward-differences.ts';
 import { assertScalar, scalarCodec } from './group-scalars.ts';
 import type { Group, Term } from './prime-order-group.ts';
 import { bigEndian32, integerFromBigEndian } from './scalar.ts';
+import { secp256k1 } from './secp256k1.ts';
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const GENERATOR = secp256k1.publicKeyCreate(bigEndian32(1n));
-
-/** See `cryptoBackend` in group.ts. */
-export function nativeBackend(): 'native' | 'js' {
-  try {
-    createRequire(import.meta.url)('secp256k1/bindings.js');
-    return 'native';
-  } catch {
-    return 'js';
-  }
-}
 
 function isValidPoint(bytes: Uint8Array): boolean {
   return bytes.length === 33 && secp256k1.publicKeyVerify(bytes);

@@ -2,8 +2,9 @@
 import { cryptography, Variant } from './backend.ts';
 import { CryptoError } from './errors.ts';
 import { ed25519Group } from './group-ed25519.ts';
-import { nativeBackend, secp256k1Group } from './group-secp256k1.ts';
+import { secp256k1Group } from './group-secp256k1.ts';
 import type { Curve, Group } from './prime-order-group.ts';
+import { secp256k1Backend } from './secp256k1.ts';
 
 export { uncompress } from './group-secp256k1.ts';
 export type { Curve, Group } from './prime-order-group.ts';
@@ -25,7 +26,7 @@ export function groupOf(curve: Curve): Group {
 export function cryptoBackend(): 'native' | 'js' {
   if (cryptography() === 'model')
     throw new Error('the model of cryptography is for simulations: nothing may serve with it');
-  return nativeBackend();
+  return secp256k1Backend;
 }
 
 /** Throws INVALID_POINT unless `bytes` is a valid point of `curve`; `what` names it in the message. */

@@ -1,25 +1,13 @@
 /**
  * Types for the parts of the two untyped native libraries that crypto/ uses.
  *
- * secp256k1 5 wraps bitcoin-core's libsecp256k1 (and falls back to a JavaScript copy of the interface); sodium-native 5
- * wraps libsodium. Both throw plain errors; only group-*.ts, ecdsa-*.ts, identity-*.ts, sealing-*.ts,
- * at-rest.ts and hashing.ts may call them.
+ * secp256k1 5 wraps bitcoin-core's libsecp256k1, sodium-native 5 libsodium. Both throw plain errors; only secp256k1.ts,
+ * group-*.ts, ecdsa-*.ts, identity-*.ts, sealing-*.ts, at-rest.ts and hashing.ts may call them.
  */
-declare module 'secp256k1' {
-  interface Secp256k1 {
-    publicKeyVerify(publicKey: Uint8Array): boolean;
-    publicKeyCreate(secretKey: Uint8Array, compressed?: boolean): Uint8Array;
-    publicKeyConvert(publicKey: Uint8Array, compressed?: boolean): Uint8Array;
-    publicKeyNegate(publicKey: Uint8Array, compressed?: boolean): Uint8Array;
-    publicKeyCombine(publicKeys: Uint8Array[], compressed?: boolean): Uint8Array;
-    publicKeyTweakAdd(publicKey: Uint8Array, tweak: Uint8Array, compressed?: boolean): Uint8Array;
-    publicKeyTweakMul(publicKey: Uint8Array, tweak: Uint8Array, compressed?: boolean): Uint8Array;
-    ecdsaSign(digest: Uint8Array, secretKey: Uint8Array): { signature: Uint8Array; recid: number };
-    ecdsaVerify(signature: Uint8Array, digest: Uint8Array, publicKey: Uint8Array): boolean;
-    ecdsaRecover(signature: Uint8Array, recoveryId: number, digest: Uint8Array, compressed?: boolean): Uint8Array;
-  }
-  const secp256k1: Secp256k1;
-  export = secp256k1;
+declare module 'secp256k1/lib/index.js' {
+  /** The operations over the addon's object, with checks of their arguments. */
+  const wrapped: (addon: object) => unknown;
+  export = wrapped;
 }
 
 declare module 'sodium-native' {

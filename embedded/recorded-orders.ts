@@ -66,8 +66,10 @@ export class RecordedOrders {
     const away = this.#away.get(target);
     this.#away.delete(target);
     if (away !== undefined && (action === 'restart' || action === 'resume')) {
-      away.fault[away.field] = Math.max(1, Math.round(endedMs - away.sinceMs));
-      return action === 'restart' ? { wait: { ms: linkedWithinMs } } : 'nothing';
+      const awayMs = Math.max(1, Math.round(endedMs - away.sinceMs));
+      away.fault[away.field] = awayMs;
+      // The steps between may take no time in the replay: it is back after this at the latest.
+      return action === 'restart' ? { wait: { ms: awayMs + linkedWithinMs } } : 'nothing';
     }
     if (action === 'resume') return 'nothing';
     const fault: Record<string, unknown> =

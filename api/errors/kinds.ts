@@ -2,7 +2,8 @@
  * The registry of transport errors: one line a kind, with its HTTP and its gRPC answer. REST bodies carry `code`
  * (docs/wallet-api.md), gRPC carries `reason` in google.rpc.ErrorInfo. docs/http-and-grpc.md quotes this table.
  */
-import { status } from '@grpc/grpc-js';
+// All of the package would go into processes without gRPC.
+import { Status as status } from '@grpc/grpc-js/build/src/constants.js';
 
 export interface ErrorKindEntry {
   readonly http: number;

@@ -12,6 +12,9 @@ export const reservedPortsVariable = 'SM_RESERVED_PORTS';
 /** The variable with the clock offset of a starting process, in milliseconds. Not a setting: only `up` sets it. */
 export const clockOffsetVariable = 'SM_CLOCK_OFFSET_MS';
 
+/** The message a role process sends through its channel when it serves. */
+export const readyMessage = 'ready';
+
 export type Order =
   /** Sets the process's clock offset from now on. */
   | { readonly kind: 'clock'; readonly offsetMs: number }

@@ -21,13 +21,15 @@ import { dataFormat, firstSealedFormat, isReadable } from '../cluster-files/data
 import { newSandbox, type Sandbox, sandboxSchemes, sandboxTenant, seedMatches } from '../cluster-files/sandbox.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { makeDataDirectory, replaceShortLived } from '../common/files.ts';
+import { type Lock, takeLock } from '../common/lock.ts';
+import { listenFailure } from '../common/ports.ts';
 import { clientDealersAllowed, rateLimitsOf, type Settings } from '../settings/config.ts';
 import { bannerLines, type Ready, readyLine } from '../start/banner.ts';
 import { readable } from '../start/log-record.ts';
 import { watchParent } from '../start/parent-watch.ts';
 import { type ReadyKey, readyKeys } from '../start/ready-keys.ts';
+import { lockFile, readyFile } from '../start/running.ts';
 import { duration, Screen } from '../start/screen.ts';
-import { type Lock, listenFailure, lockFile, readyFile, takeLock } from '../up/public.ts';
 import { checkSettings, sizeOf } from './requested.ts';
 
 export interface EmbeddedUp {

@@ -371,6 +371,7 @@ export const recipes: ReadonlyMap<string, Recipe> = new Map([
 export const untriggered: ReadonlyMap<string, string> = new Map([
   ['module_access.denied', 'The operator causes it: `signmesh modules deny`.'],
   ['webhook.suspended', 'It needs five days of failed deliveries.'],
+  ['record.tampered', 'It needs a record that was changed in Redis.'],
   ['dkg.session.resumed', 'It needs a node that fails during key generation.'],
   ['dkg.session.failed', 'It needs a node that fails during key generation.'],
   ['dkg.session.expired', 'It needs a session that expires (SIGNMESH_DKG_LIFETIME_MS).'],

@@ -4,7 +4,7 @@ import { isLoopback } from '../../actors/live/link-tls.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { loadSettings } from '../settings/config.ts';
 import type { ReadyLine } from '../start/banner.ts';
-import { readReady } from '../up/public.ts';
+import { readReady } from '../start/running.ts';
 
 export interface TargetFlags {
   readonly url?: string;

@@ -6,9 +6,9 @@
 import { join } from 'node:path';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { replaceShortLived } from '../common/files.ts';
+import type { Listener } from '../common/ports.ts';
 import type { Settings } from '../settings/config.ts';
 import type { ChildPort } from './child-ports.ts';
-import type { Listener } from './ports.ts';
 
 export const targetsFile = 'metrics-targets.json';
 export const metricsVariable = 'SIGNMESH_METRICS_PORT';

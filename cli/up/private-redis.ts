@@ -13,8 +13,8 @@ import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { makeDirectory, replaceShortLived } from '../common/files.ts';
+import { freePort } from '../common/ports.ts';
 import { oldPortForMs } from './child-ports.ts';
-import { freePort } from './ports.ts';
 import type { ChildSpec } from './supervisor.ts';
 
 export interface PrivateRedis {

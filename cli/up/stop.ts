@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { isRunning, signal } from '../common/process-identity.ts';
+import { runningCluster } from '../start/running.ts';
 import { duration } from '../start/screen.ts';
-import { runningCluster } from './running.ts';
 
 const lookEveryMs = 20;
 /** Long before this time, `up` kills processes that do not end by themselves. */

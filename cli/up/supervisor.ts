@@ -13,7 +13,13 @@
  * paused child.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { isListensMessage, isPortTakenMessage, isWaitingMessage, type PortTakenMessage } from '../common/channel.ts';
+import {
+  isListensMessage,
+  isPortTakenMessage,
+  isWaitingMessage,
+  type PortTakenMessage,
+  readyMessage,
+} from '../common/channel.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { identify, isStopped, removeRecord, writeRecord } from '../common/process-identity.ts';
 import { ChildLog } from './child-log.ts';
@@ -60,9 +66,6 @@ export interface ChildWatcher {
 
 /** Longer than a start takes on a busy machine; a caller at the gateway waits 30 s. */
 const backWithinMs = 15_000;
-
-/** The message a role process sends through its channel when it serves. */
-export const readyMessage = 'ready';
 
 export class SupervisedChild {
   readonly name: string;

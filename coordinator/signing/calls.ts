@@ -17,7 +17,7 @@ import { commit, reply } from '../session/turn.ts';
 import { advanceRound, noncePointFault, requestDraw } from './advance.ts';
 import { expire } from './finalize.ts';
 import { boundBy, keystoreOf } from './key-scheme.ts';
-import { ordersForgiven } from './nodes-seen.ts';
+import { keysForgiven, ordersForgiven } from './nodes-seen.ts';
 import { namedTwice, withWitness } from './order-relay.ts';
 import { duplicateShare } from './partials.ts';
 import { isAwaited, type SubmitCall, withStep } from './queue.ts';
@@ -50,6 +50,7 @@ function submit(turn: Turn, call: SubmitCall): void {
     reply(turn, call, fault);
     return;
   }
+  work.nodes = keysForgiven(work.nodes);
   const { nodeId, partialSignature } = call.request;
   const isGiven = partialSignature.length > 0;
   if (!isOpen(record.state)) {

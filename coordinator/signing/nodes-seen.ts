@@ -28,7 +28,10 @@ export type Inability =
   | { readonly kind: 'order'; readonly code: string }
   /** Its token did not sign; a reason code. Cleared when the session is resumed. */
   | { readonly kind: 'token'; readonly reason: TokenFault; readonly message: string }
-  /** It holds no share of the key, as after the loss of its store. */
+  /**
+   * It holds no share of the key: it lost its store, or died before it confirmed the key, which its session then has it do. Cleared
+   * when the next call arrives.
+   */
   | { readonly kind: 'keyless' }
   /** It keeps refusing. */
   | { readonly kind: 'other' };
@@ -93,6 +96,12 @@ export function noncesForgotten(nodes: NodesSeen, nodeId: number, times: number)
 export function ordersForgiven(nodes: NodesSeen): NodesSeen {
   const lasts = ({ kind }: Inability) => kind !== 'order' && kind !== 'token';
   return { ...nodes, unable: new Map([...nodes.unable].filter(([, why]) => lasts(why))) };
+}
+
+/** Nodes without the key may have it by the next call. */
+export function keysForgiven(nodes: NodesSeen): NodesSeen {
+  if (keylessNodes(nodes).length === 0) return nodes;
+  return { ...nodes, unable: new Map([...nodes.unable].filter(([, { kind }]) => kind !== 'keyless')) };
 }
 
 /** Nodes that refused to sign without an order, and their codes. */

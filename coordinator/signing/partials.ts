@@ -265,6 +265,10 @@ function unableAnswer(nodeId: number, why: Inability): Answer {
     return answer('ORDER_REFUSED', `node ${nodeId} refused the order of this session (${why.code})`);
   }
   if (why.kind === 'token') return answer(why.reason, `node ${nodeId}: ${why.message}; the session is unchanged`);
+  if (why.kind === 'keyless') {
+    const text = `node ${nodeId} cannot sign with this key, which it does not hold: if it died while the key was made, call again`;
+    return answer('NODES_UNAVAILABLE', `${text}; the session is unchanged`);
+  }
   const text = why.kind === 'lasting' ? whyRefusing[why.reason] : 'cannot sign with this key';
   const code = why.kind === 'lasting' ? why.reason : 'NODES_UNAVAILABLE';
   return answer(code, `node ${nodeId} ${text}; the session is unchanged`);

@@ -2,9 +2,9 @@
 import type { Server } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type ListensMessage, type PortTakenMessage, reservedPortsVariable } from '../../cli/common/channel.ts';
+import { ListenFailure, listenFailure } from '../../cli/common/ports.ts';
 import { holdPort, portOf, RolePorts } from '../../cli/role-ports.ts';
 import { type ChildPort, ChildPorts } from '../../cli/up/child-ports.ts';
-import { ListenFailure, listenFailure } from '../../cli/up/ports.ts';
 
 const host = '127.0.0.1';
 const variables = { coordinator: 'SIGNMESH_COORDINATOR_PORT', http: 'SIGNMESH_HTTP_PORT', grpc: 'SIGNMESH_GRPC_PORT' };

@@ -11,8 +11,8 @@ import { ensureClusterMaterial, readSecret, secretFiles } from '../../cli/cluste
 import { identify, writeRecord } from '../../cli/common/process-identity.ts';
 import { redisUrlFor } from '../../cli/redis/redis-address.ts';
 import { loadSettings } from '../../cli/settings/config.ts';
+import { lockFile, readyFile } from '../../cli/start/running.ts';
 import { run } from '../../cli/tokens.ts';
-import { lockFile, readyFile } from '../../cli/up/public.ts';
 import { Authenticator } from '../../gateway/auth/authenticator.ts';
 import { tokenEnvironment } from '../../gateway/auth/token-format.ts';
 import { TokenStore } from '../../gateway/auth/token-store.ts';

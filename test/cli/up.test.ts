@@ -8,7 +8,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isRunning, readRecord } from '../../cli/common/process-identity.ts';
 import { signingLines, walletLines } from '../../cli/start/banner.ts';
-import { lockFile, readReady } from '../../cli/up/running.ts';
+import { lockFile, readReady } from '../../cli/start/running.ts';
 import type { ReadyLine } from '../../testing/ready-line.ts';
 import { environmentOf, type Place, UpProcess } from '../../testing/up-process.ts';
 import { allGone, isAlive } from '../support/alive.ts';

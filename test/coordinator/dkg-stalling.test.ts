@@ -85,31 +85,51 @@ test.each(['withholds', 'refuses'] as const)(
   },
 );
 
-test('a node that died before it confirmed gets its key when a signature first needs it', () => {
-  let died = false;
-  const cluster: SimCluster = new SimCluster({
-    seed: 'died before it confirmed',
-    onFrame: (frame) => {
-      if (died || frame.to !== `node/3/dkg/${tenant}/k` || frame.message.body.case !== 'dkgConfirm') return true;
-      died = true;
-      cluster.crashNode(3);
-      return false;
-    },
+describe('a node that died before it confirmed', () => {
+  /** Of five nodes node 3 dies before it confirms, and is back. */
+  function world(threshold: number): SimCluster {
+    let died = false;
+    const cluster: SimCluster = new SimCluster({
+      seed: 'died before it confirmed',
+      onFrame: (frame) => {
+        if (died || frame.to !== `node/3/dkg/${tenant}/k` || frame.message.body.case !== 'dkgConfirm') return true;
+        died = true;
+        cluster.crashNode(3);
+        return false;
+      },
+    });
+    cluster.initiateDkg({ sessionId: 'k', threshold, totalNodes: 5, derivation: { curve: 'ed25519' } }).result();
+    expect(codeOf(cluster.exchangeDkgShares({ sessionId: 'k' }).result())).toBe('DKG_COMPLETED');
+    expect(cluster.nodeStore(3).loadNow(`key/${tenant}/k`)).toBeUndefined();
+    cluster.startNode(3);
+    return cluster;
+  }
+
+  test('gets its key when a signature first needs it', () => {
+    const cluster = world(3);
+    for (const id of [1, 2]) cluster.crashNode(id);
+    const { signingSessionId } = begin(cluster, 'first');
+    const signed = cluster.submitSignatureShare({ signingSessionId }).result();
+    expect(cluster.nodeStore(3).loadNow(`key/${tenant}/k`)).toBeDefined();
+    const again = begin(cluster, 'second');
+    const codes = [signed, cluster.submitSignatureShare({ signingSessionId: again.signingSessionId }).result()].map(
+      codeOf,
+    );
+    expect(codes.at(-1)).toBe('SIGNATURE_COMPLETED');
   });
-  cluster.initiateDkg({ sessionId: 'k', threshold: 3, totalNodes: 5, derivation: { curve: 'ed25519' } }).result();
-  const made = cluster.exchangeDkgShares({ sessionId: 'k' }).result();
-  expect(codeOf(made)).toBe('DKG_COMPLETED');
-  expect(cluster.nodeStore(3).loadNow(`key/${tenant}/k`)).toBeUndefined();
-  cluster.startNode(3);
-  for (const id of [1, 2]) cluster.crashNode(id);
-  const { signingSessionId } = begin(cluster, 'first');
-  const signed = cluster.submitSignatureShare({ signingSessionId }).result();
-  expect(cluster.nodeStore(3).loadNow(`key/${tenant}/k`)).toBeDefined();
-  const again = begin(cluster, 'second');
-  const codes = [signed, cluster.submitSignatureShare({ signingSessionId: again.signingSessionId }).result()].map(
-    codeOf,
-  );
-  expect(codes.at(-1)).toBe('SIGNATURE_COMPLETED');
+
+  test('says so to a step that names it, and takes the repeated one', () => {
+    const cluster = world(3);
+    const { signingSessionId } = begin(cluster, 'named');
+    const step = () => cluster.submitSignatureShare({ signingSessionId, nodeId: 3 }).result();
+    const first = step();
+    expect([codeOf(first), first.receipt!.message]).toEqual([
+      'NODES_UNAVAILABLE',
+      'node 3 cannot sign with this key, which it does not hold: if it died while the key was made, call again; the session is unchanged',
+    ]);
+    expect(codeOf(step())).toBe('SHARE_ACCEPTED');
+    expect(codeOf(cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
+  });
 });
 
 test('a resume needs no result again from a node that has signed it: the session stores all of them', () => {

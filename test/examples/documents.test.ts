@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { isPackaged } from '../../tools/package.mjs';
 import { root } from '../cli/support/up-process.ts';
 
 const documents = [
@@ -57,22 +58,6 @@ describe.each(documents)('%s', (path) => {
   });
 });
 
-/** Whether the npm package holds a file: the last pattern of `files` that fits decides. */
-function isPackaged(path: string): boolean {
-  // npm packs these whatever `files` says.
-  if (['README.md', 'LICENSE', 'package.json'].includes(path)) return true;
-  const { files } = JSON.parse(read('package.json')) as { readonly files: readonly string[] };
-  const last = files.findLast((pattern) => {
-    const glob = pattern
-      .replace(/^!/, '')
-      .replaceAll('.', '\\.')
-      .replaceAll('**/', '(.+/)?')
-      .replace(/\*(?!\))/g, '[^/]*');
-    return new RegExp(`^${glob}(/.*)?$`).test(path);
-  });
-  return last !== undefined && !last.startsWith('!');
-}
-
 describe('the npm package', () => {
   const linksOf = (path: string) =>
     // Its image is in the repository alone, which shows it where there is one.
@@ -92,15 +77,9 @@ describe('the npm package', () => {
       ).toEqual([]);
   });
 
-  test('holds what `files` of package.json says', () => {
+  test('holds its own pages, and not those for contributors', () => {
     const inside = ['docs', 'docs/testing.md', 'scenarios/bad-partial.yaml', 'proto/svc/mesh/v1/mpc_wallet.proto'];
-    const outside = [
-      'docs/wire.md',
-      'docs/run-report.png',
-      'ARCHITECTURE.md',
-      'dist/cli/main.js.map',
-      'proto/limits.ts',
-    ];
+    const outside = ['docs/wire.md', 'docs/run-report.png', 'ARCHITECTURE.md', 'proto/limits.ts'];
     expect([...inside, ...outside].filter(isPackaged)).toEqual(inside);
   });
 });

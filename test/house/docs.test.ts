@@ -49,6 +49,13 @@ test('docs/dependencies.md names every dependency, and no other', () => {
     (name) => !types(name),
   );
   expect(named.sort()).toEqual(declared.sort());
+  const pinned = [...page.matchAll(/`([^`]+)` (\d+\.\d+\.\d+(?:-\d+)?)[,:]/g)].map(([, name, version]) => [
+    name,
+    version,
+  ]);
+  expect(pinned.length).toBeGreaterThan(5);
+  const versions: Record<string, string> = { ...manifest.dependencies, ...manifest.devDependencies };
+  for (const [name, version] of pinned) expect(versions[name!], name).toBe(version);
 });
 
 test('ARCHITECTURE.md has at most 2,000 words', () => {

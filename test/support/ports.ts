@@ -6,7 +6,7 @@ import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { errorCode } from '../../cli/common/failure.ts';
-import { freePort as unclaimedPort } from '../../cli/up/ports.ts';
+import { freePort as unclaimedPort } from '../../cli/common/ports.ts';
 
 const folder = join(tmpdir(), 'signmesh-test-ports');
 /** No run of the tests takes longer: a claim that is older belongs to an ended one. */

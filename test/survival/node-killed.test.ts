@@ -89,10 +89,12 @@ describe.sequential('a node killed in the middle of a key generation', () => {
       } as const;
       const session = await openSigning(client(), signing);
       await cluster.untilHealth('ok');
-      const step = await ledger.ask(session, () =>
-        client().api.submitSignatureShare({ signingSessionId: session, nodeId }),
-      );
-      expect([step.receipt!.reasonCode, step.receipt!.message]).toEqual(['SHARE_ACCEPTED', expect.any(String)]);
+      const step = () =>
+        ledger.ask(session, () => client().api.submitSignatureShare({ signingSessionId: session, nodeId }));
+      // If the others completed the key without its confirmation, the first step has it confirm.
+      const first = await step();
+      const { receipt } = first.receipt!.reasonCode === 'NODES_UNAVAILABLE' ? await step() : first;
+      expect([receipt!.reasonCode, receipt!.message]).toEqual(['SHARE_ACCEPTED', expect.any(String)]);
       await finishSigning(client(), session);
     },
   );

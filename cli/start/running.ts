@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { errorText, Failure } from '../common/failure.ts';
 import { readIfThere } from '../common/files.ts';
 import { isRunning, type ProcessIdentity, readRecord } from '../common/process-identity.ts';
-import type { ReadyLine } from '../start/banner.ts';
+import type { ReadyLine } from './banner.ts';
 
 export interface RunningCluster {
   /** `signmesh up` itself. */

@@ -1,7 +1,7 @@
 /** Ports of this machine: whether a configured one is free, and the one line that says why it is not. */
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
-import { errorCode, errorText, exitCodes, Failure } from '../common/failure.ts';
+import { errorCode, errorText, exitCodes, Failure } from './failure.ts';
 import { holderOf } from './port-holder.ts';
 
 /** An address to listen on: its service, and the variable of its port, SIGNMESH_…_PORT; the one of its host ends in _HOST. */

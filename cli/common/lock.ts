@@ -4,9 +4,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { errorCode, Failure } from '../common/failure.ts';
-import { readIfThere } from '../common/files.ts';
-import { identify, isRunning, parseRecord, readRecord } from '../common/process-identity.ts';
+import { errorCode, Failure } from './failure.ts';
+import { readIfThere } from './files.ts';
+import { identify, isRunning, parseRecord, readRecord } from './process-identity.ts';
 
 export interface Lock {
   release(): void;

@@ -1,5 +1,5 @@
 /** The health of the gateway and of the cluster behind it, as any probe reads it. */
-import { callHttp } from '../common/http.ts';
+import { callHttp } from './http.ts';
 
 /** "Every address" is for listening; loopback is enough for calls. IPv6 gets brackets. */
 export function reachable(host: string): string {
