@@ -105,7 +105,8 @@ function api(
 }
 
 export interface HttpApiOptions {
-  readonly baseUrl: string;
+  /** A function: asked at every call, since `up` may take another port when it starts again. */
+  readonly baseUrl: string | (() => string);
   readonly token: string;
   /** Sees the text of every answer. */
   readonly onText?: ((text: string) => void) | undefined;
@@ -123,7 +124,7 @@ export function httpApi({ baseUrl, token, onText, timeoutMs = patienceMs() }: Ht
     let answer: Response;
     let text: string;
     try {
-      answer = await fetch(`${baseUrl}${path}`, {
+      answer = await fetch(`${typeof baseUrl === 'string' ? baseUrl : baseUrl()}${path}`, {
         method: body === undefined ? 'GET' : 'POST',
         headers: {
           authorization: `Bearer ${token}`,

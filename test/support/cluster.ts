@@ -156,7 +156,7 @@ export class TestCluster {
   }
 
   http(token = this.token, onText?: (text: string) => void): HttpApi {
-    return httpApi({ baseUrl: this.httpUrl, token, onText });
+    return httpApi({ baseUrl: () => this.httpUrl, token, onText });
   }
 
   grpc(token = this.token): GrpcApi {
