@@ -229,7 +229,9 @@ describe('signmesh/testing, installed', () => {
   test('serves vitest files: signatures, and the HTTP client of a user', async () => {
     for (const file of ['survives-a-crash.test.ts', 'payouts.test.ts', 'payout-client.ts'])
       cpSync(join(root, 'examples/testing', file), join(project, file));
-    const vitest = ['node_modules/vitest/vitest.mjs', 'run'];
+    // Vitest's own limits, 5 and 10 s by the clock, are too short for a busy machine.
+    const limits = ['--testTimeout=120000', '--hookTimeout=120000'];
+    const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...limits];
     // The cluster with ports is the embedded service, which is tried above.
     const { exitCode, stdout, stderr } = await run(project, process.execPath, vitest, { PAYOUTS_IN: 'simulated' });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
