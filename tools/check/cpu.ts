@@ -5,8 +5,8 @@ import { readIfThere } from '../../cli/common/files.ts';
 const fixedWorkMs = 220;
 
 /**
- * CPU seconds that `npm test` and the tiers may take, of every process together: a whole run took 1,187 and 1,230 on a quiet machine. Where
- * other programs keep two cores busy, the same work takes more CPU.
+ * CPU seconds that `npm test` and the tiers may take, of every process together: a whole run took 1,187 and 1,230 on a quiet
+ * machine. Where other programs keep two cores busy, the same work takes more CPU.
  */
 export const cpuLimitsS = { fast: 165, worlds: 220, redis: 220, system: 540, all: 1400 } as const;
 export type CpuLimited = keyof typeof cpuLimitsS;
