@@ -4,8 +4,8 @@
  *
  * A session begins with the nodes 1 to n. The next attempt omits a node that stopped the last one. A whole round also omits
  * unreachable and silent nodes, as soon as enough others are ready, until the first verified pair was acknowledged, and again
- * after the resume of a failed round; and from the beginning those that are suspected, as far as others can replace them. Another set of nodes needs another attempt, since every signature of the nodes covers the
- * participants.
+ * after the resume of a failed round; and from the beginning those that are suspected, as far as others can replace them. Another
+ * set of nodes needs another attempt, since every signature of the nodes covers the participants.
  *
  * Nodes are never replaced once a key may be final; nor while a client supplies a dealer, since its shares are for these nodes;
  * nor in a round that names nodes; nor for the ready-made keys of a sandbox, which nodes 1 to n deal from their seed.

@@ -78,7 +78,8 @@ export class TamperedStep {
     };
     const isDecided = typeof decided !== 'string';
     const record = isDecided ? asDecided(base, decided) : base;
-    return [record, withoutDetails(record)].filter(isShown).map((one) => ({ record: one, isDecided }))[0];
+    const shown = [record, withoutDetails(record)].find(isShown);
+    return shown && { record: shown, isDecided };
   }
 }
 
