@@ -36,7 +36,7 @@ const shared = {
   execArgv: ['--max-semi-space-size=64', '--interrupt-budget=600000'],
   // What is built is run as it is: examples import the package as its users do.
   server: { deps: { external: [/\/dist\//, /\/\.setup\/tests\//] } },
-  // The example's live cluster only in a thorough run: test/testing/cluster.test.ts has one.
+  // The example's live cluster only in a thorough run: test/clients/testing/cluster.test.ts has one.
   env: isThorough ? {} : { PAYOUTS_IN: 'simulated,listening' },
   // Modules are transformed once for all projects, and once for all runs.
   experimental: { fsModuleCache: true },

@@ -6,13 +6,13 @@
  * It does not change the sealed answers of idempotent requests: they expire after a day, and until then the older keys stay.
  */
 import type { Redis } from 'ioredis';
-import { type ConnectionRecord, connectionType } from '../custody/connections/public.ts';
-import { type WebhookRecord, webhookType } from '../delivery/webhooks/public.ts';
-import { update } from '../store/changes.ts';
-import type { RecordType, TenantStore, Versioned } from '../store/contract.ts';
-import { EnvelopeBroken, rewrap, wrappingKeyId } from '../store/secrets/envelope.ts';
-import type { KeyRing } from '../store/secrets/key-ring.ts';
-import { tenantsWith } from '../store/tenants-with.ts';
+import { type ConnectionRecord, connectionType } from '../wallets/custody/connections/public.ts';
+import { type WebhookRecord, webhookType } from '../wallets/delivery/webhooks/public.ts';
+import { update } from '../wallets/store/changes.ts';
+import type { RecordType, TenantStore, Versioned } from '../wallets/store/contract.ts';
+import { EnvelopeBroken, rewrap, wrappingKeyId } from '../wallets/store/secrets/envelope.ts';
+import type { KeyRing } from '../wallets/store/secrets/key-ring.ts';
+import { tenantsWith } from '../wallets/store/tenants-with.ts';
 
 export interface RewrapReport {
   readonly tenants: number;

@@ -10,7 +10,7 @@ import {
   type ControlRequest,
   type ControlTakes,
   type SandboxControl,
-} from '../faults/control.ts';
+} from '../scenarios/faults/control.ts';
 
 const answerWithinMs = 30_000;
 

@@ -1,11 +1,11 @@
-/** `signmesh load`: loads a service from outside, over its APIs, and reports the results (load/). */
+/** `signmesh load`: loads a service from outside, over its APIs, and reports the results (clients/load/). */
 import { readFileSync } from 'node:fs';
 import { CommanderError } from 'commander';
-import { checkTarget, type LoadFlags, loadCommand } from '../load/command/command.ts';
-import { performLoad } from '../load/command/perform.ts';
-import { planFrom } from '../load/command/plan.ts';
-import { WrongCall } from '../load/command/wrong-call.ts';
-import { YamlError } from '../runner/scenario/yaml-file.ts';
+import { checkTarget, type LoadFlags, loadCommand } from '../clients/load/command/command.ts';
+import { performLoad } from '../clients/load/command/perform.ts';
+import { planFrom } from '../clients/load/command/plan.ts';
+import { WrongCall } from '../clients/load/command/wrong-call.ts';
+import { YamlError } from '../scenarios/runner/yaml-file.ts';
 import { errorText, exitCodes, Failure } from './common/failure.ts';
 import { type TargetFlags, targetOf, withTarget } from './events/public.ts';
 import { readScenarios } from './scenario/public.ts';

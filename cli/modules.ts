@@ -3,8 +3,8 @@
  * with SIGNMESH_MODULE_ACCESS=operator, leaves them to this command.
  */
 import { Argument, Command, InvalidArgumentError } from 'commander';
-import { systemPorts } from '../actors/live/ports.ts';
-import { type PlannedModule, plannedModules } from '../api/modules.ts';
+import { systemPorts } from '../core/actors/live/ports.ts';
+import { type PlannedModule, plannedModules } from '../gateway/api/modules.ts';
 import { tenantPattern } from '../gateway/auth/token-store.ts';
 import {
   type AccessRequest,
@@ -12,9 +12,9 @@ import {
   accessRequestView,
   decideAccess,
   readAccess,
-} from '../modules/access/public.ts';
-import { RedisTenantStore } from '../store/redis-tenant-store.ts';
-import { tenantsWith } from '../store/tenants-with.ts';
+} from '../wallets/companions/access/public.ts';
+import { RedisTenantStore } from '../wallets/store/redis-tenant-store.ts';
+import { tenantsWith } from '../wallets/store/tenants-with.ts';
 import { readRoster, readSecret, secretFiles } from './cluster-files/cluster-material.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import { runSubcommand } from './common/subcommands.ts';

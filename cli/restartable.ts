@@ -2,7 +2,7 @@
  * A role that `signmesh up` can stop and start again within its process: a restored state needs that, without the second that a
  * new process takes.
  */
-import { shiftSystemClock } from '../actors/live/ports.ts';
+import { shiftSystemClock } from '../core/actors/live/ports.ts';
 import { clockOffsetVariable, type DoneMessage, isOrderMessage, type Order } from './common/channel.ts';
 import { errorText } from './common/failure.ts';
 

@@ -6,7 +6,7 @@
 
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
-import { bindApart } from '../actors/live/bind-apart.ts';
+import { bindApart } from '../core/actors/live/bind-apart.ts';
 import { type ListensMessage, type PortTakenMessage, reservedPortsVariable } from './common/channel.ts';
 import { ListenFailure, lastingPort } from './common/ports.ts';
 

@@ -5,10 +5,10 @@
  * the rooms that it needs; a node never loads the gateway's libraries.
  */
 import { pino } from 'pino';
-import type { LinkTls } from '../actors/live/link-tls.ts';
-import type { SandboxControl } from '../faults/control.ts';
-import { openTelemetry } from '../telemetry/live.ts';
-import type { Telemetry } from '../telemetry/port.ts';
+import type { LinkTls } from '../core/actors/live/link-tls.ts';
+import type { SandboxControl } from '../scenarios/faults/control.ts';
+import { openTelemetry } from '../core/telemetry/live.ts';
+import type { Telemetry } from '../core/telemetry/port.ts';
 import { isToSeal } from './cluster-files/record-sealing.ts';
 import { startWarnings } from './cluster-files/start-warnings.ts';
 import { type ListensMessage, type PortTakenMessage, readyMessage, type WaitingMessage } from './common/channel.ts';

@@ -1,11 +1,11 @@
 /**
  * `signmesh scenario`: runs fault scenarios, simulated or live, checks their files, and lists them. Results go to standard
- * output, problems to standard error. The exit code gives the worst verdict (runner/scenario/world.ts).
+ * output, problems to standard error. The exit code gives the worst verdict (scenarios/runner/world.ts).
  */
 import { Command, CommanderError, Option } from 'commander';
-import { runSimulated } from '../runner/scenario/simulated-world.ts';
-import { usesWalletApi } from '../runner/scenario/wallet-api-use.ts';
-import { type Run, type Verdict, verdictExitCodes } from '../runner/scenario/world.ts';
+import { runSimulated } from '../scenarios/runner/simulated-world.ts';
+import { usesWalletApi } from '../scenarios/runner/wallet-api-use.ts';
+import { type Run, type Verdict, verdictExitCodes } from '../scenarios/runner/world.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import { commandName } from './common/invocation.ts';
 import { type FoundScenario, listed, parseReport, type Report, RunReporter, readScenarios } from './scenario/public.ts';
@@ -117,7 +117,7 @@ async function simulated(scenario: FoundScenario, { seed, crypto }: RunFlags): P
   const options = { ...again, ...(seed !== undefined && { seed }), ...(crypto !== undefined && { crypto }) };
   if (!usesWalletApi(scenario)) return runSimulated(scenario, options);
   // Loads the control plane only for scenarios that use it.
-  const { runInCustodyWorld } = await import('../world/scenario/run.ts');
+  const { runInCustodyWorld } = await import('../simulation/service/scenario/run.ts');
   return runInCustodyWorld(scenario, options);
 }
 

@@ -1,16 +1,16 @@
 /**
  * `signmesh sim`: random clusters, workloads and faults in virtual time, with every invariant checked at every event. Results go
- * to standard output, progress to standard error. The exit code gives the first failure's verdict (runner/scenario/world.ts); 0
+ * to standard output, progress to standard error. The exit code gives the first failure's verdict (scenarios/runner/world.ts); 0
  * without a failure.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { landmarks } from '../model/landmarks.ts';
-import { eventLine } from '../report/text.ts';
-import { verdictExitCodes } from '../runner/scenario/world.ts';
-import { failureOf, noTrials, runSeed } from '../runner/search/campaign.ts';
-import { type Profile, profiles } from '../runner/search/profiles.ts';
-import type { WorldRun } from '../wallet-search/campaign.ts';
-import { plain, readVariant, type Variant, variantText } from '../wallet-search/guide.ts';
+import { landmarks } from '../simulation/model/landmarks.ts';
+import { eventLine } from '../clients/report/text.ts';
+import { verdictExitCodes } from '../scenarios/runner/world.ts';
+import { failureOf, noTrials, runSeed } from '../simulation/search/campaign.ts';
+import { type Profile, profiles } from '../simulation/search/profiles.ts';
+import type { WorldRun } from '../simulation/wallet-search/campaign.ts';
+import { plain, readVariant, type Variant, variantText } from '../simulation/wallet-search/guide.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import {
   explainFailure,
@@ -156,7 +156,7 @@ async function trace(
   // A trace is of one run.
   const one = profile === 'all' ? 'stormy' : profile;
   if (world === 'wallets') {
-    const { runWorldSeed } = await import('../wallet-search/campaign.ts');
+    const { runWorldSeed } = await import('../simulation/wallet-search/campaign.ts');
     return told(await runWorldSeed(seed, walletProfile(one), { crypto, record: true }, variant));
   }
   const { verdict, events } = runSeed(seed, one, { crypto, trials, record: true, variation });
@@ -174,7 +174,7 @@ function told({ trace: lines, verdict }: WorldRun): number {
 
 async function runPlan({ plan: path = '', crypto, trace: isTold = false }: Flags): Promise<number> {
   const { seed, plan } = readPlan(path);
-  const { runWorldPlan } = await import('../wallet-search/campaign.ts');
+  const { runWorldPlan } = await import('../simulation/wallet-search/campaign.ts');
   return told(await runWorldPlan(seed, plan, { crypto, record: isTold }));
 }
 
@@ -227,7 +227,7 @@ async function search(flags: Flags, searcher: Searcher): Promise<number> {
 
 async function landmarksOf(world: WorldName): Promise<readonly string[]> {
   if (world === 'signing') return landmarks;
-  return Object.keys((await import('../wallet-search/landmarks.ts')).mustHappen);
+  return Object.keys((await import('../simulation/wallet-search/landmarks.ts')).mustHappen);
 }
 
 function tasksOf({ world, seed, variation, seeds = seedsDefault, firstSeed, profile, variant }: Flags): SeedTask[] {

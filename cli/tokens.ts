@@ -4,8 +4,8 @@
  */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { systemPorts } from '../actors/live/ports.ts';
-import { allScopes, isScope, type Scope, sandboxScopes, withinProviders } from '../api/scopes.ts';
+import { systemPorts } from '../core/actors/live/ports.ts';
+import { allScopes, isScope, type Scope, sandboxScopes, withinProviders } from '../gateway/api/scopes.ts';
 import type { TokenRecord } from '../gateway/auth/token-record.ts';
 import { type IssuedToken, TokenStore, TokenTampered, tenantPattern } from '../gateway/auth/token-store.ts';
 import type { ClusterEnvironment } from '../proto/roster.ts';

@@ -3,7 +3,7 @@
  * and webhook of the tenant gets the same event.
  */
 import { Command, CommanderError } from 'commander';
-import { eventTypes } from '../delivery/events/public.ts';
+import { eventTypes } from '../wallets/delivery/events/public.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import {
   type FollowedEvent,

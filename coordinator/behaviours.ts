@@ -1,5 +1,5 @@
 /** Every kind of actor that a coordinator runs; the same list in the live process and in the simulated world. */
-import type { Behaviour } from '../actors/contract.ts';
+import type { Behaviour } from '../core/actors/contract.ts';
 import { defaultSharing } from '../proto/roster.ts';
 import { frontBehaviour } from './call-router.ts';
 import { clusterBehaviour } from './cluster/public.ts';

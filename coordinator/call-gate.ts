@@ -1,5 +1,5 @@
 /**
- * Load control in front of the coordinator's actors: a call of a gateway gets a place (actors/admission/), and keeps it until
+ * Load control in front of the coordinator's actors: a call of a gateway gets a place (core/actors/admission/), and keeps it until
  * its reply leaves. It answers OVERLOADED to a call that would wait too long, before any actor gets it, so the call has no
  * effect. All other messages (of nodes, of links) pass at once.
  *
@@ -14,9 +14,9 @@
  * caller still waits, and the gate counts that by this process's own timers. A place without a reply is freed after
  * `placeMaxMs`, longer than any call may take.
  */
-import { GateHost, type Place } from '../actors/admission/gate-host.ts';
-import type { Address, Envelope, Timers, UndeliveredReason } from '../actors/contract.ts';
-import { ShortLivedMap } from '../actors/short-lived-map.ts';
+import { GateHost, type Place } from '../core/actors/admission/gate-host.ts';
+import type { Address, Envelope, Timers, UndeliveredReason } from '../core/actors/contract.ts';
+import { ShortLivedMap } from '../core/actors/short-lived-map.ts';
 import { beginsSession, type WireMessage } from '../proto/wire.ts';
 import { type CoordinatorMessage, frontAddress, isGateway, receivedBody } from './contract/messages.ts';
 

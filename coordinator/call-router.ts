@@ -3,7 +3,7 @@
  * orchestration context, the form of session ids) and passes the call to the session's actor. That actor answers the gateway,
  * also when this check found a fault, since the answer then carries the session's checkpoint. This actor has no state.
  */
-import type { Address, Behaviour, Context, Step, Trace } from '../actors/contract.ts';
+import type { Address, Behaviour, Context, Step, Trace } from '../core/actors/contract.ts';
 import { contractVersion, isSupportedContractVersion } from '../proto/contract-version.ts';
 import { type Call, CallErrorCode, type CloseKeyRequest } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { OrchestrationContext } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';

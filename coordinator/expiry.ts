@@ -5,7 +5,7 @@
  * store lists a session until its end is durable, so the next scan repeats a message that a crash or a full mailbox lost. The
  * store bounds the number of sessions a scan.
  */
-import type { Behaviour, Context } from '../actors/contract.ts';
+import type { Behaviour, Context } from '../core/actors/contract.ts';
 import {
   type CoordinatorEffect,
   type CoordinatorInput,

@@ -2,8 +2,8 @@
  * The replies to calls that no actor can answer: the actor threw, its record cannot be read, or its mailbox is full. The
  * processes of both worlds send them, since the contract's `reply` needs an actor.
  */
-import type { Address, Envelope } from '../actors/contract.ts';
-import { noTrace } from '../actors/contract.ts';
+import type { Address, Envelope } from '../core/actors/contract.ts';
+import { noTrace } from '../core/actors/contract.ts';
 import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import { type CoordinatorMessage, isLocal, receivedBody, wire } from './contract/messages.ts';

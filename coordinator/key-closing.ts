@@ -10,7 +10,7 @@
  * The actor "revoking/<tenant>/<key>" does the second part alone, for clients' sessions: their wallet was frozen or became
  * stricter. The key stays open, and the wallet service's sessions continue.
  */
-import type { Address, Behaviour, Context, Step } from '../actors/contract.ts';
+import type { Address, Behaviour, Context, Step } from '../core/actors/contract.ts';
 import { macFor } from '../proto/call-orders.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import {

@@ -7,13 +7,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:net';
 import { type Logger, pino } from 'pino';
-import { type ActorEvent, type Address, type Envelope, noTrace, type Transport } from '../actors/contract.ts';
-import type { Peer } from '../actors/live/handshake.ts';
-import { identityFromSeed } from '../actors/live/handshake-crypto.ts';
-import { LinkServer } from '../actors/live/link-server.ts';
-import { systemTimers } from '../actors/live/ports.ts';
-import { LiveSystem } from '../actors/live/system.ts';
-import { cryptoBackend } from '../crypto/group.ts';
+import { type ActorEvent, type Address, type Envelope, noTrace, type Transport } from '../core/actors/contract.ts';
+import type { Peer } from '../core/actors/live/handshake.ts';
+import { identityFromSeed } from '../core/actors/live/handshake-crypto.ts';
+import { LinkServer } from '../core/actors/live/link-server.ts';
+import { systemTimers } from '../core/actors/live/ports.ts';
+import { LiveSystem } from '../core/actors/live/system.ts';
+import { cryptoBackend } from '../core/crypto/group.ts';
 import { wireMessageBytesMax } from '../proto/limits.ts';
 import { certificateName } from '../proto/link-names.ts';
 import {
@@ -24,7 +24,7 @@ import {
   type WireMessage,
   wireProtocolVersions,
 } from '../proto/wire.ts';
-import { noTelemetry, type Telemetry } from '../telemetry/port.ts';
+import { noTelemetry, type Telemetry } from '../core/telemetry/port.ts';
 import { coordinatorBehaviours } from './behaviours.ts';
 import { CallGate } from './call-gate.ts';
 import type { CoordinatorConfig } from './contract/config.ts';

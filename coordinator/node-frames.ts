@@ -12,9 +12,9 @@
  *
  * The link server counts what this refuses as `unasked` (actors/live/unasked-share.ts).
  */
-import { peerOf } from '../actors/address.ts';
-import type { Address, Envelope, UndeliveredReason } from '../actors/contract.ts';
-import { ShortLivedMap } from '../actors/short-lived-map.ts';
+import { peerOf } from '../core/actors/address.ts';
+import type { Address, Envelope, UndeliveredReason } from '../core/actors/contract.ts';
+import { ShortLivedMap } from '../core/actors/short-lived-map.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import { type CoordinatorMessage, isLocal } from './contract/messages.ts';
 

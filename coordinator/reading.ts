@@ -2,7 +2,7 @@
  * The actors "reading": each answers one read of sessions and is gone. It reads what is stored, which is what clients were told:
  * every answer waits for its write. The work in hand of a session (partials of the current attempt) is not in it.
  */
-import type { Behaviour } from '../actors/contract.ts';
+import type { Behaviour } from '../core/actors/contract.ts';
 import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { ReadSessionsRequest } from '../proto/gen/signmesh/wire/v1/sessions_pb.ts';
 import { sessionIdPattern, sessionsPageMax } from '../proto/limits.ts';

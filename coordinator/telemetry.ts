@@ -6,9 +6,9 @@
  * kind to the nodes for one attempt of one session, until each of them is answered or the session answers a call.
  */
 import { LRUCache } from 'lru-cache';
-import type { ActorEvent, Envelope, Store, Timers } from '../actors/contract.ts';
+import type { ActorEvent, Envelope, Store, Timers } from '../core/actors/contract.ts';
 import type { WireMessage } from '../proto/wire.ts';
-import type { MetricFamily, Span, Telemetry } from '../telemetry/port.ts';
+import type { MetricFamily, Span, Telemetry } from '../core/telemetry/port.ts';
 import type { CoordinatorRecord, CoordinatorWrite } from './contract/messages.ts';
 
 const callDuration: MetricFamily<'call' | 'outcome'> = {

@@ -8,10 +8,10 @@ export interface GatewayCluster {
 }
 
 /** The configuration of a gateway process. The command line fills it from flags, variables and cluster files. */
-import type { LinkTls } from '../actors/live/link-tls.ts';
-import type { SandboxControl } from '../faults/control.ts';
+import type { LinkTls } from '../core/actors/live/link-tls.ts';
+import type { SandboxControl } from '../scenarios/faults/control.ts';
 import type { ClusterEnvironment, Roster } from '../proto/roster.ts';
-import { redisAddress } from '../redis/address.ts';
+import { redisAddress } from '../core/redis/address.ts';
 import { tokenEnvironment } from './auth/token-format.ts';
 import { tenantPattern } from './auth/token-store.ts';
 import type { DoorTls } from './http/server-tls.ts';
@@ -36,7 +36,7 @@ export interface GatewayConfig {
   readonly linkTls?: LinkTls | undefined;
   /** Plain links to other hosts are allowed. */
   readonly plainLinks?: boolean;
-  /** redis/address.ts. */
+  /** core/redis/address.ts. */
   readonly redisUrl: string;
   /** A write is done only when this many replicas have it; undefined: 0. */
   readonly redisReplicas?: number;
@@ -51,9 +51,9 @@ export interface GatewayConfig {
   readonly tokenKey: Uint8Array;
   /** 32 bytes, secret: the Ed25519 seed that signs policy receipts. The same for all gateways. */
   readonly receiptSeed: Uint8Array;
-  /** 32 bytes, secret: seals the records in Redis (store/secrets/record-seal.ts). The same for all gateways and workers. */
+  /** 32 bytes, secret: seals the records in Redis (wallets/store/secrets/record-seal.ts). The same for all gateways and workers. */
   readonly recordKey: Uint8Array;
-  /** The directory of the keys that seal credentials (store/secrets/file-key-ring.ts). */
+  /** The directory of the keys that seal credentials (wallets/store/secrets/file-key-ring.ts). */
   readonly credentialKeysDir: string;
   /** Milliseconds between two blocks of the simulated chains. */
   readonly chainBlockMs: number;
@@ -134,7 +134,7 @@ export function assertGatewayConfig(config: GatewayConfig): void {
 /** What a worker process must be told. */
 export interface WorkerConfig {
   readonly environment: ClusterEnvironment;
-  /** redis/address.ts. */
+  /** core/redis/address.ts. */
   readonly redisUrl: string;
   /** A write is done only when this many replicas have it; undefined: 0. */
   readonly redisReplicas?: number;

@@ -2,12 +2,12 @@
  * A gateway's links to the coordinators of all its clusters, with the orders for each cluster's nodes. It finds a coordinator
  * without a configured URL in the registry; the pinned roster decides whether it is the right one.
  */
-import type { Trace, UndeliveredReason } from '../actors/contract.ts';
-import { isPlainAcross } from '../actors/live/link-tls.ts';
-import { type Log, systemPorts } from '../actors/live/ports.ts';
+import type { Trace, UndeliveredReason } from '../core/actors/contract.ts';
+import { isPlainAcross } from '../core/actors/live/link-tls.ts';
+import { type Log, systemPorts } from '../core/actors/live/ports.ts';
 import type { Roster } from '../proto/roster.ts';
 import type { WireMessage } from '../proto/wire.ts';
-import { type ClusterRegistry, firstCluster } from '../redis/clusters.ts';
+import { type ClusterRegistry, firstCluster } from '../core/redis/clusters.ts';
 import type { GatewayConfig } from './config.ts';
 import { LiveCoordinatorLink } from './signing/coordinator-link.ts';
 import type { CoordinatorLink, LinkListener } from './signing/coordinator-port.ts';

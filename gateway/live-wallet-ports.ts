@@ -3,12 +3,12 @@
  * ports.
  */
 import type { Redis } from 'ioredis';
-import type { Ports } from '../actors/contract.ts';
-import { type Log, systemPorts } from '../actors/live/ports.ts';
-import { BullReconQueue } from '../modules/recon/bull-queue.ts';
-import type { VaultCluster } from '../modules/vaults/public.ts';
-import type { ClusterSigner } from '../providers/self-hosted/public.ts';
-import { fileKeyRing } from '../store/secrets/file-key-ring.ts';
+import type { Ports } from '../core/actors/contract.ts';
+import { type Log, systemPorts } from '../core/actors/live/ports.ts';
+import { BullReconQueue } from '../wallets/companions/recon/bull-queue.ts';
+import type { VaultCluster } from '../wallets/companions/vaults/public.ts';
+import type { ClusterSigner } from '../wallets/providers/self-hosted/public.ts';
+import { fileKeyRing } from '../wallets/store/secrets/file-key-ring.ts';
 import { redisWalletPorts } from './redis-wallet-ports.ts';
 import type { SessionReads } from './signing/session-reads.ts';
 import type { WalletPorts } from './wallet-api.ts';

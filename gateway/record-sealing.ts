@@ -1,14 +1,14 @@
 /**
  * Gives what an earlier version stored its MACs: once, at the first start of this version, and when an operator restores an older
  * state. Transfers that are open fall due at once: an order of one whose receipt does not say who had to approve it is refused
- * (custody/intents/order-check.ts).
+ * (wallets/custody/intents/order-check.ts).
  */
 import type { Redis } from 'ioredis';
-import type { Ports } from '../actors/contract.ts';
-import { intentType, isFinal } from '../custody/intents/public.ts';
-import { deliveryType } from '../delivery/deliveries/public.ts';
-import { RedisTenantStore } from '../store/redis-tenant-store.ts';
-import { eachKey, sealRecords } from '../store/seal-records.ts';
+import type { Ports } from '../core/actors/contract.ts';
+import { intentType, isFinal } from '../wallets/custody/intents/public.ts';
+import { deliveryType } from '../wallets/delivery/deliveries/public.ts';
+import { RedisTenantStore } from '../wallets/store/redis-tenant-store.ts';
+import { eachKey, sealRecords } from '../wallets/store/seal-records.ts';
 import { macParts, tokenKeyPrefix, tokenMacs } from './auth/token-record.ts';
 import type { GatewayConfig } from './config.ts';
 

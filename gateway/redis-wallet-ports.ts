@@ -3,15 +3,15 @@
  * (live-wallet-ports.ts), or the one in memory of a simulated world.
  */
 import type { Redis } from 'ioredis';
-import type { Ports } from '../actors/contract.ts';
-import { RedisOutboxStore } from '../delivery/deliveries/redis-outbox-store.ts';
-import { RedisWakes } from '../delivery/events/redis-wakes.ts';
-import { redisLedgers } from '../providers/chains/redis-ledgers.ts';
-import { RedisCustodianBooks } from '../providers/simulated/redis-custodian-books.ts';
-import { RedisCustodianRecords } from '../providers/simulated/redis-custodian-records.ts';
-import { RedisDrifts } from '../providers/simulated/redis-drifts.ts';
-import { RedisAddressBook } from '../store/redis-address-book.ts';
-import { RedisTenantStore, type StorePorts } from '../store/redis-tenant-store.ts';
+import type { Ports } from '../core/actors/contract.ts';
+import { RedisOutboxStore } from '../wallets/delivery/deliveries/redis-outbox-store.ts';
+import { RedisWakes } from '../wallets/delivery/events/redis-wakes.ts';
+import { redisLedgers } from '../wallets/providers/chains/redis-ledgers.ts';
+import { RedisCustodianBooks } from '../wallets/providers/simulated/redis-custodian-books.ts';
+import { RedisCustodianRecords } from '../wallets/providers/simulated/redis-custodian-records.ts';
+import { RedisDrifts } from '../wallets/providers/simulated/redis-drifts.ts';
+import { RedisAddressBook } from '../wallets/store/redis-address-book.ts';
+import { RedisTenantStore, type StorePorts } from '../wallets/store/redis-tenant-store.ts';
 import type { WalletPorts } from './wallet-api.ts';
 
 /** `redis`: a connection that fails at once while Redis is unreachable. `tenantBytesMax`: what a tenant may store. */

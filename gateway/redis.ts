@@ -3,8 +3,8 @@
  * callers have a fallback (cached tokens, limits off).
  */
 import type { Redis } from 'ioredis';
-import type { Log } from '../actors/live/ports.ts';
-import { connectRedis } from '../redis/connect.ts';
+import type { Log } from '../core/actors/live/ports.ts';
+import { connectRedis } from '../core/redis/connect.ts';
 
 const commandTimeoutMs = 1_000;
 const reconnectMaxMs = 1_000;
@@ -19,7 +19,7 @@ export function openRedis(url: string, log: Log, replicas = 0): Redis {
     connectTimeout: 5_000,
     retryStrategy: (attempt) => Math.min(reconnectMaxMs, 50 * 2 ** Math.min(attempt, 10)),
   });
-  // Its watch logs the reason once (actors/live/redis-watch.ts); here it is logged every time.
+  // Its watch logs the reason once (core/actors/live/redis-watch.ts); here it is logged every time.
   redis.on('error', (error: NodeJS.ErrnoException) =>
     log.debug({ reason: error.code ?? error.message }, 'Redis is unreachable'),
   );

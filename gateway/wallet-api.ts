@@ -3,16 +3,16 @@
  * all ports (live-wallet-ports.ts has those of a process), so that any world can run it. Any number of gateways run it over one
  * store.
  */
-import type { Ports } from '../actors/contract.ts';
-import type { Log } from '../actors/live/ports.ts';
-import { pause } from '../actors/waiting.ts';
-import type { RequestContext, Route } from '../api/route.ts';
-import { complianceRoutes, evictLists } from '../controls/compliance/public.ts';
-import { evictPolicies, findPolicy, makeEvaluators, policyRoutes } from '../controls/policies/public.ts';
-import { receiptRoutes, receiptSigner } from '../controls/receipts/public.ts';
-import { evictRiskRules, riskRoutes } from '../controls/risk/public.ts';
-import { connectionRoutes, revokeConnectionPrefix } from '../custody/connections/public.ts';
-import { IntentDriver, intentRoutes, VoteSeal } from '../custody/intents/public.ts';
+import type { Ports } from '../core/actors/contract.ts';
+import type { Log } from '../core/actors/live/ports.ts';
+import { pause } from '../core/actors/waiting.ts';
+import type { RequestContext, Route } from './api/route.ts';
+import { complianceRoutes, evictLists } from '../wallets/policy/compliance/public.ts';
+import { evictPolicies, findPolicy, makeEvaluators, policyRoutes } from '../wallets/policy/policies/public.ts';
+import { receiptRoutes, receiptSigner } from '../wallets/policy/receipts/public.ts';
+import { evictRiskRules, riskRoutes } from '../wallets/policy/risk/public.ts';
+import { connectionRoutes, revokeConnectionPrefix } from '../wallets/custody/connections/public.ts';
+import { IntentDriver, intentRoutes, VoteSeal } from '../wallets/custody/intents/public.ts';
 import {
   closeKey,
   closeKeyPrefix,
@@ -21,8 +21,8 @@ import {
   revokeSessionsPrefix,
   testWalletMaker,
   walletRoutes,
-} from '../custody/wallets/public.ts';
-import { deliveryRoutes, type OutboxStore, WebhookService } from '../delivery/deliveries/public.ts';
+} from '../wallets/custody/wallets/public.ts';
+import { deliveryRoutes, type OutboxStore, WebhookService } from '../wallets/delivery/deliveries/public.ts';
 import {
   eventRoutes,
   eventStreamRoutes,
@@ -30,30 +30,30 @@ import {
   LiveFeed,
   type StreamTimes,
   type Wakes,
-} from '../delivery/events/public.ts';
-import { webhookRoutes } from '../delivery/webhooks/public.ts';
-import { accessRoutes } from '../modules/access/public.ts';
-import { driftRoutes, jobDispatcher, jobDuePrefix, type ReconQueue, reconRoutes } from '../modules/recon/public.ts';
-import { orderOrigin, orderOwner, tokenJobs, tokenRoutes } from '../modules/tokens/public.ts';
-import { type TreasuryJobDeps, treasuryJobs, treasuryRoutes } from '../modules/treasury/public.ts';
-import { deleteKey, deleteKeyPrefix, type VaultCluster, vaultRoutes } from '../modules/vaults/public.ts';
+} from '../wallets/delivery/events/public.ts';
+import { webhookRoutes } from '../wallets/delivery/webhooks/public.ts';
+import { accessRoutes } from '../wallets/companions/access/public.ts';
+import { driftRoutes, jobDispatcher, jobDuePrefix, type ReconQueue, reconRoutes } from '../wallets/companions/recon/public.ts';
+import { orderOrigin, orderOwner, tokenJobs, tokenRoutes } from '../wallets/companions/tokens/public.ts';
+import { type TreasuryJobDeps, treasuryJobs, treasuryRoutes } from '../wallets/companions/treasury/public.ts';
+import { deleteKey, deleteKeyPrefix, type VaultCluster, vaultRoutes } from '../wallets/companions/vaults/public.ts';
 import { type IdPrefix, newId } from '../proto/ids.ts';
-import { providerAdapters } from '../providers/adapters.ts';
-import { custodianBooks } from '../providers/books.ts';
-import { type ChainLedgers, openChains } from '../providers/chains/public.ts';
-import { adaptersInTime, deadlineOf, receivingInTime, venueInTime } from '../providers/deadlines.ts';
-import { arrivals } from '../providers/incoming-transfers.ts';
-import { simulatedPrices, simulatedVenue } from '../providers/market/public.ts';
-import type { ProviderKind } from '../providers/port/kinds.ts';
-import type { CallMeta } from '../providers/port/port.ts';
-import { type ClusterSigner, makeSelfHosted } from '../providers/self-hosted/public.ts';
-import type { CustodianBooks } from '../providers/simulated/custodian-books.ts';
-import type { CustodianRecords } from '../providers/simulated/custodian-records.ts';
-import type { Drifts } from '../providers/simulated/drift.ts';
-import { providerStatements } from '../providers/statements.ts';
-import type { AddressBook, TenantStore } from '../store/contract.ts';
-import { answerSeal } from '../store/secrets/answer-seal.ts';
-import type { KeyRing } from '../store/secrets/key-ring.ts';
+import { providerAdapters } from '../wallets/providers/adapters.ts';
+import { custodianBooks } from '../wallets/providers/books.ts';
+import { type ChainLedgers, openChains } from '../wallets/providers/chains/public.ts';
+import { adaptersInTime, deadlineOf, receivingInTime, venueInTime } from '../wallets/providers/deadlines.ts';
+import { arrivals } from '../wallets/providers/incoming-transfers.ts';
+import { simulatedPrices, simulatedVenue } from '../wallets/providers/market/public.ts';
+import type { ProviderKind } from '../wallets/providers/port/kinds.ts';
+import type { CallMeta } from '../wallets/providers/port/port.ts';
+import { type ClusterSigner, makeSelfHosted } from '../wallets/providers/self-hosted/public.ts';
+import type { CustodianBooks } from '../wallets/providers/simulated/custodian-books.ts';
+import type { CustodianRecords } from '../wallets/providers/simulated/custodian-records.ts';
+import type { Drifts } from '../wallets/providers/simulated/drift.ts';
+import { providerStatements } from '../wallets/providers/statements.ts';
+import type { AddressBook, TenantStore } from '../wallets/store/contract.ts';
+import { answerSeal } from '../wallets/store/secrets/answer-seal.ts';
+import type { KeyRing } from '../wallets/store/secrets/key-ring.ts';
 import type { Admission } from './auth/admission.ts';
 import type { GatewayConfig } from './config.ts';
 import type { LoadControl } from './limits/load-control.ts';

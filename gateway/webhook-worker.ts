@@ -2,9 +2,9 @@
  * Composes webhook delivery: the relay that adds due deliveries to the queue, and the consumer of the queue's jobs. The caller
  * passes in all ports, so that any world can run it. Any number of them run over one store.
  */
-import type { Ports } from '../actors/contract.ts';
-import type { Log } from '../actors/live/ports.ts';
-import { withinLimit } from '../actors/waiting.ts';
+import type { Ports } from '../core/actors/contract.ts';
+import type { Log } from '../core/actors/live/ports.ts';
+import { withinLimit } from '../core/actors/waiting.ts';
 import {
   Deliverer,
   EventBodies,
@@ -13,12 +13,12 @@ import {
   type RelayOptions,
   relayDefaults,
   type WebhookQueue,
-} from '../delivery/deliveries/public.ts';
-import type { Send } from '../delivery/egress/public.ts';
+} from '../wallets/delivery/deliveries/public.ts';
+import type { Send } from '../wallets/delivery/egress/public.ts';
 import type { ClusterEnvironment } from '../proto/roster.ts';
-import type { TenantStore } from '../store/contract.ts';
-import { answerSeal } from '../store/secrets/answer-seal.ts';
-import type { KeyRing } from '../store/secrets/key-ring.ts';
+import type { TenantStore } from '../wallets/store/contract.ts';
+import { answerSeal } from '../wallets/store/secrets/answer-seal.ts';
+import type { KeyRing } from '../wallets/store/secrets/key-ring.ts';
 
 /** The ports of webhook delivery. */
 export interface WebhookWorkerPorts extends Ports {

@@ -5,8 +5,8 @@
  * Made once for each start of a node process, live or simulated: the boot id must be fresh then.
  */
 
-import { identityFromSeed } from '../crypto/identity.ts';
-import { nodeOrderKey } from '../crypto/order-macs.ts';
+import { identityFromSeed } from '../core/crypto/identity.ts';
+import { nodeOrderKey } from '../core/crypto/order-macs.ts';
 import { type Roster, rosterDigest } from '../proto/roster.ts';
 import { dkgBehaviour } from './dkg/dkg-actor.ts';
 import type { DkgParty, SandboxKeys } from './dkg/party.ts';

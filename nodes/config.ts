@@ -2,9 +2,9 @@
  * The configuration of a node process. The command line reads it from the environment and the data directory; this module only
  * checks it, so that a process refuses a wrong one before it opens anything.
  */
-import type { LinkTls } from '../actors/live/link-tls.ts';
-import { equalBytes } from '../crypto/bytes.ts';
-import { identityFromSeed } from '../crypto/identity.ts';
+import type { LinkTls } from '../core/actors/live/link-tls.ts';
+import { equalBytes } from '../core/crypto/bytes.ts';
+import { identityFromSeed } from '../core/crypto/identity.ts';
 import type { Roster } from '../proto/roster.ts';
 import type { SandboxKeys } from './dkg/party.ts';
 import type { HsmConfig } from './hsm/protocol.ts';

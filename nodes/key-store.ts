@@ -1,5 +1,5 @@
 /**
- * The Store port of a node, on LevelDB: every value encrypted at rest (crypto/at-rest.ts), every write one atomic batch.
+ * The Store port of a node, on LevelDB: every value encrypted at rest (core/crypto/at-rest.ts), every write one atomic batch.
  *
  * Invariants
  * - The associated data of a value is its record key and the node id, so that a value moved to another record does not decrypt.
@@ -13,10 +13,10 @@
  */
 import { rmSync } from 'node:fs';
 import { ClassicLevel } from 'classic-level';
-import type { RandomBytes, Store, WriteOutcome } from '../actors/contract.ts';
-import { decryptRecord, encryptBriefRecord, encryptRecord } from '../crypto/at-rest.ts';
-import { encodeParts, equalBytes, u32be, utf8 } from '../crypto/bytes.ts';
-import { CryptoError } from '../crypto/errors.ts';
+import type { RandomBytes, Store, WriteOutcome } from '../core/actors/contract.ts';
+import { decryptRecord, encryptBriefRecord, encryptRecord } from '../core/crypto/at-rest.ts';
+import { encodeParts, equalBytes, u32be, utf8 } from '../core/crypto/bytes.ts';
+import { CryptoError } from '../core/crypto/errors.ts';
 import { IntentJournal, leftJournals, readJournal } from './intent-journal.ts';
 import { isIntentBucket, type NodeRecord, type NodeWrite, vendorRecordName } from './records/records.ts';
 

@@ -7,12 +7,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import { type Logger, pino } from 'pino';
-import type { ActorEvent, Address, Envelope } from '../actors/contract.ts';
-import { identityFromSeed } from '../actors/live/handshake-crypto.ts';
-import { LinkClient } from '../actors/live/link-client.ts';
-import { systemPorts, systemRandom, systemTimers } from '../actors/live/ports.ts';
-import { LiveSystem } from '../actors/live/system.ts';
-import { cryptoBackend } from '../crypto/group.ts';
+import type { ActorEvent, Address, Envelope } from '../core/actors/contract.ts';
+import { identityFromSeed } from '../core/actors/live/handshake-crypto.ts';
+import { LinkClient } from '../core/actors/live/link-client.ts';
+import { systemPorts, systemRandom, systemTimers } from '../core/actors/live/ports.ts';
+import { LiveSystem } from '../core/actors/live/system.ts';
+import { cryptoBackend } from '../core/crypto/group.ts';
 import { certificateName } from '../proto/link-names.ts';
 import {
   decodeFrames,
@@ -22,7 +22,7 @@ import {
   type WireMessage,
   wireProtocolVersions,
 } from '../proto/wire.ts';
-import { noTelemetry, type Telemetry } from '../telemetry/port.ts';
+import { noTelemetry, type Telemetry } from '../core/telemetry/port.ts';
 import { nodeBehaviours } from './behaviours.ts';
 import { checkNodeConfig, type NodeConfig } from './config.ts';
 import { HsmProcess, noHsm } from './hsm/process.ts';

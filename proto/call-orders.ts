@@ -1,6 +1,6 @@
 /**
  * The orders that a gateway adds to a call so that nodes will sign for it: an order for InitiateSigning or Sign, and for a call
- * with a witness the order for that. crypto/order-macs.ts explains the authenticated content.
+ * with a witness the order for that. core/crypto/order-macs.ts explains the authenticated content.
  *
  * The same code for live gateways, simulations and tests: the MACs come from a port.
  */
@@ -18,7 +18,7 @@ export interface OrderMacs {
   deletion(terms: Pick<OrderedTerms, 'tenant' | 'keyId'>): Uint8Array;
 }
 
-/** `OrderTerms` of crypto/order-macs.ts, which proto/ cannot import. */
+/** `OrderTerms` of core/crypto/order-macs.ts, which proto/ cannot import. */
 export interface OrderedTerms {
   readonly tenant: string;
   readonly sessionId: string;

@@ -19,7 +19,7 @@ import { isBuiltin } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { packPage } from '../report/html/pack.mjs';
+import { packPage } from '../clients/report/html/pack.mjs';
 import { billOfMaterials, licenseTexts, packagesOf } from './bill.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -41,7 +41,7 @@ const entries = [
     'trigger',
   ].map((name) => `cli/${name}`),
   'nodes/hsm/child',
-  'testing/index',
+  'clients/testing/index',
   ...['bench', 'check', 'docs', 'guards', 'mutate', 'sim', 'sim/worker'].map((name) => `tools/${name}`),
   ...[
     'main',
@@ -51,7 +51,7 @@ const entries = [
     'reference/bare-server',
     'reference/canned-server',
     'reference/echo-server',
-  ].map((name) => `bench/${name}`),
+  ].map((name) => `tools/bench/${name}`),
   ...[
     'grpc-client',
     'http-client',
@@ -65,7 +65,7 @@ const entries = [
 ];
 
 /** Modules that the scripts of HTML pages begin with. */
-const pageScripts = ['load/html/browser/main.ts', 'report/html/browser/main.ts'];
+const pageScripts = ['clients/load/html/browser/main.ts', 'clients/report/html/browser/main.ts'];
 
 /** Packages that find files beside their own code: binaries, and the page of the API. They are the package's dependencies. */
 const outside = ['@fastify/swagger', '@fastify/swagger-ui', 'classic-level', 'sodium-native'];
@@ -73,7 +73,7 @@ const outside = ['@fastify/swagger', '@fastify/swagger-ui', 'classic-level', 'so
 /** Rooms of the checkout alone, which no package has: their packages are loaded from node_modules. */
 const checkoutRooms = /^(bench|examples|tools)\b/;
 
-/** Files of bundled packages that are copied: what they read beside their code, and the binaries that crypto/secp256k1.ts loads. */
+/** Files of bundled packages that are copied: what they read beside their code, and the binaries that core/crypto/secp256k1.ts loads. */
 const files = {
   'grpc-health-check/proto/health/v1/health.proto': 'assets/proto/health/v1/health.proto',
   '@grpc/reflection/build/proto/grpc/reflection/v1/reflection.proto':
@@ -127,7 +127,7 @@ async function main(out) {
   });
   const client = await build({
     ...common,
-    entryPoints: ['client/index.ts'],
+    entryPoints: ['clients/client/index.ts'],
     outdir: out,
     platform: 'neutral',
     target: 'es2022',
@@ -137,7 +137,7 @@ async function main(out) {
   for (const [from, to] of Object.entries(files)) copy(join(root, 'node_modules', from), join(out, to));
   const shipped = shippedOutputs(metafile.outputs);
   // For tools/package.mjs: the scripts that it packs, and the packages that they import.
-  const scripts = ['client/index.js', ...shipped.map((path) => relative(out, join(root, path)))].sort();
+  const scripts = ['clients/client/index.js', ...shipped.map((path) => relative(out, join(root, path)))].sort();
   const imports = shipped.flatMap((path) => metafile.outputs[path].imports);
   const unbundled = imports
     .filter(({ path, external }) => external && !path.startsWith('node:') && !isBuiltin(path))

@@ -7,7 +7,7 @@
  * `--tier fast` runs the checks and the tests of that tier, `--tier worlds`, `--tier redis` and `--tier system` only the tests
  * of theirs.
  * `--thorough` lets random and exhaustive tests go further (test/support/thorough.ts). Further arguments go to vitest
- * ("npm test -- test/crypto").
+ * ("npm test -- test/core/crypto").
  */
 import { availableParallelism } from 'node:os';
 import { exitCodes, Failure } from '../cli/common/failure.ts';

@@ -29,7 +29,7 @@ interface Page {
 }
 
 const generatedPages: readonly Page[] = [
-  { path: 'client/generated-api.ts', render: clientApiModule },
+  { path: 'clients/client/generated-api.ts', render: clientApiModule },
   { path: 'docs/configuration.md', render: configurationPage },
   { path: 'docs/faults.md', render: faultsPage },
   { path: 'docs/metrics.md', render: metricsPage },
@@ -41,8 +41,8 @@ const generatedPages: readonly Page[] = [
   { path: 'docs/tokens.md', render: tokensPage },
   { path: 'docs/treasury.md', render: treasuryPage },
   { path: 'docs/wallet-api.md', render: walletApiPage },
-  { path: 'faults/vocabulary/generated-types.ts', render: faultTypesModule },
-  { path: 'runner/scenario/generated-operations.ts', render: scenarioOperationsModule },
+  { path: 'scenarios/faults/vocabulary/generated-types.ts', render: faultTypesModule },
+  { path: 'scenarios/runner/generated-operations.ts', render: scenarioOperationsModule },
   { path: 'scenarios/schema.json', render: scenarioSchemaFile },
 ];
 

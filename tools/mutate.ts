@@ -10,14 +10,14 @@
  *
  * `--before DIR` compares with an older checkout, whose node_modules is a link to this one's: it draws the sample from the mutants
  * of lines that both have, and runs the tests of each checkout against it. A room that has another name there is written
- * `custody/intents=gateway/intents`.
+ * `wallets/custody/intents=gateway/intents`.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { exitCodes, Failure } from '../cli/common/failure.ts';
-import { randomStream } from '../sim/random.ts';
+import { randomStream } from '../simulation/cluster/random.ts';
 import { repositoryRoot } from './check/repository.ts';
 import { commonMutants, type Side } from './mutate/common.ts';
 import { confidence, type Found, type Mutant, mutantsOf, sample } from './mutate/mutants.ts';
@@ -41,7 +41,7 @@ export async function run(args: readonly string[]): Promise<number> {
     },
   });
   if (rooms.length === 0)
-    throw new Failure('mutate: name folders, for example: mutate coordinator nodes custody/intents');
+    throw new Failure('mutate: name folders, for example: mutate coordinator nodes wallets/custody/intents');
   const root = resolve(values.root);
   if (values.before !== undefined) return compare(resolve(values.before), root, rooms, values);
   const samples = rooms.map((room) => {

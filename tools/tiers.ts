@@ -32,7 +32,7 @@ const fixtures = /^(test|examples|bench)\//;
 /** The server that a test needs is started by the run, not by the test. */
 const redisFixtures = new Set(['test/support/redis.ts', 'test/support/redis-database.ts']);
 const processModules = new Set(['node:child_process', 'playwright-core']);
-const launchers = new Set(['testing/up-process.ts', 'testing/live-process.ts']);
+const launchers = new Set(['clients/testing/up-process.ts', 'clients/testing/live-process.ts']);
 /** What runs a simulated cluster, and what runs the product in one. */
 const simulators =
   /^(sim\/cluster|(world|wallet-search|embedded)\/.*|testing\/index|runner\/(search\/campaign|scenario\/simulated-world)|cli\/(sim|scenario))\.ts$/;

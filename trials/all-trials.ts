@@ -1,5 +1,5 @@
 /** The trials of a random run: of nodes, of the coordinator's actors that make and end keys, and of its signing sessions. */
-import type { Checker } from '../sim/observation.ts';
+import type { Checker } from '../simulation/cluster/observation.ts';
 import { keyActorTrials } from './key-actors/key-actor-trials.ts';
 import { nodeTrials } from './nodes/node-trials.ts';
 import { sessionTrials } from './sessions/session-trials.ts';

@@ -4,7 +4,7 @@
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
-import type { LinkTls } from '../../actors/live/link-tls.ts';
+import type { LinkTls } from '../../core/actors/live/link-tls.ts';
 import type { DoorTls } from '../../gateway/http/server-tls.ts';
 import { certificateName, type LinkRole } from '../../proto/link-names.ts';
 import type { Roster } from '../../proto/roster.ts';

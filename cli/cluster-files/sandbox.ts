@@ -8,7 +8,7 @@
  */
 import { createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { seedOfNode } from '../../crypto/polynomial.ts';
+import { seedOfNode } from '../../core/crypto/polynomial.ts';
 import { newToken } from '../../gateway/auth/token-format.ts';
 import type { KeyScheme } from '../../proto/key-schemes.ts';
 import { exitCodes, Failure } from '../common/failure.ts';

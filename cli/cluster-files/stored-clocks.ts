@@ -3,7 +3,7 @@
  * process's own. They outlive `up`. Without the file every clock is the machine's.
  */
 import { join } from 'node:path';
-import type { StoredClocks } from '../../fault-injection/ports.ts';
+import type { StoredClocks } from '../../scenarios/injection/ports.ts';
 import { Failure } from '../common/failure.ts';
 import { readIfThere, replaceFile } from '../common/files.ts';
 

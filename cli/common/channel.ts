@@ -1,6 +1,6 @@
 /**
  * The messages between `signmesh up` and a role process over the child's channel, besides "ready" and the questions of a
- * sandbox's gateway (faults/control.ts). The role answers each order when it is done.
+ * sandbox's gateway (scenarios/faults/control.ts). The role answers each order when it is done.
  */
 
 /**

@@ -1,6 +1,6 @@
-/** Records of processes: files that identify a process (actors/live/process-identity.ts). */
+/** Records of processes: files that identify a process (core/actors/live/process-identity.ts). */
 import { rmSync } from 'node:fs';
-import { type ProcessIdentity, parseRecord } from '../../actors/live/process-identity.ts';
+import { type ProcessIdentity, parseRecord } from '../../core/actors/live/process-identity.ts';
 import { readIfThere, replaceShortLived } from './files.ts';
 
 export {
@@ -11,7 +11,7 @@ export {
   parseRecord,
   processorMs,
   signal,
-} from '../../actors/live/process-identity.ts';
+} from '../../core/actors/live/process-identity.ts';
 
 export function writeRecord(path: string, identity: ProcessIdentity): void {
   replaceShortLived(path, `${JSON.stringify(identity)}\n`);

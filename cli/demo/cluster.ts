@@ -1,7 +1,7 @@
 /** The demo's own cluster, in a directory that it removes at its end. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
+import { type LiveProcess, startLiveProcess } from '../../clients/testing/live-process.ts';
 import { errorText, Failure } from '../common/failure.ts';
 import type { Frame } from './diagram.ts';
 

@@ -1,5 +1,5 @@
 /**
- * `signmesh up --embedded`: the whole service in this process, with nothing else to install or start (embedded/service.ts), from
+ * `signmesh up --embedded`: the whole service in this process, with nothing else to install or start (simulation/embedded/service.ts), from
  * its banner to its last output.
  */
 import { randomUUID } from 'node:crypto';
@@ -7,16 +7,16 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setImmediate as untilIdle } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
-import type { Log } from '../../actors/live/ports.ts';
-import { packageVersion } from '../../api/version.ts';
-import { DoorError } from '../../embedded/api-servers.ts';
-import type { EmbeddedService } from '../../embedded/service.ts';
-import { startEmbedded } from '../../embedded/service.ts';
-import type { ServiceRecorder } from '../../embedded/service-recorder.ts';
-import { loadState, StateFileError, type StoredState, saveState } from '../../embedded/state-file.ts';
+import type { Log } from '../../core/actors/live/ports.ts';
+import { packageVersion } from '../../gateway/api/version.ts';
+import { DoorError } from '../../simulation/embedded/api-servers.ts';
+import type { EmbeddedService } from '../../simulation/embedded/service.ts';
+import { startEmbedded } from '../../simulation/embedded/service.ts';
+import type { ServiceRecorder } from '../../simulation/embedded/service-recorder.ts';
+import { loadState, StateFileError, type StoredState, saveState } from '../../simulation/embedded/state-file.ts';
 import { logRequests } from '../../gateway/access-log/access-log.ts';
-import { firstCluster } from '../../redis/clusters.ts';
-import { type LiveTelemetry, openTelemetry } from '../../telemetry/live.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
+import { type LiveTelemetry, openTelemetry } from '../../core/telemetry/live.ts';
 import { dataFormat, firstSealedFormat, isReadable } from '../cluster-files/data-format.ts';
 import { newSandbox, type Sandbox, sandboxSchemes, sandboxTenant, seedMatches } from '../cluster-files/sandbox.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
@@ -283,7 +283,7 @@ async function recordingTo(file: string): Promise<Recording> {
   if (name === undefined) {
     throw new Failure('--record takes a file such as my-session.yaml: lower case, digits and dashes.', exitCodes.usage);
   }
-  const { startRecording } = await import('../../embedded/recording.ts');
+  const { startRecording } = await import('../../simulation/embedded/recording.ts');
   return { path, name, recorder: startRecording(() => performance.now()) };
 }
 
@@ -293,7 +293,7 @@ async function writeScenario(
   clusters: Ready['clusters'],
   settings: Settings,
 ): Promise<boolean> {
-  const { recordedScenario } = await import('../../embedded/recorded-scenario.ts');
+  const { recordedScenario } = await import('../../simulation/embedded/recorded-scenario.ts');
   const { recorded, left, unsaid, receivers, finals, tokens } = recorder;
   const times = {
     partialTimeoutMs: settings.SIGNMESH_PARTIAL_TIMEOUT_MS,

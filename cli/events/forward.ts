@@ -1,6 +1,6 @@
 /** Forwards an event to a local URL, with the headers and the body of a webhook's delivery. One try each. */
-import { systemTimers } from '../../actors/live/ports.ts';
-import { signDelivery } from '../../delivery/deliveries/public.ts';
+import { systemTimers } from '../../core/actors/live/ports.ts';
+import { signDelivery } from '../../wallets/delivery/deliveries/public.ts';
 import { errorText } from '../common/failure.ts';
 
 const timeoutMs = 15_000;

@@ -2,10 +2,10 @@
  * Causes each type of event: by calls of the public API, in order. Created resources remain, except webhooks, which the service
  * would call.
  */
-import { systemTimers } from '../../actors/live/ports.ts';
-import { pause } from '../../actors/waiting.ts';
-import { eventTypes } from '../../delivery/events/public.ts';
-import { type TestOutcome, testAmounts } from '../../providers/port/test-triggers.ts';
+import { systemTimers } from '../../core/actors/live/ports.ts';
+import { pause } from '../../core/actors/waiting.ts';
+import { eventTypes } from '../../wallets/delivery/events/public.ts';
+import { type TestOutcome, testAmounts } from '../../wallets/providers/port/test-triggers.ts';
 import { sandboxSessions } from '../cluster-files/sandbox.ts';
 import { evmNetwork, type Made, type RecipeApi } from './api.ts';
 

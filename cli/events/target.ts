@@ -1,6 +1,6 @@
 /** The service that an events command calls: the one in its options, or the sandbox that runs in the data directory. */
 import type { Command } from 'commander';
-import { isLoopback } from '../../actors/live/link-tls.ts';
+import { isLoopback } from '../../core/actors/live/link-tls.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { loadSettings } from '../settings/config.ts';
 import type { ReadyLine } from '../start/banner.ts';

@@ -1,7 +1,7 @@
 /** The Redis with the state, for commands that read it while a cluster runs. */
 import { join } from 'node:path';
-import { closedRefusal, type RedisRefusal, redisName, redisRefusal } from '../../actors/live/redis-refusal.ts';
-import { firstWords } from '../../actors/live/redis-watch.ts';
+import { closedRefusal, type RedisRefusal, redisName, redisRefusal } from '../../core/actors/live/redis-refusal.ts';
+import { firstWords } from '../../core/actors/live/redis-watch.ts';
 import { Failure } from '../common/failure.ts';
 import { readIfThere } from '../common/files.ts';
 import { isRunning, readRecord } from '../common/process-identity.ts';

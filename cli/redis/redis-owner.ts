@@ -4,10 +4,10 @@
  * further one its own under its number; this check refuses any other by name.
  */
 import type { Redis as RedisClient } from 'ioredis';
-import type { RedisRefusal } from '../../actors/live/redis-refusal.ts';
+import type { RedisRefusal } from '../../core/actors/live/redis-refusal.ts';
 import type { Roster } from '../../proto/roster.ts';
-import { redisHosts } from '../../redis/address.ts';
-import { firstCluster, ofCluster } from '../../redis/clusters.ts';
+import { redisHosts } from '../../core/redis/address.ts';
+import { firstCluster, ofCluster } from '../../core/redis/clusters.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { RedisUnusable, withRedis } from './redis-address.ts';
 

@@ -1,6 +1,6 @@
 /** Seals what an earlier version stored (gateway/record-sealing.ts), with the keys of the data directory. */
 import type { Redis } from 'ioredis';
-import { systemPorts } from '../../actors/live/ports.ts';
+import { systemPorts } from '../../core/actors/live/ports.ts';
 import { readSecret, secretFiles } from '../cluster-files/cluster-material.ts';
 import { isToSeal, noteSealed } from '../cluster-files/record-sealing.ts';
 

@@ -1,9 +1,9 @@
 /** Finds and reads the scenario files of a command. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
-import type { CheckedScenario } from '../../runner/scenario/format.ts';
-import { loadScenario } from '../../runner/scenario/load.ts';
-import { YamlError } from '../../runner/scenario/yaml-file.ts';
+import type { CheckedScenario } from '../../scenarios/runner/format.ts';
+import { loadScenario } from '../../scenarios/runner/load.ts';
+import { YamlError } from '../../scenarios/runner/yaml-file.ts';
 import { packageFile } from '../common/built.ts';
 import { errorText, exitCodes, Failure } from '../common/failure.ts';
 

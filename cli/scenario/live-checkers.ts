@@ -4,14 +4,14 @@
  */
 
 import { initialStates, mayFollow, type SessionState } from '../../coordinator/contract/transitions.ts';
-import { ofOneCluster, processIn } from '../../faults/cluster-names.ts';
-import { targetsOf } from '../../faults/describe.ts';
-import { byzantineKinds, coordinatorKinds, type Fault, type FaultKind } from '../../faults/vocabulary/fault.ts';
+import { ofOneCluster, processIn } from '../../scenarios/faults/cluster-names.ts';
+import { targetsOf } from '../../scenarios/faults/describe.ts';
+import { byzantineKinds, coordinatorKinds, type Fault, type FaultKind } from '../../scenarios/faults/vocabulary/fault.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { LoggedEvent } from '../../redis/event-log.ts';
-import type { CheckedScenario } from '../../runner/scenario/format.ts';
-import type { Checker } from '../../sim/observation.ts';
-import type { Violation } from '../../sim/violation.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
+import type { CheckedScenario } from '../../scenarios/runner/format.ts';
+import type { Checker } from '../../simulation/cluster/observation.ts';
+import type { Violation } from '../../simulation/cluster/violation.ts';
 
 const byzantine: ReadonlySet<FaultKind> = new Set(byzantineKinds);
 const ofCoordinator: ReadonlySet<FaultKind> = new Set(coordinatorKinds);

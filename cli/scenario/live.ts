@@ -2,18 +2,18 @@
  * Runs scenarios against real processes: a running sandbox, or private sandboxes, one for all scenarios with the same cluster.
  * One scenario at a time, since faults and processes are the whole sandbox's.
  */
-import { isNode, splitName } from '../../faults/cluster-names.ts';
-import type { Fault } from '../../faults/vocabulary/fault.ts';
-import { isDoorKind } from '../../faults/vocabulary/kinds.ts';
-import { CustodyBook } from '../../runner/scenario/custody-book.ts';
-import type { CheckedScenario } from '../../runner/scenario/format.ts';
-import { runScenario } from '../../runner/scenario/run.ts';
-import { usesWalletApi } from '../../runner/scenario/wallet-api-use.ts';
-import type { Questions, Run, Verdict } from '../../runner/scenario/world.ts';
-import { type LiveProcess, startLiveProcess, testVariables } from '../../testing/live-process.ts';
-import { LiveWorld } from '../../testing/live-world.ts';
-import { ApiError, SandboxApi } from '../../testing/sandbox-api.ts';
-import { brokenBooks, readersOf } from '../../world/scenario/books.ts';
+import { isNode, splitName } from '../../scenarios/faults/cluster-names.ts';
+import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
+import { isDoorKind } from '../../scenarios/faults/vocabulary/kinds.ts';
+import { CustodyBook } from '../../scenarios/runner/custody-book.ts';
+import type { CheckedScenario } from '../../scenarios/runner/format.ts';
+import { runScenario } from '../../scenarios/runner/run.ts';
+import { usesWalletApi } from '../../scenarios/runner/wallet-api-use.ts';
+import type { Questions, Run, Verdict } from '../../scenarios/runner/world.ts';
+import { type LiveProcess, startLiveProcess, testVariables } from '../../clients/testing/live-process.ts';
+import { LiveWorld } from '../../clients/testing/live-world.ts';
+import { ApiError, SandboxApi } from '../../clients/testing/sandbox-api.ts';
+import { brokenBooks, readersOf } from '../../simulation/service/scenario/books.ts';
 import { errorText, exitCodes, Failure } from '../common/failure.ts';
 import { commandName } from '../common/invocation.ts';
 import { TokenKept, targetOf } from '../events/public.ts';

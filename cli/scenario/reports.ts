@@ -1,11 +1,11 @@
 /** The reports of a command's runs: on standard output, and in the files of its options. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { htmlPage } from '../../report/html/page.ts';
-import { jsonLines } from '../../report/json-lines.ts';
-import { junit } from '../../report/junit.ts';
-import { textReport, verdictText } from '../../report/text.ts';
-import type { Run } from '../../runner/scenario/world.ts';
+import { htmlPage } from '../../clients/report/html/page.ts';
+import { jsonLines } from '../../clients/report/json-lines.ts';
+import { junit } from '../../clients/report/junit.ts';
+import { textReport, verdictText } from '../../clients/report/text.ts';
+import type { Run } from '../../scenarios/runner/world.ts';
 import { errorText, exitCodes, Failure } from '../common/failure.ts';
 
 const formats = ['text', 'jsonl', 'junit', 'html'] as const;

@@ -3,7 +3,7 @@
  * file knows no variable.
  */
 import { isAbsolute, resolve } from 'node:path';
-import { redisAddress } from '../../redis/address.ts';
+import { redisAddress } from '../../core/redis/address.ts';
 
 export interface Kind<T> {
   /** The allowed values, as in the docs and after "must be". */

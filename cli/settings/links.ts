@@ -1,5 +1,5 @@
 /** The links that use TLS, by the settings: across hosts all do, unless SIGNMESH_LINK_TLS says otherwise. */
-import { isLoopback, isPlainAcross } from '../../actors/live/link-tls.ts';
+import { isLoopback, isPlainAcross } from '../../core/actors/live/link-tls.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import type { Settings } from './config.ts';
 

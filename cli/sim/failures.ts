@@ -1,11 +1,11 @@
 /** The output for a failing seed: the contradiction, the replay command, and the smallest scenario that fails alike. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CheckedScenario } from '../../runner/scenario/format.ts';
-import { toYaml } from '../../runner/scenario/to-yaml.ts';
-import type { Verdict } from '../../runner/scenario/world.ts';
-import { shrinkFailure, type Trials } from '../../runner/search/campaign.ts';
-import { randomScenario } from '../../runner/search/generate.ts';
+import type { CheckedScenario } from '../../scenarios/runner/format.ts';
+import { toYaml } from '../../scenarios/runner/to-yaml.ts';
+import type { Verdict } from '../../scenarios/runner/world.ts';
+import { shrinkFailure, type Trials } from '../../simulation/search/campaign.ts';
+import { randomScenario } from '../../simulation/search/generate.ts';
 import { commandName } from '../common/invocation.ts';
 import type { Finished } from './runs.ts';
 

@@ -1,10 +1,10 @@
 /** Many seeds, one after the other or in several threads. The results do not depend on the number of threads. */
 import { Worker } from 'node:worker_threads';
-import type { Landmark } from '../../model/landmarks.ts';
-import type { Verdict } from '../../runner/scenario/world.ts';
-import { runSeed, type Trials } from '../../runner/search/campaign.ts';
-import type { Profile } from '../../runner/search/profiles.ts';
-import type { Variant } from '../../wallet-search/guide.ts';
+import type { Landmark } from '../../simulation/model/landmarks.ts';
+import type { Verdict } from '../../scenarios/runner/world.ts';
+import { runSeed, type Trials } from '../../simulation/search/campaign.ts';
+import type { Profile } from '../../simulation/search/profiles.ts';
+import type { Variant } from '../../simulation/wallet-search/guide.ts';
 import { builtFile } from '../common/built.ts';
 
 /** `signing`: the signing cluster and its five calls. `wallets`: the control plane over it. */
@@ -36,7 +36,7 @@ export interface Finished extends SeedTask {
   readonly verdict: Verdict;
   /** Virtual time. */
   readonly tookMs: number;
-  /** The landmarks that the run reached (model/landmarks.ts, wallet-search/landmarks.ts). */
+  /** The landmarks that the run reached (simulation/model/landmarks.ts, simulation/wallet-search/landmarks.ts). */
   readonly landmarks: readonly string[];
 }
 
@@ -64,7 +64,7 @@ export async function runOne(task: SeedTask, crypto: 'model' | 'real', trials: T
   const { world, seed, profile, variation, variant } = task;
   if (world === 'wallets') {
     // Loads the control plane only when needed.
-    const { runWorldSeed } = await import('../../wallet-search/campaign.ts');
+    const { runWorldSeed } = await import('../../simulation/wallet-search/campaign.ts');
     const run = await runWorldSeed(seed, walletProfile(profile), { crypto, record: false }, variant);
     const { verdict, tookMs, landmarks } = run;
     return { world, seed, profile, ...(variant && { variant }), verdict, tookMs, landmarks };

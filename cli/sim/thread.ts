@@ -1,6 +1,6 @@
 /** The work of a thread of `signmesh sim --jobs`. */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Trials } from '../../runner/search/campaign.ts';
+import type { Trials } from '../../simulation/search/campaign.ts';
 import { type Finished, runOne, type SeedTask } from './runs.ts';
 
 /** Runs the seeds that it gets, until it gets none. */

@@ -1,9 +1,9 @@
 /** The search of wallets: rounds of fresh seeds and of variants, and the output for a failing run. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Guide, planOf, variantText } from '../../wallet-search/guide.ts';
-import { profiles, type RunPlan } from '../../wallet-search/profiles.ts';
-import { shrinkPlan, stepsOf } from '../../wallet-search/shrink.ts';
+import { Guide, planOf, variantText } from '../../simulation/wallet-search/guide.ts';
+import { profiles, type RunPlan } from '../../simulation/wallet-search/profiles.ts';
+import { shrinkPlan, stepsOf } from '../../simulation/wallet-search/shrink.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { commandName } from '../common/invocation.ts';
 import type { ExplainOptions } from './failures.ts';
@@ -48,7 +48,7 @@ export async function explainWallets(
   const whole = planOf(seed, walletProfile(profile), variant);
   note('making it smaller …');
   // Loads the control plane only when needed.
-  const { runWorldPlan } = await import('../../wallet-search/campaign.ts');
+  const { runWorldPlan } = await import('../../simulation/wallet-search/campaign.ts');
   const fails = async (plan: RunPlan): Promise<boolean> => {
     const { verdict: other } = await runWorldPlan(seed, plan, { crypto, record: false });
     return other.kind === 'violated' && other.invariant === verdict.invariant;

@@ -1,5 +1,5 @@
 /** A thread of `signmesh sim --jobs`. */
-import { noTrials } from '../../runner/search/campaign.ts';
+import { noTrials } from '../../simulation/search/campaign.ts';
 import { runTasks } from './thread.ts';
 
 runTasks(noTrials);

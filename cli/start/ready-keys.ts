@@ -4,7 +4,7 @@
  * session.
  */
 
-import { bitcoinTestnetAddress, evmAddress, solanaAddress } from '../../networks/addresses.ts';
+import { bitcoinTestnetAddress, evmAddress, solanaAddress } from '../../wallets/networks/addresses.ts';
 import type { KeyScheme } from '../../proto/key-schemes.ts';
 import { defaultThreshold, defaultTotalNodes } from '../../proto/limits.ts';
 import { sandboxSchemes, sandboxSessions } from '../cluster-files/sandbox.ts';

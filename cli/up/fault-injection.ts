@@ -3,21 +3,21 @@
  * children, and answer the gateways' questions.
  */
 import { randomUUID } from 'node:crypto';
-import { identityFromSeed } from '../../actors/live/handshake-crypto.ts';
-import { systemRandom } from '../../actors/live/ports.ts';
-import { FaultInjector, type FaultInjectorOptions } from '../../fault-injection/fault-injector.ts';
-import { type Injector, ManyInjectors, processesIn } from '../../fault-injection/many-clusters.ts';
-import type { ProcessControl, QueueControl, SnapshotControl } from '../../fault-injection/ports.ts';
-import { nowMs } from '../../fault-injection/real-time.ts';
-import { Recorder } from '../../fault-injection/recorder.ts';
-import { Recording } from '../../fault-injection/recording.ts';
-import { isControlRequest, SandboxController } from '../../fault-injection/sandbox-control.ts';
-import { isNode } from '../../faults/cluster-names.ts';
-import { faultEngine } from '../../faults/engine.ts';
-import type { VendorConduct } from '../../faults/vocabulary/engine-contract.ts';
+import { identityFromSeed } from '../../core/actors/live/handshake-crypto.ts';
+import { systemRandom } from '../../core/actors/live/ports.ts';
+import { FaultInjector, type FaultInjectorOptions } from '../../scenarios/injection/fault-injector.ts';
+import { type Injector, ManyInjectors, processesIn } from '../../scenarios/injection/many-clusters.ts';
+import type { ProcessControl, QueueControl, SnapshotControl } from '../../scenarios/injection/ports.ts';
+import { nowMs } from '../../scenarios/injection/real-time.ts';
+import { Recorder } from '../../scenarios/injection/recorder.ts';
+import { Recording } from '../../scenarios/injection/recording.ts';
+import { isControlRequest, SandboxController } from '../../scenarios/injection/sandbox-control.ts';
+import { isNode } from '../../scenarios/faults/cluster-names.ts';
+import { faultEngine } from '../../scenarios/faults/engine.ts';
+import type { VendorConduct } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Roster } from '../../proto/roster.ts';
 import { wireProtocolVersions } from '../../proto/wire.ts';
-import { firstCluster } from '../../redis/clusters.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
 import { clusterFolder, readSecret, secretFiles } from '../cluster-files/cluster-material.ts';
 import { storedClocks } from '../cluster-files/stored-clocks.ts';
 import type { Cluster } from './cluster.ts';

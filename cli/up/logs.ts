@@ -3,7 +3,7 @@ import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, stat
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as pause } from 'node:timers/promises';
-import { processName } from '../../faults/cluster-names.ts';
+import { processName } from '../../scenarios/faults/cluster-names.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { parseRecord, printable, readable } from '../start/log-record.ts';
 

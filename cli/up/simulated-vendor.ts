@@ -1,11 +1,11 @@
 /**
  * The simulated vendor of a sandbox: a server in the process of `up`, so that it outlives coordinator, nodes and gateway, with
- * its keys and its book in its own directory (providers/vendor/server.ts). The nodes call it over HTTP, as any vendor.
+ * its keys and its book in its own directory (wallets/providers/vendor/server.ts). The nodes call it over HTTP, as any vendor.
  */
 import { join } from 'node:path';
-import { bindApart } from '../../actors/live/bind-apart.ts';
-import { systemClock, systemPorts } from '../../actors/live/ports.ts';
-import { VendorServer } from '../../providers/vendor/server.ts';
+import { bindApart } from '../../core/actors/live/bind-apart.ts';
+import { systemClock, systemPorts } from '../../core/actors/live/ports.ts';
+import { VendorServer } from '../../wallets/providers/vendor/server.ts';
 import { ensureSecret } from '../cluster-files/cluster-material.ts';
 import { makeDirectory } from '../common/files.ts';
 import type { Environment } from '../settings/config.ts';

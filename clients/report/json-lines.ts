@@ -16,8 +16,8 @@
  * The verdict has `what` when it failed or is stuck, `also` with the further expectations that do not hold, `invariant` when
  * one was violated, and `cause` unless it passed.
  */
-import type { RunEvent } from '../faults/recording.ts';
-import { type Run, verdictExitCodes } from '../runner/scenario/world.ts';
+import type { RunEvent } from '../../scenarios/faults/recording.ts';
+import { type Run, verdictExitCodes } from '../../scenarios/runner/world.ts';
 import { sortedFields } from './plain.ts';
 
 /** One line at a time, without its end. */

@@ -3,7 +3,7 @@
  * other than `passed` is a failure of that type; a run that its world does not support is skipped. Seed and replay are
  * properties. Characters that XML 1.0 cannot hold (control characters, lone surrogates) become escapes.
  */
-import type { Run } from '../runner/scenario/world.ts';
+import type { Run } from '../../scenarios/runner/world.ts';
 import { plain } from './plain.ts';
 import { eventLine, verdictText } from './text.ts';
 import { verdictInWords } from './verdict.ts';

@@ -2,7 +2,7 @@
  * Makes texts safe for their place. Names and texts of a scenario are untrusted: none may move a terminal's cursor, break a line,
  * turn the reading direction or end an XML element.
  */
-import type { RunEvent } from '../faults/recording.ts';
+import type { RunEvent } from '../../scenarios/faults/recording.ts';
 
 /** Control characters, line and paragraph separators, and characters that turn the reading direction. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about

@@ -9,9 +9,9 @@
  * address too long for its column keeps its beginning and its end; the session is whole in the text.
  */
 
-import type { RunEvent } from '../faults/recording.ts';
-import { natures } from '../faults/vocabulary/kinds.ts';
-import type { Run } from '../runner/scenario/world.ts';
+import type { RunEvent } from '../../scenarios/faults/recording.ts';
+import { natures } from '../../scenarios/faults/vocabulary/kinds.ts';
+import type { Run } from '../../scenarios/runner/world.ts';
 import { fieldsInWords, plain } from './plain.ts';
 import { verdictInWords } from './verdict.ts';
 

@@ -1,5 +1,5 @@
 /** A verdict in words: one sentence with the outcome of the run, and the cause below it. */
-import type { Verdict } from '../runner/scenario/world.ts';
+import type { Verdict } from '../../scenarios/runner/world.ts';
 
 export interface VerdictWords {
   readonly kind: Verdict['kind'];

@@ -1,5 +1,5 @@
 /** Questions about signing, answered over the HTTP API: each goes to the cluster of its session or key. */
-import type { CallName, CallTypes, Questions } from '../runner/scenario/world.ts';
+import type { CallName, CallTypes, Questions } from '../../scenarios/runner/world.ts';
 import { ApiError, CallFailed, noAnswerOf, type SandboxApi } from './sandbox-api.ts';
 
 /** Rejects with ApiError for a refusal that no caller of the signing API gets. */

@@ -1,5 +1,5 @@
 /** Keys and signatures, as tests get them. */
-import { type DiagnosticReceipt, ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { type DiagnosticReceipt, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { checkNames, type OptionNames } from './option-names.ts';
 
 export interface Key {

@@ -7,9 +7,9 @@ import { createHash } from 'node:crypto';
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 import type { ClientPorts } from '../client/contract.ts';
 import type { Intent } from '../client/generated-api.ts';
-import { withProcessNames } from '../faults/cluster-names.ts';
-import type { RunEvent } from '../faults/recording.ts';
-import type { Fault, FaultOf } from '../faults/vocabulary/generated-types.ts';
+import { withProcessNames } from '../../scenarios/faults/cluster-names.ts';
+import type { RunEvent } from '../../scenarios/faults/recording.ts';
+import type { Fault, FaultOf } from '../../scenarios/faults/vocabulary/generated-types.ts';
 import {
   ApprovalMode,
   DkgShareExchangeRequestSchema,
@@ -19,8 +19,8 @@ import {
   ReceiptState,
   ResumeSessionRequestSchema,
   SignatureShareRequestSchema,
-} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { faultFaults } from '../runner/scenario/shape.ts';
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { faultFaults } from '../../scenarios/runner/shape.ts';
 import type {
   CallName,
   CallTypes,
@@ -28,8 +28,8 @@ import type {
   Questions,
   ScenarioWorld,
   SessionFacts,
-} from '../runner/scenario/world.ts';
-import type { Violation } from '../sim/violation.ts';
+} from '../../scenarios/runner/world.ts';
+import type { Violation } from '../../simulation/cluster/violation.ts';
 import {
   CeremonyFailed,
   checkSigning,

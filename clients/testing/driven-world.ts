@@ -2,9 +2,9 @@
  * A simulated world whose time passes while a test awaits its answers. Questions about signing go to the signing cluster;
  * questions about the control plane's data go to its REST API.
  */
-import type { RunEvent } from '../faults/recording.ts';
-import type { QuestionName, Questions, ScenarioWorld } from '../runner/scenario/world.ts';
-import type { CustodyWorld } from '../world/custody-world.ts';
+import type { RunEvent } from '../../scenarios/faults/recording.ts';
+import type { QuestionName, Questions, ScenarioWorld } from '../../scenarios/runner/world.ts';
+import type { CustodyWorld } from '../../simulation/service/custody-world.ts';
 import { callOverApi, previewOverApi } from './api-calls.ts';
 import type { TestCluster } from './cluster.ts';
 import { ApiError, loggedEvent, type SandboxApi, sessionFacts } from './sandbox-api.ts';

@@ -2,12 +2,12 @@
 import { type DescMethod, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
-import { ErrorInfoSchema, RetryInfoSchema } from '../proto/gen/google/rpc/error_details_pb.ts';
-import { StatusSchema } from '../proto/gen/google/rpc/status_pb.ts';
-import { MpcWalletService } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { failureOfCode } from '../runner/scenario/outcome.ts';
-import type { GrpcCode } from '../runner/scenario/terms.ts';
-import type { CallName, CallTypes, NoAnswer } from '../runner/scenario/world.ts';
+import { ErrorInfoSchema, RetryInfoSchema } from '../../proto/gen/google/rpc/error_details_pb.ts';
+import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.ts';
+import { MpcWalletService } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { failureOfCode } from '../../scenarios/runner/outcome.ts';
+import type { GrpcCode } from '../../scenarios/runner/terms.ts';
+import type { CallName, CallTypes, NoAnswer } from '../../scenarios/runner/world.ts';
 
 const timeoutMs = 35_000;
 const asTheyAre = (bytes: Buffer): Buffer => bytes;

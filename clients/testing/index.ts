@@ -2,13 +2,13 @@
  * `signmesh/testing`: a cluster for a test of your own, with vitest, node:test or anything else. docs/testing.md explains
  * it; examples/testing/ shows it.
  */
-import { clustersMax } from '../proto/limits.ts';
+import { clustersMax } from '../../proto/limits.ts';
 import type { TestCluster } from './cluster.ts';
 import { needNode } from './node-version.ts';
 import { checkNames, type OptionNames } from './option-names.ts';
 
-export type { Fault } from '../faults/vocabulary/generated-types.ts';
-export { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+export type { Fault } from '../../scenarios/faults/vocabulary/generated-types.ts';
+export { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 export { CeremonyFailed, type Key, type Signature, type SignOptions } from './ceremonies.ts';
 export { type InjectedFault, TestCluster } from './cluster.ts';
 export type { ClusterEvents, ClusterWebhooks, TokenOptions } from './cluster-ports.ts';

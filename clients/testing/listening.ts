@@ -1,6 +1,6 @@
-/** The simulated service on real ports and in real time (embedded/), in this process: a sandbox for a test. */
+/** The simulated service on real ports and in real time (simulation/embedded/), in this process: a sandbox for a test. */
 import { createHash } from 'node:crypto';
-import { startEmbedded } from '../embedded/service.ts';
+import { startEmbedded } from '../../simulation/embedded/service.ts';
 import type { TokenOptions } from './cluster-ports.ts';
 import type { OwnSandbox } from './own-sandbox.ts';
 

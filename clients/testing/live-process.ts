@@ -2,7 +2,7 @@
  * A private sandbox for a test, a benchmark or the demo: `signmesh up` with a data directory and a Redis that no other process
  * uses, on any free ports. `stop` ends it; it also ends by itself when this process dies.
  */
-import type { RateLimits } from '../runner/scenario/format.ts';
+import type { RateLimits } from '../../scenarios/runner/format.ts';
 import { makeOwnFolder } from './own-folder.ts';
 import type { ReadyLine } from './ready-line.ts';
 import { UpProcess, upCommand } from './up-process.ts';

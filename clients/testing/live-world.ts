@@ -6,14 +6,14 @@
  * follow each other on one sandbox.
  */
 import { randomBytes } from 'node:crypto';
-import { faultEngine } from '../faults/engine.ts';
-import type { RunEvent } from '../faults/recording.ts';
-import type { FaultEngine, Order, ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
-import type { Fault } from '../faults/vocabulary/generated-types.ts';
-import type { LoggedEvent } from '../redis/event-log.ts';
-import type { CallTypes, QuestionName, Questions, ScenarioWorld } from '../runner/scenario/world.ts';
-import type { Checker, Observation } from '../sim/observation.ts';
-import type { Violation } from '../sim/violation.ts';
+import { faultEngine } from '../../scenarios/faults/engine.ts';
+import type { RunEvent } from '../../scenarios/faults/recording.ts';
+import type { FaultEngine, Order, ReceiverBehaviour } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { Fault } from '../../scenarios/faults/vocabulary/generated-types.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
+import type { CallTypes, QuestionName, Questions, ScenarioWorld } from '../../scenarios/runner/world.ts';
+import type { Checker, Observation } from '../../simulation/cluster/observation.ts';
+import type { Violation } from '../../simulation/cluster/violation.ts';
 import { callOverApi, previewOverApi } from './api-calls.ts';
 import { GrpcCaller } from './grpc-caller.ts';
 import { ApiError, type EventView, type FaultView, loggedEvent, type SandboxApi, sessionFacts } from './sandbox-api.ts';

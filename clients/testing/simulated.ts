@@ -2,15 +2,15 @@
  * A simulated cluster for a test: the whole product in virtual time. Awaiting an answer lets time pass until it arrives; requests
  * of the same turn of the event loop happen at the same virtual time.
  */
-import { asSeen, processIn } from '../faults/cluster-names.ts';
-import { describe } from '../faults/describe.ts';
-import type { RunEvent } from '../faults/recording.ts';
-import { firstCluster } from '../redis/clusters.ts';
-import { RunCheckers } from '../runner/scenario/run-checkers.ts';
-import { simulatedWorld } from '../runner/scenario/simulated-world.ts';
-import type { Violation } from '../sim/violation.ts';
-import { CustodyWorld } from '../world/custody-world.ts';
-import type { Received } from '../world/receivers.ts';
+import { asSeen, processIn } from '../../scenarios/faults/cluster-names.ts';
+import { describe } from '../../scenarios/faults/describe.ts';
+import type { RunEvent } from '../../scenarios/faults/recording.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
+import { RunCheckers } from '../../scenarios/runner/run-checkers.ts';
+import { simulatedWorld } from '../../scenarios/runner/simulated-world.ts';
+import type { Violation } from '../../simulation/cluster/violation.ts';
+import { CustodyWorld } from '../../simulation/service/custody-world.ts';
+import type { Received } from '../../simulation/service/receivers.ts';
 import { TestCluster } from './cluster.ts';
 import type { TokenOptions } from './cluster-ports.ts';
 import { DrivenWorld } from './driven-world.ts';

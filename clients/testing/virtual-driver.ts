@@ -4,8 +4,8 @@
  */
 // Node's own timers, even where a test has replaced the global ones.
 import { clearTimeout, setTimeout } from 'node:timers';
-import type { CustodyWorld } from '../world/custody-world.ts';
-import { turnOfEventLoop } from '../world/event-loop-turn.ts';
+import type { CustodyWorld } from '../../simulation/service/custody-world.ts';
+import { turnOfEventLoop } from '../../simulation/service/event-loop-turn.ts';
 import { ClusterStopped } from './stopped.ts';
 
 /** Code of the test that the world waits for, in real time. */

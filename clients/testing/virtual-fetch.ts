@@ -9,8 +9,8 @@
  * - Reading a stream lets 15 s pass without news; then it waits until another call lets time pass. So a stream that a test reads
  *   in the background does not advance the world far beyond the test.
  */
-import type { CustodyWorld } from '../world/custody-world.ts';
-import type { Answered, Exchange, Pieces } from '../world/exchange.ts';
+import type { CustodyWorld } from '../../simulation/service/custody-world.ts';
+import type { Answered, Exchange, Pieces } from '../../simulation/service/exchange.ts';
 import { ClusterStopped } from './stopped.ts';
 import type { VirtualDriver } from './virtual-driver.ts';
 

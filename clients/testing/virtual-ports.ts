@@ -1,8 +1,8 @@
 /** The ports of `signmesh/client` in virtual time: its retries, pauses and deadlines take no real time. */
 import type { ClientPorts } from '../client/contract.ts';
-import { uuidV7 } from '../proto/ids.ts';
-import { randomStream } from '../sim/random.ts';
-import type { CustodyWorld } from '../world/custody-world.ts';
+import { uuidV7 } from '../../proto/ids.ts';
+import { randomStream } from '../../simulation/cluster/random.ts';
+import type { CustodyWorld } from '../../simulation/service/custody-world.ts';
 import type { VirtualDriver } from './virtual-driver.ts';
 
 /** A longer timer is a deadline of a call that lets time pass itself; a shorter one may be the only awaited thing. */
@@ -18,7 +18,7 @@ export interface VirtualPortsOptions {
 export function virtualPorts(world: CustodyWorld, driver: VirtualDriver, options: VirtualPortsOptions): ClientPorts {
   const { seed, fetch, drives } = options;
   const { cluster } = world;
-  const random = randomStream(seed, `client/${drives ? 'own' : 'library'}`);
+  const random = randomStream(seed, `clients/client/${drives ? 'own' : 'library'}`);
   return {
     fetch,
     // The client's machine: no sandbox moves its clock.

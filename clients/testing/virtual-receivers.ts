@@ -1,6 +1,6 @@
 /** Receivers of webhooks in virtual time: the world waits while code of the test answers. */
-import type { CustodyWorld } from '../world/custody-world.ts';
-import type { Received } from '../world/receivers.ts';
+import type { CustodyWorld } from '../../simulation/service/custody-world.ts';
+import type { Received } from '../../simulation/service/receivers.ts';
 import type { VirtualDriver } from './virtual-driver.ts';
 import { type OpenReceiver, type ReceivedRequest, respondWith } from './webhooks.ts';
 

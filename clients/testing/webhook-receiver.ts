@@ -1,7 +1,7 @@
 /** A webhook receiver on loopback with configurable behaviour: it answers, is slow, or resets the connection. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
+import type { ReceiverBehaviour } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import { type ReceivedRequest, type Respond, respondWith } from './webhooks.ts';
 
 export interface ReceivedEvent {

@@ -8,11 +8,11 @@
  *
  * Its state is volatile (new links restore it), owned by this actor alone, and changes in place.
  */
-import type { Address, Behaviour, Context } from '../../actors/contract.ts';
-import { ShortLivedMap } from '../../actors/short-lived-map.ts';
-import { CryptoError } from '../../crypto/errors.ts';
-import { isValidFrostCommitment } from '../../crypto/frost/context.ts';
-import { groupOf } from '../../crypto/group.ts';
+import type { Address, Behaviour, Context } from '../../core/actors/contract.ts';
+import { ShortLivedMap } from '../../core/actors/short-lived-map.ts';
+import { CryptoError } from '../../core/crypto/errors.ts';
+import { isValidFrostCommitment } from '../../core/crypto/frost/context.ts';
+import { groupOf } from '../../core/crypto/group.ts';
 import { type NoncesDealt, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import {
   type CoordinatorEffect,

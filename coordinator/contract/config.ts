@@ -1,5 +1,5 @@
 /** The configuration of a coordinator process. The command line reads it from the environment and the data directory. */
-import type { LinkTls } from '../../actors/live/link-tls.ts';
+import type { LinkTls } from '../../core/actors/live/link-tls.ts';
 import type { Roster } from '../../proto/roster.ts';
 
 export interface Lifetimes {

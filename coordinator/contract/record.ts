@@ -4,7 +4,7 @@
  * Invariants: the epoch starts at 1 and rises by one with every change; every epoch has its own checkpoint; a change of
  * state is one of the table in transitions.ts, anything else is a bug and throws.
  */
-import type { Curve } from '../../crypto/group.ts';
+import type { Curve } from '../../core/crypto/group.ts';
 import type { ApprovalMode, KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../../proto/ids.ts';
 import type { KeyBinding } from '../../proto/key-schemes.ts';
@@ -86,7 +86,7 @@ export interface DkgRecord {
   readonly stalledBy?: readonly number[];
 }
 
-/** All as hex; with public key and chain code it makes the finish transcript of each node (crypto/dkg-transcripts.ts). */
+/** All as hex; with public key and chain code it makes the finish transcript of each node (core/crypto/dkg-transcripts.ts). */
 export interface KeyConfirmationRecord {
   readonly verificationShares: readonly string[];
   readonly transcriptDigest: string;

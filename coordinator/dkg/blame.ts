@@ -13,10 +13,10 @@ import {
   verifyFinished,
   verifyOpening,
   verifySealedShare,
-} from '../../crypto/dkg-transcripts.ts';
-import { CryptoError } from '../../crypto/errors.ts';
-import { publicKeyPackage } from '../../crypto/key-package.ts';
-import { seal } from '../../crypto/sealing.ts';
+} from '../../core/crypto/dkg-transcripts.ts';
+import { CryptoError } from '../../core/crypto/errors.ts';
+import { publicKeyPackage } from '../../core/crypto/key-package.ts';
+import { seal } from '../../core/crypto/sealing.ts';
 import type { DkgFinished, DkgOpening, DkgVerdict } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';

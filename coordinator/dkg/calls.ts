@@ -6,10 +6,10 @@
  * what that dealer is.
  */
 import { create } from '@bufbuild/protobuf';
-import { decodeShare } from '../../crypto/dkg-transcripts.ts';
-import { CryptoError } from '../../crypto/errors.ts';
-import { publicKeyPackage } from '../../crypto/key-package.ts';
-import { validateCommitments, verifyShare } from '../../crypto/vss.ts';
+import { decodeShare } from '../../core/crypto/dkg-transcripts.ts';
+import { CryptoError } from '../../core/crypto/errors.ts';
+import { publicKeyPackage } from '../../core/crypto/key-package.ts';
+import { validateCommitments, verifyShare } from '../../core/crypto/vss.ts';
 import { DkgShareExchangeRequestSchema, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { isSharedKey } from '../../proto/key-schemes.ts';
 import { isWalletKey, scalarBytes } from '../../proto/limits.ts';

@@ -2,8 +2,8 @@
  * InitiateDkg: opens a session, or refuses the call without any effect. It answers a MakeKey only to refuse it; otherwise the
  * call waits in the session for the whole round.
  */
-import type { Context } from '../../actors/contract.ts';
-import type { Curve } from '../../crypto/group.ts';
+import type { Context } from '../../core/actors/contract.ts';
+import type { Curve } from '../../core/crypto/group.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../../proto/ids.ts';
 import { bindingAtMaking, fixedSharing, isSharedKey, schemeFacts, sharingAtMaking } from '../../proto/key-schemes.ts';

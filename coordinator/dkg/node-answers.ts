@@ -4,7 +4,7 @@
  * An answer counts once, and only to a request of this coordinator (requests.ts). Other messages are ignored, unless they are
  * evidence by themselves: a second opening or a second result of one attempt, both signed.
  */
-import { isSignedOpening, sameResult, verifyFinished } from '../../crypto/dkg-transcripts.ts';
+import { isSignedOpening, sameResult, verifyFinished } from '../../core/crypto/dkg-transcripts.ts';
 import type {
   DkgFinished,
   DkgOpened,

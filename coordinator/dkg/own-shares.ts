@@ -7,9 +7,9 @@
  * actor's memory only, never in a store: after a crash or a pause the client is asked for the pair of that dealer with
  * itself.
  */
-import { decodeShare } from '../../crypto/dkg-transcripts.ts';
-import { groupOf } from '../../crypto/group.ts';
-import { interpolateAt } from '../../crypto/polynomial.ts';
+import { decodeShare } from '../../core/crypto/dkg-transcripts.ts';
+import { groupOf } from '../../core/crypto/group.ts';
+import { interpolateAt } from '../../core/crypto/polynomial.ts';
 import { type DkgSession, type DkgTurn, type DkgWork, isClientSupplied, nodeIds, type Pair, pair } from './state.ts';
 
 /** Every pair of two nodes has verified, and every dealer's own share is verified or can be computed without a call. */

@@ -4,8 +4,8 @@
  * The session asks each node for the next message that another node or a call waits for, as soon as its inputs exist. Requests may be
  * repeated, so a lost frame or an unreachable node costs one repetition.
  */
-import { sameResult } from '../../crypto/dkg-transcripts.ts';
-import { areFirstNodes } from '../../crypto/participants.ts';
+import { sameResult } from '../../core/crypto/dkg-transcripts.ts';
+import { areFirstNodes } from '../../core/crypto/participants.ts';
 import type { DkgFinished } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { bindingAtMaking, isSharedKey, wireScheme } from '../../proto/key-schemes.ts';

@@ -4,9 +4,9 @@
  * The record holds everything that clients were told; after a restart the actor asks the nodes again for the rest, and they
  * repeat their answers.
  */
-import type { Behaviour, Context } from '../../actors/contract.ts';
+import type { Behaviour, Context } from '../../core/actors/contract.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { firstCluster } from '../../redis/clusters.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import {
   type CoordinatorInput,

@@ -4,9 +4,9 @@
  * Nodes store the shares that they dealt and verified, and repeat their answers, so a restarted coordinator asks them again.
  */
 import { create } from '@bufbuild/protobuf';
-import type { Context, Step } from '../../actors/contract.ts';
-import type { DkgTerms } from '../../crypto/dkg-transcripts.ts';
-import { participantsOf } from '../../crypto/participants.ts';
+import type { Context, Step } from '../../core/actors/contract.ts';
+import type { DkgTerms } from '../../core/crypto/dkg-transcripts.ts';
+import { participantsOf } from '../../core/crypto/participants.ts';
 import {
   type DkgFinished,
   DkgFinishedSchema,

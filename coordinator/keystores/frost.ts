@@ -1,15 +1,15 @@
 /**
- * MPC_FROST, and every shared key on ed25519: partials are scalars z_i, bound to the set of signers (crypto/frost/).
+ * MPC_FROST, and every shared key on ed25519: partials are scalars z_i, bound to the set of signers (core/crypto/frost/).
  *
  * R costs one multiplication per signer. Every signer computes it and sends it with its partial; so the coordinator uses a
  * signer's R, and computes R itself only if the signature does not verify with it, or a caller asks for R. The commitments were
  * checked when they were dealt (cluster/cluster.ts).
  */
-import { tweakPoint } from '../../crypto/derivation.ts';
-import type { FrostSuite } from '../../crypto/frost/ciphersuite.ts';
-import { assertFrostRound, type FrostContext, frostContext } from '../../crypto/frost/context.ts';
-import { frostAggregateAt, verifyFrostPartial, verifySchnorr } from '../../crypto/frost/frost.ts';
-import { type Curve, groupOf } from '../../crypto/group.ts';
+import { tweakPoint } from '../../core/crypto/derivation.ts';
+import type { FrostSuite } from '../../core/crypto/frost/ciphersuite.ts';
+import { assertFrostRound, type FrostContext, frostContext } from '../../core/crypto/frost/context.ts';
+import { frostAggregateAt, verifyFrostPartial, verifySchnorr } from '../../core/crypto/frost/frost.ts';
+import { type Curve, groupOf } from '../../core/crypto/group.ts';
 import type { AttemptBackend, Keystore } from './port.ts';
 import { derivedKey, isScalar, scalarPartialBytes, underDerivedKey, verificationShareOf } from './shared-key.ts';
 

@@ -1,10 +1,10 @@
 /**
  * HSM_PKCS11 and MPC_VENDOR: the token, or the vendor, of the key's one node makes the whole signature, and the partial is that
- * signature (crypto/hsm.ts). On secp256k1 the recovery id, which the node computes, follows it.
+ * signature (core/crypto/hsm.ts). On secp256k1 the recovery id, which the node computes, follows it.
  */
 
-import type { Curve } from '../../crypto/group.ts';
-import { isHsmSignature } from '../../crypto/hsm.ts';
+import type { Curve } from '../../core/crypto/group.ts';
+import { isHsmSignature } from '../../core/crypto/hsm.ts';
 import { type AttemptBackend, aloneRequest, type Keystore } from './port.ts';
 import { verificationShareOf } from './shared-key.ts';
 

@@ -1,9 +1,9 @@
 /**
  * MULTISIG_EVM_WALLET: every node signs the Safe transaction hash with its own owner key; the whole signature is the
- * partials of `threshold` owners, ascending by address (crypto/owner-ecdsa.ts). Any nodes may answer.
+ * partials of `threshold` owners, ascending by address (core/crypto/owner-ecdsa.ts). Any nodes may answer.
  */
-import { evmAddressOf } from '../../crypto/evm-address.ts';
-import { isOwnerSignature, joinOwnerSignatures, ownerSignatureBytes } from '../../crypto/owner-ecdsa.ts';
+import { evmAddressOf } from '../../core/crypto/evm-address.ts';
+import { isOwnerSignature, joinOwnerSignatures, ownerSignatureBytes } from '../../core/crypto/owner-ecdsa.ts';
 import { type AttemptBackend, aloneRequest, type Keystore } from './port.ts';
 import { verificationShareOf } from './shared-key.ts';
 

@@ -3,7 +3,7 @@
  * session treats them alike: it draws signers, asks nodes for partials, accepts callers' partials instead, finds the node of a
  * wrong partial, and completes with one signature. docs/keystores.md explains each operation for each type.
  */
-import type { DerivedKey } from '../../crypto/derivation.ts';
+import type { DerivedKey } from '../../core/crypto/derivation.ts';
 import type { PartialRequest, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { DrawnNonce } from '../contract/messages.ts';
 import type { KeyRecord } from '../contract/record.ts';

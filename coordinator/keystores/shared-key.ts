@@ -1,8 +1,8 @@
 /** The common part of the keystores for keys of a DKG. */
-import { toHex } from '../../crypto/bytes.ts';
-import { type DerivedKey, deriveTweak } from '../../crypto/derivation.ts';
-import { type Curve, groupOf } from '../../crypto/group.ts';
-import { placeOf } from '../../crypto/participants.ts';
+import { toHex } from '../../core/crypto/bytes.ts';
+import { type DerivedKey, deriveTweak } from '../../core/crypto/derivation.ts';
+import { type Curve, groupOf } from '../../core/crypto/group.ts';
+import { placeOf } from '../../core/crypto/participants.ts';
 import { scalarBytes } from '../../proto/limits.ts';
 import type { KeyRecord } from '../contract/record.ts';
 import type { FullSignature, SigningTask } from './port.ts';

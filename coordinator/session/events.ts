@@ -5,8 +5,8 @@
  * - An event of every change of state, for the tenant's event log, where clients read it. It is written in the same step
  *   as the change; its object is the session as it then was.
  */
-import { encodeXpub } from '../../crypto/derivation.ts';
-import { participantsOf } from '../../crypto/participants.ts';
+import { encodeXpub } from '../../core/crypto/derivation.ts';
+import { participantsOf } from '../../core/crypto/participants.ts';
 import {
   ApprovalModeSchema,
   KeystoreTypeSchema,
@@ -17,7 +17,7 @@ import { newId } from '../../proto/ids.ts';
 import { schemeFacts } from '../../proto/key-schemes.ts';
 import { identifierCharsMax } from '../../proto/limits.ts';
 import { timestamp } from '../../proto/timestamps.ts';
-import type { LoggedEvent } from '../../redis/event-log.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import type { CallFacts, CoordinatorEffect } from '../contract/messages.ts';
 import { clientSuppliedDealers, type DkgRecord, type Moment, type SessionRecord } from '../contract/record.ts';
 import type { SessionState } from '../contract/transitions.ts';

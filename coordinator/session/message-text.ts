@@ -1,5 +1,5 @@
 /** The wording that messages share. */
-import { areFirstNodes, participantsOf, type Sharing } from '../../crypto/participants.ts';
+import { areFirstNodes, participantsOf, type Sharing } from '../../core/crypto/participants.ts';
 
 /** Node ids in a sentence. */
 export function nodeList(ids: Iterable<number>): string {

@@ -2,7 +2,7 @@
  * Receipts and checkpoints. The receipt describes the call, the checkpoint the session. Without a session (refused at
  * initiation, unknown, or another tenant's, which answer alike): epoch 0, no session id, no token, a fresh checkpoint id.
  */
-import type { Context } from '../../actors/contract.ts';
+import type { Context } from '../../core/actors/contract.ts';
 import { contractVersion } from '../../proto/contract-version.ts';
 import {
   ApprovalMode,

@@ -1,6 +1,6 @@
 /** Answers to the gateway: the response to each kind of request, or its error. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { participantsOf } from '../../crypto/participants.ts';
+import { participantsOf } from '../../core/crypto/participants.ts';
 import { CallErrorCode, type CallReplySchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { type CallFacts, type CoordinatorEffect, wire } from '../contract/messages.ts';
 import type { SessionRecord } from '../contract/record.ts';

@@ -8,8 +8,8 @@
  * - A key generation of n nodes drops the list of its n² verified pairs once all have verified; it retains the commitments of
  *   client-supplied dealers, to compare a repeated share with them.
  */
-import { realSha256 } from '../../crypto/hashing.ts';
-import { participantsOf } from '../../crypto/participants.ts';
+import { realSha256 } from '../../core/crypto/hashing.ts';
+import { participantsOf } from '../../core/crypto/participants.ts';
 import { digestBytes } from '../../proto/limits.ts';
 import type { DkgRecord, SessionRecord, SigningRecord } from '../contract/record.ts';
 import { isTerminal } from '../contract/transitions.ts';

@@ -5,9 +5,9 @@
  * The work is volatile. A turn changes a draft of it, never the work of the step's input state. So after a refused write every
  * call is still in its place, and `persistRefused` returns the call of the refused step: every call gets an answer.
  */
-import type { Context } from '../../actors/contract.ts';
+import type { Context } from '../../core/actors/contract.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import type { LoggedEvent } from '../../redis/event-log.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import { type Answer, answer } from '../contract/answers.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import {

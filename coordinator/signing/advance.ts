@@ -2,7 +2,7 @@
  * Advances a round: after every event, `advanceRound` compares the needs of the waiting calls with the state of the round
  * (round.ts), and takes the next step. This file also handles the events from the cluster and from timers.
  */
-import { CryptoError } from '../../crypto/errors.ts';
+import { CryptoError } from '../../core/crypto/errors.ts';
 import { type Answer, answer } from '../contract/answers.ts';
 import { clusterAddress, type DrawnNonce, nodeAddress, nodeFault, wire } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';

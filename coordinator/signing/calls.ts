@@ -4,7 +4,7 @@
  * The stepping rule: node id 0 means every node, and empty share bytes mean "let the node process produce it". Refused
  * calls change neither epoch nor token.
  */
-import { participantsOf } from '../../crypto/participants.ts';
+import { participantsOf } from '../../core/crypto/participants.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { scalarBytes } from '../../proto/limits.ts';
 import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';

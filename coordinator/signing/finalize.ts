@@ -1,5 +1,5 @@
 /** The end of a signing session's round: completed, failed, expired, or revoked. It answers every call in the round. */
-import { participantsOf } from '../../crypto/participants.ts';
+import { participantsOf } from '../../core/crypto/participants.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
 import { vendorOrderAddress, wire } from '../contract/messages.ts';

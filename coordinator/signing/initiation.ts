@@ -6,7 +6,7 @@
  * store, atomically with the new session).
  */
 import { create } from '@bufbuild/protobuf';
-import type { Context } from '../../actors/contract.ts';
+import type { Context } from '../../core/actors/contract.ts';
 import {
   ApprovalMode,
   MockDirective,

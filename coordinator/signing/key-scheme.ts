@@ -6,7 +6,7 @@
  * keystore_type UNSPECIFIED means the key's scheme; a different one is KEYSTORE_MISMATCH. On ed25519 one scheme serves
  * all keystore types with shared keys. A key that is not shared is bound at its creation.
  */
-import type { Curve } from '../../crypto/group.ts';
+import type { Curve } from '../../core/crypto/group.ts';
 import { KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { isSharedKey, type KeyScheme, schemeFacts, schemeOfKeystore } from '../../proto/key-schemes.ts';
 import { type Answer, answer } from '../contract/answers.ts';

@@ -1,6 +1,6 @@
 /**
  * Passes orders from gateways to nodes. The coordinator stores them with the session and gives each node its own;
- * it can neither forge nor change one (crypto/order-macs.ts).
+ * it can neither forge nor change one (core/crypto/order-macs.ts).
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { macFor } from '../../proto/call-orders.ts';

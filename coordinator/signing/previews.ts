@@ -8,7 +8,7 @@
  *
  * The actor answers previews in steps without a write, so that a refused write loses none.
  */
-import { participantsOf } from '../../crypto/participants.ts';
+import { participantsOf } from '../../core/crypto/participants.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ownKeysOf } from '../../proto/key-schemes.ts';
 import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';

@@ -49,7 +49,7 @@
  * ----------
  * - A transition that is not in the table is a bug and throws.
  * - No function changes values in place: each returns a new round, which shares with the old one what did not
- *   change. So a step whose write is refused leaves the round as it was (actors/contract.ts).
+ *   change. So a step whose write is refused leaves the round as it was (core/actors/contract.ts).
  * - A round has an attempt in `asking` and `collecting`, and in no other phase.
  * - A node is in `asked` only while it has no partial in the attempt.
  * - A draw's ticket is `History.draws`; nonces that come with another ticket are ignored.

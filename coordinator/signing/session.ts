@@ -4,7 +4,7 @@
  * Its first message starts it, from its durable record if there is one. Between calls it may leave memory: the record
  * holds everything that a client was told, but no nonces and partials of the present attempt; a new attempt follows.
  */
-import type { Address, Behaviour, Context } from '../../actors/contract.ts';
+import type { Address, Behaviour, Context } from '../../core/actors/contract.ts';
 import { answer } from '../contract/answers.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import {

@@ -6,8 +6,8 @@
  * A step never changes its input state. Its turn works on a draft: a copy of the work, one level deep, whose
  * fields it replaces by new values. So the old state is intact when the step's write is refused.
  */
-import type { Address, Context, Step } from '../../actors/contract.ts';
-import { participantsOf } from '../../crypto/participants.ts';
+import type { Address, Context, Step } from '../../core/actors/contract.ts';
+import { participantsOf } from '../../core/crypto/participants.ts';
 import type { VendorSettled } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { ownKeysOf } from '../../proto/key-schemes.ts';

@@ -5,10 +5,10 @@
  * mock directive failed before either ran goes through both at its resume.
  */
 
-import { toHex } from '../../crypto/bytes.ts';
-import { parsePath } from '../../crypto/derivation.ts';
-import { CryptoError } from '../../crypto/errors.ts';
-import { realSha256 } from '../../crypto/hashing.ts';
+import { toHex } from '../../core/crypto/bytes.ts';
+import { parsePath } from '../../core/crypto/derivation.ts';
+import { CryptoError } from '../../core/crypto/errors.ts';
+import { realSha256 } from '../../core/crypto/hashing.ts';
 import {
   ApprovalMode,
   type InitiateSigningRequest,

@@ -6,8 +6,8 @@
  * completes without a call, also from its record after a crash. A session that ends earlier cancels its order; a later session
  * of the intent gets the same order from its node until that is settled (nodes/vendor/order-actor.ts).
  */
-import type { Address } from '../../actors/contract.ts';
-import { participantsOf } from '../../crypto/participants.ts';
+import type { Address } from '../../core/actors/contract.ts';
+import { participantsOf } from '../../core/crypto/participants.ts';
 import type { VendorOrder, VendorSettled } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { vendorOrderLifetimeMaxMs } from '../../proto/limits.ts';
 import { timestamp } from '../../proto/timestamps.ts';

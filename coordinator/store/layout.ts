@@ -5,12 +5,12 @@
  * A session is a hash: fields that scripts compare are separate, the rest is JSON, and a MAC covers both. A
  * key is its MAC and JSON. Every write writes a whole record; no script changes a field of one.
  */
-import { macChars, RecordMacs } from '../../crypto/record-macs.ts';
+import { macChars, RecordMacs } from '../../core/crypto/record-macs.ts';
 import { closedKeyName } from '../../proto/closed-keys.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { isWalletKey } from '../../proto/limits.ts';
-import { firstCluster, keyRecordKey, ofCluster, sessionRecordKey } from '../../redis/clusters.ts';
-import { type EventArguments, eventArguments, type LoggedEvent, tenantPrefix } from '../../redis/event-log.ts';
+import { firstCluster, keyRecordKey, ofCluster, sessionRecordKey } from '../../core/redis/clusters.ts';
+import { type EventArguments, eventArguments, type LoggedEvent, tenantPrefix } from '../../core/redis/event-log.ts';
 import type { KeyRecord, SessionRecord } from '../contract/record.ts';
 import { isOpen, isTerminal } from '../contract/transitions.ts';
 

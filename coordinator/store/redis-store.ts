@@ -3,11 +3,11 @@
  *
  * While Redis is unreachable, commands wait for it, up to commandTimeoutMs; then the write's fate is unknown and it rejects.
  */
-import type { Store } from '../../actors/contract.ts';
-import { type Log, silentLog, systemClock } from '../../actors/live/ports.ts';
-import { RedisWatch } from '../../actors/live/redis-watch.ts';
-import { connectRedis, watchedConnection } from '../../redis/connect.ts';
-import { RedisClusters } from '../../redis/redis-clusters.ts';
+import type { Store } from '../../core/actors/contract.ts';
+import { type Log, silentLog, systemClock } from '../../core/actors/live/ports.ts';
+import { RedisWatch } from '../../core/actors/live/redis-watch.ts';
+import { connectRedis, watchedConnection } from '../../core/redis/connect.ts';
+import { RedisClusters } from '../../core/redis/redis-clusters.ts';
 import type { CoordinatorRecord, CoordinatorWrite } from '../contract/messages.ts';
 import { raiseFence } from './fence.ts';
 import { redisKeys } from './layout.ts';

@@ -8,7 +8,7 @@
  */
 
 import type { SessionPageQuery } from '../../proto/session-list.ts';
-import { luaScript } from '../../redis/lua.ts';
+import { luaScript } from '../../core/redis/lua.ts';
 import type { ConflictCode } from '../contract/messages.ts';
 import type { SessionWriteArguments } from './layout.ts';
 

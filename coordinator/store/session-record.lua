@@ -1,6 +1,6 @@
 -- What the scripts of sessions share.
--- @include redis/lifetime.lua
--- @include redis/usage.lua
+-- @include core/redis/lifetime.lua
+-- @include core/redis/usage.lua
 -- @shape session = epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, data, cluster, mac
 
 -- Numbers of svc.mesh.v1.ReceiptState.
@@ -21,7 +21,7 @@ local function retained(checkpoint_ms, retention_ms, now_ms)
   return lives(checkpoint_ms and end_text(checkpoint_ms, retention_ms), now_ms)
 end
 
--- Books out of `deltas` (redis/usage.lua) what the session of this key takes.
+-- Books out of `deltas` (core/redis/usage.lua) what the session of this key takes.
 local function unbook(deltas, key)
   local stored = redis.call('HSTRLEN', key, 'data')
   if stored == 0 then return end

@@ -12,7 +12,7 @@
 -- lifetime, or empty. counted: "1" if the tenant's quota `bytesMax` counts. keyId, keyRecord: the key's record as it is written,
 -- or empty. boundScheme: the scheme in it, if the session binds a key that exists; empty: it made the key. id: empty for no event.
 -- endingKey: the cluster's sessions that have not ended. listKey: all its sessions, by the time they began.
--- @include redis/append-event.lua
+-- @include core/redis/append-event.lua
 -- @include coordinator/store/fence.lua
 -- @include coordinator/store/session-record.lua
 -- @shape sessionWrite = kind, sessionId, nowMs, guard, walletKey, change, endsAtMs, counted, keyId, keyRecord, boundScheme, ...session, ...event

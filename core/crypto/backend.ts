@@ -1,5 +1,5 @@
 /**
- * The cryptography of the running task: the real one, or the model of crypto/model/, which protects nothing. The actors run
+ * The cryptography of the running task: the real one, or the model of core/crypto/model/, which protects nothing. The actors run
  * unchanged with either. Every primitive that the model replaces is a `Variant`: its module reads `current` at every use and
  * never stores the value. Caches between uses (verified signatures, say) are variants too, so that a result under one
  * cryptography never counts under the other.
@@ -43,7 +43,7 @@ export function cryptography(): Cryptography {
   return chosen;
 }
 
-/** Only for crypto/model/switch.ts. */
+/** Only for core/crypto/model/switch.ts. */
 export function chooseCryptography(next: Cryptography): void {
   chosen = next;
   for (const variant of variants) variant.choose(next);

@@ -1,6 +1,6 @@
 -- A cluster says that it is alive, and how it is. Answers {'OK'}, or {'TAKEN', the id of the cluster that has its number}.
 -- One that has not said so for `silentMs` leaves its number to another.
--- @include redis/redis-clock.lua
+-- @include core/redis/redis-clock.lua
 -- @keys clustersKey
 -- @args number, clusterId, silentMs, entry
 

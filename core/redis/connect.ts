@@ -104,7 +104,7 @@ function failWithoutCluster(cluster: Cluster): void {
   };
 }
 
-/** The parts of a connection that a watch needs (actors/live/redis-watch.ts). */
+/** The parts of a connection that a watch needs (core/actors/live/redis-watch.ts). */
 export interface WatchedConnection {
   readonly status: string;
   set(key: string, value: string, unit: 'PX', milliseconds: number): Promise<unknown>;

@@ -1,6 +1,6 @@
 -- Claims tenants whose time has come: until the end of the hold no other claims them (due-work.ts).
 -- Answers {now by the clock of Redis, in ms, the tenants; those that wait longest first}.
--- @include redis/redis-clock.lua
+-- @include core/redis/redis-clock.lua
 -- @keys tenantsKey, registeredKey
 -- @args nowMs, heldUntilMs, limit
 

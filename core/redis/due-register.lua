@@ -1,6 +1,6 @@
 -- Registers a tenant of which something may be due from a time on (due-work.ts). An earlier time stays.
 -- Answers 1.
--- @include redis/redis-clock.lua
+-- @include core/redis/redis-clock.lua
 -- @keys tenantsKey, registeredKey
 -- @args tenant, atMs
 

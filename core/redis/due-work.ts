@@ -34,7 +34,7 @@
  *
  * Effect of clocks: an entry is found when the time of a living claimer has come. A clock that is ahead finds it early. If such
  * a process dies before its next sweep, others find its claimed or settled tenants late by the difference. One whose clock is
- * set back takes its transfers up early (custody/intents/driver.ts). No difference of clocks loses an entry.
+ * set back takes its transfers up early (wallets/custody/intents/driver.ts). No difference of clocks loses an entry.
  */
 
 /** Each kind of work has one set of tenants; the sessions of each cluster are a kind (`ofCluster`). */

@@ -1,5 +1,5 @@
 -- The clusters that have said that they are alive. Answers a list of {number, ms since it said so, id, entry, keys placed}.
--- @include redis/redis-clock.lua
+-- @include core/redis/redis-clock.lua
 -- @keys clustersKey, placedKey
 
 local now = clock_ms()

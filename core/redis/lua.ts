@@ -3,7 +3,7 @@
  *
  * A script begins with a comment that describes its effect and result. Directives follow, one a line:
  *
- *   -- @include redis/append-event.lua       puts another file before this one, once
+ *   -- @include core/redis/append-event.lua       puts another file before this one, once
  *   -- @shape event = id, type, atMs         a table of arguments; scripts that include this file may use it
  *   -- @shape named = name, ...event         with the fields of another shape
  *   -- @keys sessionKey, guardKey?

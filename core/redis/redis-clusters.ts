@@ -30,8 +30,8 @@ interface List {
   readonly args: object;
 }
 
-const announceScript = luaScript<Announce, readonly ['OK'] | readonly ['TAKEN', string]>('redis/announce-cluster.lua');
-const listScript = luaScript<List, readonly (readonly string[])[]>('redis/list-clusters.lua');
+const announceScript = luaScript<Announce, readonly ['OK'] | readonly ['TAKEN', string]>('core/redis/announce-cluster.lua');
+const listScript = luaScript<List, readonly (readonly string[])[]>('core/redis/list-clusters.lua');
 
 /** Both in one slot. */
 export const clusterKeys = { clustersKey: 'sm:{clusters}', placedKey: 'sm:{clusters}:placed' };

@@ -2,7 +2,7 @@
 -- sum over its records and sessions; a field for each hour (since 1970) holds what expires in that hour, since Redis drops such
 -- records by itself; `hour` is the latest whose bytes were given back. So the sum is right to the hour, and reading it costs
 -- the same whatever is stored. An hour that is booked out twice, since a clock jumped, evens out when it comes.
--- @include redis/redis-clock.lua
+-- @include core/redis/redis-clock.lua
 
 local hour_ms = 3600000
 

@@ -2,7 +2,7 @@
  * The access log of a process: lines as its pino writes them at level info, made by JSON.stringify alone. A line of pino took a
  * fifth of a refused request's CPU.
  */
-import type { Timers } from '../../actors/contract.ts';
+import type { Timers } from '../../core/actors/contract.ts';
 import { accessLine, accessMessage, type RequestWatcher } from './access-log.ts';
 
 export interface AccessLinesOptions {

@@ -3,11 +3,11 @@
  * identifies the request and its result, in a fixed set of fields; it never holds a token, a body, a query or a header other
  * than the caller's ids. Unknown fields are omitted.
  */
-import type { Log } from '../../actors/live/ports.ts';
-import type { CallTrace } from '../../api/call-trace.ts';
-import type { ServiceError } from '../../api/errors/service-error.ts';
-import type { Principal } from '../../api/principal.ts';
-import type { Span } from '../../telemetry/port.ts';
+import type { Log } from '../../core/actors/live/ports.ts';
+import type { CallTrace } from '../api/call-trace.ts';
+import type { ServiceError } from '../api/errors/service-error.ts';
+import type { Principal } from '../api/principal.ts';
+import type { Span } from '../../core/telemetry/port.ts';
 import type { ReceiptFacts } from './receipt-facts.ts';
 
 /** The message of every line. */

@@ -3,7 +3,7 @@
  * together, since each write wakes a thread here and the process that reads. Any other line is written at once, behind those
  * that have gathered. What is lost with a process that is killed is what it logged in its last moment.
  */
-import type { Timers } from '../../actors/contract.ts';
+import type { Timers } from '../../core/actors/contract.ts';
 
 interface Lines {
   write(text: string): unknown;

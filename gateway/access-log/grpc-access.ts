@@ -9,9 +9,9 @@
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { type Metadata, type Server, status as statuses } from '@grpc/grpc-js';
-import type { Timers } from '../../actors/contract.ts';
-import { callTrace } from '../../api/call-trace.ts';
-import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
+import type { Timers } from '../../core/actors/contract.ts';
+import { callTrace } from '../api/call-trace.ts';
+import { type RequestIds, requestIdHeader } from '../api/request-id.ts';
 import { AccessEntry, type RequestWatcher } from './access-log.ts';
 
 const callHeader = 'signmesh-call';

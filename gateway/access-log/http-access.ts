@@ -5,9 +5,9 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Timers } from '../../actors/contract.ts';
-import { callTrace } from '../../api/call-trace.ts';
-import type { ServiceError } from '../../api/errors/service-error.ts';
+import type { Timers } from '../../core/actors/contract.ts';
+import { callTrace } from '../api/call-trace.ts';
+import type { ServiceError } from '../api/errors/service-error.ts';
 import { AccessEntry, type RequestWatcher } from './access-log.ts';
 
 export class HttpAccess {

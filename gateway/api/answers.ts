@@ -3,14 +3,14 @@
  * Other answers (a malformed request, no permission, load, an internal error) free the key again.
  */
 
-import type { Balances } from '../store/contract.ts';
-import { packObject, unpackObject } from '../store/event-text.ts';
-import { type AssetView, withBalances } from '../store/shown-balances.ts';
+import type { Balances } from '../../wallets/store/contract.ts';
+import { packObject, unpackObject } from '../../wallets/store/event-text.ts';
+import { type AssetView, withBalances } from '../../wallets/store/shown-balances.ts';
 import { type ErrorKind, errorKinds } from './errors/kinds.ts';
 import { ServiceError } from './errors/service-error.ts';
 import type { Answer } from './route.ts';
 
-/** Seals text so that only this service can read it; `about` is bound to it. `answerSeal` of store/secrets fits. */
+/** Seals text so that only this service can read it; `about` is bound to it. `answerSeal` of wallets/store/secrets fits. */
 export interface SealPort {
   seal(plain: string, about: string): string;
   open(sealed: string, about: string): string;

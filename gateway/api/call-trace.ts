@@ -1,5 +1,5 @@
 /** The trace data of a call, from its body first and from its transport second. */
-import type { OrchestrationContext } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { OrchestrationContext } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
 /** W3C Trace Context, level 1 and later: version, trace id, parent id, flags. All zeroes are invalid ids. */
 const traceparentPattern = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;

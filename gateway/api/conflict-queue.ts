@@ -4,7 +4,7 @@
  * for every competing request. The queue is local to the process: between gateways the store's compare-and-set decides, as
  * always.
  */
-import type { Timers } from '../actors/contract.ts';
+import type { Timers } from '../../core/actors/contract.ts';
 
 interface Waiting {
   readonly admit: () => void;

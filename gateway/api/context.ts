@@ -1,7 +1,7 @@
 /** The ports that a handler may use, made for one run of it. */
 import { createHash } from 'node:crypto';
-import type { RandomBytes } from '../actors/contract.ts';
-import { type IdPrefix, newId } from '../proto/ids.ts';
+import type { RandomBytes } from '../../core/actors/contract.ts';
+import { type IdPrefix, newId } from '../../proto/ids.ts';
 import type { RequestContext } from './route.ts';
 
 /** The data that stays the same when a request is repeated under its idempotency key, or runs again after a conflict. */

@@ -1,6 +1,6 @@
 /** Builds events: every module reports its changes in one shape (docs/wallet-api.md, Events). */
-import type { ProviderKind } from '../providers/port/kinds.ts';
-import type { NewEvent, Versioned } from '../store/contract.ts';
+import type { ProviderKind } from '../../wallets/providers/port/kinds.ts';
+import type { NewEvent, Versioned } from '../../wallets/store/contract.ts';
 import type { RequestContext } from './route.ts';
 
 export const eventApiVersion = 'v1';

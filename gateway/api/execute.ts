@@ -3,9 +3,9 @@
  * again on fresh reads. Conflicting requests of this process take turns (conflict-queue.ts). Under an idempotency key the
  * answer is committed in the same step as its effect.
  */
-import type { Ports } from '../actors/contract.ts';
-import { pause } from '../actors/waiting.ts';
-import { type Change, type CommitRefusal, type IdempotencyMark, StoreUnavailable } from '../store/contract.ts';
+import type { Ports } from '../../core/actors/contract.ts';
+import { pause } from '../../core/actors/waiting.ts';
+import { type Change, type CommitRefusal, type IdempotencyMark, StoreUnavailable } from '../../wallets/store/contract.ts';
 import { isStored, type Outcome, showing } from './answers.ts';
 import type { Turn, Turns } from './conflict-queue.ts';
 import { type Attempt, type ContextBase, contextOf } from './context.ts';

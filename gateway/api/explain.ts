@@ -3,7 +3,7 @@
  * refusals of the compiled check; a property test compares the two.
  */
 import Format from 'typebox/format';
-import { base64Fault } from '../proto/base64.ts';
+import { base64Fault } from '../../proto/base64.ts';
 import type { FieldIssue } from './errors/service-error.ts';
 import { describeSchema, type JsonSchema, joinField } from './schema-text.ts';
 

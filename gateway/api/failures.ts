@@ -1,6 +1,6 @@
 /** Translates errors of routes and of the ports behind them into the ServiceError for the caller. */
-import { ProviderRejected, ProviderUnavailable } from '../providers/port/port.ts';
-import { StoreTampered, StoreUnavailable } from '../store/contract.ts';
+import { ProviderRejected, ProviderUnavailable } from '../../wallets/providers/port/port.ts';
+import { StoreTampered, StoreUnavailable } from '../../wallets/store/contract.ts';
 import { internalError, ServiceError } from './errors/service-error.ts';
 
 /** Translates any thrown value into the error for the caller. */

@@ -8,9 +8,9 @@
  * polling the store. A poll also takes over the key once the lease of a dead gateway has ended.
  */
 import { createHmac } from 'node:crypto';
-import type { MachineMs, ServiceMs } from '../actors/contract.ts';
-import { ShortLivedMap } from '../actors/short-lived-map.ts';
-import { type IdempotencyMark, shownRecord, type TenantStore } from '../store/contract.ts';
+import type { MachineMs, ServiceMs } from '../../core/actors/contract.ts';
+import { ShortLivedMap } from '../../core/actors/short-lived-map.ts';
+import { type IdempotencyMark, shownRecord, type TenantStore } from '../../wallets/store/contract.ts';
 import { isStored, type Outcome, readOutcome, type SealPort, showing, writeOutcome } from './answers.ts';
 import type { Attempt } from './context.ts';
 import { ServiceError } from './errors/service-error.ts';

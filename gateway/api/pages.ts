@@ -5,7 +5,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import Type from 'typebox';
-import { type Balances, type Page, shownRecord } from '../store/contract.ts';
+import { type Balances, type Page, shownRecord } from '../../wallets/store/contract.ts';
 import { ServiceError } from './errors/service-error.ts';
 import { canonicalJson } from './idempotency.ts';
 import type { RequestContext } from './route.ts';

@@ -4,8 +4,8 @@
  * answer undefined, and the library decides what it means, or what is wrong with it.
  */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
-import { readBase64 } from '../proto/base64.ts';
-import { complete } from '../proto/complete.ts';
+import { readBase64 } from '../../proto/base64.ts';
+import { complete } from '../../proto/complete.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 /** The authenticated caller. Shared by every request of the token: immutable. */
 
-import type { ClusterEnvironment } from '../proto/roster.ts';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
 import type { Scope } from './scopes.ts';
 
 export interface Principal {

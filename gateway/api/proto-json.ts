@@ -20,8 +20,8 @@ import {
   ScalarType,
   toJson,
 } from '@bufbuild/protobuf';
-import { base64Fault, readBase64 } from '../proto/base64.ts';
-import { readEnumName } from '../proto/enum-names.ts';
+import { base64Fault, readBase64 } from '../../proto/base64.ts';
+import { readEnumName } from '../../proto/enum-names.ts';
 import type { FieldIssue } from './errors/service-error.ts';
 import { readPlanned, writePlanned } from './planned-json.ts';
 

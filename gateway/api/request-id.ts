@@ -1,6 +1,6 @@
 /** Every answer carries an X-Request-Id: the caller's own when it is well-formed, else a fresh one. */
-import type { Ports } from '../actors/contract.ts';
-import { newId } from '../proto/ids.ts';
+import type { Ports } from '../../core/actors/contract.ts';
+import { newId } from '../../proto/ids.ts';
 
 export const requestIdHeader = 'x-request-id';
 const pattern = /^[A-Za-z0-9_-]{8,128}$/;

@@ -7,9 +7,9 @@
  * `conflictRetriesMax` times), so it may call only ports that are idempotent by id.
  */
 import type { Static, TObject, TSchema } from 'typebox';
-import type { Log } from '../actors/live/ports.ts';
-import type { IdPrefix } from '../proto/ids.ts';
-import type { Change, CommitRefusal, TenantStore } from '../store/contract.ts';
+import type { Log } from '../../core/actors/live/ports.ts';
+import type { IdPrefix } from '../../proto/ids.ts';
+import type { Change, CommitRefusal, TenantStore } from '../../wallets/store/contract.ts';
 import type { Principal } from './principal.ts';
 import type { Scope } from './scopes.ts';
 

@@ -1,8 +1,8 @@
 /** The pieces that schemas of the REST API are made of. JSON Schema 2020-12, as OpenAPI 3.1 takes it. */
 import type { DescEnum } from '@bufbuild/protobuf';
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
-import { enumSpellings, readEnumName } from '../proto/enum-names.ts';
-import type { IdPrefix } from '../proto/ids.ts';
+import { enumSpellings, readEnumName } from '../../proto/enum-names.ts';
+import type { IdPrefix } from '../../proto/ids.ts';
 
 /** A closed object: an unknown field is an error. */
 export function Closed<T extends TProperties>(properties: T, options: object = {}): TObject<T> {

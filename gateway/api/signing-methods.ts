@@ -4,9 +4,9 @@
  * from the contract; this table adds only the scope. The wire's cases have the names of the RPCs.
  */
 import { type DescMessage, type DescMethod, getOption } from '@bufbuild/protobuf';
-import { http } from '../proto/gen/google/api/annotations_pb.ts';
-import { MpcWalletService } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { beginsSession, type CallRequest } from '../proto/wire.ts';
+import { http } from '../../proto/gen/google/api/annotations_pb.ts';
+import { MpcWalletService } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { beginsSession, type CallRequest } from '../../proto/wire.ts';
 import type { Scope } from './scopes.ts';
 
 export interface SigningMethod {

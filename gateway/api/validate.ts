@@ -5,7 +5,7 @@
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import Format from 'typebox/format';
-import { readBase64 } from '../proto/base64.ts';
+import { readBase64 } from '../../proto/base64.ts';
 import type { FieldIssue } from './errors/service-error.ts';
 import { describeSchema, explain } from './explain.ts';
 import { type JsonSchema, joinField } from './schema-text.ts';

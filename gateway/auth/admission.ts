@@ -3,12 +3,12 @@
  * principal, any other a ServiceError. The body is not read before. Then the call takes a place (`enter`), and leaves it when
  * its work is done.
  */
-import type { Place } from '../../actors/admission/gate-host.ts';
-import type { Timers } from '../../actors/contract.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import type { Principal } from '../../api/principal.ts';
-import type { LoadClass } from '../../api/route.ts';
-import type { Scope } from '../../api/scopes.ts';
+import type { Place } from '../../core/actors/admission/gate-host.ts';
+import type { Timers } from '../../core/actors/contract.ts';
+import { ServiceError } from '../api/errors/service-error.ts';
+import type { Principal } from '../api/principal.ts';
+import type { LoadClass } from '../api/route.ts';
+import type { Scope } from '../api/scopes.ts';
 import type { LoadControl } from '../limits/load-control.ts';
 import type { LimitClass, RateLimits, RateVerdict } from '../limits/rate-limits.ts';
 import type { Authenticator } from './authenticator.ts';

@@ -7,14 +7,14 @@
  * tokens that this gateway has not seen get 503.
  */
 import type { LRUCache } from 'lru-cache';
-import type { Clock, Timers } from '../../actors/contract.ts';
-import { type Log, silentLog } from '../../actors/live/ports.ts';
-import { recentlyUsed } from '../../actors/recently-used.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import type { Principal } from '../../api/principal.ts';
-import { type Scope, sandboxScopes, withinProviders } from '../../api/scopes.ts';
-import { latin1, utf8 } from '../../crypto/bytes.ts';
-import { hkdfSha256, mac } from '../../crypto/hashing.ts';
+import type { Clock, Timers } from '../../core/actors/contract.ts';
+import { type Log, silentLog } from '../../core/actors/live/ports.ts';
+import { recentlyUsed } from '../../core/actors/recently-used.ts';
+import { ServiceError } from '../api/errors/service-error.ts';
+import type { Principal } from '../api/principal.ts';
+import { type Scope, sandboxScopes, withinProviders } from '../api/scopes.ts';
+import { latin1, utf8 } from '../../core/crypto/bytes.ts';
+import { hkdfSha256, mac } from '../../core/crypto/hashing.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { readBearer } from './bearer.ts';
 import { hashToken, tenantOfHash, tokenEnvironment } from './token-format.ts';

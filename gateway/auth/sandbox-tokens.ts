@@ -2,8 +2,8 @@
  * The sandbox's own two tokens. They are registered at every connection to Redis (an emptied Redis gets them again), with
  * retries. Until then a call with one of them gets 503: unlike other test tokens it never opens an empty tenant.
  */
-import type { Timers } from '../../actors/contract.ts';
-import type { Log } from '../../actors/live/ports.ts';
+import type { Timers } from '../../core/actors/contract.ts';
+import type { Log } from '../../core/actors/live/ports.ts';
 import { hashToken } from './token-format.ts';
 import type { TokenStore } from './token-store.ts';
 

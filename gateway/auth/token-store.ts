@@ -6,9 +6,9 @@
  * token that works and that no listing shows, never a listed one that does not work.
  */
 import type { Redis } from 'ioredis';
-import type { Clock, Ports, RandomBytes } from '../../actors/contract.ts';
-import { allScopes, type Scope, sandboxScopes, withinProviders } from '../../api/scopes.ts';
-import type { RecordMacs } from '../../crypto/record-macs.ts';
+import type { Clock, Ports, RandomBytes } from '../../core/actors/contract.ts';
+import { allScopes, type Scope, sandboxScopes, withinProviders } from '../api/scopes.ts';
+import type { RecordMacs } from '../../core/crypto/record-macs.ts';
 import { uuidV7 } from '../../proto/ids.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { hashToken, newToken, tokenEnvironment } from './token-format.ts';

@@ -1,6 +1,6 @@
 /** The credentials of the gRPC server: TLS 1.2 or later, or none. */
 import { ServerCredentials } from '@grpc/grpc-js';
-import { withoutResumption } from '../../actors/live/link-tls.ts';
+import { withoutResumption } from '../../core/actors/live/link-tls.ts';
 import type { DoorTls } from '../http/server-tls.ts';
 
 export function grpcCredentials(tls: DoorTls | undefined): ServerCredentials {

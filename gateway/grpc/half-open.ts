@@ -5,8 +5,8 @@
  */
 import type { Http2SecureServer, ServerHttp2Stream } from 'node:http2';
 import { type Server, status } from '@grpc/grpc-js';
-import type { Timers } from '../../actors/contract.ts';
-import type { Log } from '../../actors/live/ports.ts';
+import type { Timers } from '../../core/actors/contract.ts';
+import type { Log } from '../../core/actors/live/ports.ts';
 import { listenBacklog } from '../http/connections.ts';
 import { logTlsRefusals } from '../http/server-tls.ts';
 

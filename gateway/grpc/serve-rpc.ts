@@ -5,14 +5,14 @@
  *
  * The listener gets `initial` once, then `answered` or `failed` once; nothing after the caller has disconnected.
  */
-import type { Timers } from '../../actors/contract.ts';
-import { callTrace } from '../../api/call-trace.ts';
-import { internalError, ServiceError } from '../../api/errors/service-error.ts';
-import { toServiceError } from '../../api/failures.ts';
-import { readIdempotencyKey } from '../../api/idempotency.ts';
-import type { Principal } from '../../api/principal.ts';
-import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
-import { callRequest, type SigningMethod } from '../../api/signing-methods.ts';
+import type { Timers } from '../../core/actors/contract.ts';
+import { callTrace } from '../api/call-trace.ts';
+import { internalError, ServiceError } from '../api/errors/service-error.ts';
+import { toServiceError } from '../api/failures.ts';
+import { readIdempotencyKey } from '../api/idempotency.ts';
+import type { Principal } from '../api/principal.ts';
+import { type RequestIds, requestIdHeader } from '../api/request-id.ts';
+import { callRequest, type SigningMethod } from '../api/signing-methods.ts';
 import { requestFieldsMax } from '../../proto/limits.ts';
 import { decodeMessage } from '../../proto/message-decoding.ts';
 import { encodeMessage } from '../../proto/message-encoding.ts';

@@ -1,8 +1,8 @@
 /** The gRPC server, built and not listening: the signing service, health (grpc.health.v1) and reflection. */
 import { Server, setLogger } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
-import type { Timers } from '../../actors/contract.ts';
-import type { Log } from '../../actors/live/ports.ts';
+import type { Timers } from '../../core/actors/contract.ts';
+import type { Log } from '../../core/actors/live/ports.ts';
 import { MpcWalletService } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { grpcMessageBytesMax } from '../../proto/limits.ts';
 import type { RequestWatcher } from '../access-log/access-log.ts';

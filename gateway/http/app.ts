@@ -5,10 +5,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { Acceptors } from '../../actors/live/acceptors.ts';
-import type { Log } from '../../actors/live/ports.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
+import { Acceptors } from '../../core/actors/live/acceptors.ts';
+import type { Log } from '../../core/actors/live/ports.ts';
+import { ServiceError } from '../api/errors/service-error.ts';
+import { type RequestIds, requestIdHeader } from '../api/request-id.ts';
 import { AccessEntry, type RequestWatcher } from '../access-log/access-log.ts';
 import { HttpAccess } from '../access-log/http-access.ts';
 import type { RefuseForLoad, Serve } from '../serve/contract.ts';

@@ -1,7 +1,7 @@
 /** A request of Node's HTTP server, for `serve`. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type { Cancel } from '../../actors/contract.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
+import type { Cancel } from '../../core/actors/contract.ts';
+import { ServiceError } from '../api/errors/service-error.ts';
 import type { AccessEntry } from '../access-log/access-log.ts';
 import type { ServeRequest } from '../serve/contract.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Routes are validated by `api/`, not by Fastify: no route gives it a schema to compile. With this setting it does not load its
+ * Routes are validated by `gateway/api/`, not by Fastify: no route gives it a schema to compile. With this setting it does not load its
  * compilers (ajv, fast-json-stringify) at every start; the build omits them.
  */
 import type { FastifyServerOptions } from 'fastify';

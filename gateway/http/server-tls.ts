@@ -2,9 +2,9 @@
 import type { ServerOptions } from 'node:https';
 import type { Server } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { refusalOf, withoutResumption } from '../../actors/live/link-tls.ts';
-import type { Log } from '../../actors/live/ports.ts';
-import { RefusalLog } from '../../actors/live/refusal-log.ts';
+import { refusalOf, withoutResumption } from '../../core/actors/live/link-tls.ts';
+import type { Log } from '../../core/actors/live/ports.ts';
+import { RefusalLog } from '../../core/actors/live/refusal-log.ts';
 
 /** Certificate, key and optionally the authority of clients, for REST and gRPC. PEM texts; `key` is secret. */
 export interface DoorTls {

@@ -1,15 +1,15 @@
 /**
  * Load control of a gateway: it refuses calls that it cannot finish in time with 429 / RESOURCE_EXHAUSTED before any effect:
  * before it counts the rate limit, reads the body or claims an idempotency key. Each class of calls has its own gate
- * (actors/admission/work-gate.ts); health and the public pages have none, so that they never wait.
+ * (core/actors/admission/work-gate.ts); health and the public pages have none, so that they never wait.
  *
  * A call holds a place while it is processed, not while its body arrives or its answer leaves: a slow client holds none.
  */
-import { GateHost, type Place } from '../../actors/admission/gate-host.ts';
-import { ReturnTimes, returnLeastMs } from '../../actors/admission/return-times.ts';
-import type { Timers } from '../../actors/contract.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import type { LoadClass } from '../../api/route.ts';
+import { GateHost, type Place } from '../../core/actors/admission/gate-host.ts';
+import { ReturnTimes, returnLeastMs } from '../../core/actors/admission/return-times.ts';
+import type { Timers } from '../../core/actors/contract.ts';
+import { ServiceError } from '../api/errors/service-error.ts';
+import type { LoadClass } from '../api/route.ts';
 
 export interface LoadLimits {
   /** Calls of a class that are worked on at once, at most. */

@@ -6,9 +6,9 @@
  * would be worse, and the queues behind the gateway bound the calls.
  */
 import type { Redis } from 'ioredis';
-import type { Timers } from '../../actors/contract.ts';
-import { type Log, silentLog } from '../../actors/live/ports.ts';
-import { type LuaCommand, luaCommand, luaScript } from '../../redis/lua.ts';
+import type { Timers } from '../../core/actors/contract.ts';
+import { type Log, silentLog } from '../../core/actors/live/ports.ts';
+import { type LuaCommand, luaCommand, luaScript } from '../../core/redis/lua.ts';
 
 export type LimitClass = 'reads' | 'writes' | 'signing';
 

@@ -1,7 +1,7 @@
 /**
  * An example for every operation with a body: the document shows it, the page at /v1/docs sends it. A sandbox accepts each
  * unchanged, except for the ids of the caller's own resources: those below are placeholders. A test sends them all
- * (test/api/examples.test.ts).
+ * (test/gateway/api/examples.test.ts).
  */
 import type { JsonObject } from './parts.ts';
 

@@ -2,18 +2,18 @@
  * A route's requests to the process supervisor: one request, one answer, and every refusal as an API error. It logs each change
  * of the sandbox with its caller.
  */
-import type { Timers } from '../../actors/contract.ts';
-import { withinLimit } from '../../actors/waiting.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { actorOf } from '../../api/principal.ts';
-import type { RequestContext } from '../../api/route.ts';
+import type { Timers } from '../../core/actors/contract.ts';
+import { withinLimit } from '../../core/actors/waiting.ts';
+import { ServiceError } from '../api/errors/service-error.ts';
+import { actorOf } from '../api/principal.ts';
+import type { RequestContext } from '../api/route.ts';
 import {
   ControlError,
   type ControlGives,
   type ControlMethod,
   type ControlTakes,
   type SandboxControl,
-} from '../../faults/control.ts';
+} from '../../scenarios/faults/control.ts';
 
 /** Longer than a process takes to start. */
 const answerMaxMs = 60_000;

@@ -1,6 +1,6 @@
 /** What the sandbox's routes stand on. */
-import type { Timers } from '../../actors/contract.ts';
-import type { SandboxControl } from '../../faults/control.ts';
+import type { Timers } from '../../core/actors/contract.ts';
+import type { SandboxControl } from '../../scenarios/faults/control.ts';
 import type { TokenStore } from '../auth/token-store.ts';
 import type { SandboxSessions } from './sessions.ts';
 

@@ -1,7 +1,7 @@
 /** Faults as the API takes and shows them: the schemas are those of the vocabulary, chosen by the field `fault`. */
 import Type, { type TSchema } from 'typebox';
-import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
-import type { ArmedFault } from '../../faults/control.ts';
+import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../api/schema-kit.ts';
+import type { ArmedFault } from '../../scenarios/faults/control.ts';
 import {
   type Fault,
   type FaultKind,
@@ -9,7 +9,7 @@ import {
   faultSchemas,
   liveOnly,
   simulatedOnly,
-} from '../../faults/vocabulary/fault.ts';
+} from '../../scenarios/faults/vocabulary/fault.ts';
 import { isoTime, isoTimeOrNull } from './shared.ts';
 
 /** A fault left behind ends by itself. */

@@ -4,8 +4,8 @@
  */
 import { create } from '@bufbuild/protobuf';
 import Type from 'typebox';
-import { type Route, route } from '../../api/route.ts';
-import { Closed, ContractEnum, OneOf } from '../../api/schema-kit.ts';
+import { type Route, route } from '../api/route.ts';
+import { Closed, ContractEnum, OneOf } from '../api/schema-kit.ts';
 import { enumName, enumNames } from '../../proto/enum-names.ts';
 import {
   InitiateDkgRequestSchema,

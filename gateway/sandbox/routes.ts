@@ -6,7 +6,7 @@
  * are the caller's tenant's), and are counted by no rate limit. None takes an Idempotency-Key: answers would be stored in the
  * same Redis that these routes stop, restore and empty.
  */
-import type { Route } from '../../api/route.ts';
+import type { Route } from '../api/route.ts';
 import { answersInTime } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { faultRoutes } from './fault-routes.ts';

@@ -3,7 +3,7 @@
  * keystore types that a client's InitiateDkg does not name.
  */
 import { create } from '@bufbuild/protobuf';
-import { ServiceError } from '../../api/errors/service-error.ts';
+import { ServiceError } from '../api/errors/service-error.ts';
 import {
   InspectSessionRequestSchema,
   type InspectSessionResponse,

@@ -1,7 +1,7 @@
 /** What every route of the sandbox has, and the bodies of its lists. */
 
 import type { TSchema } from 'typebox';
-import type { RouteSpec } from '../../api/route.ts';
+import type { RouteSpec } from '../api/route.ts';
 
 /** Spread into each route: see routes.ts for why. */
 export const common = {

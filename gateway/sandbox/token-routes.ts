@@ -5,9 +5,9 @@
  */
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
-import { type Route, route } from '../../api/route.ts';
-import { Closed, Name, OneOf } from '../../api/schema-kit.ts';
-import { type Scope, sandboxScopes } from '../../api/scopes.ts';
+import { type Route, route } from '../api/route.ts';
+import { Closed, Name, OneOf } from '../api/schema-kit.ts';
+import { type Scope, sandboxScopes } from '../api/scopes.ts';
 import { notSupported, whoDid } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { common } from './shared.ts';

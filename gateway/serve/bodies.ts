@@ -1,6 +1,6 @@
 /** Reads the JSON body of a request, once its caller was admitted: its type and length first, then its bytes. */
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { isJsonType, type JsonBody, parseJsonBody, refuseEncoding } from '../../api/json-body.ts';
+import { ServiceError } from '../api/errors/service-error.ts';
+import { isJsonType, type JsonBody, parseJsonBody, refuseEncoding } from '../api/json-body.ts';
 import { httpBodyBytesMax } from '../../proto/limits.ts';
 import type { ServeRequest } from './contract.ts';
 

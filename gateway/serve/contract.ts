@@ -3,7 +3,7 @@
  * makes them itself.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Cancel } from '../../actors/contract.ts';
+import type { Cancel } from '../../core/actors/contract.ts';
 import type { AccessEntry } from '../access-log/access-log.ts';
 import type { Requirement } from '../auth/admission.ts';
 

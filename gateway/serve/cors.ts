@@ -2,7 +2,7 @@
  * Cross-origin requests of browsers (Fetch Standard, CORS protocol): pages of the listed origins may call the API and read its
  * answers. Requests carry tokens in a header, never cookies, so credentials are not allowed.
  */
-import { isLoopbackOrigin } from '../../api/hosts.ts';
+import { isLoopbackOrigin } from '../api/hosts.ts';
 import type { Reply, ServeRequest } from './contract.ts';
 
 export interface Cors {

@@ -2,8 +2,8 @@
  * GET /v1/openapi.json, and /v1/docs, where the same is browsed and `/` leads. The HTTP server provides the files of that page
  * (http/docs-page.ts); without them there is no page. The document is made at its first request, so that no start waits for it.
  */
-import type { Route } from '../../api/route.ts';
-import { openapiDocument, openapiPath } from '../../openapi/document.ts';
+import type { Route } from '../api/route.ts';
+import { openapiDocument, openapiPath } from '../openapi/document.ts';
 import { type Endpoint, jsonContentType, type Reply, type ServeRequest } from './contract.ts';
 import { noSuchPath } from './endpoints.ts';
 

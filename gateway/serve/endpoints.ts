@@ -3,7 +3,7 @@
  * authentication and before the body is read.
  */
 import findMyWay from 'find-my-way';
-import { ServiceError } from '../../api/errors/service-error.ts';
+import { ServiceError } from '../api/errors/service-error.ts';
 import type { Endpoint } from './contract.ts';
 
 export interface Found {

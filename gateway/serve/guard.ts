@@ -2,9 +2,9 @@
  * Puts an endpoint behind admission: it checks token, scope and rate limit before it reads a byte of the body; after reading
  * it, the call waits for its place. Every endpoint but health and the public pages uses it.
  */
-import type { Place } from '../../actors/admission/gate-host.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import type { Principal } from '../../api/principal.ts';
+import type { Place } from '../../core/actors/admission/gate-host.ts';
+import { ServiceError } from '../api/errors/service-error.ts';
+import type { Principal } from '../api/principal.ts';
 import type { Admission, Requirement } from '../auth/admission.ts';
 import { onlyAuthorization } from '../auth/bearer.ts';
 import type { Call, ServeRequest } from './contract.ts';

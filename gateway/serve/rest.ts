@@ -2,25 +2,25 @@
  * Routes as endpoints: admission before a byte of the body is read, strict validation, one run of the handler, one
  * commit, one answer.
  */
-import type { Ports } from '../../actors/contract.ts';
-import type { Log } from '../../actors/live/ports.ts';
-import { pause } from '../../actors/waiting.ts';
-import type { Outcome, SealPort } from '../../api/answers.ts';
-import { callTrace } from '../../api/call-trace.ts';
-import { Turns } from '../../api/conflict-queue.ts';
-import { type Attempt, type ContextBase, freshAttempt } from '../../api/context.ts';
-import { type Executed, execute } from '../../api/execute.ts';
-import { toServiceError } from '../../api/failures.ts';
-import { callerOf, hashRequest, Idempotency, readIdempotencyKey } from '../../api/idempotency.ts';
-import { type Input, inputReader } from '../../api/input.ts';
-import { plannedOfTag, previewOfTag } from '../../api/modules.ts';
-import type { Principal } from '../../api/principal.ts';
-import { responseCheck } from '../../api/response-check.ts';
-import type { Route, StreamCaller } from '../../api/route.ts';
-import { assertRoutes, isIdempotent, isStreaming } from '../../api/route-table.ts';
-import { type ModuleAccess, moduleRefusal } from '../../modules/access/public.ts';
+import type { Ports } from '../../core/actors/contract.ts';
+import type { Log } from '../../core/actors/live/ports.ts';
+import { pause } from '../../core/actors/waiting.ts';
+import type { Outcome, SealPort } from '../api/answers.ts';
+import { callTrace } from '../api/call-trace.ts';
+import { Turns } from '../api/conflict-queue.ts';
+import { type Attempt, type ContextBase, freshAttempt } from '../api/context.ts';
+import { type Executed, execute } from '../api/execute.ts';
+import { toServiceError } from '../api/failures.ts';
+import { callerOf, hashRequest, Idempotency, readIdempotencyKey } from '../api/idempotency.ts';
+import { type Input, inputReader } from '../api/input.ts';
+import { plannedOfTag, previewOfTag } from '../api/modules.ts';
+import type { Principal } from '../api/principal.ts';
+import { responseCheck } from '../api/response-check.ts';
+import type { Route, StreamCaller } from '../api/route.ts';
+import { assertRoutes, isIdempotent, isStreaming } from '../api/route-table.ts';
+import { type ModuleAccess, moduleRefusal } from '../../wallets/companions/access/public.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import type { TenantStore } from '../../store/contract.ts';
+import type { TenantStore } from '../../wallets/store/contract.ts';
 import type { Admission, Requirement } from '../auth/admission.ts';
 import { onlyAuthorization } from '../auth/bearer.ts';
 import { readJsonBody } from './bodies.ts';

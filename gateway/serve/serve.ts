@@ -2,13 +2,13 @@
  * Serves one request of the HTTP API without a socket: finds the endpoint, runs it, and answers failures with the API's error
  * body. The HTTP server and simulated worlds both call it. It does I/O only through its ports.
  */
-import type { Timers } from '../../actors/contract.ts';
-import type { Log } from '../../actors/live/ports.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { toServiceError } from '../../api/failures.ts';
-import { needLocalHost } from '../../api/hosts.ts';
-import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
-import type { Route } from '../../api/route.ts';
+import type { Timers } from '../../core/actors/contract.ts';
+import type { Log } from '../../core/actors/live/ports.ts';
+import { ServiceError } from '../api/errors/service-error.ts';
+import { toServiceError } from '../api/failures.ts';
+import { needLocalHost } from '../api/hosts.ts';
+import { type RequestIds, requestIdHeader } from '../api/request-id.ts';
+import type { Route } from '../api/route.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { AccessEntry } from '../access-log/access-log.ts';
 import type { Admission } from '../auth/admission.ts';

@@ -1,6 +1,6 @@
 /**
  * Calls to several clusters: each goes to the cluster of the session or key that it names, a new key to the least loaded
- * cluster that fits. Clusters share one Redis; redis/clusters.ts describes what they do not share.
+ * cluster that fits. Clusters share one Redis; core/redis/clusters.ts describes what they do not share.
  *
  * Invariants
  * - A call goes to one cluster, once. Routing is no authorization: a cluster refuses calls about another cluster's session or
@@ -9,13 +9,13 @@
  * - A call about a session or key of a cluster that is unreachable is answered here: `BACKEND_FAILED` / `QUORUM_UNAVAILABLE`.
  *   Others are not affected.
  */
-import type { Cancel, Clock, RandomBytes, Timers } from '../../actors/contract.ts';
-import { type Log, silentLog } from '../../actors/live/ports.ts';
-import { recentlyUsed } from '../../actors/recently-used.ts';
-import { internalError, ServiceError } from '../../api/errors/service-error.ts';
+import type { Cancel, Clock, RandomBytes, Timers } from '../../core/actors/contract.ts';
+import { type Log, silentLog } from '../../core/actors/live/ports.ts';
+import { recentlyUsed } from '../../core/actors/recently-used.ts';
+import { internalError, ServiceError } from '../api/errors/service-error.ts';
 import { namedBy, sessionOf, unreachableAnswer, unreachableText } from '../../proto/cluster-named.ts';
-import { chooseCluster } from '../../redis/choose-cluster.ts';
-import { type ClusterEntry, type ClusterRegistry, firstCluster } from '../../redis/clusters.ts';
+import { chooseCluster } from '../../core/redis/choose-cluster.ts';
+import { type ClusterEntry, type ClusterRegistry, firstCluster } from '../../core/redis/clusters.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { Calls, type Done, type SigningCall, type SigningCalls } from './signing-calls.ts';
 

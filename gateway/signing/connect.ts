@@ -1,7 +1,7 @@
 /** Connects calls and cluster view to the links: replies go to the calls, the clusters' states to the view. */
-import type { RandomBytes } from '../../actors/contract.ts';
-import { type Log, silentLog } from '../../actors/live/ports.ts';
-import { type ClusterRegistry, firstCluster } from '../../redis/clusters.ts';
+import type { RandomBytes } from '../../core/actors/contract.ts';
+import { type Log, silentLog } from '../../core/actors/live/ports.ts';
+import { type ClusterRegistry, firstCluster } from '../../core/redis/clusters.ts';
 import { ClusterCalls, type ClusterCallsOptions } from './cluster-calls.ts';
 import { ClusterView } from './cluster-view.ts';
 import { type Calls, SigningCalls, type SigningCallsOptions } from './signing-calls.ts';

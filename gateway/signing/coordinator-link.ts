@@ -2,11 +2,11 @@
  * The live adapter of the port towards the coordinator: frames over the authenticated WebSocket link. The gateway speaks
  * as "gateway/<boot>", with a boot id fresh for every start, so that a reply to an earlier process finds no receiver.
  */
-import type { Envelope, Trace, UndeliveredReason } from '../../actors/contract.ts';
-import { identityFromSeed } from '../../actors/live/handshake-crypto.ts';
-import { LinkClient } from '../../actors/live/link-client.ts';
-import type { LinkTls } from '../../actors/live/link-tls.ts';
-import type { Log } from '../../actors/live/ports.ts';
+import type { Envelope, Trace, UndeliveredReason } from '../../core/actors/contract.ts';
+import { identityFromSeed } from '../../core/actors/live/handshake-crypto.ts';
+import { LinkClient } from '../../core/actors/live/link-client.ts';
+import type { LinkTls } from '../../core/actors/live/link-tls.ts';
+import type { Log } from '../../core/actors/live/ports.ts';
 import { certificateName } from '../../proto/link-names.ts';
 import type { Roster } from '../../proto/roster.ts';
 import {

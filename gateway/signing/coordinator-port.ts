@@ -2,7 +2,7 @@
  * The gateway's port to the coordinator. coordinator-link.ts is its live adapter (frames over a WebSocket); tests use a
  * coordinator in memory.
  */
-import type { Trace, UndeliveredReason } from '../../actors/contract.ts';
+import type { Trace, UndeliveredReason } from '../../core/actors/contract.ts';
 import type { ReceivedWireMessage, WireMessage } from '../../proto/wire.ts';
 
 export interface LinkListener {

@@ -1,13 +1,13 @@
 /**
  * Checks that the nodes made the key that a coordinator names. Every node of a key generation signs its result with the
- * identity that the roster pins (crypto/dkg-transcripts.ts); the gateway verifies these signatures before it returns a key.
+ * identity that the roster pins (core/crypto/dkg-transcripts.ts); the gateway verifies these signatures before it returns a key.
  *
  * Invariant: no key of another session, tenant, curve, scheme, threshold or number of nodes than asked for passes, and none that a
  * participant did not sign. So a coordinator can refuse to make a key; it cannot name another.
  */
-import { equalBytes } from '../../crypto/bytes.ts';
-import { type DkgTerms, type FinishedDkg, verifyFinished } from '../../crypto/dkg-transcripts.ts';
-import { areParticipants } from '../../crypto/participants.ts';
+import { equalBytes } from '../../core/crypto/bytes.ts';
+import { type DkgTerms, type FinishedDkg, verifyFinished } from '../../core/crypto/dkg-transcripts.ts';
+import { areParticipants } from '../../core/crypto/participants.ts';
 import type { MakeKeyResponse } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { bindingAtMaking, keyBinding, ownKeysOf, sharingAtMaking } from '../../proto/key-schemes.ts';

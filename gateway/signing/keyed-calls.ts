@@ -10,21 +10,21 @@
  * after the resume. A keyed call continues when its client has gone: the repeat gets its answer.
  */
 import { createHash } from 'node:crypto';
-import type { Clock, Timers } from '../../actors/contract.ts';
-import { pause } from '../../actors/waiting.ts';
-import type { SealPort } from '../../api/answers.ts';
-import type { Attempt } from '../../api/context.ts';
-import type { Executed } from '../../api/execute.ts';
-import { callerOf, hashRequest, Idempotency } from '../../api/idempotency.ts';
-import type { Principal } from '../../api/principal.ts';
-import { callRequest, type SigningMethod } from '../../api/signing-methods.ts';
+import type { Clock, Timers } from '../../core/actors/contract.ts';
+import { pause } from '../../core/actors/waiting.ts';
+import type { SealPort } from '../api/answers.ts';
+import type { Attempt } from '../api/context.ts';
+import type { Executed } from '../api/execute.ts';
+import { callerOf, hashRequest, Idempotency } from '../api/idempotency.ts';
+import type { Principal } from '../api/principal.ts';
+import { callRequest, type SigningMethod } from '../api/signing-methods.ts';
 import { type InitiateDkgRequest, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type IdPrefix, newId } from '../../proto/ids.ts';
 import { requestFieldsMax } from '../../proto/limits.ts';
 import { decodeMessage } from '../../proto/message-decoding.ts';
 import { encodeMessage } from '../../proto/message-encoding.ts';
 import type { CallRequest, CallResponse } from '../../proto/wire.ts';
-import type { TenantStore } from '../../store/contract.ts';
+import type { TenantStore } from '../../wallets/store/contract.ts';
 import type { Admission } from '../auth/admission.ts';
 import type { CallOutcome, SigningCall } from './signing-calls.ts';
 import { type ClientCallDeps, startClientCall } from './wallet-terms.ts';

@@ -10,7 +10,7 @@ import type {
   MessageOrder,
   MessageSignature,
   VaultCluster,
-} from '../../modules/vaults/public.ts';
+} from '../../wallets/companions/vaults/public.ts';
 import {
   ApprovalMode,
   DiagnosticReceiptSchema,
@@ -22,7 +22,7 @@ import {
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { schemeOfKeystore } from '../../proto/key-schemes.ts';
 import type { Sharing } from '../../proto/roster.ts';
-import { type CallMeta, ProviderRejected } from '../../providers/port/port.ts';
+import { type CallMeta, ProviderRejected } from '../../wallets/providers/port/port.ts';
 import { closeKey, contextOf, obtainKey, refused, signFor } from './live-cluster-signer.ts';
 import type { Calls } from './signing-calls.ts';
 

@@ -2,9 +2,9 @@
  * This gateway's signing orders: with every admitted signing call it sends a MAC for each node, under keys agreed from the
  * identities of the roster. All gateways of a cluster share one identity, so nodes accept any gateway's order.
  */
-import type { RandomBytes } from '../../actors/contract.ts';
-import { identityFromSeed } from '../../crypto/identity.ts';
-import { gatewayMacs } from '../../crypto/order-macs.ts';
+import type { RandomBytes } from '../../core/actors/contract.ts';
+import { identityFromSeed } from '../../core/crypto/identity.ts';
+import { gatewayMacs } from '../../core/crypto/order-macs.ts';
 import { type CallOrders, type OrderedCall, ordersOf } from '../../proto/call-orders.ts';
 import type { Roster } from '../../proto/roster.ts';
 

@@ -1,6 +1,6 @@
 /** Reads of sessions: of one from its cluster, of a page from all clusters, newest first. */
 import { create } from '@bufbuild/protobuf';
-import { ServiceError } from '../../api/errors/service-error.ts';
+import { ServiceError } from '../api/errors/service-error.ts';
 import {
   ReadSessionsRequestSchema,
   type ReadSessionsResponse,

@@ -7,13 +7,13 @@
  * - At most `inFlightMax` calls wait. A call beyond that is refused and nothing is sent.
  * - The gateway never repeats a call by itself: the caller must find out whether a call took effect.
  */
-import { BeginLimit } from '../../actors/admission/begin-limit.ts';
-import { ReturnTimes, returnLeastMs } from '../../actors/admission/return-times.ts';
-import type { Cancel, Clock, Ports, Timers } from '../../actors/contract.ts';
-import { type Log, silentLog } from '../../actors/live/ports.ts';
-import { ShortLivedMap } from '../../actors/short-lived-map.ts';
-import type { ErrorKind } from '../../api/errors/kinds.ts';
-import { internalError, ServiceError } from '../../api/errors/service-error.ts';
+import { BeginLimit } from '../../core/actors/admission/begin-limit.ts';
+import { ReturnTimes, returnLeastMs } from '../../core/actors/admission/return-times.ts';
+import type { Cancel, Clock, Ports, Timers } from '../../core/actors/contract.ts';
+import { type Log, silentLog } from '../../core/actors/live/ports.ts';
+import { ShortLivedMap } from '../../core/actors/short-lived-map.ts';
+import type { ErrorKind } from '../api/errors/kinds.ts';
+import { internalError, ServiceError } from '../api/errors/service-error.ts';
 import { CallErrorCode, type CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -26,7 +26,7 @@ import {
   type RequestOf,
   type ResponseOf,
 } from '../../proto/wire.ts';
-import { noTracer, type Span, type Tracer } from '../../telemetry/port.ts';
+import { noTracer, type Span, type Tracer } from '../../core/telemetry/port.ts';
 import type { CoordinatorLink } from './coordinator-port.ts';
 import { keyFault } from './key-confirmation.ts';
 import type { OrderIssuer } from './order-issuer.ts';

@@ -3,15 +3,15 @@
  * ready-made key, and the wallet's terms to an InitiateSigning whose wallet_id is a wallet of ours (the coordinator evaluates
  * them, in the order of its refusals). HTTP and gRPC both use it. Other calls pass without a read of the store.
  */
-import type { Log } from '../../actors/live/ports.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { toServiceError } from '../../api/failures.ts';
-import { connectionType } from '../../custody/connections/public.ts';
-import { type WalletApprovalMode, type WalletRecord, walletType } from '../../custody/wallets/public.ts';
+import type { Log } from '../../core/actors/live/ports.ts';
+import { ServiceError } from '../api/errors/service-error.ts';
+import { toServiceError } from '../api/failures.ts';
+import { connectionType } from '../../wallets/custody/connections/public.ts';
+import { type WalletApprovalMode, type WalletRecord, walletType } from '../../wallets/custody/wallets/public.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type KeyScheme, wireScheme } from '../../proto/key-schemes.ts';
-import { StoreUnavailable, type TenantStore } from '../../store/contract.ts';
+import { StoreUnavailable, type TenantStore } from '../../wallets/store/contract.ts';
 import type { CallOutcome, Calls, SigningCall, WalletTerms } from './signing-calls.ts';
 
 /** The part of the store that says what a wallet asks for. */

@@ -1,5 +1,5 @@
 /** Metrics of a gateway beside those of its requests: calls to the coordinator, the cluster as it sees it, event streams. */
-import type { MetricFamily, Metrics } from '../../telemetry/port.ts';
+import type { MetricFamily, Metrics } from '../../core/telemetry/port.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
 import type { Calls } from '../signing/signing-calls.ts';
 

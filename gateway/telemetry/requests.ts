@@ -1,5 +1,5 @@
 /** Metrics and spans of the requests that a gateway's doors get, by the conventions of OpenTelemetry for HTTP and RPC. */
-import type { MetricFamily, Telemetry } from '../../telemetry/port.ts';
+import type { MetricFamily, Telemetry } from '../../core/telemetry/port.ts';
 import type { AccessEntry, Ending, RequestWatcher } from '../access-log/access-log.ts';
 
 const httpDuration: MetricFamily<'method' | 'route' | 'status'> = {

@@ -6,8 +6,8 @@
  *
  * Invariant: `final`, the key record and the proof (every node's signature of the result) become durable in one write.
  */
-import { equalBytes } from '../../crypto/bytes.ts';
-import { type FinishedDkg, sameResult, verifyFinished } from '../../crypto/dkg-transcripts.ts';
+import { equalBytes } from '../../core/crypto/bytes.ts';
+import { type FinishedDkg, sameResult, verifyFinished } from '../../core/crypto/dkg-transcripts.ts';
 import type { DkgConfirm } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { bindingAtMaking, type KeyBinding } from '../../proto/key-schemes.ts';
 import { ownCopy } from '../records/messages.ts';

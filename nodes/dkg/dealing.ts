@@ -11,7 +11,7 @@
  *
  * Komlo and Goldberg 2020 ("FROST"), figure 1, round 1 and the sending half of round 2.
  */
-import { encodeParts, equalBytes, type RandomBytes, takeRandom, u32be, utf8 } from '../../crypto/bytes.ts';
+import { encodeParts, equalBytes, type RandomBytes, takeRandom, u32be, utf8 } from '../../core/crypto/bytes.ts';
 import {
   type DealerOpening,
   type DkgTerms,
@@ -20,18 +20,18 @@ import {
   sealedShareTranscript,
   sealingAssociatedData,
   sessionContext,
-} from '../../crypto/dkg-transcripts.ts';
-import { CryptoError } from '../../crypto/errors.ts';
-import { type Curve, groupOf } from '../../crypto/group.ts';
-import { hkdfSha256 } from '../../crypto/hashing.ts';
-import { hsmChallenge } from '../../crypto/hsm.ts';
-import { sign } from '../../crypto/identity.ts';
-import { isHeldOutside } from '../../crypto/key-package.ts';
-import { areParticipants, participantsOf } from '../../crypto/participants.ts';
-import { type Polynomial, polynomialFromSeed, randomPolynomial } from '../../crypto/polynomial.ts';
-import { provePossession } from '../../crypto/possession.ts';
-import { seal, sealingKeyPair } from '../../crypto/sealing.ts';
-import { commitTo, shareFor } from '../../crypto/vss.ts';
+} from '../../core/crypto/dkg-transcripts.ts';
+import { CryptoError } from '../../core/crypto/errors.ts';
+import { type Curve, groupOf } from '../../core/crypto/group.ts';
+import { hkdfSha256 } from '../../core/crypto/hashing.ts';
+import { hsmChallenge } from '../../core/crypto/hsm.ts';
+import { sign } from '../../core/crypto/identity.ts';
+import { isHeldOutside } from '../../core/crypto/key-package.ts';
+import { areParticipants, participantsOf } from '../../core/crypto/participants.ts';
+import { type Polynomial, polynomialFromSeed, randomPolynomial } from '../../core/crypto/polynomial.ts';
+import { provePossession } from '../../core/crypto/possession.ts';
+import { seal, sealingKeyPair } from '../../core/crypto/sealing.ts';
+import { commitTo, shareFor } from '../../core/crypto/vss.ts';
 import type { DkgOpen, DkgSeal } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { bindingAtMaking, fixedSharing, keyBinding, ownKeysOf } from '../../proto/key-schemes.ts';
 import { thresholdMin } from '../../proto/limits.ts';

@@ -12,7 +12,7 @@
  *    polynomial is deleted; it still answers DkgOpen, DkgVerify and DkgConfirm.
  * 4. A session that has been quiet for `idleMs` stops its actor; the record stays.
  */
-import type { Address, Context } from '../../actors/contract.ts';
+import type { Address, Context } from '../../core/actors/contract.ts';
 import type { WireBody, WireBodyInit } from '../../proto/wire.ts';
 import type { HsmOutcome } from '../records/hsm-port.ts';
 import { encodeKeyRecord } from '../records/key-record.ts';

@@ -2,10 +2,10 @@
  * A node's identity in a DKG, and the outcomes of its steps. The steps (dealing.ts, verifying.ts, confirming.ts) are pure
  * functions from a state and a request to an outcome; dkg-actor.ts turns outcomes into effects.
  */
-import type { Address } from '../../actors/contract.ts';
-import type { RandomBytes } from '../../crypto/bytes.ts';
-import type { FinishedDkg } from '../../crypto/dkg-transcripts.ts';
-import { participantsOf, type Sharing } from '../../crypto/participants.ts';
+import type { Address } from '../../core/actors/contract.ts';
+import type { RandomBytes } from '../../core/crypto/bytes.ts';
+import type { FinishedDkg } from '../../core/crypto/dkg-transcripts.ts';
+import { participantsOf, type Sharing } from '../../core/crypto/participants.ts';
 import { isWalletKey } from '../../proto/limits.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import type { HsmOutcome, HsmRequest } from '../records/hsm-port.ts';

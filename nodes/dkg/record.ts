@@ -4,10 +4,10 @@
  * All of it is secret (polynomial, sealing seed, shares, provisional signing share); the store encrypts it. The codec is exact:
  * decoding what was encoded gives an equal state, so that an actor rebuilt after a crash answers as the one before it.
  */
-import { fromHex, toHex, utf8 } from '../../crypto/bytes.ts';
-import type { DealerOpening, DkgTerms, FinishedDkg } from '../../crypto/dkg-transcripts.ts';
-import { type Curve, groupOf } from '../../crypto/group.ts';
-import { participantsOf } from '../../crypto/participants.ts';
+import { fromHex, toHex, utf8 } from '../../core/crypto/bytes.ts';
+import type { DealerOpening, DkgTerms, FinishedDkg } from '../../core/crypto/dkg-transcripts.ts';
+import { type Curve, groupOf } from '../../core/crypto/group.ts';
+import { participantsOf } from '../../core/crypto/participants.ts';
 import { type KeyBinding, ownKeysOf } from '../../proto/key-schemes.ts';
 import { type KeyPackageJson, keyPackageFromJson, keyPackageToJson, parseRecord } from '../records/key-record.ts';
 import type { NodeRecord } from '../records/records.ts';

@@ -13,9 +13,9 @@
  *
  * Pedersen 1991, Feldman 1987; Komlo and Goldberg 2020 ("FROST"), figure 1.
  */
-import type { DealerOpening, DkgTerms, FinishedDkg } from '../../crypto/dkg-transcripts.ts';
-import type { KeyPackage } from '../../crypto/key-package.ts';
-import type { Polynomial } from '../../crypto/polynomial.ts';
+import type { DealerOpening, DkgTerms, FinishedDkg } from '../../core/crypto/dkg-transcripts.ts';
+import type { KeyPackage } from '../../core/crypto/key-package.ts';
+import type { Polynomial } from '../../core/crypto/polynomial.ts';
 
 /** This node's dealing in an attempt. Everything but the opening is secret. */
 export interface Dealing {

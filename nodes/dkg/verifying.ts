@@ -15,7 +15,7 @@
  *
  * Feldman 1987; Pedersen 1991; Komlo and Goldberg 2020 ("FROST"), figure 1, round 2.
  */
-import { equalBytes } from '../../crypto/bytes.ts';
+import { equalBytes } from '../../core/crypto/bytes.ts';
 import {
   type DealerOpening,
   type DkgTerms,
@@ -29,11 +29,11 @@ import {
   unsealShare,
   verifyOpening,
   verifySealedShare,
-} from '../../crypto/dkg-transcripts.ts';
-import { CryptoError } from '../../crypto/errors.ts';
-import { sign } from '../../crypto/identity.ts';
-import { finishDkg, isHeldOutside, type KeyPackage } from '../../crypto/key-package.ts';
-import { shareFor, verifyShare } from '../../crypto/vss.ts';
+} from '../../core/crypto/dkg-transcripts.ts';
+import { CryptoError } from '../../core/crypto/errors.ts';
+import { sign } from '../../core/crypto/identity.ts';
+import { finishDkg, isHeldOutside, type KeyPackage } from '../../core/crypto/key-package.ts';
+import { shareFor, verifyShare } from '../../core/crypto/vss.ts';
 import type { DkgOpening, DkgVerify, SealedShare } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import { ownCopy } from '../records/messages.ts';

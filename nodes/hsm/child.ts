@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
-import type { Curve } from '../../crypto/group.ts';
+import type { Curve } from '../../core/crypto/group.ts';
 import type { HsmFault, HsmRequest } from '../records/hsm-port.ts';
 import { answersFd, type FromChild, readRequest, type ToChild, writeLine } from './protocol.ts';
 

@@ -10,8 +10,8 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
-import type { Cancel, Ports } from '../../actors/contract.ts';
-import type { Log } from '../../actors/live/ports.ts';
+import type { Cancel, Ports } from '../../core/actors/contract.ts';
+import type { Log } from '../../core/actors/live/ports.ts';
 import { type HsmFault, type HsmOutcome, type HsmPort, type HsmRequest, unconfigured } from '../records/hsm-port.ts';
 import {
   answerCharsMax,

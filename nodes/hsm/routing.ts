@@ -1,5 +1,5 @@
 /** Routes messages to the address "hsm" between the actors of a node and its token, for live and simulated hosts. */
-import type { Envelope } from '../../actors/contract.ts';
+import type { Envelope } from '../../core/actors/contract.ts';
 import { type HsmPort, hsmAddress } from '../records/hsm-port.ts';
 import type { NodeMessage } from '../records/messages.ts';
 

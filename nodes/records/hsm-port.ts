@@ -1,11 +1,11 @@
 /**
  * The port to a PKCS#11 token. The actors of a node send `HsmAsked` to the address "hsm" of their own process, and get exactly
  * one `HsmAnswered` for each, even if the module fails. Live the token is a separate process (process.ts), in the simulated
- * world it is in memory (sim/token.ts).
+ * world it is in memory (simulation/cluster/token.ts).
  *
  * Every request may be repeated: a key of a label is made once.
  */
-import type { Curve } from '../../crypto/group.ts';
+import type { Curve } from '../../core/crypto/group.ts';
 
 export const hsmAddress = 'hsm';
 

@@ -4,10 +4,10 @@
  * JSON, `v` 1; a final one also says which scheme the key is bound to. The signing share is secret; everything else may be
  * public.
  */
-import { fromHex, toHex, utf8 } from '../../crypto/bytes.ts';
-import { type Curve, groupOf } from '../../crypto/group.ts';
-import type { KeyPackage } from '../../crypto/key-package.ts';
-import { participantsOf } from '../../crypto/participants.ts';
+import { fromHex, toHex, utf8 } from '../../core/crypto/bytes.ts';
+import { type Curve, groupOf } from '../../core/crypto/group.ts';
+import type { KeyPackage } from '../../core/crypto/key-package.ts';
+import { participantsOf } from '../../core/crypto/participants.ts';
 import { bindingAtMaking, type KeyBinding } from '../../proto/key-schemes.ts';
 import type { NodeRecord } from './records.ts';
 

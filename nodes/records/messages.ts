@@ -2,8 +2,8 @@
  * What a node's actors receive and send: the wire's bodies, to and from the coordinator's actors, and what the signer says
  * to itself, which never leaves the process.
  */
-import type { Address, Behaviour, Effect, Input, Step, Trace } from '../../actors/contract.ts';
-import type { Curve } from '../../crypto/group.ts';
+import type { Address, Behaviour, Effect, Input, Step, Trace } from '../../core/actors/contract.ts';
+import type { Curve } from '../../core/crypto/group.ts';
 import type { PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBody, WireMessage } from '../../proto/wire.ts';
 import type { HsmOutcome, HsmRequest } from './hsm-port.ts';

@@ -2,12 +2,12 @@
  * The port to the vendor of keys: a remote party with keys of its own, which signs when it has decided to. The actors of a
  * node send requests to the address "vendor" of their own process, and get one answer for each. The vendor's callbacks reach
  * an order's actor as `VendorNews`, which says nothing but that it should be looked at. Live it is reached by HTTP
- * (vendor/http-vendor.ts), in the simulated world it is a machine of its own (sim/vendor.ts).
+ * (vendor/http-vendor.ts), in the simulated world it is a machine of its own (simulation/cluster/vendor.ts).
  *
  * Keys are made and deleted as a token's are (hsm-port.ts). Every request may be repeated: an order of an external id is made
  * once, and placing it again gives it as it stands.
  */
-import type { Curve } from '../../crypto/group.ts';
+import type { Curve } from '../../core/crypto/group.ts';
 import type { HsmPort, VendorFault } from './hsm-port.ts';
 
 export const vendorAddress = 'vendor';

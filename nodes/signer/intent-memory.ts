@@ -11,8 +11,8 @@
  * Mutable, and owned by one actor state.
  */
 
-import { recentlyUsed } from '../../actors/recently-used.ts';
-import { fromHex, toHex, transcriptHash, u32be, utf8 } from '../../crypto/bytes.ts';
+import { recentlyUsed } from '../../core/actors/recently-used.ts';
+import { fromHex, toHex, transcriptHash, u32be, utf8 } from '../../core/crypto/bytes.ts';
 import type { NodeOrder } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { parseRecord } from '../records/key-record.ts';
 import { intentBucketKey, type NodeRecord } from '../records/records.ts';

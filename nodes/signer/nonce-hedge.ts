@@ -9,8 +9,8 @@
  * covers boot, scheme, number, and which of the pair it is. If the boot id repeats as well (a machine restored from a
  * snapshot), the creation time in milliseconds differs; if clock, boot id and random source all repeat, nonces do.
  */
-import { encodeParts, u32be, u64be, utf8 } from '../../crypto/bytes.ts';
-import { hkdfSha256, sha256 } from '../../crypto/hashing.ts';
+import { encodeParts, u32be, u64be, utf8 } from '../../core/crypto/bytes.ts';
+import { hkdfSha256, sha256 } from '../../core/crypto/hashing.ts';
 import type { FrostScheme } from './schemes.ts';
 
 /** The hedges of one pair of nonces, 32 secret bytes each. */

@@ -14,11 +14,11 @@
  * known yet: nonce-hedge.ts replaces it. The coordinator holds a mock nonce; this node only
  * records its number, so that it counts once.
  */
-import { ShortLivedMap } from '../../actors/short-lived-map.ts';
-import type { RandomBytes } from '../../crypto/bytes.ts';
-import { dealFrostNonce, type FrostNonces } from '../../crypto/frost/frost.ts';
-import { groupOf } from '../../crypto/group.ts';
-import { dealMockNonce } from '../../crypto/mock-ecdsa.ts';
+import { ShortLivedMap } from '../../core/actors/short-lived-map.ts';
+import type { RandomBytes } from '../../core/crypto/bytes.ts';
+import { dealFrostNonce, type FrostNonces } from '../../core/crypto/frost/frost.ts';
+import { groupOf } from '../../core/crypto/group.ts';
+import { dealMockNonce } from '../../core/crypto/mock-ecdsa.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { NonceHedge } from './nonce-hedge.ts';
 import { type DealtScheme, type FrostScheme, schemes } from './schemes.ts';

@@ -1,9 +1,9 @@
 /**
  * Checks that a gateway ordered a request: the order's MAC for this node covers tenant and session of the frame, key, path,
  * scheme and message of the request, and the intent. So a coordinator can only get signatures that a gateway admitted.
- * crypto/order-macs.ts explains what the MAC proves.
+ * core/crypto/order-macs.ts explains what the MAC proves.
  */
-import { macHolds, orderDigest, witnessDigest } from '../../crypto/order-macs.ts';
+import { macHolds, orderDigest, witnessDigest } from '../../core/crypto/order-macs.ts';
 import {
   type NodeOrder,
   PartialRefusalCode,

@@ -6,14 +6,14 @@
  * list. Of the mock's R it checks only the form, not that it is on the curve or fits the nonce's inverse: both come from the
  * coordinator, which knows the nonce and so can compute the key anyway.
  *
- * RFC 9591 §5.2 (round two); crypto/mock-ecdsa.ts; crypto/owner-ecdsa.ts.
+ * RFC 9591 §5.2 (round two); core/crypto/mock-ecdsa.ts; core/crypto/owner-ecdsa.ts.
  */
-import { CryptoError } from '../../crypto/errors.ts';
-import { frostPartialWithPoint } from '../../crypto/frost/frost.ts';
-import { groupOf } from '../../crypto/group.ts';
-import { mockEcdsaPartial } from '../../crypto/mock-ecdsa.ts';
-import { signAsOwner } from '../../crypto/owner-ecdsa.ts';
-import { integerAt } from '../../crypto/scalar.ts';
+import { CryptoError } from '../../core/crypto/errors.ts';
+import { frostPartialWithPoint } from '../../core/crypto/frost/frost.ts';
+import { groupOf } from '../../core/crypto/group.ts';
+import { mockEcdsaPartial } from '../../core/crypto/mock-ecdsa.ts';
+import { signAsOwner } from '../../core/crypto/owner-ecdsa.ts';
+import { integerAt } from '../../core/crypto/scalar.ts';
 import { type PartialRequest, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { derivationPathCharsMax, nodesMax } from '../../proto/limits.ts';
 import { isRecordName } from '../records/records.ts';

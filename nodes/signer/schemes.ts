@@ -1,6 +1,6 @@
 /** The signature schemes of the wire, and their requirements for a key and a message. */
-import type { FrostSuite } from '../../crypto/frost/ciphersuite.ts';
-import type { Curve } from '../../crypto/group.ts';
+import type { FrostSuite } from '../../core/crypto/frost/ciphersuite.ts';
+import type { Curve } from '../../core/crypto/group.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { digestBytes, ed25519MessageBytesMax } from '../../proto/limits.ts';
 

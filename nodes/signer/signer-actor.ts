@@ -22,10 +22,10 @@
  *
  * Secrets (shares, nonces, the hedge) stay in the state; events carry none.
  */
-import type { Address, Context, Refusal, Trace } from '../../actors/contract.ts';
-import { CryptoError } from '../../crypto/errors.ts';
-import { hsmSignature } from '../../crypto/hsm.ts';
-import { deletionDigest, macHolds } from '../../crypto/order-macs.ts';
+import type { Address, Context, Refusal, Trace } from '../../core/actors/contract.ts';
+import { CryptoError } from '../../core/crypto/errors.ts';
+import { hsmSignature } from '../../core/crypto/hsm.ts';
+import { deletionDigest, macHolds } from '../../core/crypto/order-macs.ts';
 import {
   type DealNonces,
   type DeleteKey,

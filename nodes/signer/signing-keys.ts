@@ -5,12 +5,12 @@
  * frequently used children: the derived share and public key. Secret, only in memory.
  */
 
-import { recentlyUsed } from '../../actors/recently-used.ts';
-import { deriveTweak, parsePath, tweakShare } from '../../crypto/derivation.ts';
-import { CryptoError } from '../../crypto/errors.ts';
-import type { Curve } from '../../crypto/group.ts';
-import type { KeyPackage } from '../../crypto/key-package.ts';
-import { placeOf } from '../../crypto/participants.ts';
+import { recentlyUsed } from '../../core/actors/recently-used.ts';
+import { deriveTweak, parsePath, tweakShare } from '../../core/crypto/derivation.ts';
+import { CryptoError } from '../../core/crypto/errors.ts';
+import type { Curve } from '../../core/crypto/group.ts';
+import type { KeyPackage } from '../../core/crypto/key-package.ts';
+import { placeOf } from '../../core/crypto/participants.ts';
 import { isSharedKey, type KeyBinding, type KeyScheme } from '../../proto/key-schemes.ts';
 import type { StoredKey } from '../records/key-record.ts';
 

@@ -2,7 +2,7 @@
  * Requests that wait for a record to be loaded, by its key, in order of arrival. Both their number and their size in
  * bytes are bounded over all keys, since a message of ed25519 can be long. Mutable, and owned by one actor state.
  */
-import { ShortLivedMap } from '../../actors/short-lived-map.ts';
+import { ShortLivedMap } from '../../core/actors/short-lived-map.ts';
 
 /** The most waiting requests. */
 export const waitingRequestsMax = 1_024;

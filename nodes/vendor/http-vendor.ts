@@ -11,10 +11,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { bindApart } from '../../actors/live/bind-apart.ts';
-import { type Log, systemClock } from '../../actors/live/ports.ts';
-import { fromHex, toHex, utf8 } from '../../crypto/bytes.ts';
-import { vendorMac, vendorMacAgeMaxMs } from '../../crypto/vendor-mac.ts';
+import { bindApart } from '../../core/actors/live/bind-apart.ts';
+import { type Log, systemClock } from '../../core/actors/live/ports.ts';
+import { fromHex, toHex, utf8 } from '../../core/crypto/bytes.ts';
+import { vendorMac, vendorMacAgeMaxMs } from '../../core/crypto/vendor-mac.ts';
 import type { HsmOutcome, HsmRequest, VendorFault } from '../records/hsm-port.ts';
 import type { VendorOrderState, VendorOutcome, VendorPort, VendorRequest } from '../records/vendor-port.ts';
 

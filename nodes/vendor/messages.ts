@@ -1,5 +1,5 @@
 /** The messages of an order's actor (order-actor.ts) to sessions, and its writes. */
-import type { Address } from '../../actors/contract.ts';
+import type { Address } from '../../core/actors/contract.ts';
 import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import type { NodeEffect, SigningAsked } from '../records/messages.ts';

@@ -13,9 +13,9 @@
  *   signature. A signed order is the last one of its intent.
  * - A signature leaves only if it verifies under the key.
  */
-import type { Address, Context } from '../../actors/contract.ts';
-import { toHex, transcriptHash, u32be, utf8 } from '../../crypto/bytes.ts';
-import { hsmSignature } from '../../crypto/hsm.ts';
+import type { Address, Context } from '../../core/actors/contract.ts';
+import { toHex, transcriptHash, u32be, utf8 } from '../../core/crypto/bytes.ts';
+import { hsmSignature } from '../../core/crypto/hsm.ts';
 import { vendorOrderLifetimeMaxMs } from '../../proto/limits.ts';
 import { hsmLabel } from '../records/hsm-port.ts';
 import {

@@ -8,8 +8,8 @@
  * | ended: rejected, cancelled, expired, or not a signature | placing, with the next ordinal, when it is requested again |
  * | signed | – : the one signature of the intent |
  */
-import { fromHex, toHex, utf8 } from '../../crypto/bytes.ts';
-import type { Curve } from '../../crypto/group.ts';
+import { fromHex, toHex, utf8 } from '../../core/crypto/bytes.ts';
+import type { Curve } from '../../core/crypto/group.ts';
 import { parseRecord } from '../records/key-record.ts';
 import type { NodeRecord } from '../records/records.ts';
 

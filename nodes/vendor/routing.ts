@@ -1,5 +1,5 @@
 /** Routes messages between the actors of a node and its vendor: live and simulated hosts use it for the address "vendor". */
-import { type Envelope, noTrace } from '../../actors/contract.ts';
+import { type Envelope, noTrace } from '../../core/actors/contract.ts';
 import type { NodeMessage } from '../records/messages.ts';
 import { type VendorPort, vendorAddress, vendorOrderAddress } from '../records/vendor-port.ts';
 

@@ -42,7 +42,7 @@ function retryAfterOf({ status = 503, retryAfterS }: DoorVerdict): number | unde
   return retryAfterS ?? (status === 429 || status === 503 ? 1 : undefined);
 }
 
-/** The gRPC status for each HTTP status of the service, as the service maps them (api/errors/kinds.ts), and for those of proxies. */
+/** The gRPC status for each HTTP status of the service, as the service maps them (gateway/api/errors/kinds.ts), and for those of proxies. */
 const grpcStatuses: Readonly<Record<number, number>> = {
   400: 3,
   401: 16,

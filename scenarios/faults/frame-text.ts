@@ -2,17 +2,17 @@
  * Describes a frame in public text, for reports. The text never contains nonces, shares, boxes, partials, tokens, witnesses and
  * messages to sign, nor a process's own texts except codes.
  */
-import { type Call, CallErrorCode, type CallReply } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import type { DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { type Call, CallErrorCode, type CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import {
   PartialRefusalCode,
   type PartialReply,
   Scheme,
   type VendorSettled,
-} from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import type { DiagnosticReceipt } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { reasonCodes } from '../proto/reason-codes.ts';
-import type { CallRequest, WireBody, WireEnvelope } from '../proto/wire.ts';
+} from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { DiagnosticReceipt } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { reasonCodes } from '../../proto/reason-codes.ts';
+import type { CallRequest, WireBody, WireEnvelope } from '../../proto/wire.ts';
 
 const textMax = 160;
 

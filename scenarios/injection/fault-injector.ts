@@ -6,7 +6,7 @@
  * Times handed to the engine are milliseconds since the Unix epoch on a clock that never jumps: faults of clocks do not
  * touch it.
  */
-import { bindApart } from '../actors/live/bind-apart.ts';
+import { bindApart } from '../../core/actors/live/bind-apart.ts';
 import { splitName } from '../faults/cluster-names.ts';
 import { type ArmedFault, ControlError } from '../faults/control.ts';
 import { describe, targetsOf } from '../faults/describe.ts';

@@ -4,7 +4,7 @@
  */
 import type { AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { WireEnvelope } from '../proto/wire.ts';
+import type { WireEnvelope } from '../../proto/wire.ts';
 import { type FrameEvaluator, type LinkWatcher, proxyMessageBytesMax } from './link-ports.ts';
 import { ProxiedLink } from './proxied-link.ts';
 

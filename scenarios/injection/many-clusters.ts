@@ -1,6 +1,6 @@
 /**
  * The fault injectors of several clusters as one: each has an engine, links and processes of its own, and its own names for them
- * (faults/cluster-names.ts). A fault belongs to the cluster of its targets. What is no cluster's (gateways, workers, Redis, the receiver) is
+ * (scenarios/faults/cluster-names.ts). A fault belongs to the cluster of its targets. What is no cluster's (gateways, workers, Redis, the receiver) is
  * in the injector of cluster 1; links of gateways are in each.
  */
 import { asSeen, ofOneCluster, processIn, splitName } from '../faults/cluster-names.ts';

@@ -11,7 +11,7 @@
  */
 import { WebSocket } from 'ws';
 import type { Arrival } from '../faults/vocabulary/engine-contract.ts';
-import { decodeFrames, decodeHandshake, encodeFrame, type WireEnvelope } from '../proto/wire.ts';
+import { decodeFrames, decodeHandshake, encodeFrame, type WireEnvelope } from '../../proto/wire.ts';
 import { damaged } from './damage.ts';
 import { type FrameHead, scanFrames } from './frame-scan.ts';
 import { type FrameEvaluator, type LinkWatcher, proxyMessageBytesMax } from './link-ports.ts';
@@ -129,7 +129,7 @@ export class ProxiedLink {
       maxPayload: proxyMessageBytesMax,
       handshakeTimeout: upstreamPatienceMs,
       autoPong: false,
-      // See actors/live/link-client.ts: a mask that costs nothing.
+      // See core/actors/live/link-client.ts: a mask that costs nothing.
       generateMask: (mask) => mask.fill(0),
     });
     this.#up = up;

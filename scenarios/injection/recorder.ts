@@ -1,5 +1,5 @@
 /**
- * Writes down what the injector sees, as reports have it (faults/recording.ts): frames that pass, faults, processes. What
+ * Writes down what the injector sees, as reports have it (scenarios/faults/recording.ts): frames that pass, faults, processes. What
  * a frame says is put into words while that costs nothing; in a flood of them only what kind it is.
  */
 
@@ -8,7 +8,7 @@ import { frameText } from '../faults/frame-text.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import type { FrameVerdict } from '../faults/vocabulary/engine-contract.ts';
 import type { FaultKind } from '../faults/vocabulary/fault.ts';
-import { decodeFrames, type WireEnvelope } from '../proto/wire.ts';
+import { decodeFrames, type WireEnvelope } from '../../proto/wire.ts';
 import { frameWords } from './frame-description.ts';
 import type { FrameHead } from './frame-scan.ts';
 import { nowMs } from './real-time.ts';

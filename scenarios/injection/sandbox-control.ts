@@ -1,5 +1,5 @@
 /**
- * Answers what a sandbox's gateway asks (faults/control.ts), over the injector and the process supervisor. Changes of the whole cluster run one after the other.
+ * Answers what a sandbox's gateway asks (scenarios/faults/control.ts), over the injector and the process supervisor. Changes of the whole cluster run one after the other.
  */
 
 import { isNode } from '../faults/cluster-names.ts';

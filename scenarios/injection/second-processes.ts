@@ -2,9 +2,9 @@
  * Second processes with the identity of a node: each asks the coordinator for that node's link, and says nothing once it
  * has it. They connect past the proxy of links, as a stranger with a copy of the node's identity would.
  */
-import type { ClientHandshakeConfig } from '../actors/live/handshake.ts';
-import { LinkClient } from '../actors/live/link-client.ts';
-import { decodeFrames, decodeHandshake, encodeFrame, encodeHandshake, type WireMessage } from '../proto/wire.ts';
+import type { ClientHandshakeConfig } from '../../core/actors/live/handshake.ts';
+import { LinkClient } from '../../core/actors/live/link-client.ts';
+import { decodeFrames, decodeHandshake, encodeFrame, encodeHandshake, type WireMessage } from '../../proto/wire.ts';
 
 export interface SecondProcessesOptions {
   /** ws://host:port of the coordinator now; undefined: it does not listen yet. */

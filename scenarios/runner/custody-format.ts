@@ -4,7 +4,7 @@
  * check references (`$pay.id`).
  */
 import Type, { type Static } from 'typebox';
-import { Closed, OneOf } from '../../faults/vocabulary/schema-kit.ts';
+import { Closed, OneOf } from '../faults/vocabulary/schema-kit.ts';
 import { operations } from './generated-operations.ts';
 
 const Name = (description: string) => Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$', description });

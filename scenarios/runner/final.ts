@@ -1,5 +1,5 @@
 /** Compares the final state of the world with the expectations, when all clients are done. */
-import type { LoggedEvent } from '../../redis/event-log.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import type { CustodyBook } from './custody-book.ts';
 import { custodyMismatches } from './custody-final.ts';
 import type { Mismatch } from './expectations.ts';

@@ -1,5 +1,5 @@
 /** The JSON Schema of scenario files, for editors: scenarios/schema.json is made from it. */
-import { faultSchemas } from '../../faults/vocabulary/fault.ts';
+import { faultSchemas } from '../faults/vocabulary/fault.ts';
 import { custodyStepSchemas } from './custody-format.ts';
 import type { JsonSchema } from './explain.ts';
 import { Scenario, stepSchemas } from './format.ts';

@@ -1,5 +1,5 @@
 /** Reads a scenario from YAML (yaml-file.ts), and fills in its defaults. */
-import { withProcessNames } from '../../faults/cluster-names.ts';
+import { withProcessNames } from '../faults/cluster-names.ts';
 import { type CheckedScenario, clusterConstants, type Expectation, optionalSettings, type Step } from './format.ts';
 import { meaningFaults } from './meaning.ts';
 import { type ScenarioFile, shapeFaults } from './shape.ts';

@@ -1,9 +1,9 @@
 /** Steps of a scenario as requests of the signing API. */
 import { create } from '@bufbuild/protobuf';
-import { groupOf } from '../../crypto/group.ts';
-import { commitTo, shareFor } from '../../crypto/vss.ts';
-import { altered } from '../../faults/byzantine/altered.ts';
-import type { Alteration } from '../../faults/vocabulary/fault.ts';
+import { groupOf } from '../../core/crypto/group.ts';
+import { commitTo, shareFor } from '../../core/crypto/vss.ts';
+import { altered } from '../faults/byzantine/altered.ts';
+import type { Alteration } from '../faults/vocabulary/fault.ts';
 import { CloseKeyRequestSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   InspectSessionRequestSchema,

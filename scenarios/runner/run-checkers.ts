@@ -2,10 +2,10 @@
  * The invariants of a simulated run: the checkers of each cluster see its observations, in its own names; those of the first
  * cluster that cover all clusters see every observation.
  */
-import type { RunEvent } from '../../faults/recording.ts';
-import { allCheckers, type CheckContext, ofAllClusters, ownCheckers } from '../../sim/invariants/checkers.ts';
-import type { Checker, Observation, TrialPorts } from '../../sim/observation.ts';
-import type { Violation } from '../../sim/violation.ts';
+import type { RunEvent } from '../faults/recording.ts';
+import { allCheckers, type CheckContext, ofAllClusters, ownCheckers } from '../../simulation/cluster/invariants/checkers.ts';
+import type { Checker, Observation, TrialPorts } from '../../simulation/cluster/observation.ts';
+import type { Violation } from '../../simulation/cluster/violation.ts';
 import type { Verdict } from './world.ts';
 
 export interface RunCheckersOptions {

@@ -3,12 +3,12 @@
  * signatures. One book a run, shared by all its clients.
  */
 
-import { deriveTweak, parsePath } from '../../crypto/derivation.ts';
-import type { Curve } from '../../crypto/group.ts';
-import { ownerSignatureBytes } from '../../crypto/owner-ecdsa.ts';
-import { type Polynomial, randomPolynomial } from '../../crypto/polynomial.ts';
-import type { SignatureVerifier } from '../../sim/invariants/verifier.ts';
-import { randomStream } from '../../sim/random.ts';
+import { deriveTweak, parsePath } from '../../core/crypto/derivation.ts';
+import type { Curve } from '../../core/crypto/group.ts';
+import { ownerSignatureBytes } from '../../core/crypto/owner-ecdsa.ts';
+import { type Polynomial, randomPolynomial } from '../../core/crypto/polynomial.ts';
+import type { SignatureVerifier } from '../../simulation/cluster/invariants/verifier.ts';
+import { randomStream } from '../../simulation/cluster/random.ts';
 import type { CheckedScenario, Step } from './format.ts';
 import type { Answer } from './outcome.ts';
 import { messageBytes, schemesOf } from './signatures.ts';

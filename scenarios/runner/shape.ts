@@ -3,7 +3,7 @@
  * only the schema of that kind applies, so that errors are about that kind.
  */
 import type { Static, TSchema } from 'typebox';
-import { faultKinds, faultSchemas } from '../../faults/vocabulary/fault.ts';
+import { faultKinds, faultSchemas } from '../faults/vocabulary/fault.ts';
 import { explain, type Fault, isRecord, type JsonSchema, oneOf, type Path, shown } from './explain.ts';
 import { Scenario, type StepKind, stepSchemas } from './format.ts';
 

@@ -1,7 +1,7 @@
 /** The message of a signing step, and the bytes that its signature covers. */
 import { sha256 } from '@noble/hashes/sha2.js';
-import type { Curve } from '../../crypto/group.ts';
-import type { SignatureVerifier } from '../../sim/invariants/verifier.ts';
+import type { Curve } from '../../core/crypto/group.ts';
+import type { SignatureVerifier } from '../../simulation/cluster/invariants/verifier.ts';
 
 type Scheme = Parameters<SignatureVerifier>[0]['scheme'];
 

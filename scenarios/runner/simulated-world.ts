@@ -2,21 +2,21 @@
  * The simulated world of a scenario: a whole cluster in virtual time. The same scenario, seed and cryptography give the
  * same run, byte for byte.
  */
-import { withCryptography } from '../../crypto/model/switch.ts';
-import type { RunEvent } from '../../faults/recording.ts';
-import { FaultError } from '../../faults/vocabulary/options.ts';
-import type { LifetimesMs } from '../../model/lifetimes.ts';
+import { withCryptography } from '../../core/crypto/model/switch.ts';
+import type { RunEvent } from '../faults/recording.ts';
+import { FaultError } from '../faults/vocabulary/options.ts';
+import type { LifetimesMs } from '../../simulation/model/lifetimes.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { schemeMeant, wireScheme } from '../../proto/key-schemes.ts';
 import { dkgLifetimeMs, pendingLifetimeMs, signingLifetimeMs } from '../../proto/limits.ts';
-import type { SimCall, SimCaller } from '../../sim/calls.ts';
-import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
-import { releasedVerifier } from '../../sim/invariants/verifier.ts';
-import { ManyClusters, type ScenarioClusters } from '../../sim/many-clusters.ts';
-import type { Checker } from '../../sim/observation.ts';
-import { randomStream } from '../../sim/random.ts';
-import type { Violation } from '../../sim/violation.ts';
+import type { SimCall, SimCaller } from '../../simulation/cluster/calls.ts';
+import { SimCluster, type SimOptions } from '../../simulation/cluster/cluster.ts';
+import { releasedVerifier } from '../../simulation/cluster/invariants/verifier.ts';
+import { ManyClusters, type ScenarioClusters } from '../../simulation/cluster/many-clusters.ts';
+import type { Checker } from '../../simulation/cluster/observation.ts';
+import { randomStream } from '../../simulation/cluster/random.ts';
+import type { Violation } from '../../simulation/cluster/violation.ts';
 import type { CheckedScenario } from './format.ts';
 import { type RunOptions, runScenario } from './run.ts';
 import { RunCheckers } from './run-checkers.ts';
@@ -265,7 +265,7 @@ export function simulatedWorld(
   };
 }
 
-/** Scenarios that use it run in the world of the whole product (world/scenario/run.ts). */
+/** Scenarios that use it run in the world of the whole product (simulation/service/scenario/run.ts). */
 function noWalletApi(): never {
   throw new Error('the simulated signing world has no wallet API');
 }

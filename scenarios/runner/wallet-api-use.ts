@@ -1,9 +1,9 @@
 /**
  * Whether a scenario uses the wallet API. Simulated, such a scenario runs in the world of the whole product
- * (world/scenario/run.ts), any other in the world of the signing cluster only.
+ * (simulation/service/scenario/run.ts), any other in the world of the signing cluster only.
  */
-import { doorKinds, type Fault, type FaultKind } from '../../faults/vocabulary/fault.ts';
-import { isGateway, isWorker, targetsOf } from '../../faults/vocabulary/targets.ts';
+import { doorKinds, type Fault, type FaultKind } from '../faults/vocabulary/fault.ts';
+import { isGateway, isWorker, targetsOf } from '../faults/vocabulary/targets.ts';
 import { isCustodyStep } from './custody-format.ts';
 import type { CheckedScenario, Step } from './format.ts';
 

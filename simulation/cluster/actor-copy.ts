@@ -5,14 +5,14 @@
  *
  * It runs the actor without the kernel of process-copy.ts, since a kernel cannot fork: its cells, and the timers, tasks, reads and
  * writes that its host holds, refer to one another. Here an actor is its state, its inputs, and its timers by name. The laws of
- * actors/contract.ts that trials rely on hold here too: a step with a write takes effect when the write does, and an actor that
+ * core/actors/contract.ts that trials rely on hold here too: a step with a write takes effect when the write does, and an actor that
  * throws restarts from its record.
  */
-import type { Address } from '../actors/contract.ts';
-import { noTrace } from '../actors/contract.ts';
-import { safeErrorText } from '../actors/error-text.ts';
-import { type CoordinatorBehaviour, coordinatorBehaviours } from '../coordinator/behaviours.ts';
-import type { SessionConfig } from '../coordinator/contract/config.ts';
+import type { Address } from '../../core/actors/contract.ts';
+import { noTrace } from '../../core/actors/contract.ts';
+import { safeErrorText } from '../../core/actors/error-text.ts';
+import { type CoordinatorBehaviour, coordinatorBehaviours } from '../../coordinator/behaviours.ts';
+import type { SessionConfig } from '../../coordinator/contract/config.ts';
 import {
   type CoordinatorEffect,
   type CoordinatorInput,
@@ -20,8 +20,8 @@ import {
   type CoordinatorWrite,
   clusterAddress,
   isLocal,
-} from '../coordinator/contract/messages.ts';
-import type { WireMessage } from '../proto/wire.ts';
+} from '../../coordinator/contract/messages.ts';
+import type { WireMessage } from '../../proto/wire.ts';
 import { DueTimers } from './due-timers.ts';
 import { completed } from './frame-codec.ts';
 import type { WriteFate } from './memory-stores.ts';

@@ -3,19 +3,19 @@
  * the live gateway (gateway/signing/signing-calls.ts), it retries nothing.
  */
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
-import type { Envelope, UndeliveredReason } from '../actors/contract.ts';
-import { noTrace } from '../actors/contract.ts';
-import type { CallOrders, OrderedCall } from '../proto/call-orders.ts';
-import { complete } from '../proto/complete.ts';
+import type { Envelope, UndeliveredReason } from '../../core/actors/contract.ts';
+import { noTrace } from '../../core/actors/contract.ts';
+import type { CallOrders, OrderedCall } from '../../proto/call-orders.ts';
+import { complete } from '../../proto/complete.ts';
 import {
   type CallError,
   CallErrorCode,
   CallErrorSchema,
   type CallReply,
   type CallSchema,
-} from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { ApprovalMode } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { CallCase, CallRequest, ResponseOf, WireMessage } from '../proto/wire.ts';
+} from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { CallCase, CallRequest, ResponseOf, WireMessage } from '../../proto/wire.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** The principal of a call: a client, unless set otherwise. */

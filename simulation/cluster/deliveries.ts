@@ -1,14 +1,14 @@
 /**
  * Webhooks in the simulated world: one receiver that wants every event of every tenant, and the worker that delivers to it. The
- * schedule of retries is the real worker's (delivery/deliveries/retry-schedule.ts); the rest is a small model of it: outstanding
+ * schedule of retries is the real worker's (wallets/delivery/deliveries/retry-schedule.ts); the rest is a small model of it: outstanding
  * deliveries are durable, the jobs that name their next try are not.
  *
  * At least once: after a crash the worker repeats the tries that it had not recorded.
  */
-import type { RandomBytes } from '../actors/contract.ts';
-import { afterTry, deliveryTimeoutMs } from '../delivery/deliveries/retry-schedule.ts';
-import type { ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
-import type { LoggedEvent } from '../redis/event-log.ts';
+import type { RandomBytes } from '../../core/actors/contract.ts';
+import { afterTry, deliveryTimeoutMs } from '../../wallets/delivery/deliveries/retry-schedule.ts';
+import type { ReceiverBehaviour } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import type { Life, ProcessState } from './processes.ts';
 import type { VirtualTime } from './virtual-time.ts';
 

@@ -2,7 +2,7 @@
  * Connects the fault engine and the world: shows the engine frames and writes, performs its orders, and wakes it at the times
  * that it requests.
  */
-import { describe, targetsOf } from '../faults/describe.ts';
+import { describe, targetsOf } from '../../scenarios/faults/describe.ts';
 import type {
   DoorRequest,
   DoorVerdict,
@@ -15,8 +15,8 @@ import type {
   PortVerdict,
   ProcessName,
   WriteVerdict,
-} from '../faults/vocabulary/engine-contract.ts';
-import type { Fault, FaultKind, HsmFailure } from '../faults/vocabulary/fault.ts';
+} from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { Fault, FaultKind, HsmFailure } from '../../scenarios/faults/vocabulary/fault.ts';
 import type { Task, VirtualTime } from './virtual-time.ts';
 
 /** Orders that the world performs; the others are for reports. */

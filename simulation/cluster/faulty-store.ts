@@ -1,5 +1,5 @@
 /** A coordinator's store that returns records that no coordinator wrote, or has no space for a tenant, while a fault says so. */
-import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/contract/messages.ts';
+import type { CoordinatorRecord, CoordinatorWrite } from '../../coordinator/contract/messages.ts';
 import type { SyncStore } from './memory-stores.ts';
 
 const tampered: CoordinatorRecord = { kind: 'tampered' };

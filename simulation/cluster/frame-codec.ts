@@ -3,9 +3,9 @@
  * missing fields, which is cheaper; their bytes are then shared.
  */
 import type { DescMessage } from '@bufbuild/protobuf';
-import { complete } from '../proto/complete.ts';
-import { FrameSchema } from '../proto/gen/signmesh/wire/v1/frame_pb.ts';
-import { decodeFrames, encodeFrame, type ReceivedWireMessage, type WireEnvelope } from '../proto/wire.ts';
+import { complete } from '../../proto/complete.ts';
+import { FrameSchema } from '../../proto/gen/signmesh/wire/v1/frame_pb.ts';
+import { decodeFrames, encodeFrame, type ReceivedWireMessage, type WireEnvelope } from '../../proto/wire.ts';
 
 export type Codec = 'bytes' | 'none';
 export type ReceivedEnvelope = WireEnvelope<ReceivedWireMessage>;

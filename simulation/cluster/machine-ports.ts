@@ -1,6 +1,6 @@
 /** The ports of a simulated process: time, its store, links to others, and observers. */
-import type { Address } from '../actors/contract.ts';
-import type { Found, KernelHost, Written } from '../actors/kernel/host.ts';
+import type { Address } from '../../core/actors/contract.ts';
+import type { Found, KernelHost, Written } from '../../core/actors/kernel/host.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** A store that answers later, in virtual time; answers to a process that has ended are dropped. */

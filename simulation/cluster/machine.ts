@@ -1,11 +1,11 @@
 /**
- * One simulated process: a host of the kernel (actors/kernel/kernel.ts) in virtual time. Every turn of an actor, every answer of
+ * One simulated process: a host of the kernel (core/actors/kernel/kernel.ts) in virtual time. Every turn of an actor, every answer of
  * the store and every timer is a separate task, so that the world decides the events in between. A crash ends everything but the
  * store. A paused process does nothing: due work waits, in order.
  */
-import type { Address, Envelope, UndeliveredReason } from '../actors/contract.ts';
-import type { AnyBehaviour, Cell, Timer } from '../actors/kernel/cell.ts';
-import { Kernel } from '../actors/kernel/kernel.ts';
+import type { Address, Envelope, UndeliveredReason } from '../../core/actors/contract.ts';
+import type { AnyBehaviour, Cell, Timer } from '../../core/actors/kernel/cell.ts';
+import { Kernel } from '../../core/actors/kernel/kernel.ts';
 import type { LaterStore, World } from './machine-ports.ts';
 import type { Runnable, Task, VirtualTime } from './virtual-time.ts';
 

@@ -1,32 +1,32 @@
 /**
  * Several simulated clusters in one world: each has its own coordinator, nodes, links and faults, and its own names for them
- * (faults/cluster-names.ts); they share time, Redis, gateways and the worker. Outside a cluster the full names apply.
+ * (scenarios/faults/cluster-names.ts); they share time, Redis, gateways and the worker. Outside a cluster the full names apply.
  *
  * The gateway sends each call to the cluster of its session or key, and a new key to the best fitting cluster, by the rules of
- * the live gateway (proto/cluster-named.ts, redis/choose-cluster.ts). Load is 0: a simulated cluster gets fewer calls a second
+ * the live gateway (proto/cluster-named.ts, core/redis/choose-cluster.ts). Load is 0: a simulated cluster gets fewer calls a second
  * than the first step of a load.
  */
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf';
 import { create } from '@bufbuild/protobuf';
-import { ofOneCluster, processIn } from '../faults/cluster-names.ts';
-import type { RunEvent } from '../faults/recording.ts';
-import type { FaultStatus } from '../faults/vocabulary/engine-contract.ts';
-import type { Fault } from '../faults/vocabulary/fault.ts';
-import { namedBy, type SessionSeen, sessionOf, unreachableAnswer, unreachableText } from '../proto/cluster-named.ts';
-import { complete } from '../proto/complete.ts';
-import { CallErrorCode, CallErrorSchema, CloseKeyRequestSchema } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { InspectSessionRequestSchema, PreviewPartialRequestSchema } from '../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
-import { ReadSessionsRequestSchema } from '../proto/gen/signmesh/wire/v1/sessions_pb.ts';
+import { ofOneCluster, processIn } from '../../scenarios/faults/cluster-names.ts';
+import type { RunEvent } from '../../scenarios/faults/recording.ts';
+import type { FaultStatus } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
+import { namedBy, type SessionSeen, sessionOf, unreachableAnswer, unreachableText } from '../../proto/cluster-named.ts';
+import { complete } from '../../proto/complete.ts';
+import { CallErrorCode, CallErrorSchema, CloseKeyRequestSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { InspectSessionRequestSchema, PreviewPartialRequestSchema } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
+import { ReadSessionsRequestSchema } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
 import {
   DkgShareExchangeRequestSchema,
   InitiateDkgRequestSchema,
   InitiateSigningRequestSchema,
   ResumeSessionRequestSchema,
   SignatureShareRequestSchema,
-} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { CallCase, CallRequest, CallResponse, ResponseOf } from '../proto/wire.ts';
-import { type Candidate, chooseCluster } from '../redis/choose-cluster.ts';
-import { firstCluster } from '../redis/clusters.ts';
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { CallCase, CallRequest, CallResponse, ResponseOf } from '../../proto/wire.ts';
+import { type Candidate, chooseCluster } from '../../core/redis/choose-cluster.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
 import { doorMs, SimCall, type SimCaller } from './calls.ts';
 import { SimCluster } from './cluster.ts';
 import type { GuestHost, Guests } from './guest-processes.ts';

@@ -9,9 +9,9 @@
  * A second process with a peer's identity gets the link when no other holds it, as at the live link server; it sends nothing, and
  * the peer's own process has no link until the second one has ended.
  */
-import type { Envelope, RandomBytes, UndeliveredReason } from '../actors/contract.ts';
-import type { Arrival, ProcessName } from '../faults/vocabulary/engine-contract.ts';
-import type { WireMessage } from '../proto/wire.ts';
+import type { Envelope, RandomBytes, UndeliveredReason } from '../../core/actors/contract.ts';
+import type { Arrival, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { WireMessage } from '../../proto/wire.ts';
 import { type Codec, type ReceivedEnvelope, throughCodec } from './frame-codec.ts';
 import type { Runnable, Task, VirtualTime } from './virtual-time.ts';
 

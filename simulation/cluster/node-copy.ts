@@ -2,21 +2,21 @@
  * A second process of a node, over a copy of its store as it is now (process-copy.ts). A read shows the record as it was when the
  * read was asked for.
  */
-import type { Address, Envelope, RandomBytes } from '../actors/contract.ts';
-import { type NodeIdentity, nodeBehaviours } from '../nodes/behaviours.ts';
-import { type HsmOutcome, hsmAddress } from '../nodes/records/hsm-port.ts';
-import type { NodeMessage } from '../nodes/records/messages.ts';
-import type { NodeRecord, NodeWrite } from '../nodes/records/records.ts';
-import { type VendorOutcome, vendorAddress } from '../nodes/records/vendor-port.ts';
-import type { WireMessage } from '../proto/wire.ts';
-import { HeldKeys } from '../providers/vendor/public.ts';
+import type { Address, Envelope, RandomBytes } from '../../core/actors/contract.ts';
+import { type NodeIdentity, nodeBehaviours } from '../../nodes/behaviours.ts';
+import { type HsmOutcome, hsmAddress } from '../../nodes/records/hsm-port.ts';
+import type { NodeMessage } from '../../nodes/records/messages.ts';
+import type { NodeRecord, NodeWrite } from '../../nodes/records/records.ts';
+import { type VendorOutcome, vendorAddress } from '../../nodes/records/vendor-port.ts';
+import type { WireMessage } from '../../proto/wire.ts';
+import { HeldKeys } from '../../wallets/providers/vendor/public.ts';
 import type { SyncStore } from './memory-stores.ts';
 import { ProcessCopy, unavailable } from './process-copy.ts';
 
 type Sent = Envelope<NodeMessage>;
 
-export type { HsmOutcome } from '../nodes/records/hsm-port.ts';
-export type { VendorOutcome } from '../nodes/records/vendor-port.ts';
+export type { HsmOutcome } from '../../nodes/records/hsm-port.ts';
+export type { VendorOutcome } from '../../nodes/records/vendor-port.ts';
 
 export interface NodeCopyOptions {
   readonly identity: Omit<NodeIdentity, 'boot'>;

@@ -4,12 +4,12 @@
  *
  * A subclass says which actors it has, what its store holds, and calls `start` at the end of its constructor.
  */
-import type { Address, Envelope, RandomBytes, UndeliveredReason, WriteOutcome } from '../actors/contract.ts';
-import { noTrace } from '../actors/contract.ts';
-import { safeErrorText } from '../actors/error-text.ts';
-import type { AnyBehaviour, Timer } from '../actors/kernel/cell.ts';
-import type { DeadLetter, Found } from '../actors/kernel/host.ts';
-import { Kernel } from '../actors/kernel/kernel.ts';
+import type { Address, Envelope, RandomBytes, UndeliveredReason, WriteOutcome } from '../../core/actors/contract.ts';
+import { noTrace } from '../../core/actors/contract.ts';
+import { safeErrorText } from '../../core/actors/error-text.ts';
+import type { AnyBehaviour, Timer } from '../../core/actors/kernel/cell.ts';
+import type { DeadLetter, Found } from '../../core/actors/kernel/host.ts';
+import { Kernel } from '../../core/actors/kernel/kernel.ts';
 import { DueTimers } from './due-timers.ts';
 import type { WriteFate } from './memory-stores.ts';
 

@@ -2,8 +2,8 @@
  * The processes of the simulated world: which are up, paused or down, when a crashed one restarts, and the offset of its clock.
  * The caller supplies the start and death of each. Each cluster of a world has its own names for them.
  */
-import { processIn, splitName } from '../faults/cluster-names.ts';
-import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
+import { processIn, splitName } from '../../scenarios/faults/cluster-names.ts';
+import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 export type ProcessState = 'up' | 'paused' | 'down';

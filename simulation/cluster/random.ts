@@ -5,9 +5,9 @@
  * sfc32 (Chris Doty-Humphrey, PractRand), its state from SHA-256 over seed and label: uniform and fast, and no party of a
  * simulation tries to predict it. The byte order is the same on every machine.
  */
-import type { RandomBytes } from '../actors/contract.ts';
-import { utf8 } from '../crypto/bytes.ts';
-import { realSha256 } from '../crypto/hashing.ts';
+import type { RandomBytes } from '../../core/actors/contract.ts';
+import { utf8 } from '../../core/crypto/bytes.ts';
+import { realSha256 } from '../../core/crypto/hashing.ts';
 
 /** Rounds after which the state's words no longer resemble their initial values. */
 const roundsBefore = 12;

@@ -2,7 +2,7 @@
  * The shared parts of the clusters of one simulated world: virtual time, Redis with its content, and the processes that belong to
  * no cluster (Redis, gateways, the worker, the receiver). A world of one cluster has them for itself.
  */
-import type { LoggedEvent } from '../redis/event-log.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import { type MemoryCoordinatorStore, memoryCoordinatorStore } from './memory-stores.ts';
 import type { ProcessTable } from './processes.ts';
 import { Redis } from './store-side.ts';

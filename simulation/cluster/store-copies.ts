@@ -1,5 +1,5 @@
 /** Copies of a process's store at a moment, for a fault that rolls it back. The coordinator's store is Redis. */
-import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
+import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Deliveries, DeliveriesSnapshot } from './deliveries.ts';
 import type { CoordinatorSnapshot, MemoryCoordinatorStore, MemoryNodeStore } from './memory-stores.ts';
 

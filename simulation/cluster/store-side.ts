@@ -2,9 +2,9 @@
  * The path from a simulated process to its store: its latency and its faults. Redis is a separate process, which may be
  * unreachable: commands then wait, as in the live client.
  */
-import type { WriteOutcome } from '../actors/contract.ts';
-import type { Found, Unavailable, Written } from '../actors/kernel/host.ts';
-import type { WriteVerdict } from '../faults/vocabulary/engine-contract.ts';
+import type { WriteOutcome } from '../../core/actors/contract.ts';
+import type { Found, Unavailable, Written } from '../../core/actors/kernel/host.ts';
+import type { WriteVerdict } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { LaterStore } from './machine-ports.ts';
 import { StoreUnavailable, type SyncStore } from './memory-stores.ts';
 import type { VirtualTime } from './virtual-time.ts';

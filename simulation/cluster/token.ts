@@ -3,10 +3,10 @@
  * millisecond after a request, or fails as its fault says.
  */
 
-import type { RandomBytes } from '../crypto/bytes.ts';
-import type { HsmFailure } from '../faults/vocabulary/fault.ts';
-import type { HsmFault, HsmOutcome, HsmPort, HsmRequest } from '../nodes/records/hsm-port.ts';
-import { HeldKeys } from '../providers/vendor/public.ts';
+import type { RandomBytes } from '../../core/crypto/bytes.ts';
+import type { HsmFailure } from '../../scenarios/faults/vocabulary/fault.ts';
+import type { HsmFault, HsmOutcome, HsmPort, HsmRequest } from '../../nodes/records/hsm-port.ts';
+import { HeldKeys } from '../../wallets/providers/vendor/public.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 const answerMs = 1;

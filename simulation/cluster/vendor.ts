@@ -2,16 +2,16 @@
  * The vendor of the simulated world: one party for all nodes, which survives their processes. An answer takes 2 ms; a callback
  * without a receiving process is repeated a few times.
  */
-import { fromHex, toHex } from '../crypto/bytes.ts';
-import type { HsmOutcome, HsmRequest, VendorFault } from '../nodes/records/hsm-port.ts';
-import type { VendorOutcome, VendorPort, VendorRequest } from '../nodes/records/vendor-port.ts';
+import { fromHex, toHex } from '../../core/crypto/bytes.ts';
+import type { HsmOutcome, HsmRequest, VendorFault } from '../../nodes/records/hsm-port.ts';
+import type { VendorOutcome, VendorPort, VendorRequest } from '../../nodes/records/vendor-port.ts';
 import {
   VendorBook,
   type VendorConduct,
   type VendorOrder,
   VendorRefusal,
   type VendorStatus,
-} from '../providers/vendor/public.ts';
+} from '../../wallets/providers/vendor/public.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 const answerMs = 2;

@@ -1,13 +1,13 @@
 /** The real API servers of an embedded service: REST and gRPC, on sockets, before the gateway of its world. */
 import type { AddressInfo } from 'node:net';
-import { type Log, systemPorts } from '../actors/live/ports.ts';
-import { RequestIds } from '../api/request-id.ts';
-import type { RequestWatcher } from '../gateway/access-log/access-log.ts';
-import type { GrpcDoor } from '../gateway/grpc/server.ts';
-import { buildDoor } from '../gateway/http/app.ts';
-import type { Serve } from '../gateway/serve/contract.ts';
-import type { ReadyMadeKeys } from '../gateway/signing/wallet-terms.ts';
-import type { CustodyWorld } from '../world/custody-world.ts';
+import { type Log, systemPorts } from '../../core/actors/live/ports.ts';
+import { RequestIds } from '../../gateway/api/request-id.ts';
+import type { RequestWatcher } from '../../gateway/access-log/access-log.ts';
+import type { GrpcDoor } from '../../gateway/grpc/server.ts';
+import { buildDoor } from '../../gateway/http/app.ts';
+import type { Serve } from '../../gateway/serve/contract.ts';
+import type { ReadyMadeKeys } from '../../gateway/signing/wallet-terms.ts';
+import type { CustodyWorld } from '../service/custody-world.ts';
 import { faultyGrpc } from './api-faults.ts';
 import { admissionThrough, CallsThrough, type HealthThrough, walletsThrough } from './gateway-proxy.ts';
 
@@ -85,8 +85,8 @@ export async function openDoors(options: DoorOptions): Promise<Doors> {
 async function openGrpc(options: DoorOptions, requestIds: RequestIds): Promise<{ door: GrpcDoor; port: number }> {
   const { world, health, grpc, log, readyMadeKeys, requests } = options;
   const [{ grpcCredentials }, { buildGrpc }] = await Promise.all([
-    import('../gateway/grpc/credentials.ts'),
-    import('../gateway/grpc/server.ts'),
+    import('../../gateway/grpc/credentials.ts'),
+    import('../../gateway/grpc/server.ts'),
   ]);
   const door = buildGrpc({
     admission: admissionThrough(world),

@@ -1,9 +1,9 @@
 /** Connects the workers of an embedded service to webhook receivers: over real connections, as a worker process does. */
-import type { Connections } from '../delivery/egress/connections.ts';
-import type { Send, SendOutcome } from '../delivery/egress/public.ts';
-import type { ProcessLife } from '../world/process-life.ts';
+import type { Connections } from '../../wallets/delivery/egress/connections.ts';
+import type { Send, SendOutcome } from '../../wallets/delivery/egress/public.ts';
+import type { ProcessLife } from '../service/process-life.ts';
 
-type SendTo = typeof import('../delivery/egress/send.ts').sendTo;
+type SendTo = typeof import('../../wallets/delivery/egress/send.ts').sendTo;
 
 /** The result of a request to a receiver. */
 export interface ReceiverNote {
@@ -48,8 +48,8 @@ export class RealEgress {
   /** Loaded at the first delivery: a start does not wait for an HTTP client. */
   #load() {
     this.#parts ??= Promise.all([
-      import('../delivery/egress/send.ts'),
-      import('../delivery/egress/connections.ts'),
+      import('../../wallets/delivery/egress/send.ts'),
+      import('../../wallets/delivery/egress/connections.ts'),
     ]).then(([{ sendTo }, { Connections: Made }]) => ({ sendTo, connections: new Made() }));
     return this.#parts;
   }

@@ -2,14 +2,14 @@
  * The gateway of an embedded service for its API servers, whichever start of it runs now. An API server outlives the gateway:
  * while the gateway is down, the server refuses requests as a closed port would.
  */
-import { ServiceError } from '../api/errors/service-error.ts';
-import type { Admission } from '../gateway/auth/admission.ts';
-import type { Serve, ServeRequest } from '../gateway/serve/contract.ts';
-import type { ClusterHealth } from '../gateway/signing/cluster-view.ts';
-import { Calls, type Done, type SigningCall } from '../gateway/signing/signing-calls.ts';
-import type { WalletReader } from '../gateway/signing/wallet-terms.ts';
-import type { CustodyWorld } from '../world/custody-world.ts';
-import type { ProcessLife } from '../world/process-life.ts';
+import { ServiceError } from '../../gateway/api/errors/service-error.ts';
+import type { Admission } from '../../gateway/auth/admission.ts';
+import type { Serve, ServeRequest } from '../../gateway/serve/contract.ts';
+import type { ClusterHealth } from '../../gateway/signing/cluster-view.ts';
+import { Calls, type Done, type SigningCall } from '../../gateway/signing/signing-calls.ts';
+import type { WalletReader } from '../../gateway/signing/wallet-terms.ts';
+import type { CustodyWorld } from '../service/custody-world.ts';
+import type { ProcessLife } from '../service/process-life.ts';
 
 const name = 'gateway';
 const isDown = () => new ServiceError('unavailable', 'the gateway is down');

@@ -8,7 +8,7 @@
  * It is not deterministic, and need not be: between two tasks the promises that they resolved may or may not have run, as in the
  * live world.
  */
-import { VirtualTime } from '../sim/virtual-time.ts';
+import { VirtualTime } from '../cluster/virtual-time.ts';
 
 export interface Pace {
   /** Milliseconds since the Unix epoch, of a clock that never jumps. */

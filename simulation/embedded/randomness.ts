@@ -3,10 +3,10 @@
  * comes from one secret, so that a stored state restores it. Everything else comes from the system: two runs on one
  * state share no nonce.
  */
-import type { RandomBytes } from '../actors/contract.ts';
-import { hkdfSha256 } from '../crypto/hashing.ts';
+import type { RandomBytes } from '../../core/actors/contract.ts';
+import { hkdfSha256 } from '../../core/crypto/hashing.ts';
 
-/** Labels of further clusters begin with "cluster/2/" (sim/many-clusters.ts). */
+/** Labels of further clusters begin with "cluster/2/" (simulation/cluster/many-clusters.ts). */
 const lasting = /^(cluster\/\d+\/)?(identity\/|resume-key$|embedded\/)/;
 const utf8 = (text: string) => new TextEncoder().encode(text);
 

@@ -10,10 +10,10 @@ import {
   MockDirective,
   ReceiptState,
   type SignatureShareResponse,
-} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { KeyScheme } from '../proto/key-schemes.ts';
-import type { CallRequest } from '../proto/wire.ts';
-import { keystores, receiptStates, type Step, type StepExpectation } from '../runner/scenario/format.ts';
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { KeyScheme } from '../../proto/key-schemes.ts';
+import type { CallRequest } from '../../proto/wire.ts';
+import { keystores, receiptStates, type Step, type StepExpectation } from '../../scenarios/runner/format.ts';
 import type { RecordedCall } from './recorded.ts';
 
 const namePattern = /^[A-Za-z0-9._-]{1,64}$/;

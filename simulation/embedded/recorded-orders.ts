@@ -1,5 +1,5 @@
 /** Requests to the sandbox API for faults, process actions and clock advances, as steps of a scenario. */
-import type { Fault } from '../faults/vocabulary/fault.ts';
+import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
 import type { Recorded, RecordedOrder } from './recorded.ts';
 
 /** The limit of any scenario. */

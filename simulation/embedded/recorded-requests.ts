@@ -2,11 +2,11 @@
  * Recorded requests of the wallet API as steps of a scenario: the request, its caller, and its answer: the status, the issue of a
  * refusal, and the final state of the created resource.
  */
-import type { CallExpectation, ReceiverAnswer } from '../runner/scenario/custody-format.ts';
-import { owner } from '../runner/scenario/custody-format.ts';
-import type { CustodyOperation } from '../runner/scenario/custody-operation.ts';
-import { isRecord } from '../runner/scenario/explain.ts';
-import { operations } from '../runner/scenario/generated-operations.ts';
+import type { CallExpectation, ReceiverAnswer } from '../../scenarios/runner/custody-format.ts';
+import { owner } from '../../scenarios/runner/custody-format.ts';
+import type { CustodyOperation } from '../../scenarios/runner/custody-operation.ts';
+import { isRecord } from '../../scenarios/runner/explain.ts';
+import { operations } from '../../scenarios/runner/generated-operations.ts';
 import type { ReceiverNote } from './egress.ts';
 import type { RecordedFinal, RecordedPrincipal, RecordedRequest } from './recorded.ts';
 import { RecordedValues, Unwritable } from './recorded-values.ts';

@@ -5,11 +5,11 @@
  * Overlapping work belongs to several clients, each of which waits for everything that had ended before its step began. The file
  * omits everything that no step can express, and names it in a comment.
  */
-import type { KeyScheme } from '../proto/key-schemes.ts';
-import type { CheckedScenario, Step } from '../runner/scenario/format.ts';
-import { loadScenario } from '../runner/scenario/load.ts';
-import { toYaml } from '../runner/scenario/to-yaml.ts';
-import { YamlError } from '../runner/scenario/yaml-file.ts';
+import type { KeyScheme } from '../../proto/key-schemes.ts';
+import type { CheckedScenario, Step } from '../../scenarios/runner/format.ts';
+import { loadScenario } from '../../scenarios/runner/load.ts';
+import { toYaml } from '../../scenarios/runner/to-yaml.ts';
+import { YamlError } from '../../scenarios/runner/yaml-file.ts';
 import type { ReceiverNote } from './egress.ts';
 import type { Recorded, RecordedFinal } from './recorded.ts';
 import { RecordedCalls } from './recorded-calls.ts';

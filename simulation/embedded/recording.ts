@@ -1,7 +1,7 @@
 /** A recorder that knows the operations of scenario files; loaded when something is recorded. */
-import { decodeProtoJson } from '../api/proto-json.ts';
-import { callRequest, signingMethods } from '../api/signing-methods.ts';
-import { operations } from '../runner/scenario/generated-operations.ts';
+import { decodeProtoJson } from '../../gateway/api/proto-json.ts';
+import { callRequest, signingMethods } from '../../gateway/api/signing-methods.ts';
+import { operations } from '../../scenarios/runner/generated-operations.ts';
 import { ServiceRecorder } from './service-recorder.ts';
 
 const byRoute = new Set(Object.values(operations).map(({ method, path }) => `${method} ${path}`));

@@ -5,11 +5,11 @@
  * It holds tokens and answers in memory, for as long as the service runs; the scenario contains none of their secrets.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { actorOf } from '../api/principal.ts';
-import type { ControlMethod, SandboxControl } from '../faults/control.ts';
-import type { Serve, ServeRequest, ServeResponse } from '../gateway/serve/contract.ts';
-import { plainRequest } from '../gateway/serve/plain-request.ts';
-import { Calls, type Done, type SigningCall } from '../gateway/signing/signing-calls.ts';
+import { actorOf } from '../../gateway/api/principal.ts';
+import type { ControlMethod, SandboxControl } from '../../scenarios/faults/control.ts';
+import type { Serve, ServeRequest, ServeResponse } from '../../gateway/serve/contract.ts';
+import { plainRequest } from '../../gateway/serve/plain-request.ts';
+import { Calls, type Done, type SigningCall } from '../../gateway/signing/signing-calls.ts';
 import { faultOf } from './api-faults.ts';
 import type { ReceiverNote } from './egress.ts';
 import type {

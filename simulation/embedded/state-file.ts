@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';
-import type { WorldSnapshot } from '../world/custody-world.ts';
+import type { WorldSnapshot } from '../service/custody-world.ts';
 
 /** The ready-made things of a sandbox (cli/cluster-files/sandbox.ts). */
 export interface StoredSandbox {

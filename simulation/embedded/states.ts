@@ -2,11 +2,11 @@
  * Snapshots and reset of an embedded service, in memory. A restore gives exactly the saved state; every process but the gateway
  * restarts on it, with a new boot, so that no earlier nonce is valid.
  */
-import type { RandomBytes } from '../actors/contract.ts';
-import type { SnapshotControl } from '../fault-injection/ports.ts';
-import { ControlError, type SnapshotStatus } from '../faults/control.ts';
-import { uuidV7 } from '../proto/ids.ts';
-import type { WorldSnapshot } from '../world/custody-world.ts';
+import type { RandomBytes } from '../../core/actors/contract.ts';
+import type { SnapshotControl } from '../../scenarios/injection/ports.ts';
+import { ControlError, type SnapshotStatus } from '../../scenarios/faults/control.ts';
+import { uuidV7 } from '../../proto/ids.ts';
+import type { WorldSnapshot } from '../service/custody-world.ts';
 import { sizeOfState } from './state-file.ts';
 import type { WorldNow } from './world-injector.ts';
 

@@ -1,19 +1,19 @@
 /**
  * The sandbox API over a simulated world: its faults, processes and clock replace the live injector's
- * (fault-injection/sandbox-control.ts calls it). It supports every kind of fault of the simulated world. As in the live world,
- * each cluster has an injector, with its own names of processes (fault-injection/many-clusters.ts).
+ * (scenarios/injection/sandbox-control.ts calls it). It supports every kind of fault of the simulated world. As in the live world,
+ * each cluster has an injector, with its own names of processes (scenarios/injection/many-clusters.ts).
  */
 
-import type { Crash, ProcessControl, ProcessStatus } from '../fault-injection/ports.ts';
-import type { Recording } from '../fault-injection/recording.ts';
-import type { ControlledInjector } from '../fault-injection/sandbox-control.ts';
-import { processIn, splitName } from '../faults/cluster-names.ts';
-import { type ArmedFault, ControlError } from '../faults/control.ts';
-import type { ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
-import type { Fault } from '../faults/vocabulary/fault.ts';
-import { firstCluster } from '../redis/clusters.ts';
-import type { ProcessState, SimCluster } from '../sim/cluster.ts';
-import type { CustodyWorld } from '../world/custody-world.ts';
+import type { Crash, ProcessControl, ProcessStatus } from '../../scenarios/injection/ports.ts';
+import type { Recording } from '../../scenarios/injection/recording.ts';
+import type { ControlledInjector } from '../../scenarios/injection/sandbox-control.ts';
+import { processIn, splitName } from '../../scenarios/faults/cluster-names.ts';
+import { type ArmedFault, ControlError } from '../../scenarios/faults/control.ts';
+import type { ReceiverBehaviour } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
+import type { ProcessState, SimCluster } from '../cluster/cluster.ts';
+import type { CustodyWorld } from '../service/custody-world.ts';
 
 const linkPollMs = 2;
 const rememberedMax = 1_000;

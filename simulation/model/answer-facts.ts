@@ -2,9 +2,9 @@
  * The facts behind the model's rules of answers: a run's writes and answers so far, and texts that the rules of signing and of
  * keys share.
  */
-import type { SessionRecord } from '../coordinator/contract/record.ts';
-import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { Observation } from '../sim/observation.ts';
+import type { SessionRecord } from '../../coordinator/contract/record.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { Observation } from '../cluster/observation.ts';
 import type { History } from './history.ts';
 import type { Refusals } from './refusals.ts';
 import type { WaitingCalls } from './waiting-calls.ts';

@@ -5,13 +5,13 @@
  * The checkpoint of an answer names the version of the session by which the coordinator answered. Where another session or key
  * may change between a call and its answer, the model allows both.
  */
-import { isSupportedContractVersion } from '../proto/contract-version.ts';
-import type { Call } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import type { PreviewPartialRequest } from '../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
-import type { OrchestrationContext, SignatureShareRequest } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { proofIn } from '../sim/invariants/answers.ts';
-import { keyRecordsIn } from '../sim/invariants/node-records.ts';
-import type { Checker, Observation } from '../sim/observation.ts';
+import { isSupportedContractVersion } from '../../proto/contract-version.ts';
+import type { Call } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { PreviewPartialRequest } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
+import type { OrchestrationContext, SignatureShareRequest } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { proofIn } from '../cluster/invariants/answers.ts';
+import { keyRecordsIn } from '../cluster/invariants/node-records.ts';
+import type { Checker, Observation } from '../cluster/observation.ts';
 import type { Answered, AnswerFacts, Promised } from './answer-facts.ts';
 import { closed, dkgInitiated, exchanged } from './key-answers.ts';
 import { receiptFault } from './receipts.ts';

@@ -3,10 +3,10 @@
  * the product's code. A flaw that changes a rule in one place contradicts it in the other.
  */
 
-import type { Identities } from '../sim/identities.ts';
-import { untilRolledBack } from '../sim/invariants/rollbacks.ts';
-import type { Checker } from '../sim/observation.ts';
-import { worldBeganMs } from '../sim/virtual-time.ts';
+import type { Identities } from '../cluster/identities.ts';
+import { untilRolledBack } from '../cluster/invariants/rollbacks.ts';
+import type { Checker } from '../cluster/observation.ts';
+import { worldBeganMs } from '../cluster/virtual-time.ts';
 import { answersAsModelled } from './answers.ts';
 import { closingsAsked } from './closings.ts';
 import { statusTold } from './cluster-status.ts';

@@ -2,10 +2,10 @@
  * The reference model of the end of a wallet's key: it is closed only when its gateway asked for that, and nodes are told to delete
  * their shares only when it is closed and no session of it can sign any more. A revocation of clients' sessions leaves the key.
  */
-import type { CloseKeyRequest } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import type { DeleteKey } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { isSigning, stateName } from '../sim/invariants/sessions.ts';
-import type { Checker, Observation } from '../sim/observation.ts';
+import type { CloseKeyRequest } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { DeleteKey } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { isSigning, stateName } from '../cluster/invariants/sessions.ts';
+import type { Checker, Observation } from '../cluster/observation.ts';
 import { isOpen, isPaused } from './answer-facts.ts';
 import type { History } from './history.ts';
 

@@ -2,8 +2,8 @@
  * The status of the cluster that gateways get: one when their link comes up, and another at each change, so that the latest names
  * the linked nodes.
  */
-import type { ClusterStatus } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import type { Checker, Observation } from '../sim/observation.ts';
+import type { ClusterStatus } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { Checker, Observation } from '../cluster/observation.ts';
 
 /** The coordinator sends it in the step in which it learns of the link; of a dead node's link `linkNewsMs` late. */
 export function statusTold(linkNewsMs: number): Checker {

@@ -4,12 +4,12 @@
  *
  * `honest-never-blamed` checks that no honest node is named as a culprit.
  */
-import type { DkgRecord, SessionOf } from '../coordinator/contract/record.ts';
-import type { DkgRefused, DkgVerified, DkgVerify } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { WireEnvelope } from '../proto/wire.ts';
-import { hexOf, type SessionChange } from '../sim/invariants/sessions.ts';
-import type { Checker, Observation } from '../sim/observation.ts';
+import type { DkgRecord, SessionOf } from '../../coordinator/contract/record.ts';
+import type { DkgRefused, DkgVerified, DkgVerify } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { WireEnvelope } from '../../proto/wire.ts';
+import { hexOf, type SessionChange } from '../cluster/invariants/sessions.ts';
+import type { Checker, Observation } from '../cluster/observation.ts';
 import { type History, holdersOf } from './history.ts';
 
 const S = ReceiptState;

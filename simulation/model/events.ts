@@ -2,15 +2,15 @@
  * The reference model of a session's events: the fields of the event of a change. Written from docs/webhooks.md and the schemas
  * of events; `events-complete` checks that each change has one event.
  */
-import type { SessionRecord } from '../coordinator/contract/record.ts';
+import type { SessionRecord } from '../../coordinator/contract/record.ts';
 import {
   ApprovalModeSchema,
   KeystoreTypeSchema,
   ReceiptState,
   ReceiptStateSchema,
-} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { isSigning, type SessionChange } from '../sim/invariants/sessions.ts';
-import type { Checker, Observation } from '../sim/observation.ts';
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { isSigning, type SessionChange } from '../cluster/invariants/sessions.ts';
+import type { Checker, Observation } from '../cluster/observation.ts';
 import { type History, holdersOf } from './history.ts';
 
 const textMax = 256;

@@ -3,8 +3,8 @@
  * concerns, from its nth on, in its time, not more often than it may, and with its own effect; one that must trigger does; it hits
  * its targets; a process dies or pauses by a fault alone, and continues with the last pause.
  */
-import type { Fault, FaultKind } from '../faults/vocabulary/fault.ts';
-import type { Checker, Observation } from '../sim/observation.ts';
+import type { Fault, FaultKind } from '../../scenarios/faults/vocabulary/fault.ts';
+import type { Checker, Observation } from '../cluster/observation.ts';
 import {
   beginsMs,
   concerns,

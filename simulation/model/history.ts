@@ -2,10 +2,10 @@
  * The durable state of a run so far: every version of every session and key, in order. The checkers of model/ share one, so that
  * a write is replayed once.
  */
-import type { KeyRecord, SessionRecord } from '../coordinator/contract/record.ts';
-import { DurableSessions, type SessionChange } from '../sim/invariants/sessions.ts';
-import type { Observation } from '../sim/observation.ts';
-import { worldBeganMs } from '../sim/virtual-time.ts';
+import type { KeyRecord, SessionRecord } from '../../coordinator/contract/record.ts';
+import { DurableSessions, type SessionChange } from '../cluster/invariants/sessions.ts';
+import type { Observation } from '../cluster/observation.ts';
+import { worldBeganMs } from '../cluster/virtual-time.ts';
 
 /** One version of a session, and the time for which it was the newest. */
 export interface Version {

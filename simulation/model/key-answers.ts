@@ -1,16 +1,16 @@
 /**
  * The reference model of answers about keys: InitiateDkg, MakeKey, ExchangeDkgShares and CloseKey. answers.ts explains its basis.
  */
-import type { DkgRecord, SessionOf } from '../coordinator/contract/record.ts';
-import { decodeShare } from '../crypto/dkg-transcripts.ts';
-import { verifyShare } from '../crypto/vss.ts';
-import type { CloseKeyRequest, CloseKeyResponse } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { DkgRecord, SessionOf } from '../../coordinator/contract/record.ts';
+import { decodeShare } from '../../core/crypto/dkg-transcripts.ts';
+import { verifyShare } from '../../core/crypto/vss.ts';
+import type { CloseKeyRequest, CloseKeyResponse } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   type DkgShareExchangeRequest,
   type InitiateDkgRequest,
   ReceiptState,
-} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { hexOf, isSigning, stateName } from '../sim/invariants/sessions.ts';
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { hexOf, isSigning, stateName } from '../cluster/invariants/sessions.ts';
 import {
   type Answered,
   type AnswerFacts,

@@ -2,12 +2,12 @@
  * Landmarks: points that a search must reach sometimes, or it tests nothing. Each is a state, a change of state, or a path that
  * few runs take. A search counts the runs that reach each; a landmark at zero is a gap in the generator.
  */
-import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import type { DealNonces, PartialReply } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { PartialRefusalCode } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { DurableSessions, isSigning, type SessionChange, stateName } from '../sim/invariants/sessions.ts';
-import type { Checker, Observation } from '../sim/observation.ts';
+import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { DealNonces, PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { DurableSessions, isSigning, type SessionChange, stateName } from '../cluster/invariants/sessions.ts';
+import type { Checker, Observation } from '../cluster/observation.ts';
 
 /** In the order of the states, then of the paths. */
 export const landmarks = [

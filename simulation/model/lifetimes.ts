@@ -4,11 +4,11 @@
  * and a call hears of no state but an end.
  * The scan expires a session that receives no calls.
  */
-import type { SessionRecord } from '../coordinator/contract/record.ts';
-import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { proofIn } from '../sim/invariants/answers.ts';
-import { isSigning, type SessionChange, stateName } from '../sim/invariants/sessions.ts';
-import type { Checker, Observation } from '../sim/observation.ts';
+import type { SessionRecord } from '../../coordinator/contract/record.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { proofIn } from '../cluster/invariants/answers.ts';
+import { isSigning, type SessionChange, stateName } from '../cluster/invariants/sessions.ts';
+import type { Checker, Observation } from '../cluster/observation.ts';
 import type { Promised } from './answer-facts.ts';
 import type { History } from './history.ts';
 

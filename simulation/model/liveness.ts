@@ -3,11 +3,11 @@
  * gets its answer within a bound, and no answer says that nodes are missing. At any time, a call gets at most one answer, and a
  * call whose gateway and coordinator run gets an answer or an error: none is lost.
  */
-import type { CallReply } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { proofIn } from '../sim/invariants/answers.ts';
-import type { Checker, Observation } from '../sim/observation.ts';
+import type { CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { proofIn } from '../cluster/invariants/answers.ts';
+import type { Checker, Observation } from '../cluster/observation.ts';
 import { isPresent, Troubles } from './troubles.ts';
 
 export interface LivenessOptions {

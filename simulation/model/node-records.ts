@@ -5,9 +5,9 @@
  * One attempt is dealt once. A final key stays final until it is deleted, and is written together with its key record. An ended
  * record contains no polynomial. The node reveals a sealing key only after the store says that the attempt is dead.
  */
-import type { DkgRefused, DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import { type DkgRecordJson, dkgRecordsIn, keyRecordsIn } from '../sim/invariants/node-records.ts';
-import type { Checker, Observation } from '../sim/observation.ts';
+import type { DkgRefused, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { type DkgRecordJson, dkgRecordsIn, keyRecordsIn } from '../cluster/invariants/node-records.ts';
+import type { Checker, Observation } from '../cluster/observation.ts';
 
 /** By phase: the phases that may follow in the same attempt, and in a later one. */
 const following: Readonly<Record<string, readonly [same: readonly string[], later: readonly string[]]>> = {

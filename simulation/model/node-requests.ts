@@ -13,7 +13,7 @@ import type {
   DkgSeal,
   DkgVerified,
   DkgVerify,
-} from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+} from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import {
   type DealNonces,
   type NoncesDealt,
@@ -21,11 +21,11 @@ import {
   type PartialReply,
   type PartialRequest,
   Scheme,
-} from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import type { WireBody, WireEnvelope } from '../proto/wire.ts';
-import { keyRecordsIn } from '../sim/invariants/node-records.ts';
-import { hexOf } from '../sim/invariants/sessions.ts';
-import type { Checker, Observation } from '../sim/observation.ts';
+} from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { WireBody, WireEnvelope } from '../../proto/wire.ts';
+import { keyRecordsIn } from '../cluster/invariants/node-records.ts';
+import { hexOf } from '../cluster/invariants/sessions.ts';
+import type { Checker, Observation } from '../cluster/observation.ts';
 
 /** Refusals for the progress of an attempt, for its token or for the node's configuration. */
 const circumstances: ReadonlySet<string> = new Set([

@@ -3,20 +3,20 @@
  * messages in one attempt of a DKG stay the same, also after a crash; it refuses a partial signature only for a true reason.
  */
 
-import type { DkgOpened, DkgRefused, DkgSealed, DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { DkgOpened, DkgRefused, DkgSealed, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type {
   DealNonces,
   DeleteKey,
   NoncesDealt,
   PartialReply,
   PartialRequest,
-} from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { PartialRefusalCode } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { keyBinding } from '../proto/key-schemes.ts';
-import type { WireEnvelope } from '../proto/wire.ts';
-import { keyRecordsIn } from '../sim/invariants/node-records.ts';
-import { hexOf } from '../sim/invariants/sessions.ts';
-import type { Checker, Observation } from '../sim/observation.ts';
+} from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { keyBinding } from '../../proto/key-schemes.ts';
+import type { WireEnvelope } from '../../proto/wire.ts';
+import { keyRecordsIn } from '../cluster/invariants/node-records.ts';
+import { hexOf } from '../cluster/invariants/sessions.ts';
+import type { Checker, Observation } from '../cluster/observation.ts';
 
 const { KEY_UNKNOWN, NONCE_UNKNOWN, KEYSTORE_MISMATCH, INTENT_MESSAGE_CHANGED, ORDER_EXPIRED } = PartialRefusalCode;
 

@@ -9,10 +9,10 @@ import type {
   NoncesDealt,
   PartialReply,
   PartialRequest,
-} from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { Scheme } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import type { WireEnvelope } from '../proto/wire.ts';
-import type { Checker, Observation } from '../sim/observation.ts';
+} from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { WireEnvelope } from '../../proto/wire.ts';
+import type { Checker, Observation } from '../cluster/observation.ts';
 import { Troubles } from './troubles.ts';
 
 /** Two ways, and writes of the store. */

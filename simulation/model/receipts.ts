@@ -1,15 +1,15 @@
 /** The reference model of receipts and checkpoints: the content of every answer about its call and its session, for all codes. */
-import type { SessionRecord } from '../coordinator/contract/record.ts';
-import type { MakeKeyResponse, SignResponse } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { SessionRecord } from '../../coordinator/contract/record.ts';
+import type { MakeKeyResponse, SignResponse } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   type DiagnosticReceipt,
   KeystoreType,
   type OrchestrationContext,
   ReceiptState,
   type SessionCheckpoint,
-} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { signatureIn } from '../sim/invariants/answers.ts';
-import { hexOf, isSigning } from '../sim/invariants/sessions.ts';
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { signatureIn } from '../cluster/invariants/answers.ts';
+import { hexOf, isSigning } from '../cluster/invariants/sessions.ts';
 import { isPaused, type Promised } from './answer-facts.ts';
 import { holdersOf } from './history.ts';
 

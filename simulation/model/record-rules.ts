@@ -6,20 +6,20 @@
  * key from the confirmation of every node.
  */
 import { createHash } from 'node:crypto';
-import type { DkgRecord, SessionOf, SessionRecord, SigningRecord } from '../coordinator/contract/record.ts';
-import type { CloseKeyRequest } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import type { DkgRefused, DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import type { PartialReply, VendorSettled } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { ReceiptState, type SignatureShareRequest } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { WireEnvelope } from '../proto/wire.ts';
+import type { DkgRecord, SessionOf, SessionRecord, SigningRecord } from '../../coordinator/contract/record.ts';
+import type { CloseKeyRequest } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { DkgRefused, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { PartialReply, VendorSettled } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { ReceiptState, type SignatureShareRequest } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { WireEnvelope } from '../../proto/wire.ts';
 import {
   hexOf,
   isSigning,
   type SessionChange,
   type SigningSessionRecord,
   stateName,
-} from '../sim/invariants/sessions.ts';
-import type { Checker, Observation } from '../sim/observation.ts';
+} from '../cluster/invariants/sessions.ts';
+import type { Checker, Observation } from '../cluster/observation.ts';
 import { type History, holdersOf } from './history.ts';
 import type { Refusals } from './refusals.ts';
 import type { WaitingCalls } from './waiting-calls.ts';

@@ -10,8 +10,8 @@ import {
   KeystoreType,
   type OrchestrationContext,
   type SignatureShareRequest,
-} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { SimCaller } from '../sim/calls.ts';
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { SimCaller } from '../cluster/calls.ts';
 
 const textMax = 256;
 const opaqueMax = 65_536;

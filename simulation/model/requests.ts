@@ -2,13 +2,13 @@
  * The coordinator's requests to nodes follow from the durable state: the message, key and path of the session, only its nodes,
  * with its gateway's order; nonces that the node made for this start of the coordinator, over its link during the session.
  */
-import type { DkgVerify } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import type { DealNonces, NoncesDealt, PartialRequest } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { Scheme } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { WireEnvelope } from '../proto/wire.ts';
-import { hexOf, isSigning } from '../sim/invariants/sessions.ts';
-import type { Checker, Observation } from '../sim/observation.ts';
+import type { DkgVerify } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { DealNonces, NoncesDealt, PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { WireEnvelope } from '../../proto/wire.ts';
+import { hexOf, isSigning } from '../cluster/invariants/sessions.ts';
+import type { Checker, Observation } from '../cluster/observation.ts';
 import { type History, holdersOf } from './history.ts';
 import type { WaitingCalls } from './waiting-calls.ts';
 

@@ -7,11 +7,11 @@ import type {
   InspectSessionResponse,
   PreviewPartialRequest,
   PreviewPartialResponse,
-} from '../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
-import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { hexOf, isSigning, stateName } from '../sim/invariants/sessions.ts';
-import type { Checker, Observation } from '../sim/observation.ts';
-import { worldBeganMs } from '../sim/virtual-time.ts';
+} from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { hexOf, isSigning, stateName } from '../cluster/invariants/sessions.ts';
+import type { Checker, Observation } from '../cluster/observation.ts';
+import { worldBeganMs } from '../cluster/virtual-time.ts';
 import { type History, holdersOf } from './history.ts';
 
 type Promised = Extract<Observation, { kind: 'promised' }>;

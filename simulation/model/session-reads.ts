@@ -3,15 +3,15 @@
  * has the sessions of the tenant that fit the query, newest first.
  */
 import { createHash } from 'node:crypto';
-import type { SessionRecord } from '../coordinator/contract/record.ts';
-import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { SessionRecord } from '../../coordinator/contract/record.ts';
+import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type {
   ReadSessionsRequest,
   ReadSessionsResponse,
   SessionView,
-} from '../proto/gen/signmesh/wire/v1/sessions_pb.ts';
-import { hexOf, isSigning, type SessionChange } from '../sim/invariants/sessions.ts';
-import type { Checker, Observation } from '../sim/observation.ts';
+} from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
+import { hexOf, isSigning, type SessionChange } from '../cluster/invariants/sessions.ts';
+import type { Checker, Observation } from '../cluster/observation.ts';
 import { isPaused, type Promised } from './answer-facts.ts';
 import type { History } from './history.ts';
 import { routeOf } from './receipts.ts';

@@ -6,9 +6,9 @@ import {
   ReceiptState,
   type ResumeSessionRequest,
   type SignatureShareRequest,
-} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { signatureIn } from '../sim/invariants/answers.ts';
-import { hexOf, isSigning, type SigningSessionRecord, stateName } from '../sim/invariants/sessions.ts';
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { signatureIn } from '../cluster/invariants/answers.ts';
+import { hexOf, isSigning, type SigningSessionRecord, stateName } from '../cluster/invariants/sessions.ts';
 import { type Answered, type AnswerFacts, isHidden, isOpen, isPaused, notFound } from './answer-facts.ts';
 import { type History, holdersOf } from './history.ts';
 import { messageOf, shortText } from './record-rules.ts';

@@ -2,7 +2,7 @@
  * Suspicions of nodes as the coordinator reports them: one at a time for a node, however many sessions saw its fault. The first
  * lasts ten seconds, each further one within ten minutes twice as long as the one before, and none longer than 320 s.
  */
-import type { Checker, Observation } from '../sim/observation.ts';
+import type { Checker, Observation } from '../cluster/observation.ts';
 
 const firstMs = 10_000;
 const longestMs = 320_000;

@@ -5,10 +5,10 @@
  *
  * Where a node got two openings of one dealer, or two sets of terms, under one attempt, the model checks its result no further.
  */
-import type { DkgRecord, SessionRecord } from '../coordinator/contract/record.ts';
-import { type Curve, groupOf } from '../crypto/group.ts';
-import { sha256 } from '../crypto/hashing.ts';
-import { verify } from '../crypto/identity.ts';
+import type { DkgRecord, SessionRecord } from '../../coordinator/contract/record.ts';
+import { type Curve, groupOf } from '../../core/crypto/group.ts';
+import { sha256 } from '../../core/crypto/hashing.ts';
+import { verify } from '../../core/crypto/identity.ts';
 import type {
   DkgConfirm,
   DkgFinished,
@@ -16,13 +16,13 @@ import type {
   DkgOpening,
   DkgVerified,
   DkgVerify,
-} from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import { Scheme } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { type Roster, rosterDigest } from '../proto/roster.ts';
-import type { WireEnvelope } from '../proto/wire.ts';
-import { keyRecordsIn } from '../sim/invariants/node-records.ts';
-import { hexOf } from '../sim/invariants/sessions.ts';
-import type { Checker, Observation } from '../sim/observation.ts';
+} from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { type Roster, rosterDigest } from '../../proto/roster.ts';
+import type { WireEnvelope } from '../../proto/wire.ts';
+import { keyRecordsIn } from '../cluster/invariants/node-records.ts';
+import { hexOf } from '../cluster/invariants/sessions.ts';
+import type { Checker, Observation } from '../cluster/observation.ts';
 import { holdersOf } from './history.ts';
 
 /** The terms of an attempt, as one of its transcripts names them. */

@@ -1,5 +1,5 @@
 /** What goes wrong in a run at present: armed faults, processes that do not run, missing links. Without any the run is calm. */
-import type { Observation } from '../sim/observation.ts';
+import type { Observation } from '../cluster/observation.ts';
 
 /** Before a fault has triggered it has no effect. Those of a store report no trigger before their first use. */
 export function isPresent({ fault, what }: Extract<Observation, { kind: 'fault' }>): boolean {

@@ -2,8 +2,8 @@
  * The coordinator's unanswered calls, by their session: the time since when one waits there without a pause. A call whose
  * answer reports a vain wait for nodes must have waited.
  */
-import type { CallReply } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import type { Observation } from '../sim/observation.ts';
+import type { CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { Observation } from '../cluster/observation.ts';
 
 interface Waiting {
   readonly calls: Set<bigint>;

@@ -1,16 +1,16 @@
 /**
  * Redis in memory, for the simulated world: the part of ioredis's client that the ports use. Every
  * client of one `MemoryRedis` sees the same keys. Scripts are the `.lua` files themselves, compiled (lua-compiler.ts), so
- * that no logic exists twice. test/redis/memory/ compares commands, scripts and stores with a real Redis.
+ * that no logic exists twice. test/simulation/redis/ compares commands, scripts and stores with a real Redis.
  *
- * It refuses, like a Redis Cluster, a script or a command that touches keys of several hash tags (../slots.ts).
+ * It refuses, like a Redis Cluster, a script or a command that touches keys of several hash tags (../../core/redis/slots.ts).
  *
  * It models no connections and no faults: a world gives each process a client, and passes its calls through `link`, which
  * may hold, lose or refuse a command or its answer.
  */
 import { EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
-import { oneTag } from '../slots.ts';
+import { oneTag } from '../../core/redis/slots.ts';
 import type { Packing } from './blocks.ts';
 import type { Clock } from './clock.ts';
 import { perform, type Reply } from './commands.ts';

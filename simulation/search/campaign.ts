@@ -3,15 +3,15 @@
  *
  * The same seed, profile and cryptography give the same run, byte for byte, whatever ran before it.
  */
-import { withCryptography } from '../../crypto/model/switch.ts';
-import { modelCheckers } from '../../model/checkers.ts';
-import { type Landmark, watchLandmarks } from '../../model/landmarks.ts';
-import { type Identities, identitiesOf } from '../../sim/identities.ts';
-import { allCheckers } from '../../sim/invariants/checkers.ts';
-import type { Checker } from '../../sim/observation.ts';
-import type { CheckedScenario } from '../scenario/format.ts';
-import { lifetimesOf, runSimulated } from '../scenario/simulated-world.ts';
-import type { Run, Verdict } from '../scenario/world.ts';
+import { withCryptography } from '../../core/crypto/model/switch.ts';
+import { modelCheckers } from '../model/checkers.ts';
+import { type Landmark, watchLandmarks } from '../model/landmarks.ts';
+import { type Identities, identitiesOf } from '../cluster/identities.ts';
+import { allCheckers } from '../cluster/invariants/checkers.ts';
+import type { Checker } from '../cluster/observation.ts';
+import type { CheckedScenario } from '../../scenarios/runner/format.ts';
+import { lifetimesOf, runSimulated } from '../../scenarios/runner/simulated-world.ts';
+import type { Run, Verdict } from '../../scenarios/runner/world.ts';
 import { randomScenario } from './generate.ts';
 import type { Profile } from './profiles.ts';
 import { type Shrunk, shrink } from './shrink.ts';
@@ -38,7 +38,7 @@ export interface SearchOptions {
   readonly record: boolean;
   /** The seed's scenario with other faults and times (randomScenario); 0 by default. */
   readonly variation?: number | undefined;
-  /** Called with each landmark (model/landmarks.ts) that the run reaches. */
+  /** Called with each landmark (simulation/model/landmarks.ts) that the run reaches. */
   readonly reached?: ((landmark: Landmark) => void) | undefined;
 }
 

@@ -8,8 +8,8 @@
  * - hostile: all of these, up to n − t byzantine nodes, or a coordinator that lies to as many, nodes that lose their store,
  *   clocks that jump.
  */
-import { byzantineKinds, coordinatorKinds, type FaultKind } from '../../faults/vocabulary/fault.ts';
-import type { Draw } from '../../sim/draw.ts';
+import { byzantineKinds, coordinatorKinds, type FaultKind } from '../../scenarios/faults/vocabulary/fault.ts';
+import type { Draw } from '../cluster/draw.ts';
 
 export const profiles = ['calm', 'stormy', 'hostile', 'malformed'] as const;
 export type Profile = (typeof profiles)[number];

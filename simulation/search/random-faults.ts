@@ -1,4 +1,4 @@
-/** Random faults that faults/engine accepts. */
+/** Random faults that scenarios/faults/engine accepts. */
 import {
   type byzantineKinds,
   type coordinatorKinds,
@@ -6,11 +6,11 @@ import {
   type FaultKind,
   hsmFailures,
   vendorFailures,
-} from '../../faults/vocabulary/fault.ts';
-import type { Trigger } from '../../faults/vocabulary/generated-types.ts';
-import { dkgRefusalCodes, partialRefusalCodes } from '../../faults/vocabulary/refusal-codes.ts';
-import { type Point, points } from '../../faults/vocabulary/trigger-points.ts';
-import type { Draw } from '../../sim/draw.ts';
+} from '../../scenarios/faults/vocabulary/fault.ts';
+import type { Trigger } from '../../scenarios/faults/vocabulary/generated-types.ts';
+import { dkgRefusalCodes, partialRefusalCodes } from '../../scenarios/faults/vocabulary/refusal-codes.ts';
+import { type Point, points } from '../../scenarios/faults/vocabulary/trigger-points.ts';
+import type { Draw } from '../cluster/draw.ts';
 import { alteredAnswers, alteredRequests } from './alterations.ts';
 import type { Swarm } from './profiles.ts';
 

@@ -2,9 +2,9 @@
  * In few runs Redis comes back with what it held some time before: acknowledged sessions and keys are forgotten, nodes are not. What
  * holds then is in docs/durability.md. No client insists on a call about what may be forgotten, and a new key still signs.
  */
-import type { Fault } from '../../faults/vocabulary/fault.ts';
-import type { Draw } from '../../sim/draw.ts';
-import type { Step } from '../scenario/format.ts';
+import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
+import type { Draw } from '../cluster/draw.ts';
+import type { Step } from '../../scenarios/runner/format.ts';
 import type { Swarm } from './profiles.ts';
 
 type Clients = Readonly<Record<string, readonly Step[]>>;

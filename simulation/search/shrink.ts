@@ -5,9 +5,9 @@
  * Deterministic: the same scenario and the same answers give the same result. It skips invalid scenarios (e.g. a session that is
  * used but never made).
  */
-import type { Fault } from '../../faults/vocabulary/fault.ts';
-import type { CheckedScenario, Step } from '../scenario/format.ts';
-import { meaningFaults } from '../scenario/meaning.ts';
+import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
+import type { CheckedScenario, Step } from '../../scenarios/runner/format.ts';
+import { meaningFaults } from '../../scenarios/runner/meaning.ts';
 import { simpler } from './simpler.ts';
 
 export interface ShrinkOptions {

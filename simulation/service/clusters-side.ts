@@ -2,17 +2,17 @@
  * The signing clusters of a world: every gateway has a link to each, and their coordinators store sessions in the Redis of the
  * world, beside the control plane's data. Processes of no cluster (gateways, workers, Redis) live with the first one.
  */
-import { type CoordinatorRecord, sessionKey } from '../coordinator/contract/messages.ts';
-import type { SessionRecord } from '../coordinator/contract/record.ts';
-import type { PortCallMade, ProcessName } from '../faults/vocabulary/engine-contract.ts';
-import type { Roster } from '../proto/roster.ts';
-import { firstCluster } from '../redis/clusters.ts';
-import type { MemoryRedis } from '../redis/memory/memory-redis.ts';
-import { SimCluster, type SimOptions, type SimSnapshot } from '../sim/cluster.ts';
-import type { Guest, GuestHost, GuestLink, Guests } from '../sim/guest-processes.ts';
-import { identitiesOf } from '../sim/identities.ts';
-import { ManyClusters, randomnessIn, type ScenarioClusters } from '../sim/many-clusters.ts';
-import type { Observation } from '../sim/observation.ts';
+import { type CoordinatorRecord, sessionKey } from '../../coordinator/contract/messages.ts';
+import type { SessionRecord } from '../../coordinator/contract/record.ts';
+import type { PortCallMade, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { Roster } from '../../proto/roster.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
+import type { MemoryRedis } from '../redis/memory-redis.ts';
+import { SimCluster, type SimOptions, type SimSnapshot } from '../cluster/cluster.ts';
+import type { Guest, GuestHost, GuestLink, Guests } from '../cluster/guest-processes.ts';
+import { identitiesOf } from '../cluster/identities.ts';
+import { ManyClusters, randomnessIn, type ScenarioClusters } from '../cluster/many-clusters.ts';
+import type { Observation } from '../cluster/observation.ts';
 import { announceForever } from './announcements.ts';
 import type { GatewayCluster } from './gateway-process.ts';
 import type { PortFate } from './process-life.ts';

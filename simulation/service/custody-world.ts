@@ -3,27 +3,27 @@
  * code of the control plane over one Redis in memory, simulated custodians and chains, receivers of webhooks, and clients.
  * Deterministic: the same seed and the same calls give the same trace, byte for byte.
  */
-import type { RandomBytes } from '../actors/contract.ts';
-import type { Log } from '../actors/live/ports.ts';
-import { allScopes, isScope } from '../api/scopes.ts';
-import type { SessionRecord } from '../coordinator/contract/record.ts';
-import type { Cryptography } from '../crypto/backend.ts';
-import { holdCryptography } from '../crypto/model/switch.ts';
-import type { RelayOptions, WebhookJob } from '../delivery/deliveries/public.ts';
-import type { Send } from '../delivery/egress/public.ts';
-import type { DoorRequest, DoorVerdict, ProcessName } from '../faults/vocabulary/engine-contract.ts';
-import { type IssuedToken, type TokenRequest, TokenStore } from '../gateway/auth/token-store.ts';
-import type { RateLimitConfig } from '../gateway/limits/rate-limits.ts';
-import type { ServeRequest, ServeResponse } from '../gateway/serve/contract.ts';
-import type { PlainRequest } from '../gateway/serve/plain-request.ts';
-import type { ReconTask } from '../modules/recon/public.ts';
-import { firstCluster } from '../redis/clusters.ts';
-import type { Packing } from '../redis/memory/blocks.ts';
-import type { KeyspaceSnapshot } from '../redis/memory/keyspace.ts';
-import type { SimCluster } from '../sim/cluster.ts';
-import type { Guest, GuestHost, GuestLink } from '../sim/guest-processes.ts';
-import { ObjectTable } from '../store/event-text.ts';
-import type { KeyRing } from '../store/secrets/key-ring.ts';
+import type { RandomBytes } from '../../core/actors/contract.ts';
+import type { Log } from '../../core/actors/live/ports.ts';
+import { allScopes, isScope } from '../../gateway/api/scopes.ts';
+import type { SessionRecord } from '../../coordinator/contract/record.ts';
+import type { Cryptography } from '../../core/crypto/backend.ts';
+import { holdCryptography } from '../../core/crypto/model/switch.ts';
+import type { RelayOptions, WebhookJob } from '../../wallets/delivery/deliveries/public.ts';
+import type { Send } from '../../wallets/delivery/egress/public.ts';
+import type { DoorRequest, DoorVerdict, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import { type IssuedToken, type TokenRequest, TokenStore } from '../../gateway/auth/token-store.ts';
+import type { RateLimitConfig } from '../../gateway/limits/rate-limits.ts';
+import type { ServeRequest, ServeResponse } from '../../gateway/serve/contract.ts';
+import type { PlainRequest } from '../../gateway/serve/plain-request.ts';
+import type { ReconTask } from '../../wallets/companions/recon/public.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
+import type { Packing } from '../redis/blocks.ts';
+import type { KeyspaceSnapshot } from '../redis/keyspace.ts';
+import type { SimCluster } from '../cluster/cluster.ts';
+import type { Guest, GuestHost, GuestLink } from '../cluster/guest-processes.ts';
+import { ObjectTable } from '../../wallets/store/event-text.ts';
+import type { KeyRing } from '../../wallets/store/secrets/key-ring.ts';
 import { Client, type ClientOptions, type Response } from './client.ts';
 import { type ClustersOptions, ClustersSide, type ClustersSnapshot, type Surroundings } from './clusters-side.ts';
 import { Exchange } from './exchange.ts';
@@ -44,7 +44,7 @@ export interface WorldOptions extends Omit<ClustersOptions, 'guestCounts'> {
   readonly workers?: number;
   /** 0 to 1 ms by default. */
   readonly redisWay?: WayMs;
-  /** For a world that lasts (redis/memory/keyspace.ts); by default nothing is packed. */
+  /** For a world that lasts (simulation/redis/keyspace.ts); by default nothing is packed. */
   readonly packing?: Packing;
   readonly replied?: ReplyListener;
   readonly chainBlockMs?: number;
@@ -73,7 +73,7 @@ export interface WorldOptions extends Omit<ClustersOptions, 'guestCounts'> {
   readonly logOf?: (process: ProcessName) => Log;
   /** 'model' is fast and protects nothing; 'real' by default. */
   readonly cryptography?: Cryptography;
-  /** Larger objects are not packed, but lie in a table beside Redis (store/event-text.ts), which is faster; false by default. */
+  /** Larger objects are not packed, but lie in a table beside Redis (wallets/store/event-text.ts), which is faster; false by default. */
   readonly objectTable?: boolean;
 }
 
@@ -324,7 +324,7 @@ export class CustodyWorld {
     const gateways = this.#members.filter(({ name }) => name.startsWith('gateway')).map(({ name }) => name);
     return new Client({
       ...{ token, options, gateways },
-      random: this.#host.random(`client/${this.#clients}`),
+      random: this.#host.random(`clients/client/${this.#clients}`),
       send: (gateway, request) => this.request(gateway, request),
       pause: (ms) =>
         new Promise((resolve) => {

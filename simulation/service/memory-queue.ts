@@ -1,9 +1,9 @@
 /**
  * The queues of jobs in memory, in place of BullMQ's: webhooks' tries and reconciliation jobs. A job exists once by its id, one
  * consumer at a time gets it, and it ends when it was done or has failed. When the consumer of a job dies, another one gets it
- * after its lock expires. test/world/queues.test.ts tests this and BullMQ with one suite.
+ * after its lock expires. test/simulation/service/queues.test.ts tests this and BullMQ with one suite.
  */
-import type { Cancel, Timers } from '../actors/contract.ts';
+import type { Cancel, Timers } from '../../core/actors/contract.ts';
 
 export interface QueueTimes {
   /** After this time without a sign of its consumer, another may do a job. */

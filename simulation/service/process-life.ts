@@ -8,10 +8,10 @@
  * - A paused one gets everything when it is resumed, in order.
  * - Every call of a port has a number, counted from 1 over the life of the world, and a plan may decide its fate.
  */
-import type { Cancel, MachineMs, Ports, RandomBytes } from '../actors/contract.ts';
-import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
-import type { PortName } from '../faults/vocabulary/trigger-points.ts';
-import type { VirtualTime } from '../sim/virtual-time.ts';
+import type { Cancel, MachineMs, Ports, RandomBytes } from '../../core/actors/contract.ts';
+import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { PortName } from '../../scenarios/faults/vocabulary/trigger-points.ts';
+import type { VirtualTime } from '../cluster/virtual-time.ts';
 import type { RunLoop } from './run-loop.ts';
 
 /** A call of a port, about to leave its process. */
@@ -21,7 +21,7 @@ export interface PortCall {
   readonly process: ProcessName;
   readonly boot: string;
   readonly port: PortName;
-  /** e.g. "store/commit.lua". */
+  /** e.g. "wallets/store/commit.lua". */
   readonly what: string;
 }
 

@@ -3,15 +3,15 @@
  * it take effect whatever happens to the calling process, and a failure of our Redis does not affect it. Its data is in the same
  * memory, under its own keys.
  */
-import type { WalletPorts } from '../gateway/wallet-api.ts';
-import type { ProviderKind } from '../providers/port/kinds.ts';
-import { ProviderUnavailable } from '../providers/port/port.ts';
-import type { CustodianBooks } from '../providers/simulated/custodian-books.ts';
-import type { CustodianRecords } from '../providers/simulated/custodian-records.ts';
-import { RedisCustodianBooks } from '../providers/simulated/redis-custodian-books.ts';
-import { RedisCustodianRecords } from '../providers/simulated/redis-custodian-records.ts';
-import type { MemoryRedis } from '../redis/memory/memory-redis.ts';
-import type { VirtualTime } from '../sim/virtual-time.ts';
+import type { WalletPorts } from '../../gateway/wallet-api.ts';
+import type { ProviderKind } from '../../wallets/providers/port/kinds.ts';
+import { ProviderUnavailable } from '../../wallets/providers/port/port.ts';
+import type { CustodianBooks } from '../../wallets/providers/simulated/custodian-books.ts';
+import type { CustodianRecords } from '../../wallets/providers/simulated/custodian-records.ts';
+import { RedisCustodianBooks } from '../../wallets/providers/simulated/redis-custodian-books.ts';
+import { RedisCustodianRecords } from '../../wallets/providers/simulated/redis-custodian-records.ts';
+import type { MemoryRedis } from '../redis/memory-redis.ts';
+import type { VirtualTime } from '../cluster/virtual-time.ts';
 import type { ProcessLife } from './process-life.ts';
 import type { RunLoop } from './run-loop.ts';
 

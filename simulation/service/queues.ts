@@ -1,13 +1,13 @@
 /** The queues of a simulated world for its processes. A queue is in Redis: while Redis is unreachable, it waits. */
-import type { Timers } from '../actors/contract.ts';
-import type { Log } from '../actors/live/ports.ts';
-import type { WebhookJob, WebhookQueue } from '../delivery/deliveries/public.ts';
-import type { ReconQueue, ReconTask } from '../modules/recon/public.ts';
+import type { Timers } from '../../core/actors/contract.ts';
+import type { Log } from '../../core/actors/live/ports.ts';
+import type { WebhookJob, WebhookQueue } from '../../wallets/delivery/deliveries/public.ts';
+import type { ReconQueue, ReconTask } from '../../wallets/companions/recon/public.ts';
 import { MemoryQueue } from './memory-queue.ts';
 import type { ProcessLife } from './process-life.ts';
 import type { SimRedis } from './redis-side.ts';
 
-/** As in the live consumers (delivery/deliveries/bull-queue.ts, modules/recon/bull-queue.ts). */
+/** As in the live consumers (wallets/delivery/deliveries/bull-queue.ts, wallets/companions/recon/bull-queue.ts). */
 const webhookPlaces = 1_024;
 const reconPlaces = 8;
 const wayMs = 1;

@@ -2,7 +2,7 @@
  * Random fates for the calls of ports: processes that die before or after a call, and Redis, queue and receivers that lose,
  * refuse or delay single commands and answers. Drawn from one stream, so that a seed gives the same fates again.
  */
-import type { RandomBytes } from '../actors/contract.ts';
+import type { RandomBytes } from '../../core/actors/contract.ts';
 import type { PortFate, PortPlan } from './process-life.ts';
 
 export interface PlanRates {

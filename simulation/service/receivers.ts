@@ -1,8 +1,8 @@
 /** The receivers of webhooks in a simulated world, and a worker's connection to them. */
 
-import type { Send, SendOutcome } from '../delivery/egress/public.ts';
-import type { ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
-import type { VirtualTime } from '../sim/virtual-time.ts';
+import type { Send, SendOutcome } from '../../wallets/delivery/egress/public.ts';
+import type { ReceiverBehaviour } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { VirtualTime } from '../cluster/virtual-time.ts';
 import type { ProcessLife } from './process-life.ts';
 
 /** A request that reached a receiver. */

@@ -3,10 +3,10 @@
  * arrive in order, and so do their answers, as on a socket.
  */
 import type { Redis } from 'ioredis';
-import type { RandomBytes } from '../actors/contract.ts';
-import type { Packing } from '../redis/memory/blocks.ts';
-import { MemoryRedis, type RedisLink } from '../redis/memory/memory-redis.ts';
-import type { VirtualTime } from '../sim/virtual-time.ts';
+import type { RandomBytes } from '../../core/actors/contract.ts';
+import type { Packing } from '../redis/blocks.ts';
+import { MemoryRedis, type RedisLink } from '../redis/memory-redis.ts';
+import type { VirtualTime } from '../cluster/virtual-time.ts';
 import type { ProcessLife } from './process-life.ts';
 
 /** The latency of one direction, in whole milliseconds, drawn for each command and each answer. */

@@ -3,10 +3,10 @@
  * gives up at its deadline, and the gateway learns of it; a gateway that dies cuts the connection.
  */
 import { status } from '@grpc/grpc-js';
-import type { SigningMethod } from '../api/signing-methods.ts';
-import { grpcRefusalOf } from '../faults/api-fault-answers.ts';
-import type { DoorVerdict } from '../faults/vocabulary/engine-contract.ts';
-import type { RpcRequest } from '../gateway/grpc/serve-rpc.ts';
+import type { SigningMethod } from '../../gateway/api/signing-methods.ts';
+import { grpcRefusalOf } from '../../scenarios/faults/api-fault-answers.ts';
+import type { DoorVerdict } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { RpcRequest } from '../../gateway/grpc/serve-rpc.ts';
 import type { Door, ExchangeHost } from './exchange.ts';
 
 export interface RpcCall {

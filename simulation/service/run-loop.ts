@@ -3,10 +3,10 @@
  * have resolved a promise a turn of the event loop, so that all code that waited for it runs before the next one. Events of the
  * signing cluster resolve no promises and need no turn.
  */
-import type { Cryptography } from '../crypto/backend.ts';
-import { holdCryptography } from '../crypto/model/switch.ts';
-import type { VirtualTime } from '../sim/virtual-time.ts';
-import { holdObjects, type ObjectTable } from '../store/event-text.ts';
+import type { Cryptography } from '../../core/crypto/backend.ts';
+import { holdCryptography } from '../../core/crypto/model/switch.ts';
+import type { VirtualTime } from '../cluster/virtual-time.ts';
+import { holdObjects, type ObjectTable } from '../../wallets/store/event-text.ts';
 import { turnOfEventLoop } from './event-loop-turn.ts';
 
 /** Whether a loop of this process has its turn, and the waiting loops, first come first. */

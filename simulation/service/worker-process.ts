@@ -1,21 +1,21 @@
 /** One life of a simulated worker: deliveries of webhooks and reconciliation jobs, in the live composition. */
 import type { Redis } from 'ioredis';
-import type { Log } from '../actors/live/ports.ts';
-import type { RelayOptions, WebhookQueue } from '../delivery/deliveries/public.ts';
-import { RedisOutboxStore } from '../delivery/deliveries/redis-outbox-store.ts';
-import type { Send } from '../delivery/egress/public.ts';
-import { followRelayWakes } from '../delivery/events/redis-wakes.ts';
-import { composeWebhookWorker } from '../gateway/webhook-worker.ts';
-import { type ReconQueue, startReconWorker } from '../modules/recon/public.ts';
-import { openChains } from '../providers/chains/public.ts';
-import { redisLedgers } from '../providers/chains/redis-ledgers.ts';
-import type { ProviderKind } from '../providers/port/kinds.ts';
-import type { CustodianBooks } from '../providers/simulated/custodian-books.ts';
-import { withDrifts } from '../providers/simulated/drift.ts';
-import { RedisDrifts } from '../providers/simulated/redis-drifts.ts';
-import { providerStatements } from '../providers/statements.ts';
-import { RedisTenantStore } from '../store/redis-tenant-store.ts';
-import type { KeyRing } from '../store/secrets/key-ring.ts';
+import type { Log } from '../../core/actors/live/ports.ts';
+import type { RelayOptions, WebhookQueue } from '../../wallets/delivery/deliveries/public.ts';
+import { RedisOutboxStore } from '../../wallets/delivery/deliveries/redis-outbox-store.ts';
+import type { Send } from '../../wallets/delivery/egress/public.ts';
+import { followRelayWakes } from '../../wallets/delivery/events/redis-wakes.ts';
+import { composeWebhookWorker } from '../../gateway/webhook-worker.ts';
+import { type ReconQueue, startReconWorker } from '../../wallets/companions/recon/public.ts';
+import { openChains } from '../../wallets/providers/chains/public.ts';
+import { redisLedgers } from '../../wallets/providers/chains/redis-ledgers.ts';
+import type { ProviderKind } from '../../wallets/providers/port/kinds.ts';
+import type { CustodianBooks } from '../../wallets/providers/simulated/custodian-books.ts';
+import { withDrifts } from '../../wallets/providers/simulated/drift.ts';
+import { RedisDrifts } from '../../wallets/providers/simulated/redis-drifts.ts';
+import { providerStatements } from '../../wallets/providers/statements.ts';
+import { RedisTenantStore } from '../../wallets/store/redis-tenant-store.ts';
+import type { KeyRing } from '../../wallets/store/secrets/key-ring.ts';
 import type { WorldConfig } from './gateway-process.ts';
 import type { ProcessLife } from './process-life.ts';
 

@@ -3,7 +3,7 @@
  * gets 403 for everything else. docs/wallet-api.md.
  */
 
-import { found } from '../world/invariants/finding.ts';
+import { found } from '../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';

@@ -3,9 +3,9 @@
  * that never go back in time, and versions that never change. It knows no routes: a resource has an `id` and a `version`. With
  * the versions as witnesses, "never back in time" is the linearizability of each resource's history.
  */
-import type { Answer } from '../world/client.ts';
-import { found } from '../world/invariants/finding.ts';
-import { checkEnvelope } from '../world/invariants/headers.ts';
+import type { Answer } from '../service/client.ts';
+import { found } from '../service/invariants/finding.ts';
+import { checkEnvelope } from '../service/invariants/headers.ts';
 
 export interface Asked {
   readonly tenant: string;

@@ -2,9 +2,9 @@
  * What a change asks for is what its answer shows: each field of a request that its answer also has, with the same value. In a run
  * whose clocks agree, a new resource is also dated within its call. It knows no routes.
  */
-import type { Answer } from '../world/client.ts';
-import { decimal } from '../world/invariants/documented-ledger.ts';
-import { found } from '../world/invariants/finding.ts';
+import type { Answer } from '../service/client.ts';
+import { decimal } from '../service/invariants/documented-ledger.ts';
+import { found } from '../service/invariants/finding.ts';
 
 interface Change {
   readonly method: string;

@@ -3,14 +3,14 @@
  * and every invariant. The same seed and plan give the same run, byte for byte. It stops at its first Finding.
  */
 
-import { holdCryptography } from '../crypto/model/switch.ts';
-import { randomStream } from '../sim/random.ts';
-import { CustodyWorld } from '../world/custody-world.ts';
-import { Finding } from '../world/invariants/finding.ts';
-import { Leases } from '../world/invariants/leases.ts';
-import { checkStored } from '../world/invariants/stored.ts';
-import type { PortCall, PortFate } from '../world/process-life.ts';
-import { randomPlan } from '../world/random-plan.ts';
+import { holdCryptography } from '../../core/crypto/model/switch.ts';
+import { randomStream } from '../cluster/random.ts';
+import { CustodyWorld } from '../service/custody-world.ts';
+import { Finding } from '../service/invariants/finding.ts';
+import { Leases } from '../service/invariants/leases.ts';
+import { checkStored } from '../service/invariants/stored.ts';
+import type { PortCall, PortFate } from '../service/process-life.ts';
+import { randomPlan } from '../service/random-plan.ts';
 import { AccessClient } from './access-client.ts';
 import { Answers } from './answers.ts';
 import { ConnectionClient } from './connection-client.ts';

@@ -1,6 +1,6 @@
 /** A client of a random run that tests, renames, disconnects and reconnects provider connections. docs/wallet-api.md. */
 
-import { found } from '../world/invariants/finding.ts';
+import { found } from '../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';

@@ -2,10 +2,10 @@
  * The log of a webhook's deliveries, and what its receiver got: each delivery has the tries that reached the receiver, and when all has
  * come to rest nothing waits. docs/webhooks.md.
  */
-import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
-import { found } from '../world/invariants/finding.ts';
-import { dueTo, type HookFacts } from '../world/invariants/hooks.ts';
-import type { Received } from '../world/receivers.ts';
+import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
+import { found } from '../service/invariants/finding.ts';
+import { dueTo, type HookFacts } from '../service/invariants/hooks.ts';
+import type { Received } from '../service/receivers.ts';
 import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';

@@ -1,5 +1,5 @@
 /** Choices of a random run, with a separate stream for each of its parts. */
-import type { RandomBytes } from '../actors/contract.ts';
+import type { RandomBytes } from '../../core/actors/contract.ts';
 
 export class Draw {
   readonly #random: RandomBytes;

@@ -3,7 +3,7 @@
  * decisions in which it took part, and a screening says what the lists in force say. docs/wallet-api.md.
  */
 
-import { found } from '../world/invariants/finding.ts';
+import { found } from '../service/invariants/finding.ts';
 import type { DecidedIntent } from './decisions.ts';
 import type { Draw } from './draw.ts';
 import type { Model } from './model.ts';

@@ -2,8 +2,8 @@
  * The parts of an exercise: calls at rest, when nothing else happens, so that docs/wallet-api.md gives the one right answer to
  * each. exercises.ts draws which of them a run does.
  */
-import type { Answer } from '../world/client.ts';
-import { found } from '../world/invariants/finding.ts';
+import type { Answer } from '../service/client.ts';
+import { found } from '../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';

@@ -3,7 +3,7 @@
  * after the same beginning each client makes other choices. While a required landmark is at zero, runs draw the steps that lead
  * there more often. The runs of a round depend only on the rounds before it, never on threads or time.
  */
-import { randomStream } from '../sim/random.ts';
+import { randomStream } from '../cluster/random.ts';
 import { mustHappen } from './landmarks.ts';
 import { drawPlan, type Profile, type RunPlan } from './profiles.ts';
 import { type Family, families } from './steps.ts';

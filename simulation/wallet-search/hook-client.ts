@@ -1,6 +1,6 @@
 /** A client of a random run that registers webhooks, changes, rotates, pings and deletes them. */
 
-import { found } from '../world/invariants/finding.ts';
+import { found } from '../service/invariants/finding.ts';
 import { redeliver } from './deliveries.ts';
 import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';

@@ -3,7 +3,7 @@
  * that change, idempotent retries, reads, and reads of another tenant's resources.
  */
 
-import { found } from '../world/invariants/finding.ts';
+import { found } from '../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { Draw } from './draw.ts';
 import { respelled } from './forms.ts';

@@ -2,7 +2,7 @@
  * The policies of random runs, and their required decisions, computed here from the rules in docs/wallet-api.md: a second opinion
  * on every decision that shares no code with the product.
  */
-import { decimal } from '../world/invariants/documented-ledger.ts';
+import { decimal } from '../service/invariants/documented-ledger.ts';
 import type { Draw } from './draw.ts';
 
 /** Amounts in units of the asset, as decimals; undefined: there is no such rule. */

@@ -1,6 +1,6 @@
 /** Simultaneous calls of several clients about one wallet or intent: their results must match some sequential order. */
 
-import { found } from '../world/invariants/finding.ts';
+import { found } from '../service/invariants/finding.ts';
 import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { OwnWallet } from './tenancy.ts';

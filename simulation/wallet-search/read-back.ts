@@ -3,8 +3,8 @@
  * each list has the items of the event log, once each and in order, and every item is as its newest event shows it. A cursor
  * belongs to its filters. It also tries used keys with other bodies and from other callers.
  */
-import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
-import { found } from '../world/invariants/finding.ts';
+import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
+import { found } from '../service/invariants/finding.ts';
 import { type Collection, collectionsOf, type Filter, newestOf, type Told } from './collections.ts';
 import type { Draw } from './draw.ts';
 import { reuse } from './money-client.ts';

@@ -1,6 +1,6 @@
 /** A client of a random run that reconciles: jobs, providers that report false movements, exceptions. */
-import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
-import { found } from '../world/invariants/finding.ts';
+import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
+import { found } from '../service/invariants/finding.ts';
 import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { ToldException } from './reconciled.ts';

@@ -1,6 +1,6 @@
 /** A client of a random run that makes, changes and removes risk rules. docs/wallet-api.md. */
 
-import { found } from '../world/invariants/finding.ts';
+import { found } from '../service/invariants/finding.ts';
 import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import { drawRule } from './risk.ts';

@@ -2,7 +2,7 @@
  * The risk score of a transaction, computed from the factors in docs/wallet-api.md and the tenant's own rules: a second opinion
  * that shares no code with the product.
  */
-import { decimal, type ToldEvent } from '../world/invariants/documented-ledger.ts';
+import { decimal, type ToldEvent } from '../service/invariants/documented-ledger.ts';
 import type { Draw } from './draw.ts';
 import type { Listing, RuleAction } from './policies.ts';
 

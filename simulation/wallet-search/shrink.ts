@@ -3,9 +3,9 @@
  * halves, quarters and so on. Each step has its own stream, so an omitted step changes no other one's choices. Limited by runs:
  * the same plan gives the same result on any machine.
  */
-import { splitName } from '../faults/cluster-names.ts';
-import type { Fault } from '../faults/vocabulary/fault.ts';
-import { targetsOf } from '../faults/vocabulary/targets.ts';
+import { splitName } from '../../scenarios/faults/cluster-names.ts';
+import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
+import { targetsOf } from '../../scenarios/faults/vocabulary/targets.ts';
 import type { RunPlan } from './profiles.ts';
 
 export interface ShrunkPlan {

@@ -3,7 +3,7 @@
  * wait for a human, and the list of sessions. docs/signing-api.md.
  */
 import { createHash } from 'node:crypto';
-import { found } from '../world/invariants/finding.ts';
+import { found } from '../service/invariants/finding.ts';
 import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { StepOf } from './steps.ts';

@@ -2,8 +2,8 @@
  * Streams of events: a client follows them for a while, from a place of its choice. It gets every event after that place, in
  * order, once each, as the log has them, also of a gateway that dies in the middle.
  */
-import type { ToldEvent } from '../world/invariants/documented-ledger.ts';
-import { found } from '../world/invariants/finding.ts';
+import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
+import { found } from '../service/invariants/finding.ts';
 import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { FollowedStream, Tenancy } from './tenancy.ts';

@@ -1,11 +1,11 @@
 /** A tenant of a random run: its callers, its initial resources, and its later actions, for the checks. */
-import { allScopes } from '../api/scopes.ts';
-import { uuidV7 } from '../proto/ids.ts';
-import { tenantPrefix } from '../redis/event-log.ts';
-import type { Client } from '../world/client.ts';
-import type { CustodyWorld } from '../world/custody-world.ts';
-import type { DryRun } from '../world/invariants/dry-runs.ts';
-import type { HookFacts } from '../world/invariants/hooks.ts';
+import { allScopes } from '../../gateway/api/scopes.ts';
+import { uuidV7 } from '../../proto/ids.ts';
+import { tenantPrefix } from '../../core/redis/event-log.ts';
+import type { Client } from '../service/client.ts';
+import type { CustodyWorld } from '../service/custody-world.ts';
+import type { DryRun } from '../service/invariants/dry-runs.ts';
+import type { HookFacts } from '../service/invariants/hooks.ts';
 import type { Answers } from './answers.ts';
 import type { Draw } from './draw.ts';
 import type { Landmarks } from './landmarks.ts';

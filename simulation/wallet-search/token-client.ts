@@ -1,6 +1,6 @@
 /** A client of a random run that issues tokens, and mints, redeems, freezes, approves and cancels. docs/tokens.md. */
 
-import { found } from '../world/invariants/finding.ts';
+import { found } from '../service/invariants/finding.ts';
 import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { StepOf } from './steps.ts';

@@ -1,7 +1,7 @@
 /** The transfers of a random run: once, twice at a time, and two under one idempotency key. */
-import type { Answer } from '../world/client.ts';
-import { decimal } from '../world/invariants/documented-ledger.ts';
-import { found } from '../world/invariants/finding.ts';
+import type { Answer } from '../service/client.ts';
+import { decimal } from '../service/invariants/documented-ledger.ts';
+import { found } from '../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { Draw } from './draw.ts';
 import { faultsOf, respelled } from './forms.ts';

@@ -1,6 +1,6 @@
 /** A client of a random run of the treasury: strategies, plans, their execution, a faulty venue. docs/treasury.md. */
 
-import { found } from '../world/invariants/finding.ts';
+import { found } from '../service/invariants/finding.ts';
 import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { StepOf } from './steps.ts';

@@ -1,6 +1,6 @@
 /** A client of a random run that makes vaults and keys, signs messages with them, and archives them. docs/vaults.md. */
 import { createHash } from 'node:crypto';
-import { found } from '../world/invariants/finding.ts';
+import { found } from '../service/invariants/finding.ts';
 import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { RuleAction } from './policies.ts';

@@ -3,7 +3,7 @@
  * another version, and after the time is over.
  */
 
-import { found } from '../world/invariants/finding.ts';
+import { found } from '../service/invariants/finding.ts';
 import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';

@@ -23,7 +23,7 @@ import { clustersInSteps } from '../../cli/cluster-files/clusters.ts';
 import { ensureSandbox, newSandbox, readNodeSeed, readSandbox } from '../../cli/cluster-files/sandbox.ts';
 import { coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from '../../cli/role-configs.ts';
 import { loadSettings, type Settings } from '../../cli/settings/config.ts';
-import { identityFromSeed } from '../../crypto/identity.ts';
+import { identityFromSeed } from '../../core/crypto/identity.ts';
 import { tokenEnvironment } from '../../gateway/auth/token-format.ts';
 import { assertGatewayConfig, assertWorkerConfig } from '../../gateway/config.ts';
 import { checkNodeConfig } from '../../nodes/config.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../cli/settings/config.ts';
 import { loadLimitDefaults } from '../../gateway/limits/load-control.ts';
 import { rateLimitDefaults } from '../../gateway/limits/rate-limits.ts';
-import { providerTimeoutDefaultMs } from '../../providers/deadlines.ts';
+import { providerTimeoutDefaultMs } from '../../wallets/providers/deadlines.ts';
 
 function failureOf(environment: Environment): Failure {
   try {

@@ -1,12 +1,12 @@
-/** `signmesh credentials`: what it makes, says and refuses. The re-wrapping itself: test/custody/connections/rotation.test.ts. */
+/** `signmesh credentials`: what it makes, says and refuses. The re-wrapping itself: test/wallets/custody/connections/rotation.test.ts. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { credentialKeysDir, ensureClusterMaterial } from '../../cli/cluster-files/cluster-material.ts';
 import { pruneKeys, run } from '../../cli/credentials.ts';
-import { keyIds } from '../../store/secrets/file-key-ring.ts';
-import { addKey } from '../custody/connections/support.ts';
+import { keyIds } from '../../wallets/store/secrets/file-key-ring.ts';
+import { addKey } from '../wallets/custody/connections/support.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 
 describe('the command', () => {

@@ -9,7 +9,7 @@ import { dataFormat, dataFormats } from '../../cli/cluster-files/data-format.ts'
 import { coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from '../../cli/role-configs.ts';
 import { loadSettings } from '../../cli/settings/config.ts';
 import { Snapshots } from '../../cli/up/snapshots.ts';
-import { environmentOf } from '../../testing/up-process.ts';
+import { environmentOf } from '../../clients/testing/up-process.ts';
 import { temporaryFolder } from './support/temporary.ts';
 
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));

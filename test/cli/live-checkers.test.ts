@@ -1,8 +1,8 @@
 /** What a live run checks in its events. Each check finds its planted violation. */
 import { expect, test } from 'vitest';
 import { transitionsOnTable, wrongBlame } from '../../cli/scenario/live-checkers.ts';
-import type { LoggedEvent } from '../../redis/event-log.ts';
-import { loadScenario } from '../../runner/scenario/load.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
+import { loadScenario } from '../../scenarios/runner/load.ts';
 
 function scenario(clusters: number, faults: string) {
   const text = `scenario: x\nabout: a\ncluster: { nodes: 3, clusters: ${clusters} }\nfaults: [${faults}]\nsteps: [{ step: w, wait: { ms: 1 } }]`;

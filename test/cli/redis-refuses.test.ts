@@ -4,7 +4,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { environmentOf, UpProcess } from '../../testing/up-process.ts';
+import { environmentOf, UpProcess } from '../../clients/testing/up-process.ts';
 import { allGone } from '../support/alive.ts';
 import { parseRecords } from '../support/cluster.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';

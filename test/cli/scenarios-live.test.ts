@@ -9,12 +9,12 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { leavesTraces, runOn } from '../../cli/scenario/live.ts';
 import { run } from '../../cli/scenario.ts';
-import { type Client, createClient } from '../../client/index.ts';
-import { loadScenario } from '../../runner/scenario/load.ts';
-import { runSimulated } from '../../runner/scenario/simulated-world.ts';
-import { usesWalletApi } from '../../runner/scenario/wallet-api-use.ts';
-import { type LiveProcess, startLiveProcess, testVariables } from '../../testing/live-process.ts';
-import { SandboxApi } from '../../testing/sandbox-api.ts';
+import { type Client, createClient } from '../../clients/client/index.ts';
+import { loadScenario } from '../../scenarios/runner/load.ts';
+import { runSimulated } from '../../scenarios/runner/simulated-world.ts';
+import { usesWalletApi } from '../../scenarios/runner/wallet-api-use.ts';
+import { type LiveProcess, startLiveProcess, testVariables } from '../../clients/testing/live-process.ts';
+import { SandboxApi } from '../../clients/testing/sandbox-api.ts';
 import { nodeWaits } from '../support/busy-machine.ts';
 import { grpcApi } from '../support/client.ts';
 import { isThorough } from '../support/thorough.ts';
@@ -70,7 +70,7 @@ describe.each(tried.map((scenario) => [scenario.scenario, scenario] as const))('
     if (leavesTraces(scenario)) await api.reset();
     const isLiveAlone = !scenario.worlds.includes('simulated');
     if (isLiveAlone) expect(scenario.about).toMatch(/live\s+alone/i);
-    // Simulated, each passes: test/sim/scenario-run.test.ts and test/world/scenarios.test.ts.
+    // Simulated, each passes: test/simulation/cluster/scenario-run.test.ts and test/simulation/service/scenarios.test.ts.
     expect(verdict).toEqual({ kind: 'passed' });
     expect(events.some(({ kind }) => kind === 'frame')).toBe(true);
   });

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { processRecords } from '../../cli/start/running.ts';
-import { UpProcess, upCommand } from '../../testing/up-process.ts';
+import { UpProcess, upCommand } from '../../clients/testing/up-process.ts';
 import { freePort } from '../support/ports.ts';
 import { runs } from '../support/thorough.ts';
 import { until } from '../support/until.ts';

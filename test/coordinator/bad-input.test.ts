@@ -14,7 +14,7 @@ import {
   type SignatureShareRequestSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type ReasonCode, reasonCodes } from '../../proto/reason-codes.ts';
-import { SimCluster } from '../../sim/cluster.ts';
+import { SimCluster } from '../../simulation/cluster/cluster.ts';
 import { begin, codeOf, digest, expectComplete, makeKey, tenant, tokenOf, witness } from './support/world.ts';
 
 const long = 'x'.repeat(257);

@@ -1,11 +1,11 @@
 /** A DKG with client-supplied dealers beside nodes that deal themselves. */
 import { describe, expect, test } from 'vitest';
-import { type Curve, groupOf } from '../../crypto/group.ts';
-import { type Polynomial, randomPolynomial } from '../../crypto/polynomial.ts';
-import { commitTo, shareFor } from '../../crypto/vss.ts';
+import { type Curve, groupOf } from '../../core/crypto/group.ts';
+import { type Polynomial, randomPolynomial } from '../../core/crypto/polynomial.ts';
+import { commitTo, shareFor } from '../../core/crypto/vss.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { SimCluster } from '../../sim/cluster.ts';
-import { randomStream } from '../../sim/random.ts';
+import { SimCluster } from '../../simulation/cluster/cluster.ts';
+import { randomStream } from '../../simulation/cluster/random.ts';
 import { begin, codeOf, groupKey, tenant } from './support/world.ts';
 
 /** A session of three nodes, two of which sign; exchanges as a client calls them. */

@@ -1,6 +1,6 @@
 /** The actor "cluster", message by message: which nodes a draw gets, what it asks of nodes, and whom it tells what. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { noTrace } from '../../actors/contract.ts';
+import { noTrace } from '../../core/actors/contract.ts';
 import type { ClusterConfig } from '../../coordinator/cluster/cluster.ts';
 import { clusterBehaviour } from '../../coordinator/cluster/public.ts';
 import {

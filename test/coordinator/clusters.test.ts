@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Store } from '../../actors/contract.ts';
+import type { Store } from '../../core/actors/contract.ts';
 import {
   type CoordinatorRecord,
   type CoordinatorWrite,
@@ -15,9 +15,9 @@ import { changeEvent } from '../../coordinator/session/events.ts';
 import type { SigningSession } from '../../coordinator/signing/state.ts';
 import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../../coordinator/store/redis-store.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { RedisClusters } from '../../redis/redis-clusters.ts';
-import { asStore, memoryCoordinatorStore } from '../../sim/memory-stores.ts';
-import { randomStream } from '../../sim/random.ts';
+import { RedisClusters } from '../../core/redis/redis-clusters.ts';
+import { asStore, memoryCoordinatorStore } from '../../simulation/cluster/memory-stores.ts';
+import { randomStream } from '../../simulation/cluster/random.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 
 const tenant = 'tn_clusters';

@@ -1,6 +1,6 @@
 /** Byzantine nodes in a DKG: the right one is named, never an honest one; and the session continues without its trick. */
 import { describe, expect, test } from 'vitest';
-import type { Envelope } from '../../actors/contract.ts';
+import type { Envelope } from '../../core/actors/contract.ts';
 import {
   type DealerOpening,
   type DkgTerms,
@@ -9,15 +9,15 @@ import {
   sealedShareTranscript,
   sealingAssociatedData,
   sessionContext,
-} from '../../crypto/dkg-transcripts.ts';
-import { type Curve, groupOf } from '../../crypto/group.ts';
-import { identityFromSeed, sign } from '../../crypto/identity.ts';
-import { seal } from '../../crypto/sealing.ts';
+} from '../../core/crypto/dkg-transcripts.ts';
+import { type Curve, groupOf } from '../../core/crypto/group.ts';
+import { identityFromSeed, sign } from '../../core/crypto/identity.ts';
+import { seal } from '../../core/crypto/sealing.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { rosterDigest } from '../../proto/roster.ts';
 import type { WireBody, WireMessage } from '../../proto/wire.ts';
-import { type FrameFate, SimCluster } from '../../sim/cluster.ts';
-import { randomStream } from '../../sim/random.ts';
+import { type FrameFate, SimCluster } from '../../simulation/cluster/cluster.ts';
+import { randomStream } from '../../simulation/cluster/random.ts';
 import { blamed, codeOf, makeKey, tenant, tokenOf } from './support/world.ts';
 
 type Frame = Envelope<WireMessage>;

@@ -1,7 +1,7 @@
 /** A key generation that expires leaves no dealt polynomial and no share behind in the nodes' stores. */
 import { expect, test } from 'vitest';
 import { dkgRecordKey, keyRecordKey } from '../../nodes/records/records.ts';
-import { SimCluster } from '../../sim/cluster.ts';
+import { SimCluster } from '../../simulation/cluster/cluster.ts';
 import { codeOf, tenant } from './support/world.ts';
 
 const lifetimes = { signingMs: 60_000, pendingMs: 60_000, dkgMs: 10_000 };

@@ -1,7 +1,7 @@
 /** A node that withholds one kind of DKG frame, or refuses one kind of request: it blocks no key for good, and not the next ones. */
 import { describe, expect, test } from 'vitest';
 import type { WireBody } from '../../proto/wire.ts';
-import { type FrameFate, SimCluster } from '../../sim/cluster.ts';
+import { type FrameFate, SimCluster } from '../../simulation/cluster/cluster.ts';
 import { begin, blamed, codeOf, tenant, tokenOf } from './support/world.ts';
 
 const kinds = ['dkgOpened', 'dkgSealed', 'dkgVerified', 'dkgConfirmed'] as const;

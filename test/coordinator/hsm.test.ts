@@ -1,11 +1,11 @@
 /** Keys in the PKCS#11 token of a node: what a client is told when the token does not sign, and how the session continues. */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
-import { hsmSignature } from '../../crypto/hsm.ts';
+import { hsmSignature } from '../../core/crypto/hsm.ts';
 import type { HsmFault } from '../../nodes/records/hsm-port.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { wireScheme } from '../../proto/key-schemes.ts';
-import { SimCluster } from '../../sim/cluster.ts';
+import { SimCluster } from '../../simulation/cluster/cluster.ts';
 import { begin, blamed, codeOf, digest, tenant, tokenOf } from './support/world.ts';
 
 const keyId = 'wal_hsm';

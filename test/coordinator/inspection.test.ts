@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { KeystoreType, MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { signingLifetimeMs } from '../../proto/limits.ts';
 import type { WireBody } from '../../proto/wire.ts';
-import { SimCluster } from '../../sim/cluster.ts';
+import { SimCluster } from '../../simulation/cluster/cluster.ts';
 import { begin, codeOf, digest, makeKey, tenant, tokenOf } from './support/world.ts';
 
 let cluster: SimCluster;

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { SimCluster } from '../../sim/cluster.ts';
+import { SimCluster } from '../../simulation/cluster/cluster.ts';
 import { begin, blamed, codeOf, digest, makeKey, tokenOf } from './support/world.ts';
 
 const otherDigest = digest.map((byte) => byte ^ 1);

@@ -4,7 +4,7 @@ import { decodeKeyRecord } from '../../nodes/records/key-record.ts';
 import { PartialRefusalCode, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { KeystoreType, MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBody } from '../../proto/wire.ts';
-import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
+import { SimCluster, type SimOptions } from '../../simulation/cluster/cluster.ts';
 import { begin, blamed, codeOf, digest, makeKey, tenant, tokenOf, witness } from './support/world.ts';
 
 const { MOCK_THRESHOLD, MPC_FROST, UNSPECIFIED } = KeystoreType;

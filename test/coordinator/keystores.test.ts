@@ -4,15 +4,15 @@
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
-import { evmAddressOf } from '../../crypto/evm-address.ts';
-import { verifyReleased } from '../../crypto/frost/released.ts';
-import { hsmSignature } from '../../crypto/hsm.ts';
+import { evmAddressOf } from '../../core/crypto/evm-address.ts';
+import { verifyReleased } from '../../core/crypto/frost/released.ts';
+import { hsmSignature } from '../../core/crypto/hsm.ts';
 import { hsmLabel } from '../../nodes/records/hsm-port.ts';
 import { decodeKeyRecord } from '../../nodes/records/key-record.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type KeyScheme, wireScheme } from '../../proto/key-schemes.ts';
 import type { WireBody } from '../../proto/wire.ts';
-import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
+import { SimCluster, type SimOptions } from '../../simulation/cluster/cluster.ts';
 import { begin, blamed, codeOf, digest, tenant, tokenOf, witness } from './support/world.ts';
 
 const { UNSPECIFIED, MOCK_THRESHOLD, MPC_FROST, MULTISIG_EVM_WALLET, HSM_PKCS11, MPC_VENDOR } = KeystoreType;

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { CallErrorCode, type MakeKeyResponse } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
+import { SimCluster, type SimOptions } from '../../simulation/cluster/cluster.ts';
 import { useModelCryptography } from '../support/model-cryptography.ts';
 import { codeOf, tenant } from './support/world.ts';
 

@@ -1,6 +1,6 @@
 /** Nonces that were dealt ahead: whatever became of their frames, signing continues. */
 import { describe, expect, test } from 'vitest';
-import { noTrace } from '../../actors/contract.ts';
+import { noTrace } from '../../core/actors/contract.ts';
 import {
   awaited,
   depth,
@@ -13,7 +13,7 @@ import {
 import { clusterBehaviour } from '../../coordinator/cluster/public.ts';
 import { clusterAddress, type DrawnNonce, type LocalMessage } from '../../coordinator/contract/messages.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { SimCluster } from '../../sim/cluster.ts';
+import { SimCluster } from '../../simulation/cluster/cluster.ts';
 import { useModelCryptography } from '../support/model-cryptography.ts';
 import { begin, codeOf, makeKey } from './support/world.ts';
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CallOrders } from '../../proto/call-orders.ts';
 import { ApprovalMode, KeystoreType, MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { type FrameFate, SimCluster, type SimOptions } from '../../sim/cluster.ts';
+import { type FrameFate, SimCluster, type SimOptions } from '../../simulation/cluster/cluster.ts';
 import { begin, blamed, codeOf, digest, makeKey, tenant, tokenOf, witness } from './support/world.ts';
 
 type Frame = Parameters<NonNullable<SimOptions['onFrame']>>[0];

@@ -4,7 +4,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
 import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBody } from '../../proto/wire.ts';
-import { type FrameFate, SimCluster } from '../../sim/cluster.ts';
+import { type FrameFate, SimCluster } from '../../simulation/cluster/cluster.ts';
 import { begin, blamed, codeOf, digest, groupKey, tenant, tokenOf } from './support/world.ts';
 
 /** Five nodes; `say` changes what node `liar` says, while it lies. */

@@ -1,9 +1,9 @@
 /** Seeing what a node would submit: it counts only when it is wanted, and no nonce signs twice for it. */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ActorEvent } from '../../actors/contract.ts';
+import type { ActorEvent } from '../../core/actors/contract.ts';
 import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { signingLifetimeMs } from '../../proto/limits.ts';
-import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
+import { SimCluster, type SimOptions } from '../../simulation/cluster/cluster.ts';
 import { useModelCryptography } from '../support/model-cryptography.ts';
 import { begin, codeOf, makeKey, tenant } from './support/world.ts';
 

@@ -1,6 +1,6 @@
 /** A store that refuses a new session for want of room: the caller is told, nothing is left behind. */
 import { expect, test } from 'vitest';
-import type { Context } from '../../actors/contract.ts';
+import type { Context } from '../../core/actors/contract.ts';
 import type { CoordinatorInput } from '../../coordinator/contract/messages.ts';
 import { continueOpeningDkg } from '../../coordinator/dkg/initiation.ts';
 import { continueOpening } from '../../coordinator/signing/initiation.ts';

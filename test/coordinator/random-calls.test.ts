@@ -7,7 +7,7 @@ import {
   MockDirective,
   ReceiptState,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { type SimCall, SimCluster } from '../../sim/cluster.ts';
+import { type SimCall, SimCluster } from '../../simulation/cluster/cluster.ts';
 import { runs } from '../support/thorough.ts';
 import { Invariants } from './support/invariants.ts';
 import { type Answered, digest, makeKey, witness } from './support/world.ts';

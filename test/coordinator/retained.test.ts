@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { SessionRecord } from '../../coordinator/contract/record.ts';
 import { signingLifetimeMs } from '../../proto/limits.ts';
-import { SimCluster } from '../../sim/cluster.ts';
+import { SimCluster } from '../../simulation/cluster/cluster.ts';
 import { begin, codeOf, makeKey, tenant } from './support/world.ts';
 
 const service = { walletService: true };

@@ -9,9 +9,9 @@ import { createAddressFromString } from '@ethereumjs/util';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { AbiCoder, Interface, type InterfaceAbi } from 'ethers';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { evmAddressOf } from '../../crypto/evm-address.ts';
+import { evmAddressOf } from '../../core/crypto/evm-address.ts';
 import { wireScheme } from '../../proto/key-schemes.ts';
-import { SimCluster } from '../../sim/cluster.ts';
+import { SimCluster } from '../../simulation/cluster/cluster.ts';
 import { begin, codeOf, tenant } from './support/world.ts';
 
 interface Artifact {

@@ -7,7 +7,7 @@ import {
   MockDirective,
   ReceiptState,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
+import { SimCluster, type SimOptions } from '../../simulation/cluster/cluster.ts';
 import { begin, codeOf, digest, makeKey, tenant, tokenOf, witness } from './support/world.ts';
 
 interface KeyEvent {

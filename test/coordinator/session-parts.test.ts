@@ -1,7 +1,7 @@
 /** The parts of a session without its actor: waiting calls, what it knows of nodes, resume tokens, names of backends. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { noTrace } from '../../actors/contract.ts';
+import { noTrace } from '../../core/actors/contract.ts';
 import type { CallFacts } from '../../coordinator/contract/messages.ts';
 import type { SessionRecord } from '../../coordinator/contract/record.ts';
 import { keystoreFor } from '../../coordinator/keystores/public.ts';

@@ -2,7 +2,7 @@
 
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Store } from '../../actors/contract.ts';
+import type { Store } from '../../core/actors/contract.ts';
 import {
   type CoordinatorRecord,
   type CoordinatorWrite,
@@ -25,10 +25,10 @@ import { openRedisStore, type RedisStore } from '../../coordinator/store/redis-s
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
 import type { SessionPageQuery } from '../../proto/session-list.ts';
-import type { LoggedEvent } from '../../redis/event-log.ts';
-import { asStore, memoryCoordinatorStore } from '../../sim/memory-stores.ts';
-import { randomStream } from '../../sim/random.ts';
-import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
+import { asStore, memoryCoordinatorStore } from '../../simulation/cluster/memory-stores.ts';
+import { randomStream } from '../../simulation/cluster/random.ts';
+import { RedisTenantStore } from '../../wallets/store/redis-tenant-store.ts';
 import { startRedis } from '../support/redis.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 import { storePorts } from '../support/store-ports.ts';

@@ -3,8 +3,8 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
 import { CallErrorCode, type SignResponse } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { MockDirective } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
-import type { WriteFate } from '../../sim/memory-stores.ts';
+import { SimCluster, type SimOptions } from '../../simulation/cluster/cluster.ts';
+import type { WriteFate } from '../../simulation/cluster/memory-stores.ts';
 import { codeOf, digest, tenant } from './support/world.ts';
 
 const service = { walletService: true };

@@ -1,11 +1,11 @@
 /** Byzantine and unlucky nodes in a signing round: the culprit alone is named, and the round continues. */
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { describe, expect, test } from 'vitest';
-import type { Envelope } from '../../actors/contract.ts';
+import type { Envelope } from '../../core/actors/contract.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireMessage } from '../../proto/wire.ts';
-import { type FrameFate, SimCluster } from '../../sim/cluster.ts';
+import { type FrameFate, SimCluster } from '../../simulation/cluster/cluster.ts';
 import { begin, blamed, codeOf, makeKey } from './support/world.ts';
 
 type Frame = Envelope<WireMessage>;

@@ -24,8 +24,8 @@ import {
   roundTransitions,
 } from '../../coordinator/signing/round.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { imageOf } from '../sim/support/image.ts';
-import { signing } from '../sim/support/observations.ts';
+import { imageOf } from '../simulation/cluster/support/image.ts';
+import { signing } from '../simulation/cluster/support/observations.ts';
 
 const record = (submitted: readonly number[] = [], given: readonly number[] = []) => {
   const { ceremony } = signing({ ceremony: { attempt: 3, submitted, given } });

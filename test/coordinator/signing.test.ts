@@ -2,11 +2,11 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { HDKey } from '@scure/bip32';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { encodeXpub } from '../../crypto/derivation.ts';
+import { encodeXpub } from '../../core/crypto/derivation.ts';
 import { decodeKeyRecord } from '../../nodes/records/key-record.ts';
 import { ApprovalMode, KeystoreType, MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { dkgLifetimeMs, pendingLifetimeMs, signingLifetimeMs } from '../../proto/limits.ts';
-import { SimCluster } from '../../sim/cluster.ts';
+import { SimCluster } from '../../simulation/cluster/cluster.ts';
 import { begin, codeOf, digest, expectComplete, makeKey, tenant, tokenOf, witness } from './support/world.ts';
 
 const { FORCE_BACKEND_FAILED, FORCE_DENIED, FORCE_EXPIRED, FORCE_REVOKED } = MockDirective;

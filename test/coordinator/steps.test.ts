@@ -1,12 +1,12 @@
 /** One step a node: partials made by nodes, supplied by clients, and their fate when the signers change. */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
-import { groupOf } from '../../crypto/group.ts';
-import { mockEcdsaPartial } from '../../crypto/mock-ecdsa.ts';
+import { groupOf } from '../../core/crypto/group.ts';
+import { mockEcdsaPartial } from '../../core/crypto/mock-ecdsa.ts';
 import { decodeKeyRecord } from '../../nodes/records/key-record.ts';
 import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
-import { type FrameFate, SimCluster } from '../../sim/cluster.ts';
+import { type FrameFate, SimCluster } from '../../simulation/cluster/cluster.ts';
 import { begin, codeOf, digest, makeKey, tenant } from './support/world.ts';
 
 type Body<C extends WireBodyInit['case']> = Extract<WireBodyInit, { case: C }>['value'];

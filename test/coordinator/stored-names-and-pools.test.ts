@@ -9,7 +9,7 @@ import { keyText, redisKeys, storeMacs, writeArguments } from '../../coordinator
 import { sessionStore } from '../../coordinator/store/session-store.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { MemoryRedis } from '../../redis/memory/memory-redis.ts';
+import { MemoryRedis } from '../../simulation/redis/memory-redis.ts';
 
 const resumeKey = new Uint8Array(32).fill(7);
 

@@ -5,7 +5,7 @@ import { frontBehaviour } from '../../coordinator/call-router.ts';
 import { dkgRecordKey, keyRecordKey } from '../../nodes/records/records.ts';
 import { CallSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { KeystoreType, MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { SimCluster } from '../../sim/cluster.ts';
+import { SimCluster } from '../../simulation/cluster/cluster.ts';
 import { useModelCryptography } from '../support/model-cryptography.ts';
 import { codeOf, digest, groupKey, tenant, tokenOf, witness } from './support/world.ts';
 

@@ -17,7 +17,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { Transaction } from 'ethers';
 import { compactVerify, createLocalJWKSet } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { deriveTweak } from '../../crypto/derivation.ts';
+import { deriveTweak } from '../../core/crypto/derivation.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
 import { freePort } from '../support/ports.ts';

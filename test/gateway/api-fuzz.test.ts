@@ -3,7 +3,7 @@
 import { type Client, status } from '@grpc/grpc-js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { signingMethods } from '../../api/signing-methods.ts';
+import { signingMethods } from '../../gateway/api/signing-methods.ts';
 import { codePoint } from '../support/code-point.ts';
 import { auth, grpcCall, openGateway, type TestGateway } from '../support/gateway.ts';
 import { runs } from '../support/thorough.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock, systemRandom, systemTimers } from '../../actors/live/ports.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { allScopes, sandboxScopes } from '../../api/scopes.ts';
-import { signingMethods } from '../../api/signing-methods.ts';
+import { systemClock, systemRandom, systemTimers } from '../../core/actors/live/ports.ts';
+import { ServiceError } from '../../gateway/api/errors/service-error.ts';
+import { allScopes, sandboxScopes } from '../../gateway/api/scopes.ts';
+import { signingMethods } from '../../gateway/api/signing-methods.ts';
 import { Admission, refusalAfterMs } from '../../gateway/auth/admission.ts';
 import { Authenticator, freshMs } from '../../gateway/auth/authenticator.ts';
 import { onlyAuthorization, readBearer } from '../../gateway/auth/bearer.ts';

@@ -1,8 +1,8 @@
 /** Who a token makes its bearer, for how long an answer of the store serves, and what a refusal waits for: in virtual time. */
 import { describe, expect, test } from 'vitest';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import type { Principal } from '../../api/principal.ts';
-import { allScopes, sandboxScopes } from '../../api/scopes.ts';
+import { ServiceError } from '../../gateway/api/errors/service-error.ts';
+import type { Principal } from '../../gateway/api/principal.ts';
+import { allScopes, sandboxScopes } from '../../gateway/api/scopes.ts';
 import { Admission, type Admitted } from '../../gateway/auth/admission.ts';
 import { Authenticator, type AuthenticatorOptions } from '../../gateway/auth/authenticator.ts';
 import { hashToken, newToken, tenantOfHash } from '../../gateway/auth/token-format.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { routeTable } from '../../api/route-table.ts';
+import { routeTable } from '../../gateway/api/route-table.ts';
 import { root } from '../cli/support/up-process.ts';
 import { startWalletService, type WalletService } from '../support/wallet-service.ts';
 

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
-import { errorKinds } from '../../api/errors/kinds.ts';
-import { jsonDepthMax } from '../../api/json-body.ts';
-import { allScopes } from '../../api/scopes.ts';
-import { signingMethods } from '../../api/signing-methods.ts';
+import { errorKinds } from '../../gateway/api/errors/kinds.ts';
+import { jsonDepthMax } from '../../gateway/api/json-body.ts';
+import { allScopes } from '../../gateway/api/scopes.ts';
+import { signingMethods } from '../../gateway/api/signing-methods.ts';
 import { freshMs, staleMs } from '../../gateway/auth/authenticator.ts';
 import { tokenCharsMax } from '../../gateway/auth/token-format.ts';
 import { rateLimitDefaults } from '../../gateway/limits/rate-limits.ts';

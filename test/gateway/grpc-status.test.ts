@@ -3,7 +3,7 @@ import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ServiceError } from '../../api/errors/service-error.ts';
+import { ServiceError } from '../../gateway/api/errors/service-error.ts';
 import { errorDomain, statusDetailsKey, toStatus } from '../../gateway/grpc/status.ts';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../proto/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.ts';

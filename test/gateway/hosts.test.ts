@@ -2,7 +2,7 @@
 import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { isLoopbackOrigin } from '../../api/hosts.ts';
+import { isLoopbackOrigin } from '../../gateway/api/hosts.ts';
 import { type GatewayOptions, openGateway } from '../support/gateway.ts';
 
 async function opened(options: GatewayOptions = {}) {

@@ -1,7 +1,7 @@
 /** The script that counts calls, and what the limiter makes of its answers, on Redis and in memory. */
 import { describe, expect, test } from 'vitest';
 import { RedisRateLimits } from '../../gateway/limits/rate-limits.ts';
-import { MemoryRedis } from '../../redis/memory/memory-redis.ts';
+import { MemoryRedis } from '../../simulation/redis/memory-redis.ts';
 import { describeScript } from '../support/redis-script.ts';
 
 const counterKey = 'sm:{t:a}:rl:reads';

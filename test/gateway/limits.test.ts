@@ -9,7 +9,7 @@ import { loadLimitDefaults } from '../../gateway/limits/load-control.ts';
 import { RedisRateLimits, rateLimitDefaults } from '../../gateway/limits/rate-limits.ts';
 import { faultLifetime } from '../../gateway/sandbox/fault-schemas.ts';
 import { callDeadlineDefaultMs, callDeadlineMaxMs, inFlightDefaultMax } from '../../gateway/signing/signing-calls.ts';
-import { MemoryRedis } from '../../redis/memory/memory-redis.ts';
+import { MemoryRedis } from '../../simulation/redis/memory-redis.ts';
 import { collectLog } from '../support/log.ts';
 
 test('every limit is the stated one', () => {

@@ -3,13 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { status } from '@grpc/grpc-js';
 import Type from 'typebox';
 import { afterEach, expect, it } from 'vitest';
-import { systemTimers } from '../../actors/live/ports.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { type Route, route } from '../../api/route.ts';
-import { Closed } from '../../api/schema-kit.ts';
+import { systemTimers } from '../../core/actors/live/ports.ts';
+import { ServiceError } from '../../gateway/api/errors/service-error.ts';
+import { type Route, route } from '../../gateway/api/route.ts';
+import { Closed } from '../../gateway/api/schema-kit.ts';
 import { LoadControl } from '../../gateway/limits/load-control.ts';
 import type { RateLimits } from '../../gateway/limits/rate-limits.ts';
-import { type IdempotencyStart, StoreUnavailable, type TenantStore } from '../../store/contract.ts';
+import { type IdempotencyStart, StoreUnavailable, type TenantStore } from '../../wallets/store/contract.ts';
 import {
   auth,
   callJson,

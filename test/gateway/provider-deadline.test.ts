@@ -1,7 +1,7 @@
 /** A custodian that never answers holds no request of a client: the whole wallet API over Redis, with a deadline of its own. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Timers } from '../../actors/contract.ts';
-import { systemTimers } from '../../actors/live/ports.ts';
+import type { Timers } from '../../core/actors/contract.ts';
+import { systemTimers } from '../../core/actors/live/ports.ts';
 import { startWalletService, type WalletService } from '../support/wallet-service.ts';
 
 let service: WalletService;

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hashToken } from '../../gateway/auth/token-format.ts';
 import { TokenStore } from '../../gateway/auth/token-store.ts';
 import { sealStored } from '../../gateway/record-sealing.ts';
-import { create } from '../../store/changes.ts';
-import { storeKeys } from '../../store/layout.ts';
+import { create } from '../../wallets/store/changes.ts';
+import { storeKeys } from '../../wallets/store/layout.ts';
 import { done, newTenant, type StoreUnderTest, startStore, storeWorlds, thing, thingType } from '../support/store.ts';
 import { storePorts, testRecordKey } from '../support/store-ports.ts';
 

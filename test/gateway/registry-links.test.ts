@@ -1,10 +1,10 @@
 /** The registry in Redis is not trusted: its word makes no link plain, and none where this gateway has no certificate. */
 import { createServer } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { identityFromSeed } from '../../actors/live/handshake-crypto.ts';
+import { identityFromSeed } from '../../core/actors/live/handshake-crypto.ts';
 import type { GatewayConfig } from '../../gateway/config.ts';
 import { liveClusterLinks } from '../../gateway/live-cluster-links.ts';
-import type { ClusterRegistry } from '../../redis/clusters.ts';
+import type { ClusterRegistry } from '../../core/redis/clusters.ts';
 import { TestAuthority } from '../support/certificates.ts';
 import { collectLog } from '../support/log.ts';
 import { until } from '../support/until.ts';

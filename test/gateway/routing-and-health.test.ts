@@ -1,7 +1,7 @@
 /** What `serve` decides before any route runs: the endpoint of a request, its body, the health of the clusters. Pure. */
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
-import { ServiceError } from '../../api/errors/service-error.ts';
+import { ServiceError } from '../../gateway/api/errors/service-error.ts';
 import { readJsonBody, readNeededJsonBody } from '../../gateway/serve/bodies.ts';
 import type { Endpoint, ServeRequest } from '../../gateway/serve/contract.ts';
 import { endpointFinder, noSuchPath } from '../../gateway/serve/endpoints.ts';

@@ -5,7 +5,7 @@
  */
 import type { Client } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type SigningMethod, signingMethods } from '../../api/signing-methods.ts';
+import { type SigningMethod, signingMethods } from '../../gateway/api/signing-methods.ts';
 import { toStatus } from '../../gateway/grpc/status.ts';
 import { CallErrorCode, proof } from '../support/fake-coordinator.ts';
 import { auth, grpcCall, openGateway, type TestGateway } from '../support/gateway.ts';

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { systemPorts } from '../../actors/live/ports.ts';
+import { systemPorts } from '../../core/actors/live/ports.ts';
 import { connectSigning, type SigningRoom } from '../../gateway/signing/connect.ts';
 import {
   type CallOutcome,

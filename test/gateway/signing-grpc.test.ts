@@ -1,8 +1,8 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type Client, status } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { shiftSystemClock } from '../../actors/live/ports.ts';
-import { signingMethods } from '../../api/signing-methods.ts';
+import { shiftSystemClock } from '../../core/actors/live/ports.ts';
+import { signingMethods } from '../../gateway/api/signing-methods.ts';
 import { InitiateSigningRequestSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { CallErrorCode, healthyCluster, proof } from '../support/fake-coordinator.ts';
 import { auth, errorDetails, grpcCall, openGateway, type TestGateway } from '../support/gateway.ts';

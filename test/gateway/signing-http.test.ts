@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { createConnection } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { signingMethods } from '../../api/signing-methods.ts';
+import { signingMethods } from '../../gateway/api/signing-methods.ts';
 import { CallErrorCode, healthyCluster, proof } from '../support/fake-coordinator.ts';
 import { auth, openGateway, type TestGateway } from '../support/gateway.ts';
 

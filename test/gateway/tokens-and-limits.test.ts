@@ -1,10 +1,10 @@
 import { status } from '@grpc/grpc-js';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock, systemPorts, systemRandom, systemTimers } from '../../actors/live/ports.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { actorOf } from '../../api/principal.ts';
-import { allScopes } from '../../api/scopes.ts';
+import { systemClock, systemPorts, systemRandom, systemTimers } from '../../core/actors/live/ports.ts';
+import { ServiceError } from '../../gateway/api/errors/service-error.ts';
+import { actorOf } from '../../gateway/api/principal.ts';
+import { allScopes } from '../../gateway/api/scopes.ts';
 import { Authenticator } from '../../gateway/auth/authenticator.ts';
 import { hashToken } from '../../gateway/auth/token-format.ts';
 import { approverTokenId, liveTokenLifetimeMs, sandboxTokenId, TokenStore } from '../../gateway/auth/token-store.ts';

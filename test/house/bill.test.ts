@@ -126,6 +126,6 @@ test('the bundles hold the modules of packages as they are published: their long
 test('processes of the tests, and examples that import the package, run the build', () => {
   expect(builtFile('cli/main.js')).toBe(join(dist, 'cli/main.js'));
   expect(createRequire(join(root, 'examples/testing/payouts.test.ts')).resolve('signmesh/testing')).toBe(
-    join(dist, 'testing/index.js'),
+    join(dist, 'clients/testing/index.js'),
   );
 });

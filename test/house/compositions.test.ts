@@ -31,7 +31,7 @@ describe('compositions', () => {
   test.each(['ioredis', 'bullmq', 'undici', 'node:timers', 'node:timers/promises', 'node:fs'])(
     'an import of %s is found, however far away, also in an adapter that ports.ts allows',
     (name) => {
-      const adapter = 'store/redis-tenant-store.ts';
+      const adapter = 'wallets/store/redis-tenant-store.ts';
       const found = worldly({
         'store/part.ts': `export { part } from './redis-tenant-store.ts';\n`,
         [adapter]: `import thing from '${name}';\nexport const part = thing;\n`,
@@ -50,9 +50,9 @@ describe('compositions', () => {
     ).toEqual([`store/clock.ts:2 Date.now: take a clock ${viaPart}`]);
     const live = worldly({
       'store/part.ts': `import { clock } from '../actors/live/ports.ts';\nexport const part = clock;\n`,
-      'actors/live/ports.ts': 'export const clock = () => performance.now();\n',
+      'core/actors/live/ports.ts': 'export const clock = () => performance.now();\n',
     });
-    expect(live).toEqual([`actors/live/ports.ts:1 performance: take elapsedMs from the timers port ${viaPart}`]);
+    expect(live).toEqual([`core/actors/live/ports.ts:1 performance: take elapsedMs from the timers port ${viaPart}`]);
   });
 
   test('a type of an adapter is no load', () => {

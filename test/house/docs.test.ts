@@ -14,7 +14,7 @@ test('the generated pages are what the code says ("npm run docs" writes them)', 
 
 test('a page that is missing or old is found', () => {
   expect(stalePages(temporaryFolder())).toEqual([
-    'client/generated-api.ts',
+    'clients/client/generated-api.ts',
     'docs/configuration.md',
     'docs/faults.md',
     'docs/metrics.md',
@@ -26,8 +26,8 @@ test('a page that is missing or old is found', () => {
     'docs/tokens.md',
     'docs/treasury.md',
     'docs/wallet-api.md',
-    'faults/vocabulary/generated-types.ts',
-    'runner/scenario/generated-operations.ts',
+    'scenarios/faults/vocabulary/generated-types.ts',
+    'scenarios/runner/generated-operations.ts',
     'scenarios/schema.json',
   ]);
 });

@@ -124,7 +124,7 @@ describe('in a house with a fault of every other kind', () => {
   };
   const noTrespasses = {
     ...Object.fromEntries(
-      ['custody/connections', 'modules/tokens', 'providers/chains', 'coordinator/signing'].map((module) => [
+      ['wallets/custody/connections', 'wallets/companions/tokens', 'wallets/providers/chains', 'coordinator/signing'].map((module) => [
         `${module}/public.ts`,
         `export { x } from './inside.ts';\n`,
       ]),
@@ -137,8 +137,8 @@ describe('in a house with a fault of every other kind', () => {
     'test/good.ts': importing('../custody/connections/inside.ts'),
   };
   const insides = [
-    ...['custody/connections', 'custody/provider-calls', 'modules/tokens', 'providers/chains'].map(inside),
-    ...['coordinator/signing/inside.ts', 'delivery/deliveries/retry-schedule.ts', 'delivery/events/redis-wakes.ts'],
+    ...['wallets/custody/connections', 'wallets/custody/provider-calls', 'wallets/companions/tokens', 'wallets/providers/chains'].map(inside),
+    ...['coordinator/signing/inside.ts', 'wallets/delivery/deliveries/retry-schedule.ts', 'wallets/delivery/events/redis-wakes.ts'],
   ];
   /** Folders that import each other: beside each other, one in the other, by a type alone. */
   const rings = {
@@ -156,11 +156,11 @@ describe('in a house with a fault of every other kind', () => {
   const simulated = ['sim', 'world', 'wallet-search', 'runner', 'bench', 'testing', 'test', 'cli/sim', 'cli/scenario'];
   const up = (place: string) => (place.includes('/') ? '../../' : '../');
   const models = {
-    'crypto/model/switch.ts': 'export const model = 1;\n',
-    'cli/up/bad-model.ts': choosesModel('../../crypto/model/switch.ts'),
+    'core/crypto/model/switch.ts': 'export const model = 1;\n',
+    'cli/up/bad-model.ts': choosesModel('../../core/crypto/model/switch.ts'),
     ...Object.fromEntries(outside.map((room) => [`${room}/bad-model.ts`, choosesModel('../crypto/model/switch.ts')])),
     ...Object.fromEntries(
-      simulated.map((place) => [`${place}/model.ts`, choosesModel(`${up(place)}crypto/model/switch.ts`)]),
+      simulated.map((place) => [`${place}/model.ts`, choosesModel(`${up(place)}core/crypto/model/switch.ts`)]),
     ),
     'cli/sim-run.ts': choosesModel('../crypto/model/switch.ts'),
   };
@@ -210,7 +210,7 @@ describe('in a house with a fault of every other kind', () => {
   test('a module is imported through its public file alone', () => {
     expect(read.trespasses.map(({ from }) => from).sort()).toEqual(Object.keys(trespasses).sort());
     expect(houseFaults(read)).toContain(
-      'custody/bad.ts imports custody/connections/inside.ts: import custody/connections/public.ts',
+      'custody/bad.ts imports custody/connections/inside.ts: import wallets/custody/connections/public.ts',
     );
   });
 });

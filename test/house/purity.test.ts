@@ -53,8 +53,8 @@ const good = [
 describe('purity', () => {
   test('its rooms are looked at', () => {
     const files = pureFiles(root);
-    expect(files).toContain('actors/contract.ts');
-    expect(files.some((file) => file.startsWith('crypto/'))).toBe(true);
+    expect(files).toContain('core/actors/contract.ts');
+    expect(files.some((file) => file.startsWith('core/crypto/'))).toBe(true);
     expect(files.some((file) => file.startsWith('nodes/'))).toBe(true);
     expect(files.some((file) => file.startsWith('coordinator/'))).toBe(true);
   });
@@ -76,7 +76,7 @@ describe('purity', () => {
 
   test('a bad module planted in a room is found; in the live runtime it is at home', () => {
     const folder = temporaryFolder();
-    for (const path of ['actors/live', 'nodes/signer']) mkdirSync(join(folder, path), { recursive: true });
+    for (const path of ['core/actors/live', 'nodes/signer']) mkdirSync(join(folder, path), { recursive: true });
     for (const path of ['actors/live/clock.ts', 'nodes/signer/clock.ts'])
       writeFileSync(join(folder, path), 'export const t = Date.now();\n');
     expect(findImpurities(folder).map(({ file, line }) => `${file}:${line}`)).toEqual(['nodes/signer/clock.ts:1']);

@@ -63,7 +63,7 @@ test('a strict run passes where none of the named tests needs Redis', async () =
 test('vitest itself runs a file of the tier "fast", and counts one that needs Redis', async () => {
   const lines: string[] = [];
   const root = repositoryRoot();
-  const words = ['test/crypto/bytes.test.ts', 'test/coordinator/session-store.test.ts'];
+  const words = ['test/core/crypto/bytes.test.ts', 'test/coordinator/session-store.test.ts'];
   const unseen: typeof runTool = (at, tool, args, { env } = {}) => runTool(at, tool, args, env && { env });
   expect(await allTestsPass({ ...ofRun, root, words, missing }, unseen, (line) => lines.push(line))).toBe(true);
   expect(lines).toEqual([

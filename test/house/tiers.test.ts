@@ -17,7 +17,7 @@ const planted: Readonly<Record<string, string>> = {
   'test/spawns.test.ts': `import { spawn } from 'node:child_process';\n`,
   'test/page.test.ts': `import { type Page, chromium } from 'playwright-core';\n`,
   'test/cluster.test.ts': `import './support/redis.ts';\nimport { startCluster } from './support/cluster.ts';\n`,
-  'test/support/cluster.ts': `export { UpProcess } from '../../testing/up-process.ts';\n`,
+  'test/support/cluster.ts': `export { UpProcess } from '../../clients/testing/up-process.ts';\n`,
   'test/mocks.test.ts': `vi.mock('../crypto/bytes.ts', () => ({}));\n`,
   'test/support/redis.ts': `import { spawn } from 'node:child_process';\n`,
 };

@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sandboxTenant } from '../../cli/cluster-files/sandbox.ts';
 import { redisKeys } from '../../coordinator/store/layout.ts';
-import { encodeXpub } from '../../crypto/derivation.ts';
+import { encodeXpub } from '../../core/crypto/derivation.ts';
 import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { CallFailed, type SigningApi } from '../support/client.ts';
 import { type SharedCluster, sharedCluster } from '../support/shared-cluster.ts';

@@ -2,7 +2,7 @@
 import { create } from '@bufbuild/protobuf';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { expect, test } from 'vitest';
-import { evmAddressOf } from '../../crypto/evm-address.ts';
+import { evmAddressOf } from '../../core/crypto/evm-address.ts';
 import { InitiateDkgRequestSchema, KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { wireScheme } from '../../proto/key-schemes.ts';
 import { liveWalletService } from '../support/live-wallet-service.ts';

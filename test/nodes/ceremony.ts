@@ -1,6 +1,6 @@
 /** A scripted coordinator: takes test nodes through a key generation, one message at a time. */
-import type { DkgTerms } from '../../crypto/dkg-transcripts.ts';
-import type { Curve } from '../../crypto/group.ts';
+import type { DkgTerms } from '../../core/crypto/dkg-transcripts.ts';
+import type { Curve } from '../../core/crypto/group.ts';
 import { decodeKeyRecord } from '../../nodes/records/key-record.ts';
 import { keyRecordKey } from '../../nodes/records/records.ts';
 import type {

@@ -1,7 +1,7 @@
 /** A node in a key generation: openings that only a lying peer makes, messages in another order, and what it does once it has finished. */
 import { expect, it } from 'vitest';
-import { openingTranscript, sealedShareTranscript, sessionContext } from '../../crypto/dkg-transcripts.ts';
-import { identityFromSeed, sign } from '../../crypto/identity.ts';
+import { openingTranscript, sealedShareTranscript, sessionContext } from '../../core/crypto/dkg-transcripts.ts';
+import { identityFromSeed, sign } from '../../core/crypto/identity.ts';
 import type { DkgOpening } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import { Ceremony, type Plain } from './ceremony.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { equalBytes } from '../../crypto/bytes.ts';
+import { equalBytes } from '../../core/crypto/bytes.ts';
 import {
   evaluateComplaint,
   finishTranscript,
@@ -8,18 +8,18 @@ import {
   sessionContext,
   verifyFinished,
   verifyOpening,
-} from '../../crypto/dkg-transcripts.ts';
-import { type Curve, groupOf } from '../../crypto/group.ts';
-import { identityFromSeed, sign } from '../../crypto/identity.ts';
-import type { KeyPackage } from '../../crypto/key-package.ts';
-import { lagrangeCoefficients, polynomialFromSeed, randomPolynomial } from '../../crypto/polynomial.ts';
-import { commitTo, shareFor } from '../../crypto/vss.ts';
+} from '../../core/crypto/dkg-transcripts.ts';
+import { type Curve, groupOf } from '../../core/crypto/group.ts';
+import { identityFromSeed, sign } from '../../core/crypto/identity.ts';
+import type { KeyPackage } from '../../core/crypto/key-package.ts';
+import { lagrangeCoefficients, polynomialFromSeed, randomPolynomial } from '../../core/crypto/polynomial.ts';
+import { commitTo, shareFor } from '../../core/crypto/vss.ts';
 import { decodeDkgRecord } from '../../nodes/dkg/record.ts';
 import { type DkgPhase, type DkgRequestCase, dkgTransitions } from '../../nodes/dkg/state.ts';
 import { dkgRecordKey, keyRecordKey } from '../../nodes/records/records.ts';
 import type { DkgOpening, SealedShare } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
-import { randomStream } from '../../sim/random.ts';
+import { randomStream } from '../../simulation/cluster/random.ts';
 import { Ceremony, type Plain } from './ceremony.ts';
 import { identitySeedOf, only, rosterOf, type Sent, TestNode } from './harness.ts';
 

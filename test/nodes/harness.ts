@@ -1,5 +1,5 @@
 /**
- * A node alone in the simulated world: its actors on the kernel (sim/machine.ts), and a store that a test can make slow or
+ * A node alone in the simulated world: its actors on the kernel (simulation/cluster/machine.ts), and a store that a test can make slow or
  * failing. Messages pass the wire's codec both ways, as they do between processes.
  */
 import {
@@ -9,9 +9,9 @@ import {
   type Envelope,
   noTrace,
   type RandomBytes,
-} from '../../actors/contract.ts';
-import type { Found, Written } from '../../actors/kernel/host.ts';
-import { identityFromSeed } from '../../crypto/identity.ts';
+} from '../../core/actors/contract.ts';
+import type { Found, Written } from '../../core/actors/kernel/host.ts';
+import { identityFromSeed } from '../../core/crypto/identity.ts';
 import { nodeBehaviours } from '../../nodes/behaviours.ts';
 import type { SandboxKeys } from '../../nodes/dkg/party.ts';
 import { routeToHsm } from '../../nodes/hsm/routing.ts';
@@ -30,9 +30,9 @@ import {
   type WireCase,
   type WireMessage,
 } from '../../proto/wire.ts';
-import { Machine } from '../../sim/machine.ts';
-import { randomStream } from '../../sim/random.ts';
-import { VirtualTime } from '../../sim/virtual-time.ts';
+import { Machine } from '../../simulation/cluster/machine.ts';
+import { randomStream } from '../../simulation/cluster/random.ts';
+import { VirtualTime } from '../../simulation/cluster/virtual-time.ts';
 import { type OrderWish, orderFor } from '../support/orders.ts';
 
 const gatewayIdentity = 202;

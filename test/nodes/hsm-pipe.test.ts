@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { silentLog, systemPorts } from '../../actors/live/ports.ts';
+import { silentLog, systemPorts } from '../../core/actors/live/ports.ts';
 import { HsmProcess } from '../../nodes/hsm/process.ts';
 import { readAnswer, readRequest, writeLine } from '../../nodes/hsm/protocol.ts';
 import type { HsmOutcome, HsmRequest } from '../../nodes/records/hsm-port.ts';

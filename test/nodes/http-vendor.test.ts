@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { expect, onTestFinished, test } from 'vitest';
-import { silentLog, systemPorts } from '../../actors/live/ports.ts';
-import { vendorMac } from '../../crypto/vendor-mac.ts';
+import { silentLog, systemPorts } from '../../core/actors/live/ports.ts';
+import { vendorMac } from '../../core/crypto/vendor-mac.ts';
 import type { HsmOutcome } from '../../nodes/records/hsm-port.ts';
 import type { VendorOutcome } from '../../nodes/records/vendor-port.ts';
 import { HttpVendor } from '../../nodes/vendor/http-vendor.ts';
-import { VendorServer } from '../../providers/vendor/server.ts';
+import { VendorServer } from '../../wallets/providers/vendor/server.ts';
 import { until } from '../support/until.ts';
 
 const secret = new Uint8Array(32).fill(7);

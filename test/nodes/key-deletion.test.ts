@@ -1,10 +1,10 @@
 /** The end of a key at a node: by a gateway's order alone, durable before it is confirmed, and final. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { noTrace } from '../../actors/contract.ts';
-import type { Curve } from '../../crypto/group.ts';
-import { mac } from '../../crypto/hashing.ts';
-import { identityFromSeed } from '../../crypto/identity.ts';
-import { deletionDigest, gatewayMacs } from '../../crypto/order-macs.ts';
+import { noTrace } from '../../core/actors/contract.ts';
+import type { Curve } from '../../core/crypto/group.ts';
+import { mac } from '../../core/crypto/hashing.ts';
+import { identityFromSeed } from '../../core/crypto/identity.ts';
+import { deletionDigest, gatewayMacs } from '../../core/crypto/order-macs.ts';
 import type { NodeMessage } from '../../nodes/records/messages.ts';
 import { dkgRecordKey, keyRecordKey } from '../../nodes/records/records.ts';
 import { nonceHedge } from '../../nodes/signer/nonce-hedge.ts';

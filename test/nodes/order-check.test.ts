@@ -1,7 +1,7 @@
 /** A node signs nothing that no gateway ordered, whatever a coordinator asks for. */
 import { describe, expect, it } from 'vitest';
-import { groupOf } from '../../crypto/group.ts';
-import { combineMockNonces } from '../../crypto/mock-ecdsa.ts';
+import { groupOf } from '../../core/crypto/group.ts';
+import { combineMockNonces } from '../../core/crypto/mock-ecdsa.ts';
 import {
   type DealtNonce,
   PartialRefusalCode,

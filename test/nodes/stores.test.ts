@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Store } from '../../actors/contract.ts';
+import type { Store } from '../../core/actors/contract.ts';
 import { KeyStore } from '../../nodes/key-store.ts';
 import {
   dkgRecordKey,
@@ -15,7 +15,7 @@ import {
   type NodeWrite,
   vendorRecordKey,
 } from '../../nodes/records/records.ts';
-import { asStore, memoryNodeStore } from '../../sim/memory-stores.ts';
+import { asStore, memoryNodeStore } from '../../simulation/cluster/memory-stores.ts';
 import { runs } from '../support/thorough.ts';
 
 interface World {

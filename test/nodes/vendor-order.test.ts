@@ -1,7 +1,7 @@
 /** The actor of an intent's order at the vendor, step by step: what it stores, asks, answers and waits for in each phase. */
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { expect, test } from 'vitest';
-import { noTrace } from '../../actors/contract.ts';
+import { noTrace } from '../../core/actors/contract.ts';
 import type { NodeEffect, NodeInput, NodeMessage, VendorSign } from '../../nodes/records/messages.ts';
 import type { NodeRecord } from '../../nodes/records/records.ts';
 import type { VendorOrderState, VendorOutcome, VendorRequest } from '../../nodes/records/vendor-port.ts';

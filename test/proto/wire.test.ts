@@ -2,14 +2,14 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { describe, expect, test } from 'vitest';
-import { clientHandshake, serverHandshake } from '../../actors/live/handshake.ts';
+import { clientHandshake, serverHandshake } from '../../core/actors/live/handshake.ts';
 import { frontBehaviour } from '../../coordinator/call-router.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { FrameSchema } from '../../proto/gen/signmesh/wire/v1/frame_pb.ts';
 import { InitiateSigningRequestSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { frameFieldsMax } from '../../proto/limits.ts';
 import { decodeFrames, type WireBody, WireError, wireProtocolVersions } from '../../proto/wire.ts';
-import { clientConfig, codec, serverConfig } from '../actors/support/harness.ts';
+import { clientConfig, codec, serverConfig } from '../core/actors/support/harness.ts';
 
 const nonce = (value: number) => new Uint8Array(32).fill(value);
 

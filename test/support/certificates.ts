@@ -1,5 +1,5 @@
 /** Certificates for tests: an authority, those that it signs, and those that it should not have signed. */
-import type { LinkTls } from '../../actors/live/link-tls.ts';
+import type { LinkTls } from '../../core/actors/live/link-tls.ts';
 import {
   issue,
   type KeyAndCertificate,

@@ -12,9 +12,9 @@ import {
   type SandboxControl,
   type SnapshotStatus,
   type TranscriptFrame,
-} from '../../faults/control.ts';
-import type { RunEvent } from '../../faults/recording.ts';
-import { simulatedOnly } from '../../faults/vocabulary/fault.ts';
+} from '../../scenarios/faults/control.ts';
+import type { RunEvent } from '../../scenarios/faults/recording.ts';
+import { simulatedOnly } from '../../scenarios/faults/vocabulary/fault.ts';
 import type { SandboxSessions } from '../../gateway/sandbox/sessions.ts';
 import type { Reader, SessionReads } from '../../gateway/signing/session-reads.ts';
 import {

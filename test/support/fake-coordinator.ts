@@ -1,6 +1,6 @@
 /** An in-memory coordinator behind the gateway's port: remembers what was sent and answers as it is told. */
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import type { Trace, UndeliveredReason } from '../../actors/contract.ts';
+import type { Trace, UndeliveredReason } from '../../core/actors/contract.ts';
 import type { CoordinatorLink, LinkListener } from '../../gateway/signing/coordinator-port.ts';
 import {
   type Call,

@@ -1,6 +1,6 @@
 /** A further gateway's link to a running cluster, in this process: the calls that the wallet service alone makes. */
 import { onTestFinished } from 'vitest';
-import { silentLog as log, systemPorts, systemRandom } from '../../actors/live/ports.ts';
+import { silentLog as log, systemPorts, systemRandom } from '../../core/actors/live/ports.ts';
 import { gatewayConfig } from '../../cli/role-configs.ts';
 import { loadSettings } from '../../cli/settings/config.ts';
 import { connectSigning } from '../../gateway/signing/connect.ts';

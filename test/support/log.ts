@@ -1,5 +1,5 @@
 /** A log that a test reads. */
-import type { Log } from '../../actors/live/ports.ts';
+import type { Log } from '../../core/actors/live/ports.ts';
 
 export interface LogLine {
   readonly level: string;

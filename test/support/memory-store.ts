@@ -1,10 +1,10 @@
 /** A tenant store on the Redis in memory. Files that use this one and no real Redis belong to the tier `fast`. */
 import type { Redis } from 'ioredis';
-import type { Clock } from '../../actors/contract.ts';
-import { systemClock } from '../../actors/live/ports.ts';
-import { MemoryRedis } from '../../redis/memory/memory-redis.ts';
-import type { Change, CommitOutcome, TenantStore } from '../../store/contract.ts';
-import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
+import type { Clock } from '../../core/actors/contract.ts';
+import { systemClock } from '../../core/actors/live/ports.ts';
+import { MemoryRedis } from '../../simulation/redis/memory-redis.ts';
+import type { Change, CommitOutcome, TenantStore } from '../../wallets/store/contract.ts';
+import { RedisTenantStore } from '../../wallets/store/redis-tenant-store.ts';
 import { storePorts } from './store-ports.ts';
 
 export interface StoreUnderTest {

@@ -1,7 +1,7 @@
 /** For tests that play the gateway: the orders that nodes want to see. */
 
-import { identityFromSeed } from '../../crypto/identity.ts';
-import { gatewayMacs, type OrderTerms } from '../../crypto/order-macs.ts';
+import { identityFromSeed } from '../../core/crypto/identity.ts';
+import { gatewayMacs, type OrderTerms } from '../../core/crypto/order-macs.ts';
 import { type OrderIssuer, orderIssuer } from '../../gateway/signing/order-issuer.ts';
 import { macFor } from '../../proto/call-orders.ts';
 import type { NodeOrder, PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';

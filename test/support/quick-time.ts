@@ -2,7 +2,7 @@
  * Time that passes faster than real time, for clock and timers alike: what waits for seconds of it waits for milliseconds.
  * For tests of code whose waits are long and whose order in time is what counts, beside a real Redis.
  */
-import type { Cancel, Clock, MachineMs, Timers } from '../../actors/contract.ts';
+import type { Cancel, Clock, MachineMs, Timers } from '../../core/actors/contract.ts';
 
 export class QuickTime implements Clock, Timers {
   /** What the clock shows beyond the time that has passed. Running timers keep their time. */

@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { slotOf, slotsTotal } from '../../redis/slots.ts';
+import { slotOf, slotsTotal } from '../../core/redis/slots.ts';
 import { TestAuthority } from './certificates.ts';
 import { freePorts } from './ports.ts';
 import { until } from './until.ts';

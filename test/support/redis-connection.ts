@@ -3,7 +3,7 @@
  * Redis of a test answers late. What a test says of that limit it says with the gateway's own connection.
  */
 import type { Redis } from 'ioredis';
-import { connectRedis } from '../../redis/connect.ts';
+import { connectRedis } from '../../core/redis/connect.ts';
 import { until } from './until.ts';
 
 /** Resolves when it is connected. The caller disconnects it. */

@@ -1,15 +1,15 @@
 /** A gateway with routes of a test's own, over a store that the test brings. */
 
 import type { FastifyInstance } from 'fastify';
-import { systemPorts } from '../../actors/live/ports.ts';
-import type { Route } from '../../api/route.ts';
+import { systemPorts } from '../../core/actors/live/ports.ts';
+import type { Route } from '../../gateway/api/route.ts';
 import type { LoadLimits } from '../../gateway/limits/load-control.ts';
 import type { RateLimits } from '../../gateway/limits/rate-limits.ts';
 import type { RestDeps } from '../../gateway/serve/rest.ts';
 import type { SigningRoom } from '../../gateway/signing/connect.ts';
 import type { CoordinatorLink } from '../../gateway/signing/coordinator-port.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import type { TenantStore } from '../../store/contract.ts';
+import type { TenantStore } from '../../wallets/store/contract.ts';
 import { openGateway, type TestGateway } from './gateway.ts';
 
 /** Reversible and bound to what it is about; the envelope has tests of its own. */

@@ -1,6 +1,6 @@
 /** Set-up of test files that share their modules: a file that chooses the model of cryptography puts the real one back. */
 import { afterAll, beforeAll, expect } from 'vitest';
-import { cryptography } from '../../crypto/backend.ts';
+import { cryptography } from '../../core/crypto/backend.ts';
 
 const check = () => expect(cryptography(), 'the cryptography that one test file leaves to the next').toBe('real');
 

@@ -3,7 +3,7 @@
  * method counts, and the kind of what it asks for; not the values.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { TenantStore } from '../../store/contract.ts';
+import type { TenantStore } from '../../wallets/store/contract.ts';
 
 export type WatchStore = <T>(
   work: () => Promise<T>,

@@ -1,11 +1,11 @@
 /** A tenant store on a real Redis or on the one in memory, and a small kind of record to fill it with. */
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
-import { silentLog } from '../../actors/live/ports.ts';
+import { silentLog } from '../../core/actors/live/ports.ts';
 import { openRedis } from '../../gateway/redis.ts';
 import { uuidV7 } from '../../proto/ids.ts';
-import type { Change, CommitRefusal, NewEvent, RecordType, TenantStore, Versioned } from '../../store/contract.ts';
-import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
+import type { Change, CommitRefusal, NewEvent, RecordType, TenantStore, Versioned } from '../../wallets/store/contract.ts';
+import { RedisTenantStore } from '../../wallets/store/redis-tenant-store.ts';
 import { contentsOf, type StoreUnderTest, startMemoryStore } from './memory-store.ts';
 import { openConnection } from './redis-connection.ts';
 import { openDatabase, type RedisDatabase } from './redis-database.ts';

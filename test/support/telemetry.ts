@@ -1,5 +1,5 @@
 /** Ports of metrics and traces that remember what they were told. */
-import type { Attributes, Labels, MetricFamily, Metrics, Span, SpanKind, Tracer } from '../../telemetry/port.ts';
+import type { Attributes, Labels, MetricFamily, Metrics, Span, SpanKind, Tracer } from '../../core/telemetry/port.ts';
 
 export interface RecordedSpan {
   readonly name: string;

@@ -1,5 +1,5 @@
 /** Virtual time for code that takes the ports of time: nothing passes until a test advances it. */
-import type { Cancel, Clock, MachineMs, Timers } from '../../actors/contract.ts';
+import type { Cancel, Clock, MachineMs, Timers } from '../../core/actors/contract.ts';
 
 export class VirtualTimers implements Timers, Clock {
   readonly #waiting = new Set<{ readonly atMs: number; readonly run: () => void }>();

@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type IntentStatus, intentTransitions } from '../../custody/intents/states.ts';
+import { type IntentStatus, intentTransitions } from '../../wallets/custody/intents/states.ts';
 import { nodeWaits } from '../support/busy-machine.ts';
 import { startCluster, type TestCluster } from '../support/cluster.ts';
 import { RestClient } from '../support/rest.ts';

@@ -9,9 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { type ClientHandshakeConfig, clientHandshake } from '../../actors/live/handshake.ts';
-import { identityFromSeed } from '../../actors/live/handshake-crypto.ts';
-import { systemRandom } from '../../actors/live/ports.ts';
+import { type ClientHandshakeConfig, clientHandshake } from '../../core/actors/live/handshake.ts';
+import { identityFromSeed } from '../../core/actors/live/handshake-crypto.ts';
+import { systemRandom } from '../../core/actors/live/ports.ts';
 import { readRoster, readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
 import { wireMessageBytesMax } from '../../proto/limits.ts';
 import { decodeFrames, decodeHandshake, encodeFrame, encodeHandshake, wireProtocolVersions } from '../../proto/wire.ts';
@@ -24,7 +24,7 @@ const codec = { encodeFrame, decodeFrames, encodeHandshake, decodeHandshake };
 const digest = new Uint8Array(32).fill(0x99);
 const ledger = new Ledger();
 const healthSeen = new Set<string>();
-/** Connections without a proof that a coordinator holds (actors/live/link-server.ts). */
+/** Connections without a proof that a coordinator holds (core/actors/live/link-server.ts). */
 const unprovenMax = 256;
 const folder = mkdtempSync(join(tmpdir(), 'signmesh-intruder-'));
 let cluster: BorrowedCluster;

@@ -12,7 +12,7 @@ import {
   type IntentTold,
   type ToldEvent,
   type ToldWallet,
-} from '../../world/invariants/documented-ledger.ts';
+} from '../../simulation/service/invariants/documented-ledger.ts';
 import { type RestAnswer, RestClient } from '../support/rest.ts';
 import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { runs } from '../support/thorough.ts';

@@ -51,7 +51,7 @@ function killAt(nodeId: number, frame: string, session: string): Promise<number>
 
 /**
  * Of the frames of each round, which go and come back, one; both in a thorough run. Simulated nodes die at every frame
- * (test/sim/crashes.test.ts).
+ * (test/simulation/cluster/crashes.test.ts).
  */
 function isTried(_: unknown, index: number): boolean {
   return isThorough || (index + Math.floor(index / 2)) % 2 === 0;

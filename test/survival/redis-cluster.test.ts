@@ -4,9 +4,9 @@
  * thorough run.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bullPrefix } from '../../delivery/deliveries/keys.ts';
-import { tenantPrefix } from '../../redis/event-log.ts';
-import { type Receiver, startReceiver } from '../delivery/deliveries/support/receiver.ts';
+import { bullPrefix } from '../../wallets/delivery/deliveries/keys.ts';
+import { tenantPrefix } from '../../core/redis/event-log.ts';
+import { type Receiver, startReceiver } from '../wallets/delivery/deliveries/support/receiver.ts';
 import { nodeWaits } from '../support/busy-machine.ts';
 import { startCluster, type TestCluster } from '../support/cluster.ts';
 import { startRedisCluster, type TestRedisCluster } from '../support/redis-cluster.ts';

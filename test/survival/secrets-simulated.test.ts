@@ -5,10 +5,10 @@
  */
 import { toJson } from '@bufbuild/protobuf';
 import { expect, test, vi } from 'vitest';
-import type * as FrostModule from '../../crypto/frost/frost.ts';
-import { groupOf } from '../../crypto/group.ts';
-import type * as MockEcdsaModule from '../../crypto/mock-ecdsa.ts';
-import type * as PolynomialModule from '../../crypto/polynomial.ts';
+import type * as FrostModule from '../../core/crypto/frost/frost.ts';
+import { groupOf } from '../../core/crypto/group.ts';
+import type * as MockEcdsaModule from '../../core/crypto/mock-ecdsa.ts';
+import type * as PolynomialModule from '../../core/crypto/polynomial.ts';
 import {
   DkgShareExchangeResponseSchema,
   InitiateSigningResponseSchema,
@@ -16,7 +16,7 @@ import {
   SignatureShareResponseSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { encodeFrame } from '../../proto/wire.ts';
-import { SimCluster } from '../../sim/cluster.ts';
+import { SimCluster } from '../../simulation/cluster/cluster.ts';
 import { Needles } from './support/needles.ts';
 import { addSecretsOf } from './support/node-secrets.ts';
 
@@ -28,7 +28,7 @@ const caught = vi.hoisted(() => ({
   polynomials: [] as { curve: Curve; coefficients: readonly bigint[] }[],
 }));
 
-vi.mock('../../crypto/frost/frost.ts', async (original) => {
+vi.mock('../../core/crypto/frost/frost.ts', async (original) => {
   const real = await original<typeof FrostModule>();
   const dealFrostNonce: typeof real.dealFrostNonce = (input) => {
     const dealt = real.dealFrostNonce(input);
@@ -37,7 +37,7 @@ vi.mock('../../crypto/frost/frost.ts', async (original) => {
   };
   return { ...real, dealFrostNonce };
 });
-vi.mock('../../crypto/mock-ecdsa.ts', async (original) => {
+vi.mock('../../core/crypto/mock-ecdsa.ts', async (original) => {
   const real = await original<typeof MockEcdsaModule>();
   const dealMockNonce: typeof real.dealMockNonce = (random) => {
     const nonce = real.dealMockNonce(random);
@@ -54,7 +54,7 @@ vi.mock('../../crypto/mock-ecdsa.ts', async (original) => {
   };
   return { ...real, dealMockNonce, combineMockNonces };
 });
-vi.mock('../../crypto/polynomial.ts', async (original) => {
+vi.mock('../../core/crypto/polynomial.ts', async (original) => {
   const real = await original<typeof PolynomialModule>();
   const randomPolynomial: typeof real.randomPolynomial = (curve, threshold, random) => {
     const coefficients = real.randomPolynomial(curve, threshold, random);

@@ -10,7 +10,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
 import { sandboxTenant } from '../../cli/cluster-files/sandbox.ts';
-import { lagrangeCoefficients } from '../../crypto/polynomial.ts';
+import { lagrangeCoefficients } from '../../core/crypto/polynomial.ts';
 import {
   ApprovalMode,
   KeystoreType,

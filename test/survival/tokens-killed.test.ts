@@ -6,8 +6,8 @@
 import { Interface } from 'ethers';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { EvmChain } from '../../providers/chains/evm.ts';
-import { RedisEvmLedger } from '../../providers/chains/redis-evm-ledger.ts';
+import { EvmChain } from '../../wallets/providers/chains/evm.ts';
+import { RedisEvmLedger } from '../../wallets/providers/chains/redis-evm-ledger.ts';
 import { RestClient } from '../support/rest.ts';
 import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { until } from '../support/until.ts';

@@ -7,13 +7,13 @@
 import type { Redis } from 'ioredis';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { silentLog } from '../../actors/live/ports.ts';
+import { silentLog } from '../../core/actors/live/ports.ts';
 import { readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
-import { type DeliveryRecord, deliveryIdOf, deliveryIndex, deliveryType } from '../../delivery/deliveries/record.ts';
-import { RedisOutboxStore } from '../../delivery/deliveries/redis-outbox-store.ts';
+import { type DeliveryRecord, deliveryIdOf, deliveryIndex, deliveryType } from '../../wallets/delivery/deliveries/record.ts';
+import { RedisOutboxStore } from '../../wallets/delivery/deliveries/redis-outbox-store.ts';
 import { openRedis } from '../../gateway/redis.ts';
-import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import { type Received, type Receiver, startReceiver } from '../delivery/deliveries/support/receiver.ts';
+import { RedisTenantStore } from '../../wallets/store/redis-tenant-store.ts';
+import { type Received, type Receiver, startReceiver } from '../wallets/delivery/deliveries/support/receiver.ts';
 import type { RoleName } from '../support/cluster.ts';
 import { type Made, RestClient } from '../support/rest.ts';
 import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';

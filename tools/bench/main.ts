@@ -8,12 +8,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { exitCodes } from '../cli/common/failure.ts';
-import type { Curve, Door } from '../load/calls/door.ts';
-import { grpcDoor } from '../load/calls/grpc.ts';
-import { restDoor } from '../load/calls/rest.ts';
-import { cpuSeconds, memory, type Pids } from '../load/measure/processes.ts';
-import { type Evidence, type Key, verifyAll } from '../load/verdict/signatures.ts';
+import { exitCodes } from '../../cli/common/failure.ts';
+import type { Curve, Door } from '../../clients/load/calls/door.ts';
+import { grpcDoor } from '../../clients/load/calls/grpc.ts';
+import { restDoor } from '../../clients/load/calls/rest.ts';
+import { cpuSeconds, memory, type Pids } from '../../clients/load/measure/processes.ts';
+import { type Evidence, type Key, verifyAll } from '../../clients/load/verdict/signatures.ts';
 import { makeKey, signOnce } from './cluster/ceremonies.ts';
 import { BenchCluster } from './cluster/cluster.ts';
 import { readProbes } from './cluster/probes.ts';

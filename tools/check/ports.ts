@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { ambientRandomness, breachesOf, type Impurity, type Node, type Report, sourceFiles } from './purity.ts';
 
 const portedRooms = 'api controls custody delivery gateway modules openapi providers redis store'.split(' ');
-const portedFiles = ['actors/waiting.ts'];
+const portedFiles = ['core/actors/waiting.ts'];
 
 interface Exemption {
   /** The parts of the world that the file reaches: prefixes of reports. */
@@ -31,48 +31,48 @@ export const worldlyFiles: ReadonlyMap<string, Exemption> = new Map([
   ['gateway/record-sealing.ts', { reaches: redis, why: 'a first start and a restore, over the whole database' }],
   ['gateway/auth/token-store.ts', { reaches: redis, why: 'stores tokens' }],
   ['gateway/limits/rate-limits.ts', { reaches: redis, why: 'counts calls' }],
-  ['store/redis-tenant-store.ts', { reaches: redis, why: 'implements TenantStore' }],
-  ['store/redis-address-book.ts', { reaches: redis, why: 'implements AddressBook' }],
-  ['store/seal-records.ts', { reaches: redis, why: 'a first start and a restore, over the whole database' }],
-  ['store/tenants-with.ts', { reaches: redis, why: 'a search of the whole database, for commands' }],
-  ['store/scripts.ts', { reaches: redis, why: 'a part of redis-tenant-store.ts' }],
-  ['redis/lua.ts', { reaches: /^import of (ioredis|node:fs)/, why: 'reads scripts and makes them commands' }],
-  ['redis/connect.ts', { reaches: redis, why: 'opens connections' }],
-  ['redis/command-timeout.ts', { reaches: /^(import of ioredis|setTimeout|performance)/, why: 'a part of connect.ts' }],
-  ['redis/gathered-writes.ts', { reaches: /^(import of ioredis|setImmediate)/, why: 'a part of connect.ts' }],
-  ['redis/replicas.ts', { reaches: /^(import of ioredis|setImmediate)/, why: 'a part of connect.ts' }],
+  ['wallets/store/redis-tenant-store.ts', { reaches: redis, why: 'implements TenantStore' }],
+  ['wallets/store/redis-address-book.ts', { reaches: redis, why: 'implements AddressBook' }],
+  ['wallets/store/seal-records.ts', { reaches: redis, why: 'a first start and a restore, over the whole database' }],
+  ['wallets/store/tenants-with.ts', { reaches: redis, why: 'a search of the whole database, for commands' }],
+  ['wallets/store/scripts.ts', { reaches: redis, why: 'a part of redis-tenant-store.ts' }],
+  ['core/redis/lua.ts', { reaches: /^import of (ioredis|node:fs)/, why: 'reads scripts and makes them commands' }],
+  ['core/redis/connect.ts', { reaches: redis, why: 'opens connections' }],
+  ['core/redis/command-timeout.ts', { reaches: /^(import of ioredis|setTimeout|performance)/, why: 'a part of connect.ts' }],
+  ['core/redis/gathered-writes.ts', { reaches: /^(import of ioredis|setImmediate)/, why: 'a part of connect.ts' }],
+  ['core/redis/replicas.ts', { reaches: /^(import of ioredis|setImmediate)/, why: 'a part of connect.ts' }],
   [
-    'redis/subscriber.ts',
+    'core/redis/subscriber.ts',
     { reaches: /^(import of ioredis|setTimeout|Math.random)/, why: 'opens connections that subscribe' },
   ],
-  ['redis/redis-clusters.ts', { reaches: redis, why: 'implements ClusterRegistry' }],
+  ['core/redis/redis-clusters.ts', { reaches: redis, why: 'implements ClusterRegistry' }],
   ['gateway/live-cluster-links.ts', { reaches: /^system/, why: 'holds the links of a gateway process' }],
-  ['redis/redis-due-work.ts', { reaches: /^(import of ioredis|performance)/, why: 'implements DueWork' }],
+  ['core/redis/redis-due-work.ts', { reaches: /^(import of ioredis|performance)/, why: 'implements DueWork' }],
   [
-    'redis/memory/memory-redis.ts',
+    'simulation/redis/memory-redis.ts',
     { reaches: /^import of (ioredis|node:events)/, why: 'stands in for a client of ioredis' },
   ],
-  ['store/secrets/file-key-ring.ts', { reaches: /^import of node:fs/, why: 'implements KeyRing' }],
-  ['providers/chains/redis-chain.ts', { reaches: redis, why: 'what the ledgers in Redis share' }],
-  ['providers/chains/redis-ledgers.ts', { reaches: redis, why: 'implements ChainLedgers' }],
-  ['providers/simulated/redis-custodian-books.ts', { reaches: redis, why: 'implements CustodianBooks' }],
-  ['providers/simulated/redis-drifts.ts', { reaches: redis, why: 'implements Drifts' }],
-  ['modules/recon/bull-queue.ts', { reaches: /^import of (ioredis|bullmq)/, why: 'implements ReconQueue' }],
-  ['providers/simulated/redis-custodian-records.ts', { reaches: redis, why: 'implements CustodianRecords' }],
-  ['delivery/deliveries/redis-outbox-store.ts', { reaches: redis, why: 'implements OutboxStore' }],
-  ['delivery/deliveries/scripts.ts', { reaches: redis, why: 'a part of redis-hook-store.ts' }],
-  ['delivery/deliveries/bull-queue.ts', { reaches: /^import of (ioredis|bullmq)/, why: 'implements WebhookQueue' }],
-  ['delivery/events/redis-wakes.ts', { reaches: redis, why: 'implements Wakes' }],
-  ['delivery/egress/connections.ts', { reaches: /^import of undici/, why: 'holds connections to receivers' }],
+  ['wallets/store/secrets/file-key-ring.ts', { reaches: /^import of node:fs/, why: 'implements KeyRing' }],
+  ['wallets/providers/chains/redis-chain.ts', { reaches: redis, why: 'what the ledgers in Redis share' }],
+  ['wallets/providers/chains/redis-ledgers.ts', { reaches: redis, why: 'implements ChainLedgers' }],
+  ['wallets/providers/simulated/redis-custodian-books.ts', { reaches: redis, why: 'implements CustodianBooks' }],
+  ['wallets/providers/simulated/redis-drifts.ts', { reaches: redis, why: 'implements Drifts' }],
+  ['wallets/companions/recon/bull-queue.ts', { reaches: /^import of (ioredis|bullmq)/, why: 'implements ReconQueue' }],
+  ['wallets/providers/simulated/redis-custodian-records.ts', { reaches: redis, why: 'implements CustodianRecords' }],
+  ['wallets/delivery/deliveries/redis-outbox-store.ts', { reaches: redis, why: 'implements OutboxStore' }],
+  ['wallets/delivery/deliveries/scripts.ts', { reaches: redis, why: 'a part of redis-hook-store.ts' }],
+  ['wallets/delivery/deliveries/bull-queue.ts', { reaches: /^import of (ioredis|bullmq)/, why: 'implements WebhookQueue' }],
+  ['wallets/delivery/events/redis-wakes.ts', { reaches: redis, why: 'implements Wakes' }],
+  ['wallets/delivery/egress/connections.ts', { reaches: /^import of undici/, why: 'holds connections to receivers' }],
   [
-    'delivery/egress/send.ts',
+    'wallets/delivery/egress/send.ts',
     { reaches: /^(import of (undici|node:dns)|performance|AbortSignal)/, why: 'implements Send: network and resolver' },
   ],
   [
-    'providers/vendor/server.ts',
+    'wallets/providers/vendor/server.ts',
     { reaches: /^(import of node:(fs|http)|fetch|AbortSignal)/, why: 'the simulated vendor is a server of its own' },
   ],
-  ['api/version.ts', { reaches: /^import of node:fs/, why: 'reads the version from package.json' }],
+  ['gateway/api/version.ts', { reaches: /^import of node:fs/, why: 'reads the version from package.json' }],
 ]);
 
 const forbiddenGlobals = new Map<string, string>([
@@ -98,7 +98,7 @@ const pureNames: Readonly<Record<string, readonly string[]>> = {
   'node:net': ['isIP'],
 };
 const forbiddenPackages = /^(ioredis|bullmq|undici|ws)$/;
-/** The live ports (actors/live/ports.ts). */
+/** The live ports (core/actors/live/ports.ts). */
 const livePorts = /^(system(Clock|Timers|Random|Ports)|shiftSystemClock)$/;
 
 /** Every breach in the rooms under `root`, in the order of files and lines. */

@@ -19,31 +19,31 @@ const sharedFolders: ReadonlySet<string> = new Set([
   'cli/start',
   'coordinator/contract',
   'coordinator/session',
-  'controls/rules',
-  'custody/provider-calls',
-  'providers/port',
-  'providers/simulated',
+  'wallets/policy/rules',
+  'wallets/custody/provider-calls',
+  'wallets/providers/port',
+  'wallets/providers/simulated',
 ]);
 
 /** They pass adapters in, which no public file exports: importing a module does not load its adapters. */
 const liveCompositions: ReadonlySet<string> = new Set([
   'cli/up/simulated-vendor.ts',
   'coordinator/main.ts',
-  'embedded/egress.ts',
+  'simulation/embedded/egress.ts',
   'gateway/main.ts',
   'gateway/live-wallet-ports.ts',
   'gateway/redis-wallet-ports.ts',
   'gateway/worker.ts',
-  'world/announcements.ts',
-  'world/invariants/providers.ts',
-  'world/session-side.ts',
-  'world/worker-process.ts',
+  'simulation/service/announcements.ts',
+  'simulation/service/invariants/providers.ts',
+  'simulation/service/session-side.ts',
+  'simulation/service/worker-process.ts',
 ]);
 
 /** A table of pauses, the only part of deliveries that the simulator may import (rule room-sim). */
-const retrySchedule = 'delivery/deliveries/retry-schedule.ts';
+const retrySchedule = 'wallets/delivery/deliveries/retry-schedule.ts';
 
-/** The module that a file belongs to, e.g. "custody/wallets"; undefined: none. */
+/** The module that a file belongs to, e.g. "wallets/custody/wallets"; undefined: none. */
 export function moduleOf(file: string): string | undefined {
   const [room, folder, rest] = file.split('/');
   return moduleRooms.test(file) && rest !== undefined ? `${room}/${folder}` : undefined;

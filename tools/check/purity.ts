@@ -12,12 +12,12 @@ import { parseSync } from '@swc/core';
 /** Rooms under the rule. */
 const pureRooms = ['crypto', 'actors', 'faults', 'nodes', 'coordinator'];
 /**
- * The only places where those rooms touch the world: the live runtime, process entries, and their adapters. `actors/waiting.ts`
+ * The only places where those rooms touch the world: the live runtime, process entries, and their adapters. `core/actors/waiting.ts`
  * is asynchronous, and follows the rule of ports (ports.ts). A folder ends with a slash.
  */
 export const worldly: readonly string[] = [
-  'actors/live/',
-  'actors/waiting.ts',
+  'core/actors/live/',
+  'core/actors/waiting.ts',
   'nodes/main.ts',
   'nodes/key-store.ts',
   'nodes/intent-journal.ts',

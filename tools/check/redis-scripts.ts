@@ -10,7 +10,7 @@ const lua = /\bredis\s*\.\s*(p?call|sha1hex|(status|error)_reply)\b|\b(KEYS|ARGV
 /** Not sources of the product. Tests of the loader have their own scripts in strings. */
 const outside = new Set(['node_modules', 'dist', 'test']);
 /** They name places and functions, for all scripts. */
-const handlers: ReadonlySet<string> = new Set(['redis/lua.ts', 'redis/memory/lua-compiler.ts']);
+const handlers: ReadonlySet<string> = new Set(['core/redis/lua.ts', 'simulation/redis/lua-compiler.ts']);
 
 export function findScriptFaults(root: string): Impurity[] {
   const rooms = readdirSync(root).filter((name) => !outside.has(name) && !name.startsWith('.'));
@@ -45,6 +45,6 @@ function luaInStrings(file: string, source: string): Impurity[] {
   if (!lua.test(source)) return [];
   return breachesOf(file, source, (node, report) => {
     const text = node.type === 'StringLiteral' ? node.value : node.type === 'TemplateElement' ? node.raw : undefined;
-    if (typeof text === 'string' && lua.test(text)) report(node, 'Lua in a string: write a .lua file (redis/lua.ts)');
+    if (typeof text === 'string' && lua.test(text)) report(node, 'Lua in a string: write a .lua file (core/redis/lua.ts)');
   });
 }

@@ -1,9 +1,9 @@
 /**
- * client/generated-api.ts: the types and the table of operations of `signmesh/client`, from the OpenAPI document, which comes
+ * clients/client/generated-api.ts: the types and the table of operations of `signmesh/client`, from the OpenAPI document, which comes
  * from the schemas of the routes and the descriptors of the signing API. So the client matches the gateway, and nothing is
  * written twice. The names of the methods are in client-names.ts.
  */
-import { openapiDocument } from '../../openapi/document.ts';
+import { openapiDocument } from '../../gateway/openapi/document.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
 import { clientNames, dryRuns, unnamed } from './client-names.ts';
 import { restRoutes, sandboxRoutes } from './rest-routes.ts';

@@ -56,7 +56,7 @@ along, with \`nohup\` and \`&\` too. \`signmesh up --detach\` ends when the clus
 | \`gateway/records.json\` | whether the records of an earlier version have got their MACs | no |
 | \`gateway/credential-keys/\` | the keys that seal provider credentials, \`1.key\` and up; the highest is current | yes |
 | \`cluster-2/\`, … | the same of each further cluster: \`cluster.json\`, \`join.secret\`, \`coordinator/\`, \`node-N/\` | yes |
-| \`redis/\` | the private Redis: its configuration and its append-only file | yes |
+| \`core/redis/\` | the private Redis: its configuration and its append-only file | yes |
 | \`snapshots/\` | snapshots of a sandbox: its Redis and its nodes' stores | yes |
 | \`logs/\` | one JSON-lines file a process, and \`up.log\` of \`up --detach\` | no |
 | \`run/\` | the running processes: their ids, the lock, the last ready line | the tokens |

@@ -1,8 +1,8 @@
 /**
- * faults/vocabulary/generated-types.ts: the types of faults, from their schemas. The declarations of signmesh/testing show them: a
+ * scenarios/faults/vocabulary/generated-types.ts: the types of faults, from their schemas. The declarations of signmesh/testing show them: a
  * type that is computed from a schema would cost every compiler of a user the types of typebox, and would have no comments.
  */
-import { faultKinds, faultSchemas, Trigger } from '../../faults/vocabulary/fault.ts';
+import { faultKinds, faultSchemas, Trigger } from '../../scenarios/faults/vocabulary/fault.ts';
 import { comment, objectType, type Schema } from './client-api.ts';
 
 type Fields = Readonly<Record<string, Schema>>;
@@ -24,7 +24,7 @@ export function faultTypesModule(): string {
     return `${comment(schema, '')}export interface ${titleOf(kind)}Fault extends EveryFault ${objectOf(own, required)}\n`;
   });
   const commonFields = objectOf(common, []).replace(/at\?: \{.*?\n {2}\};/s, 'at?: Trigger;');
-  return `/** Made from faults/vocabulary/fault.ts by "npm run docs". Do not edit: see tools/docs/fault-types.ts. */
+  return `/** Made from scenarios/faults/vocabulary/fault.ts by "npm run docs". Do not edit: see tools/docs/fault-types.ts. */
 
 ${comment(trigger, '')}export interface Trigger ${objectOf(Object.entries(fieldsOf(trigger)), [])}
 

@@ -7,8 +7,8 @@ import {
   liveOnly,
   simulatedOnly,
   Trigger,
-} from '../../faults/vocabulary/fault.ts';
-import { points } from '../../faults/vocabulary/trigger-points.ts';
+} from '../../scenarios/faults/vocabulary/fault.ts';
+import { points } from '../../scenarios/faults/vocabulary/trigger-points.ts';
 import { requestTable } from './schemas.ts';
 import { code, withSections } from './sections.ts';
 

@@ -2,29 +2,29 @@
  * The routes of the wallet API as data, for the pages. This calls no route: the services behind the routes are missing, and using
  * them is an error.
  */
-import type { Route } from '../../api/route.ts';
-import { complianceRoutes } from '../../controls/compliance/routes.ts';
-import { policyRoutes } from '../../controls/policies/routes.ts';
-import { receiptRoutes } from '../../controls/receipts/routes.ts';
-import { riskRoutes } from '../../controls/risk/routes.ts';
-import { connectionRoutes } from '../../custody/connections/routes.ts';
-import { intentRoutes } from '../../custody/intents/routes.ts';
-import { walletRoutes } from '../../custody/wallets/routes.ts';
-import { deliveryRoutes } from '../../delivery/deliveries/routes.ts';
-import { eventRoutes } from '../../delivery/events/routes.ts';
-import { eventStreamRoutes } from '../../delivery/events/stream-routes.ts';
-import { webhookRoutes } from '../../delivery/webhooks/routes.ts';
+import type { Route } from '../../gateway/api/route.ts';
+import { complianceRoutes } from '../../wallets/policy/compliance/routes.ts';
+import { policyRoutes } from '../../wallets/policy/policies/routes.ts';
+import { receiptRoutes } from '../../wallets/policy/receipts/routes.ts';
+import { riskRoutes } from '../../wallets/policy/risk/routes.ts';
+import { connectionRoutes } from '../../wallets/custody/connections/routes.ts';
+import { intentRoutes } from '../../wallets/custody/intents/routes.ts';
+import { walletRoutes } from '../../wallets/custody/wallets/routes.ts';
+import { deliveryRoutes } from '../../wallets/delivery/deliveries/routes.ts';
+import { eventRoutes } from '../../wallets/delivery/events/routes.ts';
+import { eventStreamRoutes } from '../../wallets/delivery/events/stream-routes.ts';
+import { webhookRoutes } from '../../wallets/delivery/webhooks/routes.ts';
 import { sandboxRoutes as allSandboxRoutes } from '../../gateway/sandbox/routes.ts';
 import { sessionReadRoutes } from '../../gateway/signing/session-routes.ts';
-import { accessRoutes } from '../../modules/access/routes.ts';
-import { driftRoutes, reconRoutes } from '../../modules/recon/public.ts';
-import { tokenRoutes } from '../../modules/tokens/public.ts';
-import { treasuryRoutes } from '../../modules/treasury/public.ts';
-import { vaultRoutes } from '../../modules/vaults/routes.ts';
-import { providerAdapters } from '../../providers/adapters.ts';
-import { openChains } from '../../providers/chains/chains.ts';
-import type { ProviderInfo } from '../../providers/port/port.ts';
-import { makeSelfHosted } from '../../providers/self-hosted/adapter.ts';
+import { accessRoutes } from '../../wallets/companions/access/routes.ts';
+import { driftRoutes, reconRoutes } from '../../wallets/companions/recon/public.ts';
+import { tokenRoutes } from '../../wallets/companions/tokens/public.ts';
+import { treasuryRoutes } from '../../wallets/companions/treasury/public.ts';
+import { vaultRoutes } from '../../wallets/companions/vaults/routes.ts';
+import { providerAdapters } from '../../wallets/providers/adapters.ts';
+import { openChains } from '../../wallets/providers/chains/chains.ts';
+import type { ProviderInfo } from '../../wallets/providers/port/port.ts';
+import { makeSelfHosted } from '../../wallets/providers/self-hosted/adapter.ts';
 
 /** In the order of the pages. */
 export function restRoutes(): readonly Route[] {

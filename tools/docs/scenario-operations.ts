@@ -1,5 +1,5 @@
 /**
- * runner/scenario/generated-operations.ts: the calls of the wallet API for scenario files, from the routes: the schemas of
+ * scenarios/runner/generated-operations.ts: the calls of the wallet API for scenario files, from the routes: the schemas of
  * queries and bodies, and the names of the fields of answers. Plain data: reading a scenario loads no route.
  */
 
@@ -8,7 +8,7 @@ import { restRoutes } from './rest-routes.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The keywords that `explain` (runner/scenario/explain.ts) reads. */
+/** The keywords that `explain` (scenarios/runner/explain.ts) reads. */
 const words: ReadonlySet<string> = new Set([
   ...['type', 'enum', 'const', 'required', 'minItems', 'maxItems', 'minLength', 'maxLength', 'pattern'],
   ...['minimum', 'maximum', 'description'],

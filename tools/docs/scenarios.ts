@@ -1,6 +1,6 @@
 /** The generated parts of docs/scenarios.md, from the format itself; and scenarios/schema.json, for editors. */
 import type { TSchema } from 'typebox';
-import { CallExpectation, custodyStepSchemas, operationNames } from '../../runner/scenario/custody-format.ts';
+import { CallExpectation, custodyStepSchemas, operationNames } from '../../scenarios/runner/custody-format.ts';
 import {
   Cluster,
   Expectation,
@@ -8,9 +8,9 @@ import {
   StepExpectation,
   type StepKind,
   stepSchemas,
-} from '../../runner/scenario/format.ts';
-import { scenarioJsonSchema } from '../../runner/scenario/json-schema.ts';
-import { type Verdict, verdictExitCodes } from '../../runner/scenario/world.ts';
+} from '../../scenarios/runner/format.ts';
+import { scenarioJsonSchema } from '../../scenarios/runner/json-schema.ts';
+import { type Verdict, verdictExitCodes } from '../../scenarios/runner/world.ts';
 import { requestTable } from './schemas.ts';
 import { code, table, withSections } from './sections.ts';
 

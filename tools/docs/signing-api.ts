@@ -3,9 +3,9 @@
  * descriptor that the service itself uses.
  */
 import { type DescField, type DescFile, type DescMessage, ScalarType } from '@bufbuild/protobuf';
-import { signingMethods } from '../../api/signing-methods.ts';
+import { signingMethods } from '../../gateway/api/signing-methods.ts';
 import { initialStates, isResumable, type SessionState, transitions } from '../../coordinator/contract/transitions.ts';
-import { eventTypes } from '../../delivery/events/types.ts';
+import { eventTypes } from '../../wallets/delivery/events/types.ts';
 import { Session } from '../../gateway/signing/session-routes.ts';
 import { contractVersion } from '../../proto/contract-version.ts';
 import {

@@ -8,7 +8,7 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
-import type { runSeed, Trials } from '../../runner/search/campaign.ts';
+import type { runSeed, Trials } from '../../simulation/search/campaign.ts';
 import { repositoryRoot } from '../check/repository.ts';
 import { mutantsOf } from '../mutate/mutants.ts';
 

@@ -1,5 +1,5 @@
 /** Searches for one disabled guard after the other. */
-import type { Profile } from '../../runner/search/profiles.ts';
+import type { Profile } from '../../simulation/search/profiles.ts';
 import type { Guard, PlantedSearch, Shape } from './plant.ts';
 
 export interface Task {

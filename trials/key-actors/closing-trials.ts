@@ -6,8 +6,8 @@ import { type CloseCall, sessionKey } from '../../coordinator/contract/messages.
 import { openRecord, type SessionRecord } from '../../coordinator/contract/record.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
-import { ActorCopy, framesOf, type SentMessage } from '../../sim/actor-copy.ts';
-import { StoreAtRest } from '../../sim/store-at-rest.ts';
+import { ActorCopy, framesOf, type SentMessage } from '../../simulation/cluster/actor-copy.ts';
+import { StoreAtRest } from '../../simulation/cluster/store-at-rest.ts';
 import type { Said } from '../support/key-parties.ts';
 import { must, type Trial, trialTenant } from '../support/trial.ts';
 import { configOf } from './key-making.ts';

@@ -2,7 +2,7 @@
  * Trials of the coordinator's actors (support/trial.ts) at random moments of a run. Their stores and sessions are the trial's own;
  * so are the nodes, but for their stores, clocks and identities.
  */
-import type { Checker } from '../../sim/observation.ts';
+import type { Checker } from '../../simulation/cluster/observation.ts';
 import { keyKinds } from '../support/key-transcripts.ts';
 import type { Trial } from '../support/trial.ts';
 import { type TrialsOptions, trialChecker } from '../support/trial-checker.ts';

@@ -2,9 +2,9 @@
  * Faults in a key generation that a trial tries in forks of the coordinator's actor: nodes that are gone, results and answers that
  * contradict each other, and a store that refuses a resume. Written from docs/signing-api.md ("Making a key") and docs/protocol.md.
  */
-import { participantsOf } from '../../crypto/participants.ts';
+import { participantsOf } from '../../core/crypto/participants.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { WriteFate } from '../../sim/memory-stores.ts';
+import type { WriteFate } from '../../simulation/cluster/memory-stores.ts';
 import { changed, must } from '../support/trial.ts';
 import { blames } from './false-key-answers.ts';
 import { type KeyMaking, type Side, type Told, waits } from './key-making.ts';

@@ -1,6 +1,6 @@
 /** What must hold of a key generation in a trial of the coordinator: from docs/signing-api.md, "Making a key". */
 import { sessionKey } from '../../coordinator/contract/messages.ts';
-import { participantsOf } from '../../crypto/participants.ts';
+import { participantsOf } from '../../core/crypto/participants.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { must, textOf, trialTenant } from '../support/trial.ts';
 import type { Failure } from './false-key-answers.ts';

@@ -2,9 +2,9 @@
  * Trials of the coordinator's part in a key generation: honest nodes make a key, and before and after their answers come false ones.
  * What ends the attempt is tried in a fork; what must change nothing stays, and the key must be made nevertheless.
  */
-import { participantsOf } from '../../crypto/participants.ts';
+import { participantsOf } from '../../core/crypto/participants.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { WriteFate } from '../../sim/memory-stores.ts';
+import type { WriteFate } from '../../simulation/cluster/memory-stores.ts';
 import type { KeyKind } from '../support/key-transcripts.ts';
 import { changed, must, type Trial, trialTenant } from '../support/trial.ts';
 import { type Failure, type FalseAnswer, falseAnswers, lateAnswers } from './false-key-answers.ts';

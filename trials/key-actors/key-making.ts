@@ -7,17 +7,17 @@ import type { SessionConfig } from '../../coordinator/contract/config.ts';
 import type { CallFacts, ClientRequest } from '../../coordinator/contract/messages.ts';
 import { sessionKey } from '../../coordinator/contract/messages.ts';
 import type { DkgRecord, SessionOf } from '../../coordinator/contract/record.ts';
-import { participantsOf } from '../../crypto/participants.ts';
+import { participantsOf } from '../../core/crypto/participants.ts';
 import {
   DkgShareExchangeRequestSchema,
   InitiateDkgRequestSchema,
   ResumeSessionRequestSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBodyInit, WireMessage } from '../../proto/wire.ts';
-import { ActorCopy, framesOf, type SentMessage } from '../../sim/actor-copy.ts';
-import { completed } from '../../sim/frame-codec.ts';
-import { type NodeCopy, tokenRequestsOf, wireMessagesOf } from '../../sim/node-copy.ts';
-import { StoreAtRest } from '../../sim/store-at-rest.ts';
+import { ActorCopy, framesOf, type SentMessage } from '../../simulation/cluster/actor-copy.ts';
+import { completed } from '../../simulation/cluster/frame-codec.ts';
+import { type NodeCopy, tokenRequestsOf, wireMessagesOf } from '../../simulation/cluster/node-copy.ts';
+import { StoreAtRest } from '../../simulation/cluster/store-at-rest.ts';
 import type { Said } from '../support/key-parties.ts';
 import { type KeyKind, KeyTranscripts, type Opening, type Result, type Sealed } from '../support/key-transcripts.ts';
 import { must, type Trial, trialTenant } from '../support/trial.ts';

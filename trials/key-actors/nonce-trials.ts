@@ -4,11 +4,11 @@
  * process of a node knows it.
  */
 import type { LocalMessage } from '../../coordinator/contract/messages.ts';
-import { groupOf } from '../../crypto/group.ts';
+import { groupOf } from '../../core/crypto/group.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
-import { ActorCopy, framesOf, type SentMessage } from '../../sim/actor-copy.ts';
-import { StoreAtRest } from '../../sim/store-at-rest.ts';
+import { ActorCopy, framesOf, type SentMessage } from '../../simulation/cluster/actor-copy.ts';
+import { StoreAtRest } from '../../simulation/cluster/store-at-rest.ts';
 import type { Said } from '../support/key-parties.ts';
 import { must, type Trial } from '../support/trial.ts';
 import { configOf } from './key-making.ts';

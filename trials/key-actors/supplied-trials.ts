@@ -2,9 +2,9 @@
  * Trials of the coordinator in a key generation step by step, with a dealer whose shares a client supplies: docs/signing-api.md,
  * "Making a key".
  */
-import { groupOf } from '../../crypto/group.ts';
-import { randomPolynomial } from '../../crypto/polynomial.ts';
-import { commitTo, shareFor } from '../../crypto/vss.ts';
+import { groupOf } from '../../core/crypto/group.ts';
+import { randomPolynomial } from '../../core/crypto/polynomial.ts';
+import { commitTo, shareFor } from '../../core/crypto/vss.ts';
 import { keyKinds } from '../support/key-transcripts.ts';
 import { changed, must, type Trial } from '../support/trial.ts';
 import { blames, stalls } from './false-key-answers.ts';

@@ -2,7 +2,7 @@
  * A trial of a key generation among copies of nodes: an honest coordinator makes a key, and before and after each of its requests
  * come wrong ones. Written from docs/protocol.md and the table of nodes/dkg/codes.ts.
  */
-import type { WriteFate } from '../../sim/memory-stores.ts';
+import type { WriteFate } from '../../simulation/cluster/memory-stores.ts';
 import { isSameAnswer, KeyParties, type Said, said } from '../support/key-parties.ts';
 import type { KeyKind } from '../support/key-transcripts.ts';
 import { changed, must, type Trial, textOf } from '../support/trial.ts';

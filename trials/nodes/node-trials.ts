@@ -2,7 +2,7 @@
  * Trials of nodes (support/trial.ts) at random moments of a run: a few in each. The store, the clock and the identity of a copy are
  * those of its node at that moment; keys and requests are the trial's own.
  */
-import type { Checker } from '../../sim/observation.ts';
+import type { Checker } from '../../simulation/cluster/observation.ts';
 import { keyKinds } from '../support/key-transcripts.ts';
 import { type TrialsOptions, trialChecker } from '../support/trial-checker.ts';
 import { keyTrial } from './key-trials.ts';

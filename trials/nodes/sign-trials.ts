@@ -2,11 +2,11 @@
  * Trials of a signer under a key that a trial made: wrong requests, nonces that are used, void or unknown, promises that must
  * outlive a crash and a refused write, and the deletion of the key. Written from docs/protocol.md and the proto files.
  */
-import { deletionDigest } from '../../crypto/order-macs.ts';
+import { deletionDigest } from '../../core/crypto/order-macs.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
-import type { WriteFate } from '../../sim/memory-stores.ts';
-import { tokenRequestsOf, vendorRequestsOf, wireMessagesOf } from '../../sim/node-copy.ts';
+import type { WriteFate } from '../../simulation/cluster/memory-stores.ts';
+import { tokenRequestsOf, vendorRequestsOf, wireMessagesOf } from '../../simulation/cluster/node-copy.ts';
 import type { KeyParties } from '../support/key-parties.ts';
 import { changed, must, type Trial, trialTenant } from '../support/trial.ts';
 import { type Outcome, orderLasts, Signer, trialBoot, type Wanted } from './signer.ts';

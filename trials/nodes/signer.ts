@@ -1,12 +1,12 @@
 /** A signer node in a trial: requests for partial signatures under the trial's own key, with orders as a gateway would make them. */
 
-import { groupOf } from '../../crypto/group.ts';
-import { mac } from '../../crypto/hashing.ts';
-import { identityFromSeed } from '../../crypto/identity.ts';
-import { nodeOrderKey, orderDigest, witnessDigest } from '../../crypto/order-macs.ts';
+import { groupOf } from '../../core/crypto/group.ts';
+import { mac } from '../../core/crypto/hashing.ts';
+import { identityFromSeed } from '../../core/crypto/identity.ts';
+import { nodeOrderKey, orderDigest, witnessDigest } from '../../core/crypto/order-macs.ts';
 import { PartialRefusalCode, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBodyInit, WireMessage } from '../../proto/wire.ts';
-import { type NodeCopy, wireMessagesOf } from '../../sim/node-copy.ts';
+import { type NodeCopy, wireMessagesOf } from '../../simulation/cluster/node-copy.ts';
 import type { KeyParties } from '../support/key-parties.ts';
 import { keyKinds } from '../support/key-transcripts.ts';
 import { must, oneAnswer, type Trial, trialTenant } from '../support/trial.ts';

@@ -3,8 +3,8 @@
  * callbacks and crashes. Written from docs/protocol.md and the table of nodes/vendor/record.ts.
  */
 import type { WireBodyInit } from '../../proto/wire.ts';
-import type { WriteFate } from '../../sim/memory-stores.ts';
-import { vendorRequestsOf } from '../../sim/node-copy.ts';
+import type { WriteFate } from '../../simulation/cluster/memory-stores.ts';
+import { vendorRequestsOf } from '../../simulation/cluster/node-copy.ts';
 import { changed, must, trialTenant } from '../support/trial.ts';
 import type { Signer } from './signer.ts';
 import { externalIdOf, lastsMs, none, order, VendorOrder } from './vendor-order.ts';

@@ -1,18 +1,18 @@
 /**
- * The coordinator in a trial: one process of its own (sim/coordinator-copy.ts), a key, and gateways and nodes that the trial plays.
+ * The coordinator in a trial: one process of its own (simulation/cluster/coordinator-copy.ts), a key, and gateways and nodes that the trial plays.
  * Nodes deal nonces at once; what else they answer, and when, the trial decides.
  */
 import type { LocalMessage } from '../../coordinator/contract/messages.ts';
 import { keyKey, sessionKey } from '../../coordinator/contract/messages.ts';
 import type { SessionRecord } from '../../coordinator/contract/record.ts';
-import { CryptoError } from '../../crypto/errors.ts';
+import { CryptoError } from '../../core/crypto/errors.ts';
 import type { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { PartialRefusalCode, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type KeyBinding, schemeFacts, wireScheme } from '../../proto/key-schemes.ts';
 import type { CallCase, WireBodyInit, WireMessage } from '../../proto/wire.ts';
-import type { CoordinatorCopy } from '../../sim/coordinator-copy.ts';
-import { emptyCoordinatorSnapshot } from '../../sim/memory-stores.ts';
+import type { CoordinatorCopy } from '../../simulation/cluster/coordinator-copy.ts';
+import { emptyCoordinatorSnapshot } from '../../simulation/cluster/memory-stores.ts';
 import { must, type Trial, trialTenant } from '../support/trial.ts';
 import { type PartialAsked, PlayedKey, type PlayedPartial } from './played-key.ts';
 

@@ -1,13 +1,13 @@
 /** A key for trials of the coordinator, and the arithmetic of its nodes, whom the trial plays. */
 import type { KeyRecord } from '../../coordinator/contract/record.ts';
-import { deriveTweak, parsePath, tweakShare } from '../../crypto/derivation.ts';
-import { ciphersuite, type FrostSuite } from '../../crypto/frost/ciphersuite.ts';
-import { dealFrostNonce, type FrostNonces, frostPartialWithPoint } from '../../crypto/frost/frost.ts';
-import { type Curve, groupOf } from '../../crypto/group.ts';
-import { hsmSignature } from '../../crypto/hsm.ts';
-import { dealMockNonce, ecdsaChecks, mockEcdsaPartial } from '../../crypto/mock-ecdsa.ts';
-import { signAsOwner } from '../../crypto/owner-ecdsa.ts';
-import { evaluate, randomPolynomial } from '../../crypto/polynomial.ts';
+import { deriveTweak, parsePath, tweakShare } from '../../core/crypto/derivation.ts';
+import { ciphersuite, type FrostSuite } from '../../core/crypto/frost/ciphersuite.ts';
+import { dealFrostNonce, type FrostNonces, frostPartialWithPoint } from '../../core/crypto/frost/frost.ts';
+import { type Curve, groupOf } from '../../core/crypto/group.ts';
+import { hsmSignature } from '../../core/crypto/hsm.ts';
+import { dealMockNonce, ecdsaChecks, mockEcdsaPartial } from '../../core/crypto/mock-ecdsa.ts';
+import { signAsOwner } from '../../core/crypto/owner-ecdsa.ts';
+import { evaluate, randomPolynomial } from '../../core/crypto/polynomial.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { type KeyBinding, schemeFacts } from '../../proto/key-schemes.ts';
 

@@ -3,12 +3,12 @@
  * through rare cases. Identities are the run's; nothing else is.
  */
 import type { KeyBinding } from '../../proto/key-schemes.ts';
-import { CoordinatorCopy } from '../../sim/coordinator-copy.ts';
-import { Draw } from '../../sim/draw.ts';
-import type { Identities } from '../../sim/identities.ts';
-import type { Checker } from '../../sim/observation.ts';
-import { randomStream } from '../../sim/random.ts';
-import { worldBeganMs } from '../../sim/virtual-time.ts';
+import { CoordinatorCopy } from '../../simulation/cluster/coordinator-copy.ts';
+import { Draw } from '../../simulation/cluster/draw.ts';
+import type { Identities } from '../../simulation/cluster/identities.ts';
+import type { Checker } from '../../simulation/cluster/observation.ts';
+import { randomStream } from '../../simulation/cluster/random.ts';
+import { worldBeganMs } from '../../simulation/cluster/virtual-time.ts';
 import { Contradiction } from '../support/trial.ts';
 import { forgottenNonces, otherSigner, stepBesideLostLink, withdrawnDraw } from './attempt-trials.ts';
 import { callOfNode, fullMailbox, noSandbox, unordered, walletCalls } from './caller-trials.ts';

@@ -1,8 +1,8 @@
 /** The nodes of a key generation in a trial, and the requests that an honest coordinator makes. */
 
 import type { WireBodyInit } from '../../proto/wire.ts';
-import type { NodeCopy } from '../../sim/node-copy.ts';
-import { tokenRequestsOf, wireMessagesOf } from '../../sim/node-copy.ts';
+import type { NodeCopy } from '../../simulation/cluster/node-copy.ts';
+import { tokenRequestsOf, wireMessagesOf } from '../../simulation/cluster/node-copy.ts';
 import { type KeyKind, KeyTranscripts, type Opening, type Result, type Sealed } from './key-transcripts.ts';
 import { must, oneAnswer, type Trial, textOf, trialTenant } from './trial.ts';
 

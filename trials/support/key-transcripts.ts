@@ -5,13 +5,13 @@ import {
   sealedShareTranscript,
   sealingAssociatedData,
   sessionContext,
-} from '../../crypto/dkg-transcripts.ts';
-import { identityFromSeed, sign } from '../../crypto/identity.ts';
-import { seal } from '../../crypto/sealing.ts';
+} from '../../core/crypto/dkg-transcripts.ts';
+import { identityFromSeed, sign } from '../../core/crypto/identity.ts';
+import { seal } from '../../core/crypto/sealing.ts';
 import type { DkgFinished, DkgOpening, SealedShare } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { rosterDigest } from '../../proto/roster.ts';
-import type { Identities } from '../../sim/identities.ts';
+import type { Identities } from '../../simulation/cluster/identities.ts';
 import { trialTenant } from './trial.ts';
 
 type Plain<T> = Omit<T, '$typeName' | '$unknown'>;

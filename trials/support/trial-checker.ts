@@ -1,9 +1,9 @@
 /** Runs trials at random moments of a run. They draw from streams of their own, so that the run is the same without them. */
-import { Draw } from '../../sim/draw.ts';
-import type { Identities } from '../../sim/identities.ts';
-import type { NodeCopy } from '../../sim/node-copy.ts';
-import type { Checker, TrialPorts } from '../../sim/observation.ts';
-import { randomStream } from '../../sim/random.ts';
+import { Draw } from '../../simulation/cluster/draw.ts';
+import type { Identities } from '../../simulation/cluster/identities.ts';
+import type { NodeCopy } from '../../simulation/cluster/node-copy.ts';
+import type { Checker, TrialPorts } from '../../simulation/cluster/observation.ts';
+import { randomStream } from '../../simulation/cluster/random.ts';
 import { Contradiction, type Trial } from './trial.ts';
 
 export interface TrialsOptions {

@@ -1,15 +1,15 @@
 /**
- * Trials: at random moments of a run a checker starts processes or actors of its own beside it (sim/process-copy.ts,
- * sim/actor-copy.ts), gives them requests and failures, and compares every answer with the rules of docs/protocol.md. The run does
+ * Trials: at random moments of a run a checker starts processes or actors of its own beside it (simulation/cluster/process-copy.ts,
+ * simulation/cluster/actor-copy.ts), gives them requests and failures, and compares every answer with the rules of docs/protocol.md. The run does
  * not notice. Copies of nodes begin with the store of their node; coordinators and their actors have stores of their own.
  *
  * A trial is a few random steps; each wrong request comes in a state in which the right one works, so that only its own fault can
  * be the reason of the refusal.
  */
 import type { WireBodyInit, WireMessage } from '../../proto/wire.ts';
-import type { Draw } from '../../sim/draw.ts';
-import type { Identities } from '../../sim/identities.ts';
-import type { NodeCopy } from '../../sim/node-copy.ts';
+import type { Draw } from '../../simulation/cluster/draw.ts';
+import type { Identities } from '../../simulation/cluster/identities.ts';
+import type { NodeCopy } from '../../simulation/cluster/node-copy.ts';
 
 /** What a trial draws from, and the run that it is beside. */
 export interface Trial {

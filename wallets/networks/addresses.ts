@@ -11,9 +11,9 @@ import { ripemd160 } from '@noble/hashes/legacy.js';
 import { sha256 as realSha256 } from '@noble/hashes/sha2.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { base58, bech32, bech32m } from '@scure/base';
-import { toHex } from '../crypto/bytes.ts';
-import { evmAddressOf } from '../crypto/evm-address.ts';
-import { sha256 } from '../crypto/hashing.ts';
+import { toHex } from '../../core/crypto/bytes.ts';
+import { evmAddressOf } from '../../core/crypto/evm-address.ts';
+import { sha256 } from '../../core/crypto/hashing.ts';
 import { assetsOn } from './assets.ts';
 import { type NetworkFamily, type NetworkId, networkOf, networks } from './networks.ts';
 

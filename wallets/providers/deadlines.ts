@@ -5,8 +5,8 @@
  * The self-hosted adapter needs none: calls of the signer cluster and commands of Redis have their own. Transfers in progress
  * (`advance`, `abandon`) have a deadline that follows from the lease of their driver.
  */
-import type { Timers } from '../actors/contract.ts';
-import { withinLimit } from '../actors/waiting.ts';
+import type { Timers } from '../../core/actors/contract.ts';
+import { withinLimit } from '../../core/actors/waiting.ts';
 import type { Venue } from './market/public.ts';
 import type { ProviderKind } from './port/kinds.ts';
 import { type ProviderAdapter, ProviderUnavailable } from './port/port.ts';

@@ -1,6 +1,6 @@
 /** Asks Redis, and gives callers one kind of failure: Redis did not answer, or refused. */
-import { redisRefusal } from '../actors/live/redis-refusal.ts';
-import { isWrongType } from '../redis/wrong-type.ts';
+import { redisRefusal } from '../../core/actors/live/redis-refusal.ts';
+import { isWrongType } from '../../core/redis/wrong-type.ts';
 import { StoreTampered, StoreUnavailable } from './contract.ts';
 
 /** A command that Redis does not understand is a bug of signmesh, and not a failure of Redis. */
@@ -8,7 +8,7 @@ const ourMistake = /^(ERR|CROSSSLOT)/;
 
 /**
  * ioredis's errors for a command while it is not connected (`enableOfflineQueue: false`), and for one that a Redis Cluster
- * redirected or asked to retry too often: none of them changed anything (redis/connect.ts).
+ * redirected or asked to retry too often: none of them changed anything (core/redis/connect.ts).
  */
 const changedNothingWords =
   /^(Stream isn't writeable|Cluster isn't ready|Too many Cluster redirections\. Last error: ReplyError: (MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b)/;

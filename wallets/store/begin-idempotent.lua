@@ -3,7 +3,7 @@
 -- {'otherBody'}.
 -- nowMs: the service's time, by which the key ends after lifetimeMs. machineMs: the caller's machine's, for leases, which only
 -- have to be longer than clocks differ.
--- @include redis/lifetime.lua
+-- @include core/redis/lifetime.lua
 -- @keys markKey
 -- @args bodyHash, nowMs, machineMs, leaseMs, owner, seed, lifetimeMs
 

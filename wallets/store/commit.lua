@@ -4,17 +4,17 @@
 -- With change.bytesMax it is refused, as 'full', when the tenant stores that much already. 'tampered' names a key of the tenant
 -- that holds what no script writes.
 --
--- nowMs: the service's time, from which records, claims and the answer have their lifetimes (redis/lifetime.lua).
+-- nowMs: the service's time, from which records, claims and the answer have their lifetimes (core/redis/lifetime.lua).
 -- prefixKey: the tenant's prefix. keyHash: the idempotency key that gets the answer, or empty. change: see
 -- change-arguments.ts, which makes it; parts that a change does not have are absent.
 --
 -- Balances are integers of any size and Lua's numbers are doubles, so they are decimal strings, worked on 15 digits at a
 -- time: the sum of two such limbs and a carry is exact.
--- @include redis/redis-clock.lua
--- @include redis/lifetime.lua
--- @include redis/append-event.lua
--- @include redis/usage.lua
--- @include store/count-ids.lua
+-- @include core/redis/redis-clock.lua
+-- @include core/redis/lifetime.lua
+-- @include core/redis/append-event.lua
+-- @include core/redis/usage.lua
+-- @include wallets/store/count-ids.lua
 -- @keys prefixKey
 -- @args keyHash, owner, answer, answerLifetimeMs, nowMs, change: json
 

@@ -7,9 +7,9 @@
  * two gateways cannot both win. All keys of a tenant carry its hash tag (see layout.ts).
  */
 
-import type { MachineMs, ServiceMs } from '../actors/contract.ts';
-import type { DueHandler } from '../redis/due-work.ts';
-import type { LoggedEvent } from '../redis/event-log.ts';
+import type { MachineMs, ServiceMs } from '../../core/actors/contract.ts';
+import type { DueHandler } from '../../core/redis/due-work.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
 
 /** The fields of every record. `version` starts at 1 and rises by one with every change. */
 export interface Versioned {

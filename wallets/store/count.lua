@@ -1,5 +1,5 @@
 -- Counts the ids of an index. fromTime: UUIDv7 time of the first. Answers how many are as late or later.
--- @include store/count-ids.lua
+-- @include wallets/store/count-ids.lua
 -- @keys indexKey
 -- @args fromTime
 

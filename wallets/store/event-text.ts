@@ -79,7 +79,7 @@ const placeMark = 't';
 
 /**
  * Chooses a table instead of packing, until the returned function is called; undefined: objects are packed. A world chooses for each
- * turn of its loop, like its cryptography (crypto/model/switch.ts): to pack and unpack is a tenth of its time.
+ * turn of its loop, like its cryptography (core/crypto/model/switch.ts): to pack and unpack is a tenth of its time.
  */
 export function holdObjects(chosen: ObjectTable | undefined): () => void {
   const before = table;

@@ -9,7 +9,7 @@
  * | `ix:<index>` | sorted set | ids, all with score 0: they sort by themselves, by the time of their making |
  * | `bal:<walletId>` | hash | `<asset>` available, `<asset>\|r` reserved: decimal integers |
  * | `seq` | hash | `n` sequence of the last event, `m` latest time that an event has had, `b` bytes of the log |
- * | `use` | hash | bytes that the tenant stores, by the hour in which they expire (redis/usage.lua) |
+ * | `use` | hash | bytes that the tenant stores, by the hour in which they expire (core/redis/usage.lua) |
  * | `evt` | stream | events; entry ids are `<sequence>-0`; large objects are packed (event-text.ts); the coordinator writes here too |
  * | `due` | sorted set | members, by the time they fall due |
  * | `old` | sorted set | records with a lifetime, by its end: JSON of id and indices, to take them out of these |
@@ -20,13 +20,13 @@
  * | `closed:<key>` | string | the key of an archived wallet signs nothing any more (proto/closed-keys.ts) |
  * | `hk`, `hk:…`, `hko:…`, `hkr:…` | | the outboxes of webhooks (../deliveries/keys.ts) |
  *
- * Lifetimes are by the service's time, and readers compare them; Redis drops what has one a day later (redis/lifetime.lua).
+ * Lifetimes are by the service's time, and readers compare them; Redis drops what has one a day later (core/redis/lifetime.lua).
  *
  * The scripts get a tenant's prefix as their only key, which determines their slot, and build the names
  * themselves: the keys depend on the data. The list of tenants with due work is separate, in the
- * registry of due work (redis/due-work.ts).
+ * registry of due work (core/redis/due-work.ts).
  */
-import { tenantPrefix } from '../redis/event-log.ts';
+import { tenantPrefix } from '../../core/redis/event-log.ts';
 
 export { tenantPrefix };
 

@@ -8,7 +8,7 @@
 --
 -- It walks the smallest index and keeps the ids that stand in the others too. Ids whose record is gone, or over, are dropped
 -- from the indices. Bounds are compared by Redis, by bytes; Lua would compare by locale.
--- @include redis/lifetime.lua
+-- @include core/redis/lifetime.lua
 -- @keys prefixKey
 -- @args order, pageMax, afterId, fromTime, toTime, withBalances, scannedMax, nowMs, all: json, any: json
 

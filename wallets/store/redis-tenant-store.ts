@@ -6,10 +6,10 @@
  * `beginIdempotent` returns it.
  */
 import type { Redis } from 'ioredis';
-import type { Clock, MachineMs, Ports, RandomBytes, ServiceMs } from '../actors/contract.ts';
-import { type Log, silentLog } from '../actors/live/ports.ts';
-import type { DueHandler, DueWork } from '../redis/due-work.ts';
-import { RedisDueWork } from '../redis/redis-due-work.ts';
+import type { Clock, MachineMs, Ports, RandomBytes, ServiceMs } from '../../core/actors/contract.ts';
+import { type Log, silentLog } from '../../core/actors/live/ports.ts';
+import type { DueHandler, DueWork } from '../../core/redis/due-work.ts';
+import { RedisDueWork } from '../../core/redis/redis-due-work.ts';
 import { asking } from './asking-redis.ts';
 import { answerLifetimeMs, changeArgument } from './commit-argument.ts';
 import {

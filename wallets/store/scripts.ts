@@ -1,6 +1,6 @@
 /** The scripts of the tenant store: their arguments and replies. */
 import type { Redis } from 'ioredis';
-import { luaCommand, luaScript } from '../redis/lua.ts';
+import { luaCommand, luaScript } from '../../core/redis/lua.ts';
 import type { eventQueryArguments, listArguments } from './query-arguments.ts';
 import type { BeginReply, CommitReply, EventsReply, ListReply } from './replies.ts';
 
@@ -55,18 +55,18 @@ interface Count {
   readonly args: { readonly fromTime: string };
 }
 
-const commit = luaScript<OfTenant<Commit>, CommitReply>('store/commit.lua');
-const list = luaScript<OfTenant<ReturnType<typeof listArguments>>, ListReply>('store/list.lua');
+const commit = luaScript<OfTenant<Commit>, CommitReply>('wallets/store/commit.lua');
+const list = luaScript<OfTenant<ReturnType<typeof listArguments>>, ListReply>('wallets/store/list.lua');
 const withBalances = luaScript<
   OfTenant<{ readonly id: string; readonly nowMs: number }>,
   [kind: string, document: string, version: string, status: string, fields: string[]]
->('store/with-balances.lua');
-const count = luaScript<Count, number>('store/count.lua');
-const events = luaScript<OfTenant<ReturnType<typeof eventQueryArguments>>, EventsReply>('store/events.lua');
-const begin = luaScript<OfMark<Begin>, BeginReply>('store/begin-idempotent.lua');
-const settle = luaScript<OfMark<Settle>, number>('store/settle-idempotent.lua');
+>('wallets/store/with-balances.lua');
+const count = luaScript<Count, number>('wallets/store/count.lua');
+const events = luaScript<OfTenant<ReturnType<typeof eventQueryArguments>>, EventsReply>('wallets/store/events.lua');
+const begin = luaScript<OfMark<Begin>, BeginReply>('wallets/store/begin-idempotent.lua');
+const settle = luaScript<OfMark<Settle>, number>('wallets/store/settle-idempotent.lua');
 const takeDue = luaScript<OfTenant<TakeDue>, readonly [nextAtMs: string, members: readonly string[]]>(
-  'store/take-due.lua',
+  'wallets/store/take-due.lua',
 );
 
 export type TenantScripts = ReturnType<typeof tenantScripts>;

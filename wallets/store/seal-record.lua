@@ -1,6 +1,6 @@
 -- Gives a record of an earlier version its MAC, unless it has changed since it was read. Answers 1, or 0 if it has.
 -- before, after: the stored text (secrets/record-seal.ts).
--- @include redis/usage.lua
+-- @include core/redis/usage.lua
 -- @keys prefixKey
 -- @args id, before, after
 

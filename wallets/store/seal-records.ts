@@ -3,8 +3,8 @@
  * version and a restore by an operator may call it (gateway/record-sealing.ts). It may stop at any point and run again.
  */
 import type { Redis } from 'ioredis';
-import { mastersOf } from '../redis/connect.ts';
-import { luaCommand, luaScript } from '../redis/lua.ts';
+import { mastersOf } from '../../core/redis/connect.ts';
+import { luaCommand, luaScript } from '../../core/redis/lua.ts';
 import { storeKeys, tenantPrefix } from './layout.ts';
 import { RecordSeal, unsealed } from './secrets/record-seal.ts';
 
@@ -15,7 +15,7 @@ interface SealRecord {
   readonly args: { readonly id: string; readonly before: string; readonly after: string };
 }
 
-const sealRecord = luaScript<SealRecord, number>('store/seal-record.lua');
+const sealRecord = luaScript<SealRecord, number>('wallets/store/seal-record.lua');
 
 export interface OldRecord {
   readonly tenant: string;

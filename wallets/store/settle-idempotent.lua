@@ -1,7 +1,7 @@
 -- Ends the run of an idempotent request. Answers 1, or 0 when it is not the owner's any more: an answer that stands is
 -- never changed and never dropped. answered: 1, or 0: the key is free again.
 -- nowMs: the service's time, from which an answer has lifetimeMs.
--- @include redis/lifetime.lua
+-- @include core/redis/lifetime.lua
 -- @keys markKey
 -- @args owner, answered, answer, nowMs, lifetimeMs
 

@@ -2,10 +2,10 @@
  * Reports records that something else than this service changed in Redis: a line `store.tampered` in the log, and the event
  * `record.tampered` of their tenant. Each record is reported once in a while, however often it is read.
  */
-import type { Clock, Ports, RandomBytes } from '../actors/contract.ts';
-import { type Log, silentLog } from '../actors/live/ports.ts';
-import { recentlyUsed } from '../actors/recently-used.ts';
-import { newId } from '../proto/ids.ts';
+import type { Clock, Ports, RandomBytes } from '../../core/actors/contract.ts';
+import { type Log, silentLog } from '../../core/actors/live/ports.ts';
+import { recentlyUsed } from '../../core/actors/recently-used.ts';
+import { newId } from '../../proto/ids.ts';
 import type { NewEvent, TenantStore } from './contract.ts';
 
 const againAfterMs = 60_000;

@@ -1,6 +1,6 @@
 /** The tenants with records in an index. No list of tenants exists: this finds them by their keys. */
 import type { Redis } from 'ioredis';
-import { mastersOf } from '../redis/connect.ts';
+import { mastersOf } from '../../core/redis/connect.ts';
 import { storeKeys } from './layout.ts';
 
 /** Sorted. Scans the whole database: only for commands. */

@@ -1,6 +1,6 @@
 -- A wallet and its balances, of one moment: a wallet and balances that never stood together would be a state that never
 -- was. Answers {kind, document, version, status, balances}.
--- @include redis/lifetime.lua
+-- @include core/redis/lifetime.lua
 -- @keys prefixKey
 -- @args id, nowMs
 

@@ -5,8 +5,8 @@
  */
 import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from 'node:http2';
 import { fromBinary } from '@bufbuild/protobuf';
-import { ErrorInfoSchema, RetryInfoSchema } from '../../proto/gen/google/rpc/error_details_pb.ts';
-import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.ts';
+import { ErrorInfoSchema, RetryInfoSchema } from '../../../proto/gen/google/rpc/error_details_pb.ts';
+import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.ts';
 import { CallFailed, type CallFailure, rateLimitOf } from './call-failed.ts';
 import type { Door } from './door.ts';
 import { protobufDoor } from './messages.ts';

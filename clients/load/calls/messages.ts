@@ -13,7 +13,7 @@ import {
   type SessionCheckpoint,
   SignatureShareRequestSchema,
   SignatureShareResponseSchema,
-} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+} from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Answer, Door } from './door.ts';
 
 export type RpcName =

@@ -1,5 +1,5 @@
 /** The signing API over REST. */
-import { readBase64 } from '../../proto/base64.ts';
+import { readBase64 } from '../../../proto/base64.ts';
 import type { Answer, Curve, Door, Signed } from './door.ts';
 import { answered, httpClient } from './http.ts';
 

@@ -1,7 +1,7 @@
 /** A load run with its output: the live view, Ctrl-C, the report in its formats. */
 import { accessSync, constants, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Fault } from '../../faults/vocabulary/fault.ts';
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import type { Target } from '../calls/target.ts';
 import type { LoadPlan } from '../plan/plan.ts';
 import { compare } from '../report/baseline.ts';

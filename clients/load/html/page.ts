@@ -1,6 +1,6 @@
 /**
  * A load run as one self-contained HTML page: the verdict, a table for each stage, and plots over time with the faults
- * shaded. The page loads nothing (report/html/document.ts), and its tables need no script.
+ * shaded. The page loads nothing (clients/report/html/document.ts), and its tables need no script.
  */
 import { html, htmlDocument } from '../../report/html/document.ts';
 import type { Figures } from '../measure/recorder.ts';
@@ -15,7 +15,7 @@ export function loadPage(report: LoadReport): string {
   return htmlDocument({
     title: `${report.name}: load`,
     styles,
-    script: 'load/html/browser/main.ts',
+    script: 'clients/load/html/browser/main.ts',
     body: [headerOf(report), plots, ...report.stages.map(stageSection), foot(report)].join('\n'),
     data: plotData(report),
   });

@@ -1,8 +1,8 @@
-/** Reads a plan from a YAML file. It reports every problem with line, column, field and remedy (runner/scenario/yaml-file.ts). */
+/** Reads a plan from a YAML file. It reports every problem with line, column, field and remedy (scenarios/runner/yaml-file.ts). */
 import Type, { type Static } from 'typebox';
-import { Closed, OneOf } from '../../faults/vocabulary/schema-kit.ts';
-import { explain, type Fault, type JsonSchema } from '../../runner/scenario/explain.ts';
-import { readYaml } from '../../runner/scenario/yaml-file.ts';
+import { Closed, OneOf } from '../../../scenarios/faults/vocabulary/schema-kit.ts';
+import { explain, type Fault, type JsonSchema } from '../../../scenarios/runner/explain.ts';
+import { readYaml } from '../../../scenarios/runner/yaml-file.ts';
 import { apiNames } from '../calls/door.ts';
 import { durationMs, planProblems } from './limits.ts';
 import { arrivalKinds, type LoadPlan, type OperationName, operationNames, planDefaults, type Stage } from './plan.ts';

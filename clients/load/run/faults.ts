@@ -1,5 +1,5 @@
 /** The faults of a scenario, armed during a load by the sandbox's API; and the times of their effects. */
-import type { Fault } from '../../faults/vocabulary/fault.ts';
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import { answered, type HttpClient } from '../calls/http.ts';
 import type { FaultWindow } from '../report/results.ts';
 

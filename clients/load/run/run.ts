@@ -4,7 +4,7 @@
  * gives a report.
  */
 import { availableParallelism, cpus, totalmem } from 'node:os';
-import type { Fault } from '../../faults/vocabulary/fault.ts';
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import { Service } from '../calls/service.ts';
 import type { Target } from '../calls/target.ts';
 import { LatencyHistogram } from '../measure/histogram.ts';

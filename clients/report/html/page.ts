@@ -4,7 +4,7 @@
  *
  * The page loads nothing (document.ts).
  */
-import type { Run } from '../../runner/scenario/world.ts';
+import type { Run } from '../../../scenarios/runner/world.ts';
 import { verdictInWords } from '../verdict.ts';
 import { encodeRun } from './browser/encode.ts';
 import { html, htmlDocument } from './document.ts';
@@ -15,7 +15,7 @@ export function htmlPage(run: Run): string {
   return htmlDocument({
     title: `${run.scenario}: ${run.verdict.kind}`,
     styles,
-    script: 'report/html/browser/main.ts',
+    script: 'clients/report/html/browser/main.ts',
     body: `${headerOf(run)}\n${tools}\n${workbench}`,
     data: encodeRun(run),
   });

@@ -1,7 +1,7 @@
 /**
  * The port between the kernel and the world that runs it. The kernel decides and gives orders; the host has the clock, timers,
  * a store and a transport to other processes, and reports the result of each order to the kernel. Hosts: the live runtime
- * (actors/live/system.ts) and a simulated process (sim/machine.ts).
+ * (core/actors/live/system.ts) and a simulated process (simulation/cluster/machine.ts).
  */
 import type {
   ActorEvent,

@@ -176,7 +176,7 @@ export const closedRefusal: RedisRefusal = {
   isTransient: false,
 };
 
-/** "Redis at host:port": without user and password. `url`: of a Redis Cluster a list (redis/address.ts). */
+/** "Redis at host:port": without user and password. `url`: of a Redis Cluster a list (core/redis/address.ts). */
 export function redisName(url: string): string {
   const places = url.split(',').map((part) => {
     const { host, hostname } = new URL(/^rediss?:/.test(part.trim()) ? part : `redis://${part.trim()}`);

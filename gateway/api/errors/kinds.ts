@@ -55,7 +55,7 @@ export const errorKinds = {
   overloaded: { http: 429, code: 'rate_limited', grpc: status.RESOURCE_EXHAUSTED, reason: 'OVERLOADED' },
   /** The tenant has reached its storage quota: the call had no effect. */
   quotaExceeded: { http: 429, code: 'rate_limited', grpc: status.RESOURCE_EXHAUSTED, reason: 'QUOTA_EXCEEDED' },
-  /** The Host is none of a sandbox's: the request may be another site's page (api/hosts.ts). */
+  /** The Host is none of a sandbox's: the request may be another site's page (gateway/api/hosts.ts). */
   misdirected: { http: 421, code: 'invalid_request', grpc: status.INVALID_ARGUMENT, reason: 'MISDIRECTED_REQUEST' },
   headersTooLarge: { http: 431, code: 'invalid_request', grpc: status.RESOURCE_EXHAUSTED, reason: 'HEADERS_TOO_LARGE' },
   internalError: { http: 500, code: 'internal_error', grpc: status.INTERNAL, reason: 'INTERNAL_ERROR' },

@@ -2,7 +2,7 @@
  * A message with one field altered: to a value out of its range, or contradicting the rest. A signature or MAC over
  * the field does not change.
  */
-import type { WireBody, WireEnvelope } from '../../proto/wire.ts';
+import type { WireBody, WireEnvelope } from '../../../proto/wire.ts';
 import type { Alteration, AlterationKind } from '../vocabulary/fault.ts';
 
 /** The length that `huge` adds to a text, in characters, or to bytes: above every limit of a field (proto/limits.ts). */

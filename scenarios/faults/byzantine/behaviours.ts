@@ -24,9 +24,9 @@
  * A coordinator that restarts in the middle of an attempt does not know what it relayed before: it may then stop the
  * attempt with TRANSCRIPT_MISMATCH and blame no node.
  */
-import { identityFromSeed } from '../../crypto/identity.ts';
-import { rosterDigest } from '../../proto/roster.ts';
-import type { WireBody, WireBodyInit, WireEnvelope } from '../../proto/wire.ts';
+import { identityFromSeed } from '../../../core/crypto/identity.ts';
+import { rosterDigest } from '../../../proto/roster.ts';
+import type { WireBody, WireBodyInit, WireEnvelope } from '../../../proto/wire.ts';
 import type { FrameInTransit } from '../vocabulary/engine-contract.ts';
 import { type CoordinatorLie, isCoordinatorLie, type Lie } from '../vocabulary/kinds.ts';
 import type { FaultEngineOptions } from '../vocabulary/options.ts';

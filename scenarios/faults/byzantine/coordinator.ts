@@ -4,13 +4,13 @@
  *
  * It has no node's identity: a node's signature does not cover its changes to that node's message.
  */
-import type { RandomBytes } from '../../crypto/bytes.ts';
-import { type Curve, groupOf } from '../../crypto/group.ts';
-import { type Polynomial, randomPolynomial } from '../../crypto/polynomial.ts';
-import { commitTo, shareFor } from '../../crypto/vss.ts';
-import type { DkgConfirm, DkgOpening, DkgSeal, DkgVerify } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import { type PartialRequest, Scheme, type SignerCommitment } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import type { WireBody, WireBodyInit, WireEnvelope } from '../../proto/wire.ts';
+import type { RandomBytes } from '../../../core/crypto/bytes.ts';
+import { type Curve, groupOf } from '../../../core/crypto/group.ts';
+import { type Polynomial, randomPolynomial } from '../../../core/crypto/polynomial.ts';
+import { commitTo, shareFor } from '../../../core/crypto/vss.ts';
+import type { DkgConfirm, DkgOpening, DkgSeal, DkgVerify } from '../../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { type PartialRequest, Scheme, type SignerCommitment } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { WireBody, WireBodyInit, WireEnvelope } from '../../../proto/wire.ts';
 import type { FaultOf } from '../vocabulary/fault.ts';
 import type { CoordinatorLie } from '../vocabulary/kinds.ts';
 import { alteredFrame } from './altered.ts';

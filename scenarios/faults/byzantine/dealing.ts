@@ -1,5 +1,5 @@
 /** A byzantine dealer: false openings and sealed shares, with the dealer's signature. */
-import { concatBytes, type RandomBytes, takeRandom } from '../../crypto/bytes.ts';
+import { concatBytes, type RandomBytes, takeRandom } from '../../../core/crypto/bytes.ts';
 import {
   type DealerOpening,
   type DkgTerms,
@@ -7,13 +7,13 @@ import {
   sealedShareTranscript,
   sealingAssociatedData,
   sessionContext,
-} from '../../crypto/dkg-transcripts.ts';
-import { CryptoError } from '../../crypto/errors.ts';
-import { type Curve, groupOf } from '../../crypto/group.ts';
-import { sign } from '../../crypto/identity.ts';
-import { seal, sealingKeyPair } from '../../crypto/sealing.ts';
-import type { DkgOpened, DkgSealed } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import type { WireBody } from '../../proto/wire.ts';
+} from '../../../core/crypto/dkg-transcripts.ts';
+import { CryptoError } from '../../../core/crypto/errors.ts';
+import { type Curve, groupOf } from '../../../core/crypto/group.ts';
+import { sign } from '../../../core/crypto/identity.ts';
+import { seal, sealingKeyPair } from '../../../core/crypto/sealing.ts';
+import type { DkgOpened, DkgSealed } from '../../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { WireBody } from '../../../proto/wire.ts';
 import type { FaultOf } from '../vocabulary/fault.ts';
 import type { AttemptMemory } from './memory.ts';
 

@@ -1,6 +1,6 @@
 /** Signing sessions that begin with a mock directive, as if their client had requested it. */
-import { MockDirective } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { WireBodyInit, WireEnvelope } from '../../proto/wire.ts';
+import { MockDirective } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { WireBodyInit, WireEnvelope } from '../../../proto/wire.ts';
 import type { FaultOf } from '../vocabulary/fault.ts';
 import { type Said, saidInstead, withBody } from './replacement.ts';
 

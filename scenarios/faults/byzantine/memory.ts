@@ -3,14 +3,14 @@
  * request, and what each node sent. Bounded, and recorded only while a byzantine fault is armed: arm one before the DKG
  * that it affects.
  */
-import type { DealerOpening, DkgTerms } from '../../crypto/dkg-transcripts.ts';
-import type { Curve } from '../../crypto/group.ts';
-import { BoundedMemo } from '../../crypto/memo.ts';
-import type { Polynomial } from '../../crypto/polynomial.ts';
-import type { DkgOpening } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import { type PartialRequest, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { keyBinding } from '../../proto/key-schemes.ts';
-import type { WireBody, WireEnvelope } from '../../proto/wire.ts';
+import type { DealerOpening, DkgTerms } from '../../../core/crypto/dkg-transcripts.ts';
+import type { Curve } from '../../../core/crypto/group.ts';
+import { BoundedMemo } from '../../../core/crypto/memo.ts';
+import type { Polynomial } from '../../../core/crypto/polynomial.ts';
+import type { DkgOpening } from '../../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { type PartialRequest, Scheme } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { keyBinding } from '../../../proto/key-schemes.ts';
+import type { WireBody, WireEnvelope } from '../../../proto/wire.ts';
 import type { FrameInTransit, ProcessName } from '../vocabulary/engine-contract.ts';
 import type { Point } from '../vocabulary/trigger-points.ts';
 

@@ -1,7 +1,7 @@
 /** Unusable precomputed nonces: well-formed on the wire, with invalid content. */
-import type { RandomBytes } from '../../crypto/bytes.ts';
-import { type DealtNonce, type NoncesDealt, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import type { WireBody } from '../../proto/wire.ts';
+import type { RandomBytes } from '../../../core/crypto/bytes.ts';
+import { type DealtNonce, type NoncesDealt, Scheme } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { WireBody } from '../../../proto/wire.ts';
 import type { FaultOf } from '../vocabulary/fault.ts';
 
 type How = FaultOf<'bad_nonces'>['how'];

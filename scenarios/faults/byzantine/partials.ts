@@ -1,8 +1,8 @@
 /** A wrong partial signature: a well-formed random scalar. */
-import type { RandomBytes } from '../../crypto/bytes.ts';
-import { groupOf } from '../../crypto/group.ts';
-import type { PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import type { WireBody } from '../../proto/wire.ts';
+import type { RandomBytes } from '../../../core/crypto/bytes.ts';
+import { groupOf } from '../../../core/crypto/group.ts';
+import type { PartialReply } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { WireBody } from '../../../proto/wire.ts';
 import type { ProcessName } from '../vocabulary/engine-contract.ts';
 import type { Memory } from './memory.ts';
 

@@ -1,6 +1,6 @@
 /** False refusals, and unrequested confirmations. */
-import { PartialRefusalCode, type PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import type { WireBody, WireBodyInit } from '../../proto/wire.ts';
+import { PartialRefusalCode, type PartialReply } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { WireBody, WireBodyInit } from '../../../proto/wire.ts';
 import { isDkgRefusal, isPartialRefusal, type RefusalName } from '../vocabulary/refusal-codes.ts';
 
 const message = 'a false refusal';

@@ -1,5 +1,5 @@
 /** The frames that a sender sends instead of a frame. */
-import type { WireBodyInit, WireEnvelope } from '../../proto/wire.ts';
+import type { WireBodyInit, WireEnvelope } from '../../../proto/wire.ts';
 
 export interface Said {
   /** Sent first. */

@@ -1,9 +1,9 @@
 /** A recipient that lies: about a dealer's share, about the key, or about the openings that it got. */
-import { finishDigest, finishTranscript, sessionContext } from '../../crypto/dkg-transcripts.ts';
-import { groupOf } from '../../crypto/group.ts';
-import { sign } from '../../crypto/identity.ts';
-import type { DkgFinished, DkgVerdict, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import type { WireBody } from '../../proto/wire.ts';
+import { finishDigest, finishTranscript, sessionContext } from '../../../core/crypto/dkg-transcripts.ts';
+import { groupOf } from '../../../core/crypto/group.ts';
+import { sign } from '../../../core/crypto/identity.ts';
+import type { DkgFinished, DkgVerdict, DkgVerified } from '../../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { WireBody } from '../../../proto/wire.ts';
 import { type Dealer, rememberedLie } from './dealing.ts';
 
 /** A complaint if there is a dealer to blame; otherwise another key in the result. Undefined: neither exists. */

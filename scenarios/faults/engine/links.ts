@@ -1,6 +1,6 @@
 /** The effects of link faults on frames that are neither lost nor held: copies, damage, delay. */
-import type { RandomBytes } from '../../crypto/bytes.ts';
-import type { WireEnvelope } from '../../proto/wire.ts';
+import type { RandomBytes } from '../../../core/crypto/bytes.ts';
+import type { WireEnvelope } from '../../../proto/wire.ts';
 import type { Arrival } from '../vocabulary/engine-contract.ts';
 import type { Fault, FaultOf } from '../vocabulary/fault.ts';
 import { unitOf } from '../vocabulary/options.ts';

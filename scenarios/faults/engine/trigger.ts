@@ -1,7 +1,7 @@
 /** Whether a frame triggers an armed fault, or is one of the frames that an active fault applies to. */
 import type { DescMessage } from '@bufbuild/protobuf';
-import { CallReplySchema, CallSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { encodeMessage } from '../../proto/message-encoding.ts';
+import { CallReplySchema, CallSchema } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { encodeMessage } from '../../../proto/message-encoding.ts';
 import type { FrameInTransit, ProcessName } from '../vocabulary/engine-contract.ts';
 import { isLie, liePoints } from '../vocabulary/kinds.ts';
 import { passesBy, senderOf } from '../vocabulary/targets.ts';

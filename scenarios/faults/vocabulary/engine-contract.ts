@@ -3,7 +3,7 @@
  * asks it at every frame and performs its orders in virtual time; the live fault injector does the same with sockets and
  * signals. Pure: callers supply time and randomness, and the engine performs nothing.
  */
-import type { WireEnvelope } from '../../proto/wire.ts';
+import type { WireEnvelope } from '../../../proto/wire.ts';
 import type { Fault, FaultKind, HsmFailure, VendorFailure } from './fault.ts';
 import type { Point, PortName } from './trigger-points.ts';
 
@@ -110,7 +110,7 @@ export interface WriteVerdict {
 export interface PortCallMade {
   readonly process: ProcessName;
   readonly port: PortName;
-  /** e.g. "store/commit.lua", "webhooks", a URL, "fireblocks". */
+  /** e.g. "wallets/store/commit.lua", "webhooks", a URL, "fireblocks". */
   readonly call: string;
 }
 

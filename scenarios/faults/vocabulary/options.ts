@@ -1,6 +1,6 @@
 /** The fault engine's settings: its cluster. And the error for a fault that this cluster cannot have. */
-import type { RandomBytes } from '../../crypto/bytes.ts';
-import type { Roster } from '../../proto/roster.ts';
+import type { RandomBytes } from '../../../core/crypto/bytes.ts';
+import type { Roster } from '../../../proto/roster.ts';
 
 export interface FaultEngineOptions {
   /** Nodes are 1..nodesTotal. */

@@ -1,5 +1,5 @@
 /** The codes with which a node refuses a request: those of the wire's partial refusals, and those of nodes/dkg/codes.ts. */
-import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { PartialRefusalCode } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 
 export type PartialRefusalName = Exclude<keyof typeof PartialRefusalCode, 'UNSPECIFIED'>;
 

@@ -3,7 +3,7 @@
  * reports; and the ports of gateways and workers. Every frame passes between the coordinator and one other process, since the
  * cluster is a star.
  */
-import type { WireCase } from '../../proto/wire.ts';
+import type { WireCase } from '../../../proto/wire.ts';
 
 export const points = [
   'call',

@@ -1,10 +1,10 @@
 /** Reads the parts that all answers to calls share, for checkers. */
-import type { SignResponse } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { SignResponse } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type {
   DiagnosticReceipt,
   SessionCheckpoint,
   SignatureShareResponse,
-} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+} from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
 /** The receipt and checkpoint of an answer; undefined for answers that have none (a closed key, a sandbox's question). */
 export function proofIn(

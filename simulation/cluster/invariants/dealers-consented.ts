@@ -2,7 +2,7 @@
  * No caller supplies the dealers of a key without the consent of every node that holds it: a node finalizes a key with a
  * client-supplied dealer only if its own configuration accepts such dealers, and never a wallet's key.
  */
-import { isWalletKey } from '../../proto/limits.ts';
+import { isWalletKey } from '../../../proto/limits.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { dkgRecordsIn } from './node-records.ts';
 

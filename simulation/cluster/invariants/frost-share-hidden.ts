@@ -5,7 +5,7 @@
  *   than they have unknowns beside the share s.
  * - No mock ECDSA partial under a key that signs FROST: there the coordinator knows the nonce k, and s = (k·z − m)/r.
  */
-import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { Scheme } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { keyRecordsIn } from './node-records.ts';
 import { type AskedOf, PartialRequests } from './partial-requests.ts';

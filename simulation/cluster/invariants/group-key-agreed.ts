@@ -3,11 +3,11 @@
  * code, each share belongs to its verification share, and the coordinator's key and the public key of its answers match. And a
  * key is made only from equal reports of all nodes, lies included: that is the echo.
  */
-import { type Curve, groupOf } from '../../crypto/group.ts';
-import { participantsOf } from '../../crypto/participants.ts';
-import type { NodeWrite } from '../../nodes/records/records.ts';
-import type { DkgFinished, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import type { WireEnvelope } from '../../proto/wire.ts';
+import { type Curve, groupOf } from '../../../core/crypto/group.ts';
+import { participantsOf } from '../../../core/crypto/participants.ts';
+import type { NodeWrite } from '../../../nodes/records/records.ts';
+import type { DkgFinished, DkgVerified } from '../../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { WireEnvelope } from '../../../proto/wire.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { proofIn, publicKeyIn } from './answers.ts';
 import { type KeyRecordJson, keyRecordsIn } from './node-records.ts';

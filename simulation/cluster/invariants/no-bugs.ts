@@ -1,5 +1,5 @@
 /** No actor has a bug: none throws, no call ends in INTERNAL, and only another coordinator fences a coordinator out. */
-import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { CallErrorCode } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { Checker, Observation } from '../observation.ts';
 
 export function noBugs(): Checker {

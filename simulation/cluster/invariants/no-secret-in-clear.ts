@@ -9,10 +9,10 @@
  *   mock nonces go to the coordinator and their inverses to the signers, which is the mock.
  * - Resume tokens and witnesses travel only in calls and answers.
  */
-import type { NodeWrite } from '../../nodes/records/records.ts';
-import type { DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import type { NoncesDealt, PartialReply, PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import type { WireEnvelope } from '../../proto/wire.ts';
+import type { NodeWrite } from '../../../nodes/records/records.ts';
+import type { DkgVerified } from '../../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { NoncesDealt, PartialReply, PartialRequest } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { WireEnvelope } from '../../../proto/wire.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { dkgRecordsIn, keyRecordsIn } from './node-records.ts';
 import { hexOf } from './sessions.ts';

@@ -2,7 +2,7 @@
  * Parses the records that nodes store: JSON text, as nodes/records/key-record.ts and nodes/dkg/record.ts write it. It parses each
  * record once, for all checkers. Secret.
  */
-import type { NodeRecord, NodeWrite } from '../../nodes/records/records.ts';
+import type { NodeRecord, NodeWrite } from '../../../nodes/records/records.ts';
 
 export interface KeyRecordJson {
   readonly curve: string;

@@ -2,8 +2,8 @@
  * No nonce signs twice. Checked in three ways: a node names the nonce of its signature; the coordinator names a nonce in its
  * request for a partial; and for FROST and the mock alike the request has the public point of the nonce.
  */
-import { type PartialRequest, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import type { WireEnvelope } from '../../proto/wire.ts';
+import { type PartialRequest, Scheme } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { WireEnvelope } from '../../../proto/wire.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { hexOf } from './sessions.ts';
 

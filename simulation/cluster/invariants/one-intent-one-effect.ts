@@ -2,7 +2,7 @@
  * One intent, one effect: at most one session of an intent is live or completed at any moment, and an intent never gets two
  * signatures, from any of its sessions.
  */
-import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { signatureIn } from './answers.ts';
 import { DurableSessions, hexOf, isSigning, type SigningSessionRecord, stateName } from './sessions.ts';

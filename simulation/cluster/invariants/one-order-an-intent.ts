@@ -5,8 +5,8 @@
  *
  * A callback names the actor of one intent's orders: "node/tenant/reference".
  */
-import type { InitiateSigningRequest } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { VendorOrder } from '../../providers/vendor/public.ts';
+import type { InitiateSigningRequest } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { VendorOrder } from '../../../wallets/providers/vendor/public.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { hexOf } from './sessions.ts';
 

@@ -2,8 +2,8 @@
  * No node signs without a gateway's order: every partial signature of a node is of a message that a client gave a gateway, under
  * the same key and path, and for the same intent.
  */
-import type { PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import type { InitiateSigningRequest } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { PartialRequest } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { InitiateSigningRequest } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { PartialRequests } from './partial-requests.ts';
 import { hexOf } from './sessions.ts';

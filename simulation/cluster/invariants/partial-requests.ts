@@ -2,7 +2,7 @@
  * The requests to sign that arrived at each node, and those that it answered with its own partial signature; several checkers use
  * them. A request that a fault changed appears as changed.
  */
-import type { PartialReply, PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { PartialReply, PartialRequest } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { Observation } from '../observation.ts';
 
 export interface AskedOf {

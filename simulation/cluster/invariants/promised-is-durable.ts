@@ -3,8 +3,8 @@
  * answer, and the signature that it releases. And when a node's message leaves it, its store holds the content: the opening that
  * it deals with, the shares that it verified, the key that it confirmed.
  */
-import type { DkgOpened, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import type { WireEnvelope } from '../../proto/wire.ts';
+import type { DkgOpened, DkgVerified } from '../../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { WireEnvelope } from '../../../proto/wire.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { proofIn, signatureIn } from './answers.ts';
 import { type DkgRecordJson, dkgRecordsIn } from './node-records.ts';

@@ -3,15 +3,15 @@
  * data: partials of distinct nodes in one attempt, and partials that a caller gave in a node's place. The transition table checks
  * that a session does not complete after a written denial, revocation or expiry.
  */
-import type { KeyRecord } from '../../coordinator/contract/record.ts';
-import type { PartialReply, VendorSettled } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { KeyRecord } from '../../../coordinator/contract/record.ts';
+import type { PartialReply, VendorSettled } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import {
   ApprovalMode,
   type InitiateSigningRequest,
   ReceiptState,
   type ResumeSessionRequest,
   type SignatureShareRequest,
-} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+} from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { DurableSessions, isSigning, nodeIn, type SessionChange, type SigningSessionRecord } from './sessions.ts';
 

@@ -3,16 +3,16 @@
  * message that a client asked for, not the one in the session's record: the checker compares both.
  */
 
-import type { KeyRecord } from '../../coordinator/contract/record.ts';
-import { isTerminal } from '../../coordinator/contract/transitions.ts';
-import { deriveTweak, parsePath } from '../../crypto/derivation.ts';
-import { evmAddressOf } from '../../crypto/evm-address.ts';
-import { ownerSignatureBytes } from '../../crypto/owner-ecdsa.ts';
+import type { KeyRecord } from '../../../coordinator/contract/record.ts';
+import { isTerminal } from '../../../coordinator/contract/transitions.ts';
+import { deriveTweak, parsePath } from '../../../core/crypto/derivation.ts';
+import { evmAddressOf } from '../../../core/crypto/evm-address.ts';
+import { ownerSignatureBytes } from '../../../core/crypto/owner-ecdsa.ts';
 import {
   type InitiateSigningRequest,
   InitiateSigningRequestSchema,
   KeystoreType,
-} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+} from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { signatureIn } from './answers.ts';
 import { isRollbackOf } from './rollbacks.ts';

@@ -2,7 +2,7 @@
  * A resume token works once. After the write that resumes a session with it, its epoch stays among the used ones, no second call
  * gets an answer that it resumed with it, and every later call with it learns that it was used already.
  */
-import { ReceiptState, type ResumeSessionRequest } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { ReceiptState, type ResumeSessionRequest } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { proofIn } from './answers.ts';
 import { DurableSessions, type SessionChange } from './sessions.ts';

@@ -2,7 +2,7 @@
  * Sessions move only along the table, and end once; every durable change raises the epoch by one and has its own checkpoint; and
  * the epoch that clients see of a session never decreases.
  */
-import { initialStates, isOpen, mayFollow } from '../../coordinator/contract/transitions.ts';
+import { initialStates, isOpen, mayFollow } from '../../../coordinator/contract/transitions.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { proofIn } from './answers.ts';
 import { DurableSessions, type SessionChange, stateName } from './sessions.ts';

@@ -1,5 +1,5 @@
 /** The checkers' verifier of signatures: by default another library than the one that signed. */
-import { type ReleasedKind, verifyReleased } from '../../crypto/frost/released.ts';
+import { type ReleasedKind, verifyReleased } from '../../../core/crypto/frost/released.ts';
 
 /**
  * Whether a signature (64 bytes) is one of `message` under `publicKey` (compressed: 33 bytes, ed25519: 32). False for malformed

@@ -10,8 +10,8 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { base58, bech32 } from '@scure/base';
-import { assetOf } from '../../networks/assets.ts';
-import type { SignatureVerifier } from '../../sim/invariants/verifier.ts';
+import { assetOf } from '../../../wallets/networks/assets.ts';
+import type { SignatureVerifier } from '../../cluster/invariants/verifier.ts';
 
 export interface BroadcastIntent {
   readonly id: string;

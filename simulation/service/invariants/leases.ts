@@ -3,14 +3,14 @@
  * soon: a tenant with due work is registered, nothing stays due for long, and no delivery stays on its way. It looks at Redis after
  * the commands of a run whose clocks agree.
  */
-import { tenantPrefix } from '../../redis/event-log.ts';
+import { tenantPrefix } from '../../../core/redis/event-log.ts';
 import type { CustodyWorld } from '../custody-world.ts';
 import { Finding } from './finding.ts';
 
 const leaseMs = 30_000;
 /** The way of a call to Redis. */
 const wayMs = 1_000;
-const takeDue = 'store/take-due.lua';
+const takeDue = 'wallets/store/take-due.lua';
 /** Gateways sweep twice a second; a claim holds a tenant for ten seconds. */
 const dueWithinMs = 12_000;
 /** A receiver has 15 s; a job of the queue that was lost is found after 20 s. */

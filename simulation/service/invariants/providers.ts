@@ -3,16 +3,16 @@
  * outgoing movement has an approved intent, none happens twice, and at rest both sides have the same balance.
  */
 
-import { formatAmount } from '../../networks/amounts.ts';
-import { assetOf } from '../../networks/assets.ts';
-import { openChains } from '../../providers/chains/public.ts';
-import { redisLedgers } from '../../providers/chains/redis-ledgers.ts';
-import type { ProviderKind } from '../../providers/port/kinds.ts';
-import type { CallMeta, HeldWallet } from '../../providers/port/port.ts';
-import type { Movement } from '../../providers/port/statement.ts';
-import { RedisCustodianBooks } from '../../providers/simulated/redis-custodian-books.ts';
-import { providerStatements } from '../../providers/statements.ts';
-import type { MemoryRedis } from '../../redis/memory/memory-redis.ts';
+import { formatAmount } from '../../../wallets/networks/amounts.ts';
+import { assetOf } from '../../../wallets/networks/assets.ts';
+import { openChains } from '../../../wallets/providers/chains/public.ts';
+import { redisLedgers } from '../../../wallets/providers/chains/redis-ledgers.ts';
+import type { ProviderKind } from '../../../wallets/providers/port/kinds.ts';
+import type { CallMeta, HeldWallet } from '../../../wallets/providers/port/port.ts';
+import type { Movement } from '../../../wallets/providers/port/statement.ts';
+import { RedisCustodianBooks } from '../../../wallets/providers/simulated/redis-custodian-books.ts';
+import { providerStatements } from '../../../wallets/providers/statements.ts';
+import type { MemoryRedis } from '../../redis/memory-redis.ts';
 import type { BookedIntent } from './books.ts';
 import { decimal, type ToldWallet } from './documented-ledger.ts';
 import { Finding, found } from './finding.ts';

@@ -1,5 +1,5 @@
 /** No secret appears in clear in stored or sent data: Redis, log lines, the bodies of webhooks. */
-import type { MemoryRedis } from '../../redis/memory/memory-redis.ts';
+import type { MemoryRedis } from '../../redis/memory-redis.ts';
 import type { Received } from '../receivers.ts';
 import { found } from './finding.ts';
 

@@ -2,7 +2,7 @@
  * What Redis holds at rest: answers of idempotency keys expire, each entry of an index has its record, and nothing is long overdue.
  * docs/durability.md.
  */
-import { tenantPrefix } from '../../redis/event-log.ts';
+import { tenantPrefix } from '../../../core/redis/event-log.ts';
 import type { CustodyWorld } from '../custody-world.ts';
 import { found } from './finding.ts';
 

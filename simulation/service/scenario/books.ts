@@ -2,9 +2,9 @@
  * The invariants of every tenant of a scenario at the end of its run, simulated or live, as its clients read them from the API:
  * money, intents, events, webhooks. Each violation is a line of text.
  */
-import type { CustodyBook } from '../../runner/scenario/custody-book.ts';
-import type { QuestionName, Questions, ScenarioWorld } from '../../runner/scenario/world.ts';
-import { releasedVerifier, type SignatureVerifier } from '../../sim/invariants/verifier.ts';
+import type { CustodyBook } from '../../../scenarios/runner/custody-book.ts';
+import type { QuestionName, Questions, ScenarioWorld } from '../../../scenarios/runner/world.ts';
+import { releasedVerifier, type SignatureVerifier } from '../../cluster/invariants/verifier.ts';
 import { type BookedIntent, checkMoney, checkWebhook } from '../invariants/books.ts';
 import { type BroadcastIntent, checkBroadcast, type SigningWallet } from '../invariants/broadcasts.ts';
 import type { ToldEvent, ToldWallet } from '../invariants/documented-ledger.ts';

@@ -2,22 +2,22 @@
  * Runs a scenario that uses the wallet API in the simulated world of the whole product, in virtual time. The same scenario,
  * seed and cryptography give the same run, byte for byte.
  */
-import { allScopes, sandboxScopes } from '../../api/scopes.ts';
-import type { RunEvent } from '../../faults/recording.ts';
-import { rateLimitDefaults } from '../../gateway/limits/rate-limits.ts';
-import { CustodyBook } from '../../runner/scenario/custody-book.ts';
-import { owner } from '../../runner/scenario/custody-format.ts';
-import type { CheckedScenario } from '../../runner/scenario/format.ts';
-import { runScenario } from '../../runner/scenario/run.ts';
-import { RunCheckers } from '../../runner/scenario/run-checkers.ts';
+import { allScopes, sandboxScopes } from '../../../gateway/api/scopes.ts';
+import type { RunEvent } from '../../../scenarios/faults/recording.ts';
+import { rateLimitDefaults } from '../../../gateway/limits/rate-limits.ts';
+import { CustodyBook } from '../../../scenarios/runner/custody-book.ts';
+import { owner } from '../../../scenarios/runner/custody-format.ts';
+import type { CheckedScenario } from '../../../scenarios/runner/format.ts';
+import { runScenario } from '../../../scenarios/runner/run.ts';
+import { RunCheckers } from '../../../scenarios/runner/run-checkers.ts';
 import {
   coordinatorConfig,
   readyMadeKeys,
   type SimulatedOptions,
   simulatedReplay,
-} from '../../runner/scenario/simulated-world.ts';
-import type { Run, ScenarioWorld, Verdict } from '../../runner/scenario/world.ts';
-import { releasedVerifier } from '../../sim/invariants/verifier.ts';
+} from '../../../scenarios/runner/simulated-world.ts';
+import type { Run, ScenarioWorld, Verdict } from '../../../scenarios/runner/world.ts';
+import { releasedVerifier } from '../../cluster/invariants/verifier.ts';
 import { CustodyWorld } from '../custody-world.ts';
 import { brokenBooks, readersOf } from './books.ts';
 import { custodyScenarioWorld, tenantOf } from './world.ts';
@@ -26,7 +26,7 @@ import { custodyScenarioWorld, tenantOf } from './world.ts';
 const runMaxMs = 30 * 24 * 3_600_000;
 /** After a passed run, final outcomes get this much time. */
 const settleMs = 60_000;
-/** As in a sandbox for tests (testing/live-process.ts). */
+/** As in a sandbox for tests (clients/testing/live-process.ts). */
 const retryScheduleMs = [200, 1_000, 5_000];
 
 /** Runs a scenario in virtual time. */

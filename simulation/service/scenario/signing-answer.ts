@@ -1,6 +1,6 @@
 /** Answers of the signing API over HTTP, as its callers read them. */
 import type { DescMessage, JsonObject, MessageShape } from '@bufbuild/protobuf';
-import { decodeProtoJson } from '../../api/proto-json.ts';
+import { decodeProtoJson } from '../../../gateway/api/proto-json.ts';
 
 /** Throws Error, which names the first field that is not valid. */
 export function readAnswer<D extends DescMessage>(schema: D, answer: object): MessageShape<D> {

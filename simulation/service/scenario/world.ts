@@ -4,21 +4,21 @@
  */
 import { fromBinary, type MessageShape, toBinary, toJson } from '@bufbuild/protobuf';
 import { status } from '@grpc/grpc-js';
-import { type SigningMethod, signingMethods } from '../../api/signing-methods.ts';
-import type { RunEvent } from '../../faults/recording.ts';
-import { readBase64 } from '../../proto/base64.ts';
-import { owner } from '../../runner/scenario/custody-format.ts';
-import { failureOfCode } from '../../runner/scenario/outcome.ts';
-import { factsOf, simulatedWorld } from '../../runner/scenario/simulated-world.ts';
-import type { GrpcCode } from '../../runner/scenario/terms.ts';
+import { type SigningMethod, signingMethods } from '../../../gateway/api/signing-methods.ts';
+import type { RunEvent } from '../../../scenarios/faults/recording.ts';
+import { readBase64 } from '../../../proto/base64.ts';
+import { owner } from '../../../scenarios/runner/custody-format.ts';
+import { failureOfCode } from '../../../scenarios/runner/outcome.ts';
+import { factsOf, simulatedWorld } from '../../../scenarios/runner/simulated-world.ts';
+import type { GrpcCode } from '../../../scenarios/runner/terms.ts';
 import type {
   CallFailure,
   QuestionName,
   Questions,
   ReceivedDelivery,
   ScenarioWorld,
-} from '../../runner/scenario/world.ts';
-import type { Violation } from '../../sim/violation.ts';
+} from '../../../scenarios/runner/world.ts';
+import type { Violation } from '../../cluster/violation.ts';
 import type { Client } from '../client.ts';
 import type { CustodyWorld } from '../custody-world.ts';
 import { readAnswer } from './signing-answer.ts';

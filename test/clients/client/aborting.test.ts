@@ -1,8 +1,8 @@
 /** The caller's signal and deadline: they end calls, waits and streams, and leave no request, timer or listener behind. */
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { IntentEndedError, WaitTimedOutError } from '../../client/index.ts';
-import { until } from '../support/until.ts';
+import { IntentEndedError, WaitTimedOutError } from '../../../clients/client/index.ts';
+import { until } from '../../support/until.ts';
 import { json, virtualClient } from './support.ts';
 
 const reason = new Error('the caller has gone');

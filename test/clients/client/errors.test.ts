@@ -1,9 +1,9 @@
 /** Errors of the client: what they say of the effect of a call, and the resume token that no log shows. */
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { apiError, type ErrorAnswer, isServiceCode, NoAnswerError } from '../../client/errors.ts';
-import type { DiagnosticReceipt, SessionCheckpoint } from '../../client/generated-api.ts';
-import { SigningError } from '../../client/signing-error.ts';
+import { apiError, type ErrorAnswer, isServiceCode, NoAnswerError } from '../../../clients/client/errors.ts';
+import type { DiagnosticReceipt, SessionCheckpoint } from '../../../clients/client/generated-api.ts';
+import { SigningError } from '../../../clients/client/signing-error.ts';
 
 const facts = { operation: 'createIntent', attempts: 1, idempotencyKey: undefined, isRead: false };
 const answer: ErrorAnswer = {

@@ -1,8 +1,8 @@
 /** The event stream connection by connection: where each begins, which events count, and when it gives up. */
 import { getEventListeners } from 'node:events';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { FollowOptions } from '../../client/index.ts';
-import { EventParser } from '../../client/server-sent-events.ts';
+import type { FollowOptions } from '../../../clients/client/index.ts';
+import { EventParser } from '../../../clients/client/server-sent-events.ts';
 import { broken, virtualClient } from './support.ts';
 
 /** Each connection sends its text and breaks; an undefined one is never made. */

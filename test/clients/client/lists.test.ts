@@ -1,8 +1,8 @@
 /** Lists and the event stream lose no item and repeat none, however the answers are cut and the connections break. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { EventParser } from '../../client/server-sent-events.ts';
-import { runs } from '../support/thorough.ts';
+import { EventParser } from '../../../clients/client/server-sent-events.ts';
+import { runs } from '../../support/thorough.ts';
 import { broken, cut, json, refusal, virtualClient } from './support.ts';
 
 describe('a list', () => {

@@ -1,6 +1,6 @@
 /**
  * `signmesh/client` against a process cluster and against an embedded service: wallets, transfers, events, keys and signatures,
- * webhooks, errors. test/testing/wallet-api.test.ts has the simulated cluster of `signmesh/testing`.
+ * webhooks, errors. test/clients/testing/wallet-api.test.ts has the simulated cluster of `signmesh/testing`.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -11,8 +11,8 @@ import { inspect } from 'node:util';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemTimers } from '../../actors/live/ports.ts';
-import * as library from '../../client/index.ts';
+import { systemTimers } from '../../../core/actors/live/ports.ts';
+import * as library from '../../../clients/client/index.ts';
 import {
   type Client,
   createClient,
@@ -23,12 +23,12 @@ import {
   NotFoundError,
   SigningError,
   verifyWebhook,
-} from '../../client/index.ts';
-import { signDelivery } from '../../delivery/deliveries/webhook-signature.ts';
-import { root } from '../cli/support/up-process.ts';
-import { startService } from '../embedded/support/service.ts';
-import { sharedCluster } from '../support/shared-cluster.ts';
-import { until } from '../support/until.ts';
+} from '../../../clients/client/index.ts';
+import { signDelivery } from '../../../wallets/delivery/deliveries/webhook-signature.ts';
+import { root } from '../../cli/support/up-process.ts';
+import { startService } from '../../simulation/embedded/support/service.ts';
+import { sharedCluster } from '../../support/shared-cluster.ts';
+import { until } from '../../support/until.ts';
 
 const destination = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 

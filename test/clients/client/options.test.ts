@@ -1,6 +1,6 @@
 /** Options that do not exist: every function of the client refuses them by name, before it sends anything. */
 import { expect, test } from 'vitest';
-import { createClient, InvalidOptionError, verifyWebhook } from '../../client/index.ts';
+import { createClient, InvalidOptionError, verifyWebhook } from '../../../clients/client/index.ts';
 import { json } from './support.ts';
 
 const baseUrl = 'http://gateway.test';

@@ -1,6 +1,6 @@
 /** Waiting by reading again: until the result is there, can no longer come, or the deadline passes. */
 import { describe, expect, test } from 'vitest';
-import { finalStatuses, IntentEndedError, WaitTimedOutError } from '../../client/index.ts';
+import { finalStatuses, IntentEndedError, WaitTimedOutError } from '../../../clients/client/index.ts';
 import { json, virtualClient } from './support.ts';
 
 const intent = { id: 'txi_1', wallet_id: 'wal_1' };

@@ -4,9 +4,9 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Client, NoAnswerError, RateLimitedError, UnavailableError } from '../../client/index.ts';
-import { pauseMs, readRetryAfter } from '../../client/retry.ts';
-import { runs } from '../support/thorough.ts';
+import { type Client, NoAnswerError, RateLimitedError, UnavailableError } from '../../../clients/client/index.ts';
+import { pauseMs, readRetryAfter } from '../../../clients/client/retry.ts';
+import { runs } from '../../support/thorough.ts';
 import { broken, cut, json, refusal, virtualClient } from './support.ts';
 
 /** How one attempt ends. */

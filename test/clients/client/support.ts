@@ -1,6 +1,6 @@
 /** A client in virtual time, with randomness that repeats: its waits pass as soon as nothing else is to be done. */
-import { type Client, type ClientOptions, createClient } from '../../client/index.ts';
-import { VirtualTimers } from '../support/virtual-timers.ts';
+import { type Client, type ClientOptions, createClient } from '../../../clients/client/index.ts';
+import { VirtualTimers } from '../../support/virtual-timers.ts';
 
 const readingTurns = 12;
 const stepMs = 10;

@@ -1,10 +1,10 @@
 /** Comparisons of runs and of the quarters of a soak. */
 import { describe, expect, test } from 'vitest';
-import { LatencyHistogram } from '../../load/measure/histogram.ts';
-import { saturation } from '../../load/measure/self.ts';
-import { compare } from '../../load/report/baseline.ts';
-import { driftOf } from '../../load/report/drift.ts';
-import type { LoadReport, SeriesPoint } from '../../load/report/results.ts';
+import { LatencyHistogram } from '../../../clients/load/measure/histogram.ts';
+import { saturation } from '../../../clients/load/measure/self.ts';
+import { compare } from '../../../clients/load/report/baseline.ts';
+import { driftOf } from '../../../clients/load/report/drift.ts';
+import type { LoadReport, SeriesPoint } from '../../../clients/load/report/results.ts';
 
 /** A run of one stage whose operations all took so long. */
 function run(ms: number, completedASecond: number, failed = 0, stage = 'load'): LoadReport {

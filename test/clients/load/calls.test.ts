@@ -6,13 +6,13 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { anyPack } from '@bufbuild/protobuf/wkt';
 import { Server as GrpcServer, Metadata, ServerCredentials, status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from 'vitest';
-import { CallFailed, failureOf } from '../../load/calls/call-failed.ts';
-import type { Door } from '../../load/calls/door.ts';
-import { grpcDoor } from '../../load/calls/grpc.ts';
-import { restDoor } from '../../load/calls/rest.ts';
-import { isLoopback } from '../../load/calls/service.ts';
-import { ErrorInfoSchema } from '../../proto/gen/google/rpc/error_details_pb.ts';
-import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.ts';
+import { CallFailed, failureOf } from '../../../clients/load/calls/call-failed.ts';
+import type { Door } from '../../../clients/load/calls/door.ts';
+import { grpcDoor } from '../../../clients/load/calls/grpc.ts';
+import { restDoor } from '../../../clients/load/calls/rest.ts';
+import { isLoopback } from '../../../clients/load/calls/service.ts';
+import { ErrorInfoSchema } from '../../../proto/gen/google/rpc/error_details_pb.ts';
+import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {

@@ -1,7 +1,7 @@
 /** The driver: when operations are sent, what is not sent, and from when their latency counts. */
 import { describe, expect, test } from 'vitest';
-import type { Stage } from '../../load/plan/plan.ts';
-import { type Attempt, type Clock, drive, InFlight } from '../../load/run/drive.ts';
+import type { Stage } from '../../../clients/load/plan/plan.ts';
+import { type Attempt, type Clock, drive, InFlight } from '../../../clients/load/run/drive.ts';
 
 /** Time that passes only when the driver waits, or when a test says so. */
 class HandClock implements Clock {

@@ -1,10 +1,10 @@
 /** The verdict on keys that the load made: each planted violation is found. */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
-import { CallFailed } from '../../load/calls/call-failed.ts';
-import type { Answer, Door, Signed } from '../../load/calls/door.ts';
-import type { Service } from '../../load/calls/service.ts';
-import { keyOperation } from '../../load/operations/key.ts';
+import { CallFailed } from '../../../clients/load/calls/call-failed.ts';
+import type { Answer, Door, Signed } from '../../../clients/load/calls/door.ts';
+import type { Service } from '../../../clients/load/calls/service.ts';
+import { keyOperation } from '../../../clients/load/operations/key.ts';
 
 /** A service that makes keys and signs with them as it should, but for what a test replaces. */
 class Played {

@@ -1,8 +1,8 @@
 /** What is seen while a load runs, and what the report says in a terminal. */
 import { expect, test } from 'vitest';
-import { planFrom } from '../../load/command/plan.ts';
-import { LiveView, type Progress } from '../../load/report/live.ts';
-import { textOf } from '../../load/report/text.ts';
+import { planFrom } from '../../../clients/load/command/plan.ts';
+import { LiveView, type Progress } from '../../../clients/load/report/live.ts';
+import { textOf } from '../../../clients/load/report/text.ts';
 import { sampleReport } from './support/report.ts';
 
 const plan = planFrom(['sign'], { rate: 50, for: '20s', threshold: [] }, () => '');

@@ -4,14 +4,14 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Failure } from '../../cli/common/failure.ts';
-import { run } from '../../cli/load.ts';
-import { endpointsOf } from '../../load/plan/plan.ts';
-import type { LoadReport } from '../../load/report/results.ts';
-import { type SharedCluster, sharedCluster } from '../support/shared-cluster.ts';
-import { until } from '../support/until.ts';
+import { Failure } from '../../../cli/common/failure.ts';
+import { run } from '../../../cli/load.ts';
+import { endpointsOf } from '../../../clients/load/plan/plan.ts';
+import type { LoadReport } from '../../../clients/load/report/results.ts';
+import { type SharedCluster, sharedCluster } from '../../support/shared-cluster.ts';
+import { until } from '../../support/until.ts';
 
-const command = fileURLToPath(new URL('../../cli/signmesh.mjs', import.meta.url));
+const command = fileURLToPath(new URL('../../../cli/signmesh.mjs', import.meta.url));
 
 let cluster: SharedCluster;
 beforeAll(async () => {

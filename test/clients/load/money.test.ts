@@ -2,8 +2,8 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
-import { type Balance, type EndedTransfer, TransferRecord } from '../../load/verdict/money.ts';
-import { isSigned, WebhookRecord } from '../../load/verdict/webhook-record.ts';
+import { type Balance, type EndedTransfer, TransferRecord } from '../../../clients/load/verdict/money.ts';
+import { isSigned, WebhookRecord } from '../../../clients/load/verdict/webhook-record.ts';
 
 const balance = (text: string, pending = '0', asset = 'ETH'): Balance => ({
   ...{ walletId: 'wal_1', asset, decimals: asset === 'ETH' ? 18 : 6, balance: text, pending },

@@ -1,7 +1,7 @@
 /** The figures of the service's processes in a load report. */
 import { expect, test } from 'vitest';
-import { ProcessMonitor } from '../../load/measure/monitor.ts';
-import { byProcess, cpuSeconds, type Pids } from '../../load/measure/processes.ts';
+import { ProcessMonitor } from '../../../clients/load/measure/monitor.ts';
+import { byProcess, cpuSeconds, type Pids } from '../../../clients/load/measure/processes.ts';
 
 const own = process.pid;
 

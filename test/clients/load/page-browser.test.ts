@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { loadPage } from '../../load/html/page.ts';
-import type { LoadReport } from '../../load/report/results.ts';
-import { temporaryFolder } from '../cli/support/temporary.ts';
-import { findChromium } from '../support/chromium.ts';
+import { loadPage } from '../../../clients/load/html/page.ts';
+import type { LoadReport } from '../../../clients/load/report/results.ts';
+import { temporaryFolder } from '../../cli/support/temporary.ts';
+import { findChromium } from '../../support/chromium.ts';
 import { sampleReport } from './support/report.ts';
 
 const executablePath = findChromium();

@@ -1,11 +1,11 @@
 /** The limits of a load plan on both sides of each, durations, and how a run finds that the service has recovered. */
 import { describe, expect, test } from 'vitest';
-import type { Health } from '../../load/calls/service.ts';
-import { durationMs, planProblems } from '../../load/plan/limits.ts';
-import { endpointsOf, type LoadPlan, planDefaults, planLimits, type Stage } from '../../load/plan/plan.ts';
-import type { Threshold } from '../../load/plan/threshold.ts';
-import { type RecoveryOptions, recover } from '../../load/run/recovery.ts';
-import { Faults } from '../../load/verdict/check.ts';
+import type { Health } from '../../../clients/load/calls/service.ts';
+import { durationMs, planProblems } from '../../../clients/load/plan/limits.ts';
+import { endpointsOf, type LoadPlan, planDefaults, planLimits, type Stage } from '../../../clients/load/plan/plan.ts';
+import type { Threshold } from '../../../clients/load/plan/threshold.ts';
+import { type RecoveryOptions, recover } from '../../../clients/load/run/recovery.ts';
+import { Faults } from '../../../clients/load/verdict/check.ts';
 
 const hourMs = 3_600_000;
 const constant: Stage = { name: 'a', shape: 'constant', rate: 10, forMs: 1_000 };

@@ -2,11 +2,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { performLoad } from '../../load/command/perform.ts';
-import { planFrom } from '../../load/command/plan.ts';
-import { WrongCall } from '../../load/command/wrong-call.ts';
-import { loadPlan } from '../../load/plan/file.ts';
-import { temporaryFolder } from '../cli/support/temporary.ts';
+import { performLoad } from '../../../clients/load/command/perform.ts';
+import { planFrom } from '../../../clients/load/command/plan.ts';
+import { WrongCall } from '../../../clients/load/command/wrong-call.ts';
+import { loadPlan } from '../../../clients/load/plan/file.ts';
+import { temporaryFolder } from '../../cli/support/temporary.ts';
 
 const good = `load: checkout
 mix: { sign: 8, read: 2 }

@@ -1,6 +1,6 @@
 /** The verdict on the signing API: each planted violation is found. */
 import { describe, expect, test } from 'vitest';
-import { type OpenIntent, SigningRecord } from '../../load/verdict/receipts.ts';
+import { type OpenIntent, SigningRecord } from '../../../clients/load/verdict/receipts.ts';
 import { ecdsaEvidence } from './support/evidence.ts';
 
 const answer = (receiptId: string, sessionId = 'sig_1') => ({

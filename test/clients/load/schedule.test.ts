@@ -1,8 +1,8 @@
 /** Arrivals of open stages: their times follow from the stage alone. */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Stage } from '../../load/plan/plan.ts';
-import { arrivalTimes, expectedArrivals, piecesOf, seeded } from '../../load/plan/schedule.ts';
+import type { Stage } from '../../../clients/load/plan/plan.ts';
+import { arrivalTimes, expectedArrivals, piecesOf, seeded } from '../../../clients/load/plan/schedule.ts';
 
 type OpenStage = Exclude<Stage, { readonly shape: 'closed' }>;
 

@@ -1,7 +1,7 @@
 /** The verdict on signatures: right ones hold, and each planted fault is found. */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
-import { type Evidence, verifyAll } from '../../load/verdict/signatures.ts';
+import { type Evidence, verifyAll } from '../../../clients/load/verdict/signatures.ts';
 import { ecdsaEvidence, ed25519Evidence } from './support/evidence.ts';
 
 describe('the verdict', () => {

@@ -1,10 +1,10 @@
 /** Thresholds: how they are written, and what they mean. */
 import { describe, expect, test } from 'vitest';
-import { LatencyHistogram } from '../../load/measure/histogram.ts';
-import type { Figures } from '../../load/measure/recorder.ts';
-import { evaluateThresholds, parseThreshold, type Threshold } from '../../load/plan/threshold.ts';
-import { measured } from '../../load/report/measured.ts';
-import type { StageResult } from '../../load/report/results.ts';
+import { LatencyHistogram } from '../../../clients/load/measure/histogram.ts';
+import type { Figures } from '../../../clients/load/measure/recorder.ts';
+import { evaluateThresholds, parseThreshold, type Threshold } from '../../../clients/load/plan/threshold.ts';
+import { measured } from '../../../clients/load/report/measured.ts';
+import type { StageResult } from '../../../clients/load/report/results.ts';
 
 describe('a threshold', () => {
   test.each([

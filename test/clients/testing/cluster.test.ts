@@ -17,11 +17,11 @@ import {
   type Fault,
   ReceiptState,
   type TestCluster,
-} from '../../testing/index.ts';
-import { makeOwnFolder } from '../../testing/own-folder.ts';
-import { isAlive } from '../support/alive.ts';
-import { isThorough } from '../support/thorough.ts';
-import { patienceMs } from '../support/until.ts';
+} from '../../../clients/testing/index.ts';
+import { makeOwnFolder } from '../../../clients/testing/own-folder.ts';
+import { isAlive } from '../../support/alive.ts';
+import { isThorough } from '../../support/thorough.ts';
+import { patienceMs } from '../../support/until.ts';
 
 /** One on ports of its own is the embedded service, which has tests of its own. */
 const kinds = isThorough ? (['simulated', 'listening', 'live'] as const) : (['simulated', 'live'] as const);

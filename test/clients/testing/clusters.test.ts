@@ -1,8 +1,8 @@
 /** A cluster of `signmesh/testing` with several clusters: the same test, simulated and on real ports. */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { CeremonyFailed, cluster, type Key, type TestCluster } from '../../testing/index.ts';
-import { isThorough } from '../support/thorough.ts';
+import { CeremonyFailed, cluster, type Key, type TestCluster } from '../../../clients/testing/index.ts';
+import { isThorough } from '../../support/thorough.ts';
 
 const size = { threshold: 2, totalNodes: 3 };
 const kinds = isThorough ? (['simulated', 'listening', 'live'] as const) : (['simulated', 'listening'] as const);

@@ -8,12 +8,12 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symli
 import { join } from 'node:path';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ReadyLine } from '../../testing/ready-line.ts';
-import { keptFolder, temporaryFolder } from '../cli/support/temporary.ts';
-import { root } from '../cli/support/up-process.ts';
-import { allGone } from '../support/alive.ts';
-import { isThorough, runs } from '../support/thorough.ts';
-import { until } from '../support/until.ts';
+import type { ReadyLine } from '../../../clients/testing/ready-line.ts';
+import { keptFolder, temporaryFolder } from '../../cli/support/temporary.ts';
+import { root } from '../../cli/support/up-process.ts';
+import { allGone } from '../../support/alive.ts';
+import { isThorough, runs } from '../../support/thorough.ts';
+import { until } from '../../support/until.ts';
 import { install, listing, type Packed, pack, run, shellEnvironment } from './support/installed-package.ts';
 
 /** Bundles hold the packages that they use. */
@@ -35,11 +35,11 @@ describe('the package', () => {
     expect(packed.bytes).toBeLessThan(packedBytesMax);
     for (const path of [
       'dist/cli/main.js',
-      'dist/client/index.js',
+      'dist/clients/client/index.js',
       'dist/licenses.txt',
       'dist/native/secp256k1/linux-x64/secp256k1.glibc.node',
       'dist/sbom.cdx.json',
-      'dist/testing/index.d.ts',
+      'dist/clients/testing/index.d.ts',
       'CHANGELOG.md',
       'LICENSE',
       'README.md',

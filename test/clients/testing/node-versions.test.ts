@@ -8,12 +8,12 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { signingLines } from '../../cli/start/banner.ts';
-import type { ReadyLine } from '../../testing/ready-line.ts';
-import { environmentOf } from '../../testing/up-process.ts';
-import { keptFolder, temporaryFolder } from '../cli/support/temporary.ts';
-import { root } from '../cli/support/up-process.ts';
-import { isThorough } from '../support/thorough.ts';
+import { signingLines } from '../../../cli/start/banner.ts';
+import type { ReadyLine } from '../../../clients/testing/ready-line.ts';
+import { environmentOf } from '../../../clients/testing/up-process.ts';
+import { keptFolder, temporaryFolder } from '../../cli/support/temporary.ts';
+import { root } from '../../cli/support/up-process.ts';
+import { isThorough } from '../../support/thorough.ts';
 
 const versions = ['22.23.3', '24.21.0'];
 const hasBinaries = process.platform === 'linux' && process.arch === 'x64';

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ApiError, cluster } from '../../testing/index.ts';
-import { needNode, nodeNeeded } from '../../testing/node-version.ts';
+import { ApiError, cluster } from '../../../clients/testing/index.ts';
+import { needNode, nodeNeeded } from '../../../clients/testing/node-version.ts';
 
 describe('the address of a sandbox that does not run', () => {
   const remedy = 'start one with `npx signmesh up` and pass the address and the token of its banner';

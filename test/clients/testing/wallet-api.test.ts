@@ -1,8 +1,8 @@
 /** The wallet API of a simulated cluster in the hands of a test: fetch, events, webhooks, approvals, in virtual time. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createClient } from '../../client/index.ts';
-import { ClusterStopped, cluster, StillPending, type TestCluster } from '../../testing/index.ts';
-import { until } from '../support/until.ts';
+import { createClient } from '../../../clients/client/index.ts';
+import { ClusterStopped, cluster, StillPending, type TestCluster } from '../../../clients/testing/index.ts';
+import { until } from '../../support/until.ts';
 
 const destination = { address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' };
 

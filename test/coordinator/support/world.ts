@@ -6,7 +6,7 @@ import type {
   SessionCheckpoint,
 } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { reasonCodes } from '../../../proto/reason-codes.ts';
-import type { SimCluster } from '../../../sim/cluster.ts';
+import type { SimCluster } from '../../../simulation/cluster/cluster.ts';
 
 export const tenant = 'tn_sim';
 export const digest = Uint8Array.from({ length: 32 }, (_, index) => index + 1);

@@ -3,10 +3,10 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, get } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { Acceptors, furtherHandles } from '../../actors/live/acceptors.ts';
-import { TestAuthority } from '../support/certificates.ts';
-import { collectLog } from '../support/log.ts';
-import { until } from '../support/until.ts';
+import { Acceptors, furtherHandles } from '../../../core/actors/live/acceptors.ts';
+import { TestAuthority } from '../../support/certificates.ts';
+import { collectLog } from '../../support/log.ts';
+import { until } from '../../support/until.ts';
 
 const connections = 40;
 

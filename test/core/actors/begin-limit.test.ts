@@ -1,6 +1,6 @@
 /** The limit of beginning calls to one process: additive increase, multiplicative decrease. */
 import { describe, expect, it } from 'vitest';
-import { BeginLimit } from '../../actors/admission/begin-limit.ts';
+import { BeginLimit } from '../../../core/actors/admission/begin-limit.ts';
 
 /** A limit with `underWay` calls; refused once at 0 with that many under way if `refused`. */
 function limitWith(underWay: number): BeginLimit {

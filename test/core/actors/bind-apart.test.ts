@@ -3,7 +3,7 @@
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { bindApart } from '../../actors/live/bind-apart.ts';
+import { bindApart } from '../../../core/actors/live/bind-apart.ts';
 
 const portOf = (server: Server) => (server.address() as AddressInfo).port;
 

@@ -8,10 +8,10 @@ import {
   handshakeBytesMax,
   type ServerHandshakeConfig,
   serverHandshake,
-} from '../../actors/live/handshake.ts';
-import { identityFromSeed, prove, transcriptDigest, verifyIdentity } from '../../actors/live/handshake-crypto.ts';
-import type { Hello } from '../../actors/live/wire-port.ts';
-import { runs } from '../support/thorough.ts';
+} from '../../../core/actors/live/handshake.ts';
+import { identityFromSeed, prove, transcriptDigest, verifyIdentity } from '../../../core/actors/live/handshake-crypto.ts';
+import type { Hello } from '../../../core/actors/live/wire-port.ts';
+import { runs } from '../../support/thorough.ts';
 import { clientConfig, codec, gatewayIdentity, nodeIdentity, serverConfig } from './support/harness.ts';
 
 const nonce = (value: number) => new Uint8Array(32).fill(value);

@@ -1,10 +1,10 @@
 /** Parts of the kernel and the live host that compute alone: mailboxes, the pace of restarts, the queue of actors, clock jumps. */
 import { describe, expect, it } from 'vitest';
-import { ClockJumps } from '../../actors/clock-jumps.ts';
-import { Mailbox } from '../../actors/kernel/mailbox.ts';
-import { RestartPacer } from '../../actors/kernel/restart-pacer.ts';
-import { systemTimers } from '../../actors/live/ports.ts';
-import { RunQueue } from '../../actors/live/run-queue.ts';
+import { ClockJumps } from '../../../core/actors/clock-jumps.ts';
+import { Mailbox } from '../../../core/actors/kernel/mailbox.ts';
+import { RestartPacer } from '../../../core/actors/kernel/restart-pacer.ts';
+import { systemTimers } from '../../../core/actors/live/ports.ts';
+import { RunQueue } from '../../../core/actors/live/run-queue.ts';
 
 describe('a mailbox', () => {
   it('gives its items in order while it is filled and emptied, over thousands that wait', () => {

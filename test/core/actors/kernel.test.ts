@@ -1,9 +1,9 @@
 /** The laws of the kernel, over both of its hosts: the live runtime, and a simulated process. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Effect, noTrace } from '../../actors/contract.ts';
-import type { Cell, Timer } from '../../actors/kernel/cell.ts';
-import type { KernelHost, PendingLoad, PendingWrite } from '../../actors/kernel/host.ts';
-import { Kernel } from '../../actors/kernel/kernel.ts';
+import { type Effect, noTrace } from '../../../core/actors/contract.ts';
+import type { Cell, Timer } from '../../../core/actors/kernel/cell.ts';
+import type { KernelHost, PendingLoad, PendingWrite } from '../../../core/actors/kernel/host.ts';
+import { Kernel } from '../../../core/actors/kernel/kernel.ts';
 import {
   type Host,
   type HostOptions,

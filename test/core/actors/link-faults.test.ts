@@ -9,9 +9,9 @@ import {
   clientHandshake,
   handshakeBytesMax,
   serverHandshake,
-} from '../../actors/live/handshake.ts';
-import { runs } from '../support/thorough.ts';
-import { until } from '../support/until.ts';
+} from '../../../core/actors/live/handshake.ts';
+import { runs } from '../../support/thorough.ts';
+import { until } from '../../support/until.ts';
 import { clientConfig, codec, mesh, serverConfig, watchTimers, wireEnvelope } from './support/harness.ts';
 
 const world = mesh();

@@ -2,10 +2,10 @@
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { WebSocket } from 'ws';
-import { type Envelope, noTrace } from '../../actors/contract.ts';
-import { defaultLinkLimits, Link, type LinkLimits } from '../../actors/live/link.ts';
-import type { FrameCodec } from '../../actors/live/wire-port.ts';
-import { collectLog } from '../support/log.ts';
+import { type Envelope, noTrace } from '../../../core/actors/contract.ts';
+import { defaultLinkLimits, Link, type LinkLimits } from '../../../core/actors/live/link.ts';
+import type { FrameCodec } from '../../../core/actors/live/wire-port.ts';
+import { collectLog } from '../../support/log.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

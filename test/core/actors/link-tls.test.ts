@@ -11,10 +11,10 @@ import {
   type LinkTls,
   serverTls,
   tlsRefusal,
-} from '../../actors/live/link-tls.ts';
-import { issue } from '../../cli/cluster-files/x509.ts';
-import { TestAuthority, validity } from '../support/certificates.ts';
-import { until } from '../support/until.ts';
+} from '../../../core/actors/live/link-tls.ts';
+import { issue } from '../../../cli/cluster-files/x509.ts';
+import { TestAuthority, validity } from '../../support/certificates.ts';
+import { until } from '../../support/until.ts';
 import { mesh, serverConfig, wireEnvelope } from './support/harness.ts';
 
 const world = mesh();

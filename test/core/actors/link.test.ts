@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { until } from '../support/until.ts';
+import { until } from '../../support/until.ts';
 import { clientConfig, mesh, nodesTotal, watchTimers, wireEnvelope } from './support/harness.ts';
 
 const world = mesh();

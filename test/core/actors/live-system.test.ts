@@ -1,8 +1,8 @@
 /** The live host of the kernel: what it adds to the kernel's laws (kernel.test.ts). */
 import { describe, expect, it } from 'vitest';
-import { LiveSystem } from '../../actors/live/system.ts';
-import { collectLog } from '../support/log.ts';
-import { until } from '../support/until.ts';
+import { LiveSystem } from '../../../core/actors/live/system.ts';
+import { collectLog } from '../../support/log.ts';
+import { until } from '../../support/until.ts';
 import { liveHost, persist, scripted, tell, texts, type Write } from './support/kernel-hosts.ts';
 
 describe('delivering', () => {

@@ -1,14 +1,14 @@
 /** Addresses, the texts of errors in logs, and the identity of a process: exact values, without a system around them. */
 import { describe, expect, it, test } from 'vitest';
-import { liesUnder, peerOf, prefixTable } from '../../actors/address.ts';
-import { returnLeastMs } from '../../actors/admission/return-times.ts';
-import { gateDefaults } from '../../actors/admission/work-gate.ts';
-import { safeErrorText, safeStack } from '../../actors/error-text.ts';
-import { backOffMinMs } from '../../actors/kernel/restart-pacer.ts';
-import { furtherHandles } from '../../actors/live/acceptors.ts';
-import { handshakeBytesMax } from '../../actors/live/handshake.ts';
-import { identityFromSeed, verifyIdentity } from '../../actors/live/handshake-crypto.ts';
-import { closeCodes, defaultLinkLimits } from '../../actors/live/link.ts';
+import { liesUnder, peerOf, prefixTable } from '../../../core/actors/address.ts';
+import { returnLeastMs } from '../../../core/actors/admission/return-times.ts';
+import { gateDefaults } from '../../../core/actors/admission/work-gate.ts';
+import { safeErrorText, safeStack } from '../../../core/actors/error-text.ts';
+import { backOffMinMs } from '../../../core/actors/kernel/restart-pacer.ts';
+import { furtherHandles } from '../../../core/actors/live/acceptors.ts';
+import { handshakeBytesMax } from '../../../core/actors/live/handshake.ts';
+import { identityFromSeed, verifyIdentity } from '../../../core/actors/live/handshake-crypto.ts';
+import { closeCodes, defaultLinkLimits } from '../../../core/actors/live/link.ts';
 import {
   identify,
   isRunning,
@@ -16,9 +16,9 @@ import {
   parseRecord,
   processorMs,
   signal,
-} from '../../actors/live/process-identity.ts';
-import { intervalMs, linesMax } from '../../actors/live/refusal-log.ts';
-import { roleGateway, roleNode } from '../../actors/live/wire-port.ts';
+} from '../../../core/actors/live/process-identity.ts';
+import { intervalMs, linesMax } from '../../../core/actors/live/refusal-log.ts';
+import { roleGateway, roleNode } from '../../../core/actors/live/wire-port.ts';
 
 describe('an address', () => {
   it.each([

@@ -1,6 +1,6 @@
 /** What one peer may cost the link server unasked, at its exact bounds. */
 import { expect, it } from 'vitest';
-import { PeerShare } from '../../actors/live/peer-share.ts';
+import { PeerShare } from '../../../core/actors/live/peer-share.ts';
 
 function setUp() {
   let nowMs = 0;

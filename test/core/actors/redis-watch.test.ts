@@ -6,11 +6,11 @@ import { createServer, type Server } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { Redis } from 'ioredis';
 import { afterEach, expect, test } from 'vitest';
-import { redisName, redisRefusal } from '../../actors/live/redis-refusal.ts';
-import { RedisWatch } from '../../actors/live/redis-watch.ts';
-import { TestAuthority } from '../support/certificates.ts';
-import { collectLog, type LogLine } from '../support/log.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { redisName, redisRefusal } from '../../../core/actors/live/redis-refusal.ts';
+import { RedisWatch } from '../../../core/actors/live/redis-watch.ts';
+import { TestAuthority } from '../../support/certificates.ts';
+import { collectLog, type LogLine } from '../../support/log.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {

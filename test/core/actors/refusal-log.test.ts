@@ -1,8 +1,8 @@
 /** The lines about refused strangers are bounded; a flood is counted, and hides no refusal of another kind. */
 import { afterEach, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
-import { intervalMs, linesMax, RefusalLog } from '../../actors/live/refusal-log.ts';
-import { collectLog } from '../support/log.ts';
+import { intervalMs, linesMax, RefusalLog } from '../../../core/actors/live/refusal-log.ts';
+import { collectLog } from '../../support/log.ts';
 import { mesh } from './support/harness.ts';
 
 const world = mesh();

@@ -1,6 +1,6 @@
 /** When refused callers are asked to come back. */
 import { expect, it } from 'vitest';
-import { ReturnTimes } from '../../actors/admission/return-times.ts';
+import { ReturnTimes } from '../../../core/actors/admission/return-times.ts';
 
 it('callers that are refused together return one after the other, at the rate at which work starts', () => {
   const times = new ReturnTimes();

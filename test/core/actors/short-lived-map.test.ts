@@ -2,7 +2,7 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import { ShortLivedMap } from '../../actors/short-lived-map.ts';
+import { ShortLivedMap } from '../../../core/actors/short-lived-map.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as (options?: { readonly type: 'minor' | 'major' }) => void;

@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { UnprovenConnections } from '../../actors/live/unproven-connections.ts';
+import { UnprovenConnections } from '../../../core/actors/live/unproven-connections.ts';
 
 class FakeSocket extends EventEmitter {
   readonly #destroyed: string[];

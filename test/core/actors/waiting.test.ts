@@ -1,7 +1,7 @@
 /** Waiting over the Timers port, on virtual time. */
 import { describe, expect, test } from 'vitest';
-import { pause, repeat, withinLimit } from '../../actors/waiting.ts';
-import { VirtualTimers } from '../support/virtual-timers.ts';
+import { pause, repeat, withinLimit } from '../../../core/actors/waiting.ts';
+import { VirtualTimers } from '../../support/virtual-timers.ts';
 
 describe('waiting', () => {
   test('a pause ends at its time and not before', async () => {

@@ -1,10 +1,10 @@
 /** Load control in simulation: a server that does so much a second, and callers that want more. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { GateHost } from '../../actors/admission/gate-host.ts';
-import { type GateOptions, gateDefaults, type Work, WorkGate } from '../../actors/admission/work-gate.ts';
-import { runs } from '../support/thorough.ts';
-import { VirtualTimers } from '../support/virtual-timers.ts';
+import { GateHost } from '../../../core/actors/admission/gate-host.ts';
+import { type GateOptions, gateDefaults, type Work, WorkGate } from '../../../core/actors/admission/work-gate.ts';
+import { runs } from '../../support/thorough.ts';
+import { VirtualTimers } from '../../support/virtual-timers.ts';
 
 interface Call extends Work {
   readonly offeredMs: number;

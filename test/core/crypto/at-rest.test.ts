@@ -6,8 +6,8 @@ import {
   encryptBriefRecord,
   encryptRecord,
   RECORD_OVERHEAD_BYTES,
-} from '../../crypto/at-rest.ts';
-import { utf8 } from '../../crypto/bytes.ts';
+} from '../../../core/crypto/at-rest.ts';
+import { utf8 } from '../../../core/crypto/bytes.ts';
 import { expectRefusal, flipBit, seededRandom } from './support.ts';
 
 const random = seededRandom('at rest');

@@ -14,7 +14,7 @@ import {
   u32be,
   u64be,
   utf8,
-} from '../../crypto/bytes.ts';
+} from '../../../core/crypto/bytes.ts';
 import { expectRefusal } from './support.ts';
 
 const bytes = () => fc.uint8Array({ maxLength: 40 });

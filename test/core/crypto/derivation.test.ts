@@ -3,10 +3,10 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { HDKey } from '@scure/bip32';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { base58, base58Check } from '../../crypto/base58.ts';
-import { fromHex, toHex, utf8 } from '../../crypto/bytes.ts';
-import { deriveTweak, encodeXpub, parsePath, tweakPoint, tweakShare } from '../../crypto/derivation.ts';
-import { groupOf } from '../../crypto/group.ts';
+import { base58, base58Check } from '../../../core/crypto/base58.ts';
+import { fromHex, toHex, utf8 } from '../../../core/crypto/bytes.ts';
+import { deriveTweak, encodeXpub, parsePath, tweakPoint, tweakShare } from '../../../core/crypto/derivation.ts';
+import { groupOf } from '../../../core/crypto/group.ts';
 import { CURVES, expectRefusal, generateKey, refusalOf, seededRandom } from './support.ts';
 
 /** Public steps of BIP-32's test vectors 1 and 2 (bitcoin/bips, bip-0032.mediawiki): parent xpub, index, child xpub. */

@@ -1,7 +1,7 @@
 /** The transcripts of a key generation: exact bytes, computed here by node:crypto, and the checks over them. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { utf8 } from '../../crypto/bytes.ts';
+import { utf8 } from '../../../core/crypto/bytes.ts';
 import {
   type DealerOpening,
   type DkgTerms,
@@ -20,12 +20,12 @@ import {
   verifyFinished,
   verifyOpening,
   verifySealedShare,
-} from '../../crypto/dkg-transcripts.ts';
-import { groupOf } from '../../crypto/group.ts';
-import { identityFromSeed, sign } from '../../crypto/identity.ts';
-import { provePossession } from '../../crypto/possession.ts';
-import { seal, sealingKeyPair } from '../../crypto/sealing.ts';
-import { commitTo, shareFor } from '../../crypto/vss.ts';
+} from '../../../core/crypto/dkg-transcripts.ts';
+import { groupOf } from '../../../core/crypto/group.ts';
+import { identityFromSeed, sign } from '../../../core/crypto/identity.ts';
+import { provePossession } from '../../../core/crypto/possession.ts';
+import { seal, sealingKeyPair } from '../../../core/crypto/sealing.ts';
+import { commitTo, shareFor } from '../../../core/crypto/vss.ts';
 import { seededRandom } from './support.ts';
 
 const random = seededRandom('dkg transcripts');

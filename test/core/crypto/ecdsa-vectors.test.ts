@@ -7,9 +7,9 @@
 import { createHash } from 'node:crypto';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { expect, it } from 'vitest';
-import { fromHex } from '../../crypto/bytes.ts';
-import { groupOf } from '../../crypto/group.ts';
-import { recoverEcdsa, verifyEcdsa } from '../../crypto/mock-ecdsa.ts';
+import { fromHex } from '../../../core/crypto/bytes.ts';
+import { groupOf } from '../../../core/crypto/group.ts';
+import { recoverEcdsa, verifyEcdsa } from '../../../core/crypto/mock-ecdsa.ts';
 import { readVectors } from './support.ts';
 
 interface WycheproofEcdsa {

@@ -2,11 +2,11 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { concatBytes, fromHex, toHex } from '../../crypto/bytes.ts';
-import { frostContext, isValidFrostCommitment } from '../../crypto/frost/context.ts';
-import { assertValidPoint, type Curve, cryptoBackend, groupOf, toXOnly, uncompress } from '../../crypto/group.ts';
-import { combineCommitments, validateCommitments, verifyShare } from '../../crypto/vss.ts';
-import { runs } from '../support/thorough.ts';
+import { concatBytes, fromHex, toHex } from '../../../core/crypto/bytes.ts';
+import { frostContext, isValidFrostCommitment } from '../../../core/crypto/frost/context.ts';
+import { assertValidPoint, type Curve, cryptoBackend, groupOf, toXOnly, uncompress } from '../../../core/crypto/group.ts';
+import { combineCommitments, validateCommitments, verifyShare } from '../../../core/crypto/vss.ts';
+import { runs } from '../../support/thorough.ts';
 import {
   CURVES,
   expectRefusal,

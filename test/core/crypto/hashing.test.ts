@@ -1,9 +1,9 @@
 import { createHash, createHmac, hkdfSync } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fromHex, toHex, u32be } from '../../crypto/bytes.ts';
-import { hkdfSha256, hmacSha512, sha256, sha512 } from '../../crypto/hashing.ts';
-import { vendorMac, vendorMacAgeMaxMs } from '../../crypto/vendor-mac.ts';
+import { fromHex, toHex, u32be } from '../../../core/crypto/bytes.ts';
+import { hkdfSha256, hmacSha512, sha256, sha512 } from '../../../core/crypto/hashing.ts';
+import { vendorMac, vendorMacAgeMaxMs } from '../../../core/crypto/vendor-mac.ts';
 import { expectRefusal } from './support.ts';
 
 describe('hashing', () => {

@@ -2,10 +2,10 @@
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
-import { concatBytes } from '../../crypto/bytes.ts';
-import { groupOf } from '../../crypto/group.ts';
-import { hsmChallenge, hsmSignature, isHsmSignature, verifyHsmPossession } from '../../crypto/hsm.ts';
-import { bigEndian32, integerAt, invert, modulo } from '../../crypto/scalar.ts';
+import { concatBytes } from '../../../core/crypto/bytes.ts';
+import { groupOf } from '../../../core/crypto/group.ts';
+import { hsmChallenge, hsmSignature, isHsmSignature, verifyHsmPossession } from '../../../core/crypto/hsm.ts';
+import { bigEndian32, integerAt, invert, modulo } from '../../../core/crypto/scalar.ts';
 import { flipBit } from './support.ts';
 
 const secret = new Uint8Array(32).fill(7);

@@ -2,8 +2,8 @@ import { createPublicKey, verify as nodeVerify } from 'node:crypto';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fromHex, toHex } from '../../crypto/bytes.ts';
-import { identityFromSeed, sign, verify } from '../../crypto/identity.ts';
+import { fromHex, toHex } from '../../../core/crypto/bytes.ts';
+import { identityFromSeed, sign, verify } from '../../../core/crypto/identity.ts';
 import { expectRefusal, flipBit, readVectors } from './support.ts';
 
 interface Rfc8032 {

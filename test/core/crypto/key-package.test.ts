@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { groupOf } from '../../crypto/group.ts';
-import { finishDkg, publicKeyPackage, publicPartOf } from '../../crypto/key-package.ts';
-import { interpolateAt, lagrangeCoefficients, polynomialFromSeed, randomPolynomial } from '../../crypto/polynomial.ts';
-import { commitTo, shareFor } from '../../crypto/vss.ts';
+import { groupOf } from '../../../core/crypto/group.ts';
+import { finishDkg, publicKeyPackage, publicPartOf } from '../../../core/crypto/key-package.ts';
+import { interpolateAt, lagrangeCoefficients, polynomialFromSeed, randomPolynomial } from '../../../core/crypto/polynomial.ts';
+import { commitTo, shareFor } from '../../../core/crypto/vss.ts';
 import { CURVES, chooseNodes, dealAll, expectRefusal, generateKey, refusalOf, seededRandom } from './support.ts';
 
 describe.each(CURVES)('a finished key generation on %s', (curve) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BoundedMemo } from '../../crypto/memo.ts';
+import { BoundedMemo } from '../../../core/crypto/memo.ts';
 
 describe('bounded memo', () => {
   it('never holds more than two generations', () => {

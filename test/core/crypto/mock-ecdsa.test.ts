@@ -1,10 +1,10 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { concatBytes, fromHex, toHex } from '../../crypto/bytes.ts';
-import { deriveTweak, tweakPoint, tweakShare } from '../../crypto/derivation.ts';
-import { groupOf } from '../../crypto/group.ts';
-import type { KeyPackage } from '../../crypto/key-package.ts';
+import { concatBytes, fromHex, toHex } from '../../../core/crypto/bytes.ts';
+import { deriveTweak, tweakPoint, tweakShare } from '../../../core/crypto/derivation.ts';
+import { groupOf } from '../../../core/crypto/group.ts';
+import type { KeyPackage } from '../../../core/crypto/key-package.ts';
 import {
   aggregateMockEcdsa,
   combineMockNonces,
@@ -14,8 +14,8 @@ import {
   recoverEcdsa,
   verifyEcdsa,
   verifyMockEcdsaPartial,
-} from '../../crypto/mock-ecdsa.ts';
-import { integerAt, invert } from '../../crypto/scalar.ts';
+} from '../../../core/crypto/mock-ecdsa.ts';
+import { integerAt, invert } from '../../../core/crypto/scalar.ts';
 import {
   chooseNodes,
   expectRefusal,

@@ -5,10 +5,10 @@ import { blake2b } from '@noble/hashes/blake2.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { encodeParts, toHex, u32be, utf8 } from '../../crypto/bytes.ts';
-import { mac } from '../../crypto/hashing.ts';
-import { agreedSecret, identityFromSeed } from '../../crypto/identity.ts';
-import { withCryptography } from '../../crypto/model/switch.ts';
+import { encodeParts, toHex, u32be, utf8 } from '../../../core/crypto/bytes.ts';
+import { mac } from '../../../core/crypto/hashing.ts';
+import { agreedSecret, identityFromSeed } from '../../../core/crypto/identity.ts';
+import { withCryptography } from '../../../core/crypto/model/switch.ts';
 import {
   gatewayMacs,
   macHolds,
@@ -16,8 +16,8 @@ import {
   type OrderTerms,
   orderDigest,
   witnessDigest,
-} from '../../crypto/order-macs.ts';
-import { macFor } from '../../proto/call-orders.ts';
+} from '../../../core/crypto/order-macs.ts';
+import { macFor } from '../../../proto/call-orders.ts';
 import { expectRefusal, flipBit } from './support.ts';
 
 const seedOf = (id: number) => new Uint8Array(32).fill(id);

@@ -1,10 +1,10 @@
 /** Owners' signatures: what Safe's ecrecover would take, and nothing else; owners that are different nodes' different keys. */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
-import { evmAddressOf } from '../../crypto/evm-address.ts';
-import { groupOf } from '../../crypto/group.ts';
-import { publicKeyPackage } from '../../crypto/key-package.ts';
-import { isOwnerSignature, joinOwnerSignatures, signAsOwner } from '../../crypto/owner-ecdsa.ts';
+import { evmAddressOf } from '../../../core/crypto/evm-address.ts';
+import { groupOf } from '../../../core/crypto/group.ts';
+import { publicKeyPackage } from '../../../core/crypto/key-package.ts';
+import { isOwnerSignature, joinOwnerSignatures, signAsOwner } from '../../../core/crypto/owner-ecdsa.ts';
 
 const digest = new Uint8Array(32).fill(0x5a);
 const ownerOf = (secret: bigint) => groupOf('secp256k1').baseMultiply(secret);

@@ -6,7 +6,7 @@ import {
   assertParticipants,
   participantsOf,
   placeOf,
-} from '../../crypto/participants.ts';
+} from '../../../core/crypto/participants.ts';
 import { expectRefusal } from './support.ts';
 
 const sharing = (...participants: number[]) => ({ totalNodes: participants.length, participants });

@@ -1,8 +1,8 @@
 import { hkdfSync } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { u32be, utf8 } from '../../crypto/bytes.ts';
-import { groupOf } from '../../crypto/group.ts';
+import { u32be, utf8 } from '../../../core/crypto/bytes.ts';
+import { groupOf } from '../../../core/crypto/group.ts';
 import {
   assertNodeId,
   assertThreshold,
@@ -11,7 +11,7 @@ import {
   lagrangeCoefficients,
   polynomialFromSeed,
   randomPolynomial,
-} from '../../crypto/polynomial.ts';
+} from '../../../core/crypto/polynomial.ts';
 import { CURVES, chooseNodes, expectRefusal, seededRandom } from './support.ts';
 
 describe.each(CURVES)('polynomials over the scalars of %s', (curve) => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { utf8 } from '../../crypto/bytes.ts';
-import { groupOf } from '../../crypto/group.ts';
-import { provePossession, verifyPossession } from '../../crypto/possession.ts';
+import { utf8 } from '../../../core/crypto/bytes.ts';
+import { groupOf } from '../../../core/crypto/group.ts';
+import { provePossession, verifyPossession } from '../../../core/crypto/possession.ts';
 import { CURVES, flipBit, seededRandom } from './support.ts';
 
 describe.each(CURVES)('proofs of possession on %s', (curve) => {

@@ -2,27 +2,27 @@
 import { hkdfSync } from 'node:crypto';
 import sodium from 'sodium-native';
 import { describe, expect, test } from 'vitest';
-import { decryptRecord, encryptBriefRecord } from '../../crypto/at-rest.ts';
-import { concatBytes, takeRandom, toHex, utf8 } from '../../crypto/bytes.ts';
+import { decryptRecord, encryptBriefRecord } from '../../../core/crypto/at-rest.ts';
+import { concatBytes, takeRandom, toHex, utf8 } from '../../../core/crypto/bytes.ts';
 import {
   type DkgTerms,
   isSignedOpening,
   openingTranscript,
   sessionContext,
   verifyOpening,
-} from '../../crypto/dkg-transcripts.ts';
-import { assertFrostRound } from '../../crypto/frost/context.ts';
-import { groupOf } from '../../crypto/group.ts';
-import { hsmSignature, isHsmSignature } from '../../crypto/hsm.ts';
-import { identityFromSeed, sign } from '../../crypto/identity.ts';
-import { finishDkg, publicKeyPackage } from '../../crypto/key-package.ts';
-import { combineMockNonces, recoverEcdsa } from '../../crypto/mock-ecdsa.ts';
-import { deletionDigest, gatewayMacs, macHolds, nodeOrderKey } from '../../crypto/order-macs.ts';
-import { isOwnerSignature } from '../../crypto/owner-ecdsa.ts';
-import { provePossession, verifyPossession } from '../../crypto/possession.ts';
-import { bigEndian32, integerAt } from '../../crypto/scalar.ts';
-import { sealingKeyPair } from '../../crypto/sealing.ts';
-import { commitTo, shareFor } from '../../crypto/vss.ts';
+} from '../../../core/crypto/dkg-transcripts.ts';
+import { assertFrostRound } from '../../../core/crypto/frost/context.ts';
+import { groupOf } from '../../../core/crypto/group.ts';
+import { hsmSignature, isHsmSignature } from '../../../core/crypto/hsm.ts';
+import { identityFromSeed, sign } from '../../../core/crypto/identity.ts';
+import { finishDkg, publicKeyPackage } from '../../../core/crypto/key-package.ts';
+import { combineMockNonces, recoverEcdsa } from '../../../core/crypto/mock-ecdsa.ts';
+import { deletionDigest, gatewayMacs, macHolds, nodeOrderKey } from '../../../core/crypto/order-macs.ts';
+import { isOwnerSignature } from '../../../core/crypto/owner-ecdsa.ts';
+import { provePossession, verifyPossession } from '../../../core/crypto/possession.ts';
+import { bigEndian32, integerAt } from '../../../core/crypto/scalar.ts';
+import { sealingKeyPair } from '../../../core/crypto/sealing.ts';
+import { commitTo, shareFor } from '../../../core/crypto/vss.ts';
 import { dealAll, expectRefusal, pointBeyondOrder, seededRandom } from './support.ts';
 
 const random = seededRandom('refusals');

@@ -1,9 +1,9 @@
 /** Inverses modulo a group order, against the definition. */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { groupOf } from '../../crypto/group.ts';
-import { invert, modulo } from '../../crypto/scalar.ts';
-import { runs } from '../support/thorough.ts';
+import { groupOf } from '../../../core/crypto/group.ts';
+import { invert, modulo } from '../../../core/crypto/scalar.ts';
+import { runs } from '../../support/thorough.ts';
 
 const orders = { secp256k1: groupOf('secp256k1').order, ed25519: groupOf('ed25519').order } as const;
 

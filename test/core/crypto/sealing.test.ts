@@ -1,8 +1,8 @@
 import { x25519 } from '@noble/curves/ed25519.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toHex, utf8 } from '../../crypto/bytes.ts';
-import { open, SEAL_OVERHEAD_BYTES, seal, sealingKeyMatches, sealingKeyPair } from '../../crypto/sealing.ts';
+import { toHex, utf8 } from '../../../core/crypto/bytes.ts';
+import { open, SEAL_OVERHEAD_BYTES, seal, sealingKeyMatches, sealingKeyPair } from '../../../core/crypto/sealing.ts';
 import { expectRefusal, flipBit, seededRandom } from './support.ts';
 
 const random = seededRandom('sealing');

@@ -3,10 +3,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert, constantFrom, integer, property, uint8Array } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nativeSecp256k1, secp256k1Backend } from '../../crypto/secp256k1.ts';
-import { javascriptSecp256k1, type Secp256k1 } from '../../crypto/secp256k1-js.ts';
-import { temporaryFolder } from '../cli/support/temporary.ts';
-import { runs } from '../support/thorough.ts';
+import { nativeSecp256k1, secp256k1Backend } from '../../../core/crypto/secp256k1.ts';
+import { javascriptSecp256k1, type Secp256k1 } from '../../../core/crypto/secp256k1-js.ts';
+import { temporaryFolder } from '../../cli/support/temporary.ts';
+import { runs } from '../../support/thorough.ts';
 
 const native = nativeSecp256k1();
 const order = Buffer.from('fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141', 'hex');

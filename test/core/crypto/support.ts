@@ -4,12 +4,12 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { expect } from 'vitest';
-import type { RandomBytes } from '../../crypto/bytes.ts';
-import { CryptoError, type CryptoErrorCode } from '../../crypto/errors.ts';
-import type { Curve } from '../../crypto/group.ts';
-import { finishDkg, type KeyPackage } from '../../crypto/key-package.ts';
-import { type Polynomial, randomPolynomial } from '../../crypto/polynomial.ts';
-import { commitTo, shareFor } from '../../crypto/vss.ts';
+import type { RandomBytes } from '../../../core/crypto/bytes.ts';
+import { CryptoError, type CryptoErrorCode } from '../../../core/crypto/errors.ts';
+import type { Curve } from '../../../core/crypto/group.ts';
+import { finishDkg, type KeyPackage } from '../../../core/crypto/key-package.ts';
+import { type Polynomial, randomPolynomial } from '../../../core/crypto/polynomial.ts';
+import { commitTo, shareFor } from '../../../core/crypto/vss.ts';
 
 export const CURVES: readonly Curve[] = ['secp256k1', 'ed25519'];
 

@@ -1,8 +1,8 @@
 import { ed25519 } from '@noble/curves/ed25519.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { groupOf } from '../../crypto/group.ts';
-import { randomPolynomial } from '../../crypto/polynomial.ts';
+import { groupOf } from '../../../core/crypto/group.ts';
+import { randomPolynomial } from '../../../core/crypto/polynomial.ts';
 import {
   combineCommitments,
   commitTo,
@@ -10,7 +10,7 @@ import {
   validateCommitments,
   verificationShares,
   verifyShare,
-} from '../../crypto/vss.ts';
+} from '../../../core/crypto/vss.ts';
 import { CURVES, dealAll, expectRefusal, refusalOf, seededRandom } from './support.ts';
 
 describe.each(CURVES)('verifiable secret sharing on %s', (curve) => {

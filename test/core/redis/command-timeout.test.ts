@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import type { Redis } from 'ioredis';
 import { afterEach, expect, test } from 'vitest';
-import { connectRedis } from '../../redis/connect.ts';
-import { openDatabase } from '../support/redis-database.ts';
-import { until } from '../support/until.ts';
+import { connectRedis } from '../../../core/redis/connect.ts';
+import { openDatabase } from '../../support/redis-database.ts';
+import { until } from '../../support/until.ts';
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {

@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
 import { afterEach, expect, test } from 'vitest';
-import { connectRedis } from '../../redis/connect.ts';
+import { connectRedis } from '../../../core/redis/connect.ts';
 
 const late = () => Promise.reject(new Error('Command timed out'));
 let redis: Redis | undefined;

@@ -1,15 +1,15 @@
 /**
- * The registry of due work on a real Redis: its protocol (redis/due-work.ts), its races, and what a sweep costs.
+ * The registry of due work on a real Redis: its protocol (core/redis/due-work.ts), its races, and what a sweep costs.
  *
  * Tenants here keep their entries as the product does, in a sorted set of their own that is written after the
  * registration; a look takes them out.
  */
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { holdMs, lateWriteMs, recheckMs, registeredForMs, unsettledMs } from '../../redis/due-work.ts';
-import { dueKeys, RedisDueWork } from '../../redis/redis-due-work.ts';
-import { randomStream } from '../../sim/random.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { holdMs, lateWriteMs, recheckMs, registeredForMs, unsettledMs } from '../../../core/redis/due-work.ts';
+import { dueKeys, RedisDueWork } from '../../../core/redis/redis-due-work.ts';
+import { randomStream } from '../../../simulation/cluster/random.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
 
 const { tenantsKey, registeredKey } = dueKeys('work');
 const nowMs = 1_800_000_000_000;

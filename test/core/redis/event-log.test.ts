@@ -1,6 +1,6 @@
 /** The arguments of an event for append-event.lua. */
 import { expect, test } from 'vitest';
-import { eventArguments, type LoggedEvent, tenantPrefix } from '../../redis/event-log.ts';
+import { eventArguments, type LoggedEvent, tenantPrefix } from '../../../core/redis/event-log.ts';
 
 const event: LoggedEvent = {
   id: 'evt_1',

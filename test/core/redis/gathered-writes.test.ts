@@ -1,9 +1,9 @@
 /** The commands of one turn of the event loop, in one write to the socket. */
 import type { Redis } from 'ioredis';
 import { afterEach, expect, test, vi } from 'vitest';
-import { connectRedis } from '../../redis/connect.ts';
-import { openDatabase } from '../support/redis-database.ts';
-import { until } from '../support/until.ts';
+import { connectRedis } from '../../../core/redis/connect.ts';
+import { openDatabase } from '../../support/redis-database.ts';
+import { until } from '../../support/until.ts';
 
 const connections: Redis[] = [];
 afterEach(() => {

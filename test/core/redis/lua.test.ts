@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { macChars } from '../../crypto/record-macs.ts';
-import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { relayPrefix, tenantPrefix, wakePrefix } from '../../redis/event-log.ts';
-import { luaCommand, luaScript, readScript } from '../../redis/lua.ts';
-import { reservedSuffix } from '../../store/layout.ts';
-import { root } from '../cli/support/up-process.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { macChars } from '../../../core/crypto/record-macs.ts';
+import { ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { relayPrefix, tenantPrefix, wakePrefix } from '../../../core/redis/event-log.ts';
+import { luaCommand, luaScript, readScript } from '../../../core/redis/lua.ts';
+import { reservedSuffix } from '../../../wallets/store/layout.ts';
+import { root } from '../../cli/support/up-process.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'signmesh-lua-'));
 let server: TestRedis;
@@ -161,8 +161,8 @@ describe('the scripts of the product', () => {
       `local ACCEPTED, PENDING_HUMAN_APPROVAL, RESUMED, BACKEND_COMPLETED, BACKEND_FAILED = ${numbers.join(', ')}\n`,
     );
     expect(session).toContain(`local mac_chars = ${macChars}\n`);
-    expect(text('store/commit.lua')).toContain(`local reserved_suffix = '${reservedSuffix}'\n`);
-    const append = text('redis/append-event.lua');
+    expect(text('wallets/store/commit.lua')).toContain(`local reserved_suffix = '${reservedSuffix}'\n`);
+    const append = text('core/redis/append-event.lua');
     expect(append).toContain(`local tenant = string.sub(prefix, ${tenantPrefix('').indexOf('}') + 1}, -3)\n`);
     for (const channel of [wakePrefix, relayPrefix]) expect(append).toContain(`'PUBLISH', '${channel}' .. tenant,`);
   });

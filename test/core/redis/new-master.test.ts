@@ -1,10 +1,10 @@
 /** A Redis Cluster that has a new master: what a process has registered lately may be lost, and is registered again. */
 import type { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
-import { unsettledMs } from '../../redis/due-work.ts';
-import { MemoryRedis } from '../../redis/memory/memory-redis.ts';
-import { dueKeys, RedisDueWork } from '../../redis/redis-due-work.ts';
-import { slotOf } from '../../redis/slots.ts';
+import { unsettledMs } from '../../../core/redis/due-work.ts';
+import { MemoryRedis } from '../../../simulation/redis/memory-redis.ts';
+import { dueKeys, RedisDueWork } from '../../../core/redis/redis-due-work.ts';
+import { slotOf } from '../../../core/redis/slots.ts';
 
 const { tenantsKey } = dueKeys('work');
 

@@ -5,39 +5,39 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { MachineMs } from '../../actors/contract.ts';
-import { silentLog, systemClock } from '../../actors/live/ports.ts';
-import { withRedis } from '../../cli/redis/redis-address.ts';
-import { claimRedis } from '../../cli/redis/redis-owner.ts';
-import { openRedisStore } from '../../coordinator/store/redis-store.ts';
-import { bullPrefix } from '../../delivery/deliveries/keys.ts';
-import { WebhookService } from '../../delivery/deliveries/webhook-service.ts';
-import { RedisWakes } from '../../delivery/events/redis-wakes.ts';
-import { webhookType } from '../../delivery/webhooks/record.ts';
-import { openRedis } from '../../gateway/redis.ts';
-import { watchedConnection } from '../../redis/connect.ts';
-import { tenantPrefix } from '../../redis/event-log.ts';
-import { readScript } from '../../redis/lua.ts';
-import { slotOf, tagOf } from '../../redis/slots.ts';
-import { create, remove } from '../../store/changes.ts';
-import { changeArgument } from '../../store/commit-argument.ts';
-import { StoreUnavailable } from '../../store/contract.ts';
-import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import { RecordSeal } from '../../store/secrets/record-seal.ts';
-import { tenantsWith } from '../../store/tenants-with.ts';
-import { type Receiver, sequencesOf, startReceiver } from '../delivery/deliveries/support/receiver.ts';
-import { eventAt, type HookService, startService } from '../delivery/deliveries/support/service.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import type { MachineMs } from '../../../core/actors/contract.ts';
+import { silentLog, systemClock } from '../../../core/actors/live/ports.ts';
+import { withRedis } from '../../../cli/redis/redis-address.ts';
+import { claimRedis } from '../../../cli/redis/redis-owner.ts';
+import { openRedisStore } from '../../../coordinator/store/redis-store.ts';
+import { bullPrefix } from '../../../wallets/delivery/deliveries/keys.ts';
+import { WebhookService } from '../../../wallets/delivery/deliveries/webhook-service.ts';
+import { RedisWakes } from '../../../wallets/delivery/events/redis-wakes.ts';
+import { webhookType } from '../../../wallets/delivery/webhooks/record.ts';
+import { openRedis } from '../../../gateway/redis.ts';
+import { watchedConnection } from '../../../core/redis/connect.ts';
+import { tenantPrefix } from '../../../core/redis/event-log.ts';
+import { readScript } from '../../../core/redis/lua.ts';
+import { slotOf, tagOf } from '../../../core/redis/slots.ts';
+import { create, remove } from '../../../wallets/store/changes.ts';
+import { changeArgument } from '../../../wallets/store/commit-argument.ts';
+import { StoreUnavailable } from '../../../wallets/store/contract.ts';
+import { RedisTenantStore } from '../../../wallets/store/redis-tenant-store.ts';
+import { RecordSeal } from '../../../wallets/store/secrets/record-seal.ts';
+import { tenantsWith } from '../../../wallets/store/tenants-with.ts';
+import { type Receiver, sequencesOf, startReceiver } from '../../wallets/delivery/deliveries/support/receiver.ts';
+import { eventAt, type HookService, startService } from '../../wallets/delivery/deliveries/support/service.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
 import {
   type ClusterServer,
   type SlotMove,
   startRedisCluster,
   type TestRedisCluster,
-} from '../support/redis-cluster.ts';
-import { eventFor, thing, thingId, thingType } from '../support/store.ts';
-import { storePorts } from '../support/store-ports.ts';
-import { isThorough } from '../support/thorough.ts';
-import { until } from '../support/until.ts';
+} from '../../support/redis-cluster.ts';
+import { eventFor, thing, thingId, thingType } from '../../support/store.ts';
+import { storePorts } from '../../support/store-ports.ts';
+import { isThorough } from '../../support/thorough.ts';
+import { until } from '../../support/until.ts';
 
 let cluster: TestRedisCluster;
 let redis: Redis;
@@ -275,7 +275,7 @@ describe('a slot that moves while it is used', () => {
     const change = JSON.stringify(changeArgument(tenant(), spend, new RecordSeal(storePorts.recordKey)));
     const args = ['', '', '', '1', '1', change];
     await move.destination.client.asking();
-    return move.destination.client.eval(readScript('store/commit.lua').source, 1, key, ...args);
+    return move.destination.client.eval(readScript('wallets/store/commit.lua').source, 1, key, ...args);
   };
 
   test('a change is refused and changes nothing, before, while and after half of the keys have gone', async () => {

@@ -1,6 +1,6 @@
 /** The scripts that rooms share: an event's place in the log, the clock, and the registry of due work. */
 import { expect, test } from 'vitest';
-import { describeScript } from '../support/redis-script.ts';
+import { describeScript } from '../../support/redis-script.ts';
 
 const at = 1_800_000_000_000;
 const anEvent = {
@@ -9,7 +9,7 @@ const anEvent = {
 };
 
 describeScript(
-  'redis/append-event.lua',
+  'core/redis/append-event.lua',
   (script) => {
     // Channels are the server's, not the database's: no other test has this tenant.
     const prefix = 'sm:{t:append}:';
@@ -110,7 +110,7 @@ describeScript(
 );
 
 describeScript(
-  'redis/append-event.lua',
+  'core/redis/append-event.lua',
   (script) => {
     const prefix = 'sm:{t:bounds}:';
     const fill = (count: number, bytes: number) =>
@@ -141,7 +141,7 @@ describeScript(
 );
 
 describeScript(
-  'redis/usage.lua',
+  'core/redis/usage.lua',
   (script) => {
     const prefix = 'sm:{t:use}:';
     const use = `${prefix}use`;
@@ -195,7 +195,7 @@ describeScript(
 );
 
 describeScript(
-  'redis/redis-clock.lua',
+  'core/redis/redis-clock.lua',
   (script) => {
     test('is the time of Redis in ms', async () => {
       const [before] = await script.redis.time();
@@ -209,7 +209,7 @@ describeScript(
 );
 
 describeScript(
-  'redis/lifetime.lua',
+  'core/redis/lifetime.lua',
   (script) => {
     test('ends at its end by the time that the caller brings, and a key a day after by that of Redis', async () => {
       await script.redis.set('k', 'v');
@@ -233,7 +233,7 @@ return {lives(endsMs ~= '' and endsMs, nowMs) and 1 or 0, end_text(nowMs, lifeti
 
 const keys = { tenantsKey: 'sm:{due:x}', registeredKey: 'sm:{due:x}:registered' };
 
-describeScript('redis/due-register.lua', (script) => {
+describeScript('core/redis/due-register.lua', (script) => {
   test('an earlier time stays, a later one does not; Redis notes when', async () => {
     const standing: (string | null)[] = [];
     for (const atMs of [at, at + 1, at - 1]) {
@@ -247,7 +247,7 @@ describeScript('redis/due-register.lua', (script) => {
   });
 });
 
-describeScript('redis/due-claim.lua', (script) => {
+describeScript('core/redis/due-claim.lua', (script) => {
   test('tenants that are due are held, those that wait longest first; others stay as they are', async () => {
     const claim = async (limit: number) => {
       const reply = await script.call(keys, { nowMs: at, heldUntilMs: at + 100, limit });
@@ -271,7 +271,7 @@ describeScript('redis/due-claim.lua', (script) => {
   });
 });
 
-describeScript('redis/due-settle.lua', (script) => {
+describeScript('core/redis/due-settle.lua', (script) => {
   const settle = (more: object = {}) => ({
     ...{ tenant: 'a', heldUntilMs: at + 100, claimedAtMs: at, unsettledMs: 30, nextAtMs: at + 50, recheckAtMs: at + 9 },
     ...more,
@@ -305,7 +305,7 @@ describeScript('redis/due-settle.lua', (script) => {
 
 const clusterKeys = { clustersKey: 'sm:{clusters}', placedKey: 'sm:{clusters}:placed' };
 
-describeScript('redis/announce-cluster.lua', (script) => {
+describeScript('core/redis/announce-cluster.lua', (script) => {
   const announce = (clusterId: string, silentMs = 10_000) =>
     script.call({ clustersKey: clusterKeys.clustersKey }, { number: 2, clusterId, silentMs, entry: '{"a":"b c"}' });
 
@@ -320,7 +320,7 @@ describeScript('redis/announce-cluster.lua', (script) => {
   });
 });
 
-describeScript('redis/list-clusters.lua', (script) => {
+describeScript('core/redis/list-clusters.lua', (script) => {
   test('names every cluster with its age, its entry and its keys; what cannot be read is left out', async () => {
     const [seconds] = await script.redis.time();
     await script.redis.hset(clusterKeys.clustersKey, {

@@ -1,15 +1,15 @@
 /** Addresses of Redis and of a Redis Cluster; tags and slots, and what the in-memory Redis refuses as a Redis Cluster does. */
 import { expect, test } from 'vitest';
-import { systemClock } from '../../actors/live/ports.ts';
-import { redisAddress, redisHosts } from '../../redis/address.ts';
-import { ofCluster } from '../../redis/clusters.ts';
-import { claimedMax, holdMs, lateWriteMs, recheckMs, registeredForMs, unsettledMs } from '../../redis/due-work.ts';
-import { relayPrefix, tenantPrefix, wakePrefix } from '../../redis/event-log.ts';
-import { MemoryRedis } from '../../redis/memory/memory-redis.ts';
-import { clusterKeys, clusterSilentMs } from '../../redis/redis-clusters.ts';
-import { dueKeys } from '../../redis/redis-due-work.ts';
-import { absentKey, slotOf, slotsTotal, tagOf } from '../../redis/slots.ts';
-import { asking } from '../../store/asking-redis.ts';
+import { systemClock } from '../../../core/actors/live/ports.ts';
+import { redisAddress, redisHosts } from '../../../core/redis/address.ts';
+import { ofCluster } from '../../../core/redis/clusters.ts';
+import { claimedMax, holdMs, lateWriteMs, recheckMs, registeredForMs, unsettledMs } from '../../../core/redis/due-work.ts';
+import { relayPrefix, tenantPrefix, wakePrefix } from '../../../core/redis/event-log.ts';
+import { MemoryRedis } from '../../../simulation/redis/memory-redis.ts';
+import { clusterKeys, clusterSilentMs } from '../../../core/redis/redis-clusters.ts';
+import { dueKeys } from '../../../core/redis/redis-due-work.ts';
+import { absentKey, slotOf, slotsTotal, tagOf } from '../../../core/redis/slots.ts';
+import { asking } from '../../../wallets/store/asking-redis.ts';
 
 test('an address names one Redis, or nodes of a Redis Cluster that share scheme, user and password', () => {
   expect(redisAddress('rediss://u:p%40@[::1]/3')).toEqual({

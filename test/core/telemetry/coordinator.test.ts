@@ -1,10 +1,10 @@
 /** What the coordinator measures of the envelopes that pass it, and in which trace they go on. */
 import { describe, expect, test } from 'vitest';
-import type { Envelope } from '../../actors/contract.ts';
-import { systemTimers } from '../../actors/live/ports.ts';
-import { CoordinatorTelemetry } from '../../coordinator/telemetry.ts';
-import type { WireMessage } from '../../proto/wire.ts';
-import { recordingMetrics, recordingTracer } from '../support/telemetry.ts';
+import type { Envelope } from '../../../core/actors/contract.ts';
+import { systemTimers } from '../../../core/actors/live/ports.ts';
+import { CoordinatorTelemetry } from '../../../coordinator/telemetry.ts';
+import type { WireMessage } from '../../../proto/wire.ts';
+import { recordingMetrics, recordingTracer } from '../../support/telemetry.ts';
 
 const client = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 

@@ -3,11 +3,11 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect as connectPlain } from 'node:net';
 import { type ConnectionOptions, connect } from 'node:tls';
 import { afterEach, expect, test, vi } from 'vitest';
-import { openTelemetry } from '../../telemetry/live.ts';
-import { noTelemetry } from '../../telemetry/port.ts';
-import { prometheusMetrics } from '../../telemetry/prometheus.ts';
-import { formatTraceparent, parseTraceparent } from '../../telemetry/traceparent.ts';
-import { TestAuthority } from '../support/certificates.ts';
+import { openTelemetry } from '../../../core/telemetry/live.ts';
+import { noTelemetry } from '../../../core/telemetry/port.ts';
+import { prometheusMetrics } from '../../../core/telemetry/prometheus.ts';
+import { formatTraceparent, parseTraceparent } from '../../../core/telemetry/traceparent.ts';
+import { TestAuthority } from '../../support/certificates.ts';
 
 const about = { role: 'node', node: '3' };
 const parent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';

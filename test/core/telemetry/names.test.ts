@@ -1,7 +1,7 @@
 /** docs/metrics.md and the Grafana dashboard name what there is. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { metricFamilies } from '../../tools/docs/metrics.ts';
+import { metricFamilies } from '../../../tools/docs/metrics.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 /** Of Node and the process: prom-client's own. */

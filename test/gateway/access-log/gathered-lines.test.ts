@@ -1,6 +1,6 @@
 /** Lines of requests leave together; whatever matters more leaves at once, and nothing overtakes anything. */
 import { expect, test } from 'vitest';
-import { systemTimers } from '../../../actors/live/ports.ts';
+import { systemTimers } from '../../../core/actors/live/ports.ts';
 import { gatheredLines } from '../../../gateway/access-log/gathered-lines.ts';
 
 const info = (text: string) => `{"level":30,"msg":"${text}"}\n`;

@@ -1,6 +1,6 @@
 /** The access log of the wallet API and the sandbox API: every operation leaves one line under its own pattern. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { isStreaming } from '../../../api/route-table.ts';
+import { isStreaming } from '../../../gateway/api/route-table.ts';
 import { startWalletService, type WalletService, walletToken } from '../../support/wallet-service.ts';
 import { lineOf, linesOf } from './support.ts';
 

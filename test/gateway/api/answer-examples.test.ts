@@ -1,8 +1,8 @@
 /** Every operation of the API shows what it takes and what it answers, and every example is one that its schema takes. */
 import { expect, it } from 'vitest';
-import { compileSchema } from '../../api/validate.ts';
-import { openapiDocument } from '../../openapi/document.ts';
-import { restRoutes } from '../../tools/docs/rest-routes.ts';
+import { compileSchema } from '../../../gateway/api/validate.ts';
+import { openapiDocument } from '../../../gateway/openapi/document.ts';
+import { restRoutes } from '../../../tools/docs/rest-routes.ts';
 import { type Document, inline } from './support/document.ts';
 
 type Part = Record<string, unknown>;

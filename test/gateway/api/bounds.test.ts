@@ -1,7 +1,7 @@
 /** Everything that a route takes has a bound: a text its length, a list its number, a number its ends, an object its fields. */
 import type { TSchema } from 'typebox';
 import { expect, test } from 'vitest';
-import { restRoutes, sandboxRoutes } from '../../tools/docs/rest-routes.ts';
+import { restRoutes, sandboxRoutes } from '../../../tools/docs/rest-routes.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,16 +1,16 @@
 /** GET /v1/events: order, filters, cursors, the floor, and what limited tokens see. On a real Redis. */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemRandom } from '../../actors/live/ports.ts';
-import { readPage } from '../../api/pages.ts';
-import { intentStatuses } from '../../custody/intents/states.ts';
-import { eventRoutes } from '../../delivery/events/routes.ts';
-import { eventTypes, isEventFilter } from '../../delivery/events/types.ts';
-import { uuidV7 } from '../../proto/ids.ts';
-import type { EventPage, NewEvent, TenantStore } from '../../store/contract.ts';
-import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import { type RestApp, restApp } from '../support/rest-app.ts';
-import { type StoreUnderTest, startStore } from '../support/store.ts';
+import { systemRandom } from '../../../core/actors/live/ports.ts';
+import { readPage } from '../../../gateway/api/pages.ts';
+import { intentStatuses } from '../../../wallets/custody/intents/states.ts';
+import { eventRoutes } from '../../../wallets/delivery/events/routes.ts';
+import { eventTypes, isEventFilter } from '../../../wallets/delivery/events/types.ts';
+import { uuidV7 } from '../../../proto/ids.ts';
+import type { EventPage, NewEvent, TenantStore } from '../../../wallets/store/contract.ts';
+import type { RedisTenantStore } from '../../../wallets/store/redis-tenant-store.ts';
+import { type RestApp, restApp } from '../../support/rest-app.ts';
+import { type StoreUnderTest, startStore } from '../../support/store.ts';
 
 let redis: StoreUnderTest;
 let store: RedisTenantStore;

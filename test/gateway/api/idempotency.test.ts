@@ -2,19 +2,19 @@
 
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { MachineMs, Timers } from '../../actors/contract.ts';
-import { systemRandom, systemTimers } from '../../actors/live/ports.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { canonicalJson, duplicatePollMs, duplicateWaitMs, hashRequest } from '../../api/idempotency.ts';
-import { eventRoutes } from '../../delivery/events/routes.ts';
-import type { TokenRecord } from '../../gateway/auth/token-record.ts';
-import { ProviderRejected, ProviderUnavailable } from '../../providers/port/port.ts';
-import { StoreUnavailable, type TenantStore } from '../../store/contract.ts';
-import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import { answerSeal } from '../../store/secrets/answer-seal.ts';
-import { type RestApp, type RestAppOptions, restApp, tokenOf } from '../support/rest-app.ts';
-import { type StoreUnderTest, startStore } from '../support/store.ts';
-import { until } from '../support/until.ts';
+import type { MachineMs, Timers } from '../../../core/actors/contract.ts';
+import { systemRandom, systemTimers } from '../../../core/actors/live/ports.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { canonicalJson, duplicatePollMs, duplicateWaitMs, hashRequest } from '../../../gateway/api/idempotency.ts';
+import { eventRoutes } from '../../../wallets/delivery/events/routes.ts';
+import type { TokenRecord } from '../../../gateway/auth/token-record.ts';
+import { ProviderRejected, ProviderUnavailable } from '../../../wallets/providers/port/port.ts';
+import { StoreUnavailable, type TenantStore } from '../../../wallets/store/contract.ts';
+import type { RedisTenantStore } from '../../../wallets/store/redis-tenant-store.ts';
+import { answerSeal } from '../../../wallets/store/secrets/answer-seal.ts';
+import { type RestApp, type RestAppOptions, restApp, tokenOf } from '../../support/rest-app.ts';
+import { type StoreUnderTest, startStore } from '../../support/store.ts';
+import { until } from '../../support/until.ts';
 import { type Notes, notes } from './support/notes.ts';
 
 let redis: StoreUnderTest;

@@ -1,9 +1,9 @@
 /** Metadata is any JSON object within its limits, whatever its keys are called. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Metadata, metadataLimits, sameMetadata } from '../../api/metadata.ts';
-import { Closed } from '../../api/schema-kit.ts';
-import { compileSchema, scanJson } from '../../api/validate.ts';
+import { Metadata, metadataLimits, sameMetadata } from '../../../gateway/api/metadata.ts';
+import { Closed } from '../../../gateway/api/schema-kit.ts';
+import { compileSchema, scanJson } from '../../../gateway/api/validate.ts';
 
 const { keysMax, depthMax, bytesMax } = metadataLimits;
 const check = compileSchema(Closed({ m: Metadata }));

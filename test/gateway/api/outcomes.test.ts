@@ -1,17 +1,17 @@
 /** What a request comes to: whose turn it is, what follows a commit, which answers a key keeps, what a caller hears of ports. */
 import { describe, expect, test } from 'vitest';
-import { isStored } from '../../api/answers.ts';
-import { Turns } from '../../api/conflict-queue.ts';
-import { freshAttempt } from '../../api/context.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { execute } from '../../api/execute.ts';
-import { toServiceError } from '../../api/failures.ts';
-import type { Answer } from '../../api/route.ts';
-import { scanJson } from '../../api/validate.ts';
-import { ProviderUnavailable } from '../../providers/port/port.ts';
-import type { CommitOutcome, TenantStore } from '../../store/contract.ts';
-import { collectLog } from '../support/log.ts';
-import { VirtualTimers } from '../support/virtual-timers.ts';
+import { isStored } from '../../../gateway/api/answers.ts';
+import { Turns } from '../../../gateway/api/conflict-queue.ts';
+import { freshAttempt } from '../../../gateway/api/context.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { execute } from '../../../gateway/api/execute.ts';
+import { toServiceError } from '../../../gateway/api/failures.ts';
+import type { Answer } from '../../../gateway/api/route.ts';
+import { scanJson } from '../../../gateway/api/validate.ts';
+import { ProviderUnavailable } from '../../../wallets/providers/port/port.ts';
+import type { CommitOutcome, TenantStore } from '../../../wallets/store/contract.ts';
+import { collectLog } from '../../support/log.ts';
+import { VirtualTimers } from '../../support/virtual-timers.ts';
 
 describe('turns', () => {
   test('of one key come one after the other, in the order of the requests', async () => {

@@ -1,34 +1,34 @@
 /**
  * Every decoder of text from outside, beside an independent one, over valid texts and slightly wrong ones: the same value or a
- * refusal, never another value. Addresses: test/networks/destinations.test.ts; signed receipts: test/store/event-text.test.ts.
+ * refusal, never another value. Addresses: test/wallets/networks/destinations.test.ts; signed receipts: test/wallets/store/event-text.test.ts.
  */
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { base64, base64nopad, base64url, base64urlnopad } from '@scure/base';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MachineMs } from '../../actors/contract.ts';
-import { readPage } from '../../api/pages.ts';
-import { decodeProtoJson } from '../../api/proto-json.ts';
-import { Base64Text, Id, pageQuery, Timestamp } from '../../api/schema-kit.ts';
-import { compileSchema } from '../../api/validate.ts';
-import { hexKey, integer } from '../../cli/settings/config-kinds.ts';
-import { fromBase64 } from '../../client/base64.ts';
-import { verifyWebhook } from '../../client/webhooks.ts';
-import { readResumeToken, resumeToken } from '../../coordinator/session/resume-token.ts';
-import { fromHex } from '../../crypto/bytes.ts';
-import { signDelivery } from '../../delivery/deliveries/webhook-signature.ts';
-import { newToken, tokenEnvironment } from '../../gateway/auth/token-format.ts';
-import { parseAmount } from '../../networks/amounts.ts';
-import { readBase64 } from '../../proto/base64.ts';
-import { isSupportedContractVersion } from '../../proto/contract-version.ts';
+import type { MachineMs } from '../../../core/actors/contract.ts';
+import { readPage } from '../../../gateway/api/pages.ts';
+import { decodeProtoJson } from '../../../gateway/api/proto-json.ts';
+import { Base64Text, Id, pageQuery, Timestamp } from '../../../gateway/api/schema-kit.ts';
+import { compileSchema } from '../../../gateway/api/validate.ts';
+import { hexKey, integer } from '../../../cli/settings/config-kinds.ts';
+import { fromBase64 } from '../../../clients/client/base64.ts';
+import { verifyWebhook } from '../../../clients/client/webhooks.ts';
+import { readResumeToken, resumeToken } from '../../../coordinator/session/resume-token.ts';
+import { fromHex } from '../../../core/crypto/bytes.ts';
+import { signDelivery } from '../../../wallets/delivery/deliveries/webhook-signature.ts';
+import { newToken, tokenEnvironment } from '../../../gateway/auth/token-format.ts';
+import { parseAmount } from '../../../wallets/networks/amounts.ts';
+import { readBase64 } from '../../../proto/base64.ts';
+import { isSupportedContractVersion } from '../../../proto/contract-version.ts';
 import {
   DkgShareExchangeRequestSchema,
   InitiateSigningRequestSchema,
   SignatureShareRequestSchema,
-} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { fieldOf } from '../../runner/scenario/references.ts';
-import { parseTraceparent } from '../../telemetry/traceparent.ts';
-import { runs } from '../support/thorough.ts';
+} from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { fieldOf } from '../../../scenarios/runner/references.ts';
+import { parseTraceparent } from '../../../core/telemetry/traceparent.ts';
+import { runs } from '../../support/thorough.ts';
 
 /** What decoders are lenient about: spaces, padding, alphabets, signs, leading zeros, exponents, digits of other scripts. */
 const strays = [...' \n\t=-_+/.,0179aAfFzZxeE', '\r\n', '==', '0x', 'e1', '\0', '\ufeff', '\u0663', '\uff11', '\u00e9'];

@@ -2,10 +2,10 @@
 import { createHash, createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { listBody, readCreated, readPage } from '../../api/pages.ts';
-import { mayUseConnection, seesWholeTenant, visibleIndices } from '../../api/visibility.ts';
-import { type RestApp, restApp, tokenOf } from '../support/rest-app.ts';
-import { type StoreUnderTest, startStore } from '../support/store.ts';
+import { listBody, readCreated, readPage } from '../../../gateway/api/pages.ts';
+import { mayUseConnection, seesWholeTenant, visibleIndices } from '../../../gateway/api/visibility.ts';
+import { type RestApp, restApp, tokenOf } from '../../support/rest-app.ts';
+import { type StoreUnderTest, startStore } from '../../support/store.ts';
 import { notes } from './support/notes.ts';
 
 let redis: StoreUnderTest;

@@ -10,9 +10,9 @@ import {
 } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readPlanned, writePlanned } from '../../api/planned-json.ts';
-import { decodeProtoJson, encodeProtoJson } from '../../api/proto-json.ts';
-import { signingMethods } from '../../api/signing-methods.ts';
+import { readPlanned, writePlanned } from '../../../gateway/api/planned-json.ts';
+import { decodeProtoJson, encodeProtoJson } from '../../../gateway/api/proto-json.ts';
+import { signingMethods } from '../../../gateway/api/signing-methods.ts';
 import {
   ApprovalMode,
   DiagnosticReceiptSchema,
@@ -21,9 +21,9 @@ import {
   InitiateSigningRequestSchema,
   KeystoreType,
   SignatureShareRequestSchema,
-} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { codePoint } from '../support/code-point.ts';
-import { runs } from '../support/thorough.ts';
+} from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { codePoint } from '../../support/code-point.ts';
+import { runs } from '../../support/thorough.ts';
 
 type Json = Parameters<typeof decodeProtoJson>[1];
 

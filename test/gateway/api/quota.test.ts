@@ -1,9 +1,9 @@
 /** A tenant that stores as much as it may makes nothing new, is told why, and can do everything else. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import { type StoreUnderTest, startMemoryStore } from '../support/memory-store.ts';
-import { type RestApp, restApp, tokenOf } from '../support/rest-app.ts';
-import { storePorts } from '../support/store-ports.ts';
+import { RedisTenantStore } from '../../../wallets/store/redis-tenant-store.ts';
+import { type StoreUnderTest, startMemoryStore } from '../../support/memory-store.ts';
+import { type RestApp, restApp, tokenOf } from '../../support/rest-app.ts';
+import { storePorts } from '../../support/store-ports.ts';
 import { notes } from './support/notes.ts';
 
 let under: StoreUnderTest;

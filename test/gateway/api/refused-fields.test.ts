@@ -3,14 +3,14 @@
  * `signmesh/client` relies on when it lists them all, and no field is named twice.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemRandom } from '../../actors/live/ports.ts';
-import { invalidFields } from '../../api/errors/invalid-fields.ts';
-import type { FieldIssue } from '../../api/errors/service-error.ts';
-import { plannedModules } from '../../api/modules.ts';
-import { newToken } from '../../gateway/auth/token-format.ts';
-import { bodyExamples, exampleIds } from '../../openapi/body-examples.ts';
-import { FakeControl, FakeSessions } from '../support/fake-control.ts';
-import { startWalletService, type WalletService } from '../support/wallet-service.ts';
+import { systemRandom } from '../../../core/actors/live/ports.ts';
+import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
+import type { FieldIssue } from '../../../gateway/api/errors/service-error.ts';
+import { plannedModules } from '../../../gateway/api/modules.ts';
+import { newToken } from '../../../gateway/auth/token-format.ts';
+import { bodyExamples, exampleIds } from '../../../gateway/openapi/body-examples.ts';
+import { FakeControl, FakeSessions } from '../../support/fake-control.ts';
+import { startWalletService, type WalletService } from '../../support/wallet-service.ts';
 
 const token = newToken('sandbox', systemRandom);
 const wrongValues: readonly unknown[] = ['nope nope', -1, '9'.repeat(40)];

@@ -3,13 +3,13 @@ import { type AddressInfo, connect } from 'node:net';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import Type from 'typebox';
 import { afterEach, describe, expect, it } from 'vitest';
-import { systemRandom } from '../../actors/live/ports.ts';
-import { type Route, route } from '../../api/route.ts';
-import { assertRoutes, routeTable } from '../../api/route-table.ts';
-import { Closed, PathId } from '../../api/schema-kit.ts';
-import { newToken } from '../../gateway/auth/token-format.ts';
-import type { TenantStore } from '../../store/contract.ts';
-import { type RestApp, type RestAppOptions, restApp, tokenOf } from '../support/rest-app.ts';
+import { systemRandom } from '../../../core/actors/live/ports.ts';
+import { type Route, route } from '../../../gateway/api/route.ts';
+import { assertRoutes, routeTable } from '../../../gateway/api/route-table.ts';
+import { Closed, PathId } from '../../../gateway/api/schema-kit.ts';
+import { newToken } from '../../../gateway/auth/token-format.ts';
+import type { TenantStore } from '../../../wallets/store/contract.ts';
+import { type RestApp, type RestAppOptions, restApp, tokenOf } from '../../support/rest-app.ts';
 
 /** Nothing here touches the store. */
 const noStore = {} as TenantStore;

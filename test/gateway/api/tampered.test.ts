@@ -1,13 +1,13 @@
 /** Something else than the service changes records in Redis: a caller that reads them gets their names and the remedy. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { listBody } from '../../api/pages.ts';
-import { connectionView } from '../../custody/connections/view.ts';
-import { intentView } from '../../custody/intents/view.ts';
-import { walletView } from '../../custody/wallets/view.ts';
-import { emptyQueue, liveView } from '../../delivery/webhooks/view.ts';
-import { storeKeys } from '../../store/layout.ts';
-import { type RestApp, restApp, tokenOf } from '../support/rest-app.ts';
-import { type StoreUnderTest, startStore } from '../support/store.ts';
+import { listBody } from '../../../gateway/api/pages.ts';
+import { connectionView } from '../../../wallets/custody/connections/view.ts';
+import { intentView } from '../../../wallets/custody/intents/view.ts';
+import { walletView } from '../../../wallets/custody/wallets/view.ts';
+import { emptyQueue, liveView } from '../../../wallets/delivery/webhooks/view.ts';
+import { storeKeys } from '../../../wallets/store/layout.ts';
+import { type RestApp, restApp, tokenOf } from '../../support/rest-app.ts';
+import { type StoreUnderTest, startStore } from '../../support/store.ts';
 import { notes } from './support/notes.ts';
 
 test.each<readonly [string, (record: never) => unknown]>([

@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import Type, { type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { describe, expect, it } from 'vitest';
-import { explain } from '../../api/explain.ts';
-import { Metadata } from '../../api/metadata.ts';
-import { Closed, Id, Lines, Name, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
-import type { JsonSchema } from '../../api/schema-text.ts';
-import { compileSchema, issuesMax, scanJson } from '../../api/validate.ts';
+import { explain } from '../../../gateway/api/explain.ts';
+import { Metadata } from '../../../gateway/api/metadata.ts';
+import { Closed, Id, Lines, Name, Nullable, OneOf, Timestamp } from '../../../gateway/api/schema-kit.ts';
+import type { JsonSchema } from '../../../gateway/api/schema-text.ts';
+import { compileSchema, issuesMax, scanJson } from '../../../gateway/api/validate.ts';
 import { hostile, spoiled, valid } from './support/arbitraries.ts';
 
 /** `field issue`, or what is right. */

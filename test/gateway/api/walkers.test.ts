@@ -1,17 +1,17 @@
 /** The walkers walk over the toolkit's own routes, and find defects that are planted. */
 import Type from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemRandom } from '../../actors/live/ports.ts';
-import { type Route, route } from '../../api/route.ts';
-import { Closed, PathId } from '../../api/schema-kit.ts';
-import { noSuch } from '../../api/visibility.ts';
-import { eventRoutes } from '../../delivery/events/routes.ts';
-import { webhookRoutes } from '../../delivery/webhooks/routes.ts';
-import { openapiDocument } from '../../openapi/document.ts';
-import { create } from '../../store/changes.ts';
-import { type RestApp, restApp, testSeal, tokenOf } from '../support/rest-app.ts';
-import { type StoreUnderTest, startStore } from '../support/store.ts';
-import { watchStore } from '../support/store-calls.ts';
+import { systemRandom } from '../../../core/actors/live/ports.ts';
+import { type Route, route } from '../../../gateway/api/route.ts';
+import { Closed, PathId } from '../../../gateway/api/schema-kit.ts';
+import { noSuch } from '../../../gateway/api/visibility.ts';
+import { eventRoutes } from '../../../wallets/delivery/events/routes.ts';
+import { webhookRoutes } from '../../../wallets/delivery/webhooks/routes.ts';
+import { openapiDocument } from '../../../gateway/openapi/document.ts';
+import { create } from '../../../wallets/store/changes.ts';
+import { type RestApp, restApp, testSeal, tokenOf } from '../../support/rest-app.ts';
+import { type StoreUnderTest, startStore } from '../../support/store.ts';
+import { watchStore } from '../../support/store-calls.ts';
 import { notes, noteType } from './support/notes.ts';
 import { idleWebhookService } from './support/webhook-service.ts';
 import { type Document, fuzzOperation, operationsOf, walkTenants } from './walkers.ts';

@@ -5,8 +5,8 @@
 import fc from 'fast-check';
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { Compile } from 'typebox/compile';
-import { errorKinds } from '../../api/errors/kinds.ts';
-import { ErrorBody } from '../../api/schema-kit.ts';
+import { errorKinds } from '../../../gateway/api/errors/kinds.ts';
+import { ErrorBody } from '../../../gateway/api/schema-kit.ts';
 import { type Hints, hostile, nastyTexts, spoiled, valid } from './support/arbitraries.ts';
 import { type Document, type Operation, operationsOf, type Parameter } from './support/document.ts';
 

@@ -1,15 +1,15 @@
 /** /v1/webhooks: registration, secrets that are shown once, limits, and the events that tell of it. On a real Redis. */
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { systemRandom } from '../../actors/live/ports.ts';
-import { eventRoutes } from '../../delivery/events/routes.ts';
-import { aboutSecret, type WebhookRecord, webhooksMax, webhookType } from '../../delivery/webhooks/record.ts';
-import { webhookRoutes } from '../../delivery/webhooks/routes.ts';
-import { newToken } from '../../gateway/auth/token-format.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
-import { answerSeal } from '../../store/secrets/answer-seal.ts';
-import { type RestApp, restApp } from '../support/rest-app.ts';
-import { type StoreUnderTest, startStore } from '../support/store.ts';
+import { systemRandom } from '../../../core/actors/live/ports.ts';
+import { eventRoutes } from '../../../wallets/delivery/events/routes.ts';
+import { aboutSecret, type WebhookRecord, webhooksMax, webhookType } from '../../../wallets/delivery/webhooks/record.ts';
+import { webhookRoutes } from '../../../wallets/delivery/webhooks/routes.ts';
+import { newToken } from '../../../gateway/auth/token-format.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
+import { answerSeal } from '../../../wallets/store/secrets/answer-seal.ts';
+import { type RestApp, restApp } from '../../support/rest-app.ts';
+import { type StoreUnderTest, startStore } from '../../support/store.ts';
 import { idleWebhookService } from './support/webhook-service.ts';
 
 let redis: StoreUnderTest;

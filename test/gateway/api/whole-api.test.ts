@@ -3,18 +3,18 @@
  * second tenant finds anything of the first one's.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemRandom } from '../../actors/live/ports.ts';
-import { plannedModules } from '../../api/modules.ts';
-import { type DeliveryRecord, deliveryIdOf, deliveryType } from '../../delivery/deliveries/record.ts';
-import { eventTypes } from '../../delivery/events/types.ts';
-import { newToken } from '../../gateway/auth/token-format.ts';
-import { type ExceptionRecord, exceptionType } from '../../modules/recon/exception-record.ts';
-import { create } from '../../store/changes.ts';
-import { FakeSessions } from '../support/fake-control.ts';
-import { watchStore } from '../support/store-calls.ts';
-import { runs } from '../support/thorough.ts';
-import { until } from '../support/until.ts';
-import { startWalletService, type WalletService } from '../support/wallet-service.ts';
+import { systemRandom } from '../../../core/actors/live/ports.ts';
+import { plannedModules } from '../../../gateway/api/modules.ts';
+import { type DeliveryRecord, deliveryIdOf, deliveryType } from '../../../wallets/delivery/deliveries/record.ts';
+import { eventTypes } from '../../../wallets/delivery/events/types.ts';
+import { newToken } from '../../../gateway/auth/token-format.ts';
+import { type ExceptionRecord, exceptionType } from '../../../wallets/companions/recon/exception-record.ts';
+import { create } from '../../../wallets/store/changes.ts';
+import { FakeSessions } from '../../support/fake-control.ts';
+import { watchStore } from '../../support/store-calls.ts';
+import { runs } from '../../support/thorough.ts';
+import { until } from '../../support/until.ts';
+import { startWalletService, type WalletService } from '../../support/wallet-service.ts';
 import type { Document } from './support/document.ts';
 import { documentFaults } from './support/openapi-rules.ts';
 import { fuzzOperation, type Operation, operationsOf, walkTenants } from './walkers.ts';

@@ -1,7 +1,7 @@
 /** A state that is put back: nothing that a gateway remembers of the other one counts any more. */
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { systemClock, systemTimers } from '../../../actors/live/ports.ts';
+import { systemClock, systemTimers } from '../../../core/actors/live/ports.ts';
 import { Authenticator } from '../../../gateway/auth/authenticator.ts';
 import { MemoryTokens, tokenKey } from '../../support/gateway.ts';
 import { until } from '../../support/until.ts';

@@ -1,10 +1,10 @@
 /** The routes of the sandbox: bodies, answers and scopes, with a fake control of the processes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemRandom } from '../../../actors/live/ports.ts';
-import { allScopes } from '../../../api/scopes.ts';
-import type { RunEvent } from '../../../faults/recording.ts';
-import { type RunEventJson, runEventOf } from '../../../faults/recording-json.ts';
-import { faultKinds } from '../../../faults/vocabulary/fault.ts';
+import { systemRandom } from '../../../core/actors/live/ports.ts';
+import { allScopes } from '../../../gateway/api/scopes.ts';
+import type { RunEvent } from '../../../scenarios/faults/recording.ts';
+import { type RunEventJson, runEventOf } from '../../../scenarios/faults/recording-json.ts';
+import { faultKinds } from '../../../scenarios/faults/vocabulary/fault.ts';
 import { newToken } from '../../../gateway/auth/token-format.ts';
 import { FakeControl, FakeSessions } from '../../support/fake-control.ts';
 import { until } from '../../support/until.ts';

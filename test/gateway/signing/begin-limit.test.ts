@@ -1,8 +1,8 @@
 /** What a gateway leaves unsent to a cluster that refuses calls for load; each cluster by itself. */
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
-import { BeginLimit } from '../../../actors/admission/begin-limit.ts';
-import { systemRandom } from '../../../actors/live/ports.ts';
+import { BeginLimit } from '../../../core/actors/admission/begin-limit.ts';
+import { systemRandom } from '../../../core/actors/live/ports.ts';
 import { connectClusters } from '../../../gateway/signing/connect.ts';
 import { CallErrorCode } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
@@ -10,7 +10,7 @@ import {
   SignatureShareRequestSchema,
 } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { CallRequest } from '../../../proto/wire.ts';
-import type { ClusterRegistry } from '../../../redis/clusters.ts';
+import type { ClusterRegistry } from '../../../core/redis/clusters.ts';
 import { FakeCoordinator } from '../../support/fake-coordinator.ts';
 import { nowhere, unheededOrders } from '../../support/orders.ts';
 import { VirtualTimers } from '../../support/virtual-timers.ts';

@@ -1,14 +1,14 @@
 /** A new key reaches the gateway by the word of its nodes: a coordinator that names another is refused. */
 import { describe, expect, test } from 'vitest';
-import { systemPorts } from '../../../actors/live/ports.ts';
-import { finishTranscript, sessionContext } from '../../../crypto/dkg-transcripts.ts';
-import { identityFromSeed, sign } from '../../../crypto/identity.ts';
+import { systemPorts } from '../../../core/actors/live/ports.ts';
+import { finishTranscript, sessionContext } from '../../../core/crypto/dkg-transcripts.ts';
+import { identityFromSeed, sign } from '../../../core/crypto/identity.ts';
 import { connectSigning } from '../../../gateway/signing/connect.ts';
 import { makeVaultCluster } from '../../../gateway/signing/live-vault-cluster.ts';
-import type { KeyOrder } from '../../../modules/vaults/public.ts';
+import type { KeyOrder } from '../../../wallets/companions/vaults/public.ts';
 import type { MakeKeyResponse } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { rosterDigest } from '../../../proto/roster.ts';
-import { SimCluster } from '../../../sim/cluster.ts';
+import { SimCluster } from '../../../simulation/cluster/cluster.ts';
 import { collectLog } from '../../support/log.ts';
 import { unheededOrders } from '../../support/orders.ts';
 import { SimLink } from './sim-link.ts';

@@ -3,14 +3,14 @@
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { systemPorts } from '../../../actors/live/ports.ts';
+import { systemPorts } from '../../../core/actors/live/ports.ts';
 import { connectSigning } from '../../../gateway/signing/connect.ts';
 import { makeClusterSigner } from '../../../gateway/signing/live-cluster-signer.ts';
 import { CallErrorCode } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { type CallMeta, ProviderRejected, ProviderUnavailable } from '../../../providers/port/port.ts';
-import type { ClusterSigner, SigningOrder } from '../../../providers/self-hosted/cluster-signer.ts';
-import { SimCluster } from '../../../sim/cluster.ts';
+import { type CallMeta, ProviderRejected, ProviderUnavailable } from '../../../wallets/providers/port/port.ts';
+import type { ClusterSigner, SigningOrder } from '../../../wallets/providers/self-hosted/cluster-signer.ts';
+import { SimCluster } from '../../../simulation/cluster/cluster.ts';
 import { type Answer, FakeCoordinator } from '../../support/fake-coordinator.ts';
 import { nowhere, unheededOrders } from '../../support/orders.ts';
 import { SimLink } from './sim-link.ts';

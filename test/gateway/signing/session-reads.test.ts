@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { merged, sessionReads } from '../../../gateway/signing/session-reads.ts';
 import { sessionReadRoutes } from '../../../gateway/signing/session-routes.ts';
 import { ReadSessionsResponseSchema, SessionViewSchema } from '../../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
-import { SimCluster } from '../../../sim/cluster.ts';
-import type { TenantStore } from '../../../store/contract.ts';
+import { SimCluster } from '../../../simulation/cluster/cluster.ts';
+import type { TenantStore } from '../../../wallets/store/contract.ts';
 import { type RestApp, restApp } from '../../support/rest-app.ts';
 import { SimLink } from './sim-link.ts';
 

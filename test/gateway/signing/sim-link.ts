@@ -3,7 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import type { CoordinatorLink, LinkListener } from '../../../gateway/signing/coordinator-port.ts';
 import { type Call, CallErrorCode, CallReplySchema } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { CallCase, CallRequest, WireMessage } from '../../../proto/wire.ts';
-import type { SimCall, SimCaller, SimCluster } from '../../../sim/cluster.ts';
+import type { SimCall, SimCaller, SimCluster } from '../../../simulation/cluster/cluster.ts';
 
 export class SimLink implements CoordinatorLink {
   readonly #cluster: SimCluster;

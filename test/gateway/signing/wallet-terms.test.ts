@@ -1,9 +1,9 @@
 /** Clients' signing calls about wallets of ours, through HTTP and gRPC. */
 import { create, toBinary } from '@bufbuild/protobuf';
 import { afterEach, describe, expect, test } from 'vitest';
-import { silentLog } from '../../../actors/live/ports.ts';
-import type { ConnectionRecord } from '../../../custody/connections/record.ts';
-import type { WalletRecord } from '../../../custody/wallets/record.ts';
+import { silentLog } from '../../../core/actors/live/ports.ts';
+import type { ConnectionRecord } from '../../../wallets/custody/connections/record.ts';
+import type { WalletRecord } from '../../../wallets/custody/wallets/record.ts';
 import { startClientCall, type WalletReader } from '../../../gateway/signing/wallet-terms.ts';
 import { Scheme } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import {
@@ -12,7 +12,7 @@ import {
   InitiateSigningRequestSchema,
 } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { wireScheme } from '../../../proto/key-schemes.ts';
-import { type RecordType, StoreUnavailable, type Versioned } from '../../../store/contract.ts';
+import { type RecordType, StoreUnavailable, type Versioned } from '../../../wallets/store/contract.ts';
 import { auth, errorDetails, grpcCall, openGateway, type TestGateway } from '../../support/gateway.ts';
 
 const walletId = 'wal_0199a1b2-0000-7000-8000-000000000001';

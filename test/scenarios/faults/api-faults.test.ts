@@ -1,9 +1,9 @@
 /** Faults of the door in the engine: which requests they touch, how often, and what those requests get. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { faultEngine } from '../../faults/engine.ts';
-import type { DoorRequest } from '../../faults/vocabulary/engine-contract.ts';
-import type { Fault } from '../../faults/vocabulary/fault.ts';
+import { faultEngine } from '../../../scenarios/faults/engine.ts';
+import type { DoorRequest } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import { optionsFor } from './support/frames.ts';
 
 const engineOf = () => faultEngine(optionsFor({ world: 'live' }));

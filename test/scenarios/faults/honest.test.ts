@@ -3,9 +3,9 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { byzantineKinds, type Fault } from '../../faults/vocabulary/fault.ts';
-import { refusalCodes } from '../../faults/vocabulary/refusal-codes.ts';
-import { blamed, codeOf, digest, groupKey, tokenOf } from '../coordinator/support/world.ts';
+import { byzantineKinds, type Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
+import { refusalCodes } from '../../../scenarios/faults/vocabulary/refusal-codes.ts';
+import { blamed, codeOf, digest, groupKey, tokenOf } from '../../coordinator/support/world.ts';
 import { FaultFixture } from './support/fault-fixture.ts';
 
 const hows: Readonly<Partial<Record<(typeof byzantineKinds)[number], readonly string[]>>> = {

@@ -1,9 +1,9 @@
 /** The names of a fault's targets, also with several clusters, and the answers of API faults: exact values. */
 import { describe, expect, test } from 'vitest';
-import { errorKinds } from '../../api/errors/kinds.ts';
-import { grpcRefusalOf, isFaultyPath, refusalOf } from '../../faults/api-fault-answers.ts';
-import { asSeen, isNode, ofOneCluster, processIn, processName, splitName } from '../../faults/cluster-names.ts';
-import type { Fault } from '../../faults/vocabulary/fault.ts';
+import { errorKinds } from '../../../gateway/api/errors/kinds.ts';
+import { grpcRefusalOf, isFaultyPath, refusalOf } from '../../../scenarios/faults/api-fault-answers.ts';
+import { asSeen, isNode, ofOneCluster, processIn, processName, splitName } from '../../../scenarios/faults/cluster-names.ts';
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import {
   isGateway,
   isWorker,
@@ -13,7 +13,7 @@ import {
   processesOf,
   senderOf,
   targetsOf,
-} from '../../faults/vocabulary/targets.ts';
+} from '../../../scenarios/faults/vocabulary/targets.ts';
 import { frameAt } from './support/frames.ts';
 
 const fault = (value: object) => value as Fault;

@@ -1,13 +1,13 @@
 /** What holds for any faults and any frames: determinism, and every frame accounted for once. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FaultError, faultEngine } from '../../faults/engine.ts';
-import type { Order } from '../../faults/vocabulary/engine-contract.ts';
-import { type Fault, type FaultKind, faultKinds, faultSchemas } from '../../faults/vocabulary/fault.ts';
-import { gatewayPoints, liePoints } from '../../faults/vocabulary/kinds.ts';
-import { type Point, points } from '../../faults/vocabulary/trigger-points.ts';
-import type { WireEnvelope } from '../../proto/wire.ts';
-import { runs } from '../support/thorough.ts';
+import { FaultError, faultEngine } from '../../../scenarios/faults/engine.ts';
+import type { Order } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
+import { type Fault, type FaultKind, faultKinds, faultSchemas } from '../../../scenarios/faults/vocabulary/fault.ts';
+import { gatewayPoints, liePoints } from '../../../scenarios/faults/vocabulary/kinds.ts';
+import { type Point, points } from '../../../scenarios/faults/vocabulary/trigger-points.ts';
+import type { WireEnvelope } from '../../../proto/wire.ts';
+import { runs } from '../../support/thorough.ts';
 import { frameAt, optionsFor, samples } from './support/frames.ts';
 
 const process = fc.constantFrom(

@@ -1,7 +1,7 @@
 /** Faults of uses and of partners: which use each counts, whom it meets, and when it has ended. */
 import { expect, test } from 'vitest';
-import { faultEngine } from '../../faults/engine.ts';
-import type { Fault } from '../../faults/vocabulary/fault.ts';
+import { faultEngine } from '../../../scenarios/faults/engine.ts';
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import { optionsFor } from './support/frames.ts';
 
 const engineOf = (more: Parameters<typeof optionsFor>[0] = {}) => faultEngine(optionsFor(more));

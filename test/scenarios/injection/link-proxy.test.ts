@@ -1,12 +1,12 @@
 /** The proxy of links between a real LinkServer and real LinkClients: what passes, what does not, and what breaks. */
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
-import type { FrameHead } from '../../fault-injection/frame-scan.ts';
-import { LinkProxy } from '../../fault-injection/link-proxy.ts';
-import type { FrameInTransit, FrameVerdict, Order } from '../../faults/vocabulary/engine-contract.ts';
-import type { WireEnvelope } from '../../proto/wire.ts';
-import { mesh, wireEnvelope } from '../actors/support/harness.ts';
-import { until } from '../support/until.ts';
+import type { FrameHead } from '../../../scenarios/injection/frame-scan.ts';
+import { LinkProxy } from '../../../scenarios/injection/link-proxy.ts';
+import type { FrameInTransit, FrameVerdict, Order } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { WireEnvelope } from '../../../proto/wire.ts';
+import { mesh, wireEnvelope } from '../../core/actors/support/harness.ts';
+import { until } from '../../support/until.ts';
 
 const world = mesh();
 const proxies: LinkProxy[] = [];

@@ -1,7 +1,7 @@
 /** One direction of a link: what waits keeps its order and its time, what is lost stays lost, and a full socket holds its source up. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { WebSocket } from 'ws';
-import { Pipe } from '../../fault-injection/pipe.ts';
+import { Pipe } from '../../../scenarios/injection/pipe.ts';
 
 /** A pipe between two sockets that only pretend. */
 function piped() {

@@ -2,11 +2,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { RunEventJson } from '../../faults/recording-json.ts';
-import { nodeWaits } from '../support/busy-machine.ts';
-import { startCluster, type TestCluster } from '../support/cluster.ts';
-import { SpanCollector } from '../support/span-collector.ts';
-import { until } from '../support/until.ts';
+import type { RunEventJson } from '../../../scenarios/faults/recording-json.ts';
+import { nodeWaits } from '../../support/busy-machine.ts';
+import { startCluster, type TestCluster } from '../../support/cluster.ts';
+import { SpanCollector } from '../../support/span-collector.ts';
+import { until } from '../../support/until.ts';
 
 let cluster: TestCluster;
 const collector = new SpanCollector();

@@ -1,13 +1,13 @@
 /** What the control answers, over processes that only pretend. */
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { FaultInjector } from '../../fault-injection/fault-injector.ts';
-import { LinkProxy } from '../../fault-injection/link-proxy.ts';
-import type { ProcessControl, ProcessStatus, SnapshotControl, StoredClocks } from '../../fault-injection/ports.ts';
-import { SandboxController } from '../../fault-injection/sandbox-control.ts';
-import type { ControlFault, ControlMethod, ControlTakes } from '../../faults/control.ts';
-import { faultEngine } from '../../faults/engine.ts';
-import type { Fault } from '../../faults/vocabulary/fault.ts';
-import { until } from '../support/until.ts';
+import { FaultInjector } from '../../../scenarios/injection/fault-injector.ts';
+import { LinkProxy } from '../../../scenarios/injection/link-proxy.ts';
+import type { ProcessControl, ProcessStatus, SnapshotControl, StoredClocks } from '../../../scenarios/injection/ports.ts';
+import { SandboxController } from '../../../scenarios/injection/sandbox-control.ts';
+import type { ControlFault, ControlMethod, ControlTakes } from '../../../scenarios/faults/control.ts';
+import { faultEngine } from '../../../scenarios/faults/engine.ts';
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
+import { until } from '../../support/until.ts';
 
 const injectors: FaultInjector[] = [];
 afterEach(async () => {

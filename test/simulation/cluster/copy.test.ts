@@ -1,7 +1,7 @@
 /** Copies of plain data: equal to what was copied, as `structuredClone` has it, and sharing nothing. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { copyOf } from '../../sim/copy.ts';
+import { copyOf } from '../../../simulation/cluster/copy.ts';
 
 const data = fc.letrec((tie) => ({
   value: fc.oneof(

@@ -3,12 +3,12 @@
  * client repeats its calls, and everything it was told stays true.
  */
 import { describe, expect, test } from 'vitest';
-import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { type FrameFate, type SimCall, SimCluster, type SimOptions } from '../../sim/cluster.ts';
-import type { WriteFate } from '../../sim/memory-stores.ts';
-import { Invariants } from '../coordinator/support/invariants.ts';
-import { type Answered, codeOf, digest, groupKey, tokenOf } from '../coordinator/support/world.ts';
-import { runs } from '../support/thorough.ts';
+import { ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { type FrameFate, type SimCall, SimCluster, type SimOptions } from '../../../simulation/cluster/cluster.ts';
+import type { WriteFate } from '../../../simulation/cluster/memory-stores.ts';
+import { Invariants } from '../../coordinator/support/invariants.ts';
+import { type Answered, codeOf, digest, groupKey, tokenOf } from '../../coordinator/support/world.ts';
+import { runs } from '../../support/thorough.ts';
 
 type Target = 'coordinator' | 1 | 2 | 3;
 

@@ -1,6 +1,6 @@
 /** Timers of copies: each fires at its own time, in order, and never after it was cancelled. */
 import { expect, test } from 'vitest';
-import { DueTimers } from '../../sim/due-timers.ts';
+import { DueTimers } from '../../../simulation/cluster/due-timers.ts';
 
 /** Lets `ms` pass from 1000 on; returns each timer that fired, with its time. */
 function passed(timers: DueTimers<string>, ms: number, fired: (timer: string) => void = () => undefined): string[] {

@@ -1,13 +1,13 @@
 /** What the clients of random runs insist on: only what must come about. */
 import { expect, test } from 'vitest';
-import { closedByOthers } from '../../runner/search/bystanders.ts';
-import { runChecked } from '../../runner/search/campaign.ts';
-import { randomScenario } from '../../runner/search/generate.ts';
-import { drawSwarm } from '../../runner/search/profiles.ts';
-import { redisRolledBack } from '../../runner/search/redis-rollback.ts';
-import { Draw } from '../../sim/draw.ts';
-import { allTrials as trials } from '../../trials/all-trials.ts';
-import { runs } from '../support/thorough.ts';
+import { closedByOthers } from '../../../simulation/search/bystanders.ts';
+import { runChecked } from '../../../simulation/search/campaign.ts';
+import { randomScenario } from '../../../simulation/search/generate.ts';
+import { drawSwarm } from '../../../simulation/search/profiles.ts';
+import { redisRolledBack } from '../../../simulation/search/redis-rollback.ts';
+import { Draw } from '../../../simulation/cluster/draw.ts';
+import { allTrials as trials } from '../../../trials/all-trials.ts';
+import { runs } from '../../support/thorough.ts';
 
 const terms = { threshold: 2, total_nodes: 3, curve: 'secp256k1', wallet_service: true, insist: true } as const;
 

@@ -1,10 +1,10 @@
 /** The largest cluster: 100 nodes with threshold 51. The curves of its signatures have tests of their own. */
 import { expect, test } from 'vitest';
-import { nodesMax } from '../../proto/limits.ts';
-import { SimCluster } from '../../sim/cluster.ts';
-import { codeOf, digest } from '../coordinator/support/world.ts';
-import { useModelCryptography } from '../support/model-cryptography.ts';
-import { isThorough } from '../support/thorough.ts';
+import { nodesMax } from '../../../proto/limits.ts';
+import { SimCluster } from '../../../simulation/cluster/cluster.ts';
+import { codeOf, digest } from '../../coordinator/support/world.ts';
+import { useModelCryptography } from '../../support/model-cryptography.ts';
+import { isThorough } from '../../support/thorough.ts';
 
 useModelCryptography();
 

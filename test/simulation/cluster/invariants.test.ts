@@ -2,13 +2,13 @@
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
-import { groupOf } from '../../crypto/group.ts';
-import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { VendorOrder } from '../../providers/vendor/model.ts';
-import { allCheckers } from '../../sim/invariants/checkers.ts';
-import type { Checker, Observation } from '../../sim/observation.ts';
+import { groupOf } from '../../../core/crypto/group.ts';
+import { CallErrorCode } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { Scheme } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { ApprovalMode, KeystoreType, ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { VendorOrder } from '../../../wallets/providers/vendor/model.ts';
+import { allCheckers } from '../../../simulation/cluster/invariants/checkers.ts';
+import type { Checker, Observation } from '../../../simulation/cluster/observation.ts';
 import {
   asked,
   begun,

@@ -1,14 +1,14 @@
 /** Trials of the coordinator's actors beside a run: they leave it as it is, and find a coordinator that breaks a rule. */
 import { afterEach, expect, test, vi } from 'vitest';
-import { withCryptography } from '../../crypto/model/switch.ts';
-import { runSimulated } from '../../runner/scenario/simulated-world.ts';
-import { randomScenario } from '../../runner/search/generate.ts';
-import { ActorCopy } from '../../sim/actor-copy.ts';
-import { identitiesOf } from '../../sim/identities.ts';
-import type { Checker } from '../../sim/observation.ts';
-import { StoreAtRest } from '../../sim/store-at-rest.ts';
-import { keyActorTrials } from '../../trials/key-actors/key-actor-trials.ts';
-import { runs } from '../support/thorough.ts';
+import { withCryptography } from '../../../core/crypto/model/switch.ts';
+import { runSimulated } from '../../../scenarios/runner/simulated-world.ts';
+import { randomScenario } from '../../../simulation/search/generate.ts';
+import { ActorCopy } from '../../../simulation/cluster/actor-copy.ts';
+import { identitiesOf } from '../../../simulation/cluster/identities.ts';
+import type { Checker } from '../../../simulation/cluster/observation.ts';
+import { StoreAtRest } from '../../../simulation/cluster/store-at-rest.ts';
+import { keyActorTrials } from '../../../trials/key-actors/key-actor-trials.ts';
+import { runs } from '../../support/thorough.ts';
 
 const scenario = randomScenario(7, 'calm');
 const { nodes, seed, client_dealers: allowsDealers } = scenario.cluster;

@@ -1,14 +1,14 @@
 /** Trials of nodes beside a run: they leave it as it is, and find a node that breaks a rule of the protocol. */
 import { expect, test } from 'vitest';
-import { withCryptography } from '../../crypto/model/switch.ts';
-import { runSimulated } from '../../runner/scenario/simulated-world.ts';
-import { randomScenario } from '../../runner/search/generate.ts';
-import { SimCluster } from '../../sim/cluster.ts';
-import { identitiesOf } from '../../sim/identities.ts';
-import { type NodeCopy, wireMessagesOf } from '../../sim/node-copy.ts';
-import type { Checker } from '../../sim/observation.ts';
-import { randomStream } from '../../sim/random.ts';
-import { nodeTrials } from '../../trials/nodes/node-trials.ts';
+import { withCryptography } from '../../../core/crypto/model/switch.ts';
+import { runSimulated } from '../../../scenarios/runner/simulated-world.ts';
+import { randomScenario } from '../../../simulation/search/generate.ts';
+import { SimCluster } from '../../../simulation/cluster/cluster.ts';
+import { identitiesOf } from '../../../simulation/cluster/identities.ts';
+import { type NodeCopy, wireMessagesOf } from '../../../simulation/cluster/node-copy.ts';
+import type { Checker } from '../../../simulation/cluster/observation.ts';
+import { randomStream } from '../../../simulation/cluster/random.ts';
+import { nodeTrials } from '../../../trials/nodes/node-trials.ts';
 
 const scenario = randomScenario(7, 'calm');
 const { nodes, seed, client_dealers: allowsDealers } = scenario.cluster;

@@ -1,7 +1,7 @@
 /** Each order of the fault engine reaches its part of the simulated world, with its own arguments, and no other part. */
 import { expect, test } from 'vitest';
-import { type OrderedParts, performOrder } from '../../sim/fault-effects.ts';
-import type { WorldOrder } from '../../sim/fault-service.ts';
+import { type OrderedParts, performOrder } from '../../../simulation/cluster/fault-effects.ts';
+import type { WorldOrder } from '../../../simulation/cluster/fault-service.ts';
 
 type Call = readonly [string, ...unknown[]];
 

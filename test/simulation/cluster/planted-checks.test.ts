@@ -6,7 +6,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isThorough } from '../support/thorough.ts';
+import { isThorough } from '../../support/thorough.ts';
 import { plantedFlaws } from './support/planted.ts';
 import { buildProgram, copiesFolder, type Edit, plantedCopy, root, runScript } from './support/program-copy.ts';
 
@@ -125,7 +125,7 @@ async function verdictsOf(programs: readonly Program[]): Promise<readonly (reado
       const file = `${scenario}.yaml`;
       return { file, text: readFileSync(join(root, 'scenarios', file), 'utf8') };
     });
-    return { load: module('runner/scenario/load.js'), world: module('runner/scenario/simulated-world.js'), sources };
+    return { load: module('scenarios/runner/load.js'), world: module('scenarios/runner/simulated-world.js'), sources };
   });
   const script = `
     const verdicts = [];

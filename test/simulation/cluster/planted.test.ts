@@ -6,8 +6,8 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { verdictExitCodes } from '../../runner/scenario/world.ts';
-import { isThorough } from '../support/thorough.ts';
+import { verdictExitCodes } from '../../../scenarios/runner/world.ts';
+import { isThorough } from '../../support/thorough.ts';
 import { plantedFlaws } from './support/planted.ts';
 import { buildProgram, copiesFolder, type PlantedFlaw, plantedCopy, root, runScript } from './support/program-copy.ts';
 
@@ -27,7 +27,7 @@ async function search(flaws: readonly PlantedFlaw[]): Promise<readonly Found[]> 
     const copy = plantedCopy(folder, name, edits);
     const inTurn = Array.from({ length: seeds }, (_, index) => index + 1);
     const order = foundBy === undefined || isThorough ? inTurn : [foundBy, ...inTurn];
-    const [module, trials] = ['runner/search/campaign.js', 'trials/all-trials.js'].map(
+    const [module, trials] = ['simulation/search/campaign.js', 'trials/all-trials.js'].map(
       (path) => pathToFileURL(join(copy, path)).href,
     );
     return { name, profile, order, module, trials };

@@ -1,7 +1,7 @@
 /** A process by itself, for trials: its actors may keep themselves busy for ever, and the trial must still end. */
 import { expect, test } from 'vitest';
-import type { Behaviour } from '../../actors/contract.ts';
-import { ProcessCopy } from '../../sim/process-copy.ts';
+import type { Behaviour } from '../../../core/actors/contract.ts';
+import { ProcessCopy } from '../../../simulation/cluster/process-copy.ts';
 
 /** Answers each message by one to itself, `left` times. */
 const busy: Behaviour<null, { readonly left: number }, never, never> = {

@@ -1,6 +1,6 @@
 /** Labelled streams: repeatable, independent of each other, and even. */
 import { expect, test } from 'vitest';
-import { randomStream } from '../../sim/random.ts';
+import { randomStream } from '../../../simulation/cluster/random.ts';
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 

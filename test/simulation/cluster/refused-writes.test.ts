@@ -4,18 +4,18 @@
  * write is refused answers every call that waits.
  */
 import { describe, expect, test, vi } from 'vitest';
-import type { Behaviour, Context, Input, Step } from '../../actors/contract.ts';
-import { refusedInput } from '../../actors/kernel/step.ts';
-import type { SessionConfig } from '../../coordinator/contract/config.ts';
-import type { CoordinatorMessage, CoordinatorWrite, LocalMessage } from '../../coordinator/contract/messages.ts';
-import type { NodeIdentity } from '../../nodes/behaviours.ts';
-import type { SignerState } from '../../nodes/signer/signer-actor.ts';
-import { runSeed } from '../../runner/search/campaign.ts';
-import { type Profile, profiles } from '../../runner/search/profiles.ts';
-import { SimCluster } from '../../sim/cluster.ts';
-import { allTrials as trials } from '../../trials/all-trials.ts';
-import { begin, tenant } from '../coordinator/support/world.ts';
-import { runs } from '../support/thorough.ts';
+import type { Behaviour, Context, Input, Step } from '../../../core/actors/contract.ts';
+import { refusedInput } from '../../../core/actors/kernel/step.ts';
+import type { SessionConfig } from '../../../coordinator/contract/config.ts';
+import type { CoordinatorMessage, CoordinatorWrite, LocalMessage } from '../../../coordinator/contract/messages.ts';
+import type { NodeIdentity } from '../../../nodes/behaviours.ts';
+import type { SignerState } from '../../../nodes/signer/signer-actor.ts';
+import { runSeed } from '../../../simulation/search/campaign.ts';
+import { type Profile, profiles } from '../../../simulation/search/profiles.ts';
+import { SimCluster } from '../../../simulation/cluster/cluster.ts';
+import { allTrials as trials } from '../../../trials/all-trials.ts';
+import { begin, tenant } from '../../coordinator/support/world.ts';
+import { runs } from '../../support/thorough.ts';
 import { imageOf } from './support/image.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: behaviours of both rooms, each with types of its own
@@ -31,15 +31,15 @@ const checked = vi.hoisted(() => ({
   changed: [] as string[],
 }));
 
-vi.mock('../../coordinator/behaviours.ts', async (original) => {
-  const module = await original<typeof import('../../coordinator/behaviours.ts')>();
+vi.mock('../../../coordinator/behaviours.ts', async (original) => {
+  const module = await original<typeof import('../../../coordinator/behaviours.ts')>();
   const coordinatorBehaviours = (config: SessionConfig, backend: string) =>
     module.coordinatorBehaviours(config, backend).map((behaviour) => watched(behaviour));
   return { ...module, coordinatorBehaviours };
 });
 
-vi.mock('../../nodes/behaviours.ts', async (original) => {
-  const module = await original<typeof import('../../nodes/behaviours.ts')>();
+vi.mock('../../../nodes/behaviours.ts', async (original) => {
+  const module = await original<typeof import('../../../nodes/behaviours.ts')>();
   const nodeBehaviours = (identity: NodeIdentity) => {
     const behaviours = Object.entries(module.nodeBehaviours(identity));
     return Object.fromEntries(behaviours.map(([name, behaviour]) => [name, watched(behaviour)]));

@@ -1,9 +1,9 @@
 /** Every run in which a fault of ours was found, made as small as it gets: each passes from then on. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { loadScenario } from '../../runner/scenario/load.ts';
-import { runChecked } from '../../runner/search/campaign.ts';
-import { allTrials as trials } from '../../trials/all-trials.ts';
+import { loadScenario } from '../../../scenarios/runner/load.ts';
+import { runChecked } from '../../../simulation/search/campaign.ts';
+import { allTrials as trials } from '../../../trials/all-trials.ts';
 
 const folder = new URL('./regressions/', import.meta.url);
 const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));

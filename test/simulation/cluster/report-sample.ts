@@ -1,6 +1,6 @@
 /** Runs for the tests of reports: one event of each kind; hostile texts in every place; as many events as wanted. */
-import type { RunEvent } from '../../faults/recording.ts';
-import type { Run } from '../../runner/scenario/world.ts';
+import type { RunEvent } from '../../../scenarios/faults/recording.ts';
+import type { Run } from '../../../scenarios/runner/world.ts';
 
 /** One of each, with `text` in every place where a stranger's words may stand. */
 export function oneOfEach(text: string): readonly RunEvent[] {

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { Compile } from 'typebox/schema';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { scenarioJsonSchema } from '../../runner/scenario/json-schema.ts';
-import { loadScenario } from '../../runner/scenario/load.ts';
-import { runSimulated } from '../../runner/scenario/simulated-world.ts';
-import { usesWalletApi } from '../../runner/scenario/wallet-api-use.ts';
-import { runInCustodyWorld } from '../../world/scenario/run.ts';
-import { root } from '../cli/support/up-process.ts';
+import { scenarioJsonSchema } from '../../../scenarios/runner/json-schema.ts';
+import { loadScenario } from '../../../scenarios/runner/load.ts';
+import { runSimulated } from '../../../scenarios/runner/simulated-world.ts';
+import { usesWalletApi } from '../../../scenarios/runner/wallet-api-use.ts';
+import { runInCustodyWorld } from '../../../simulation/service/scenario/run.ts';
+import { root } from '../../cli/support/up-process.ts';
 
 test('every example of the guide is a scenario that passes', async () => {
   const page = readFileSync(join(root, 'docs/scenarios.md'), 'utf8');

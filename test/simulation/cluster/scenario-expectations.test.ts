@@ -1,6 +1,6 @@
 /** How outcomes of a scenario are compared with its expectations: every field finds its mismatch, and nothing else. Pure. */
 import { describe, expect, test } from 'vitest';
-import { CustodyBook } from '../../runner/scenario/custody-book.ts';
+import { CustodyBook } from '../../../scenarios/runner/custody-book.ts';
 import {
   type CustodyOutcome,
   callMismatches,
@@ -8,15 +8,15 @@ import {
   isSuccess,
   mayRepeat,
   repeatAfterMs,
-} from '../../runner/scenario/custody-outcome.ts';
-import { mismatchText, stepMismatches, tookMismatches } from '../../runner/scenario/expectations.ts';
-import { finalMismatches } from '../../runner/scenario/final.ts';
-import type { Expectation } from '../../runner/scenario/format.ts';
-import { type Answer, failureOfCode, type Outcome, outcomeOf, outcomeText } from '../../runner/scenario/outcome.ts';
-import { fieldOf, ReferenceMissing, referencesIn, resolved, unknownField } from '../../runner/scenario/references.ts';
-import { SessionBook } from '../../runner/scenario/sessions.ts';
-import { awaitCondition } from '../../runner/scenario/waiting.ts';
-import type { ScenarioWorld } from '../../runner/scenario/world.ts';
+} from '../../../scenarios/runner/custody-outcome.ts';
+import { mismatchText, stepMismatches, tookMismatches } from '../../../scenarios/runner/expectations.ts';
+import { finalMismatches } from '../../../scenarios/runner/final.ts';
+import type { Expectation } from '../../../scenarios/runner/format.ts';
+import { type Answer, failureOfCode, type Outcome, outcomeOf, outcomeText } from '../../../scenarios/runner/outcome.ts';
+import { fieldOf, ReferenceMissing, referencesIn, resolved, unknownField } from '../../../scenarios/runner/references.ts';
+import { SessionBook } from '../../../scenarios/runner/sessions.ts';
+import { awaitCondition } from '../../../scenarios/runner/waiting.ts';
+import type { ScenarioWorld } from '../../../scenarios/runner/world.ts';
 
 const answer: Answer = {
   ...{

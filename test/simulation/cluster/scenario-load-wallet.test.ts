@@ -1,6 +1,6 @@
 /** What is said of scenario files whose steps of the wallet API are wrong. */
 import { expect, test } from 'vitest';
-import { loadScenario } from '../../runner/scenario/load.ts';
+import { loadScenario } from '../../../scenarios/runner/load.ts';
 
 const wallet = '{ step: treasury, call: make_wallet }';
 

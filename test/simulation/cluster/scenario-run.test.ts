@@ -2,17 +2,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { faultsAsArmed } from '../../model/fault-effects.ts';
-import { stepMismatches } from '../../runner/scenario/expectations.ts';
-import { blameText } from '../../runner/scenario/final.ts';
-import type { CheckedScenario } from '../../runner/scenario/format.ts';
-import { loadScenario } from '../../runner/scenario/load.ts';
-import { runSimulated } from '../../runner/scenario/simulated-world.ts';
-import { usesWalletApi } from '../../runner/scenario/wallet-api-use.ts';
-import type { Verdict } from '../../runner/scenario/world.ts';
-import { allCheckers } from '../../sim/invariants/checkers.ts';
-import { root } from '../cli/support/up-process.ts';
-import { isThorough } from '../support/thorough.ts';
+import { faultsAsArmed } from '../../../simulation/model/fault-effects.ts';
+import { stepMismatches } from '../../../scenarios/runner/expectations.ts';
+import { blameText } from '../../../scenarios/runner/final.ts';
+import type { CheckedScenario } from '../../../scenarios/runner/format.ts';
+import { loadScenario } from '../../../scenarios/runner/load.ts';
+import { runSimulated } from '../../../scenarios/runner/simulated-world.ts';
+import { usesWalletApi } from '../../../scenarios/runner/wallet-api-use.ts';
+import type { Verdict } from '../../../scenarios/runner/world.ts';
+import { allCheckers } from '../../../simulation/cluster/invariants/checkers.ts';
+import { root } from '../../cli/support/up-process.ts';
+import { isThorough } from '../../support/thorough.ts';
 
 const folder = join(root, 'scenarios');
 const files = readdirSync(folder).filter((file) => file.endsWith('.yaml'));
@@ -32,7 +32,7 @@ function verdictOf(steps: readonly string[], more: readonly string[] = []): Verd
 const key = '{ step: key, call: make_key, session: k }';
 const sign = '{ step: pay, call: sign, session: tx, key: k }';
 
-// Those that use the wallet API run in test/world/scenarios.test.ts.
+// Those that use the wallet API run in test/simulation/service/scenarios.test.ts.
 const simulated = files.filter((file) => read(file).worlds.includes('simulated') && !usesWalletApi(read(file)));
 
 // Besides every invariant, each fault must do what its definition says.

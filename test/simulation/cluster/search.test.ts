@@ -3,24 +3,24 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { type Finished, KeptSeeds } from '../../cli/sim/public.ts';
-import { run as runPackaged } from '../../cli/sim.ts';
-import { faultEngine } from '../../faults/engine.ts';
-import { byzantineKinds, coordinatorKinds } from '../../faults/vocabulary/fault.ts';
-import type { Landmark } from '../../model/landmarks.ts';
-import type { CheckedScenario } from '../../runner/scenario/format.ts';
-import { loadScenario } from '../../runner/scenario/load.ts';
-import { toYaml } from '../../runner/scenario/to-yaml.ts';
-import { type Verdict, verdictExitCodes } from '../../runner/scenario/world.ts';
-import { failsAlike, runChecked, runSeed, shrinkFailure, type Trials } from '../../runner/search/campaign.ts';
-import { randomScenario } from '../../runner/search/generate.ts';
-import { profiles } from '../../runner/search/profiles.ts';
-import { shrink } from '../../runner/search/shrink.ts';
-import { simpler } from '../../runner/search/simpler.ts';
-import { NodeCopy } from '../../sim/node-copy.ts';
-import { run as runCommand } from '../../tools/sim.ts';
-import { allTrials as trials } from '../../trials/all-trials.ts';
-import { runs } from '../support/thorough.ts';
+import { type Finished, KeptSeeds } from '../../../cli/sim/public.ts';
+import { run as runPackaged } from '../../../cli/sim.ts';
+import { faultEngine } from '../../../scenarios/faults/engine.ts';
+import { byzantineKinds, coordinatorKinds } from '../../../scenarios/faults/vocabulary/fault.ts';
+import type { Landmark } from '../../../simulation/model/landmarks.ts';
+import type { CheckedScenario } from '../../../scenarios/runner/format.ts';
+import { loadScenario } from '../../../scenarios/runner/load.ts';
+import { toYaml } from '../../../scenarios/runner/to-yaml.ts';
+import { type Verdict, verdictExitCodes } from '../../../scenarios/runner/world.ts';
+import { failsAlike, runChecked, runSeed, shrinkFailure, type Trials } from '../../../simulation/search/campaign.ts';
+import { randomScenario } from '../../../simulation/search/generate.ts';
+import { profiles } from '../../../simulation/search/profiles.ts';
+import { shrink } from '../../../simulation/search/shrink.ts';
+import { simpler } from '../../../simulation/search/simpler.ts';
+import { NodeCopy } from '../../../simulation/cluster/node-copy.ts';
+import { run as runCommand } from '../../../tools/sim.ts';
+import { allTrials as trials } from '../../../trials/all-trials.ts';
+import { runs } from '../../support/thorough.ts';
 
 const seeds = (count: number, first = 1) => Array.from({ length: count }, (_, index) => first + index);
 
@@ -282,7 +282,7 @@ describe('signmesh sim', () => {
   });
 
   test('says of a failure what it contradicts, how to run it again, and where its scenario is', async () => {
-    const { explainFailure } = await import('../../cli/sim/failures.ts');
+    const { explainFailure } = await import('../../../cli/sim/failures.ts');
     let out = '';
     const spy = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
       out += String(text);

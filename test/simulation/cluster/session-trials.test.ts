@@ -1,14 +1,14 @@
 /** Trials of the coordinator beside a run: they leave it as it is, and find a coordinator that breaks a rule of the contract. */
 import { afterEach, expect, test, vi } from 'vitest';
-import { withCryptography } from '../../crypto/model/switch.ts';
-import { runSimulated } from '../../runner/scenario/simulated-world.ts';
-import { randomScenario } from '../../runner/search/generate.ts';
-import { CoordinatorCopy } from '../../sim/coordinator-copy.ts';
-import { identitiesOf } from '../../sim/identities.ts';
-import { emptyCoordinatorSnapshot } from '../../sim/memory-stores.ts';
-import type { Checker, Observation } from '../../sim/observation.ts';
-import { sessionTrials } from '../../trials/sessions/session-trials.ts';
-import { runs } from '../support/thorough.ts';
+import { withCryptography } from '../../../core/crypto/model/switch.ts';
+import { runSimulated } from '../../../scenarios/runner/simulated-world.ts';
+import { randomScenario } from '../../../simulation/search/generate.ts';
+import { CoordinatorCopy } from '../../../simulation/cluster/coordinator-copy.ts';
+import { identitiesOf } from '../../../simulation/cluster/identities.ts';
+import { emptyCoordinatorSnapshot } from '../../../simulation/cluster/memory-stores.ts';
+import type { Checker, Observation } from '../../../simulation/cluster/observation.ts';
+import { sessionTrials } from '../../../trials/sessions/session-trials.ts';
+import { runs } from '../../support/thorough.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();

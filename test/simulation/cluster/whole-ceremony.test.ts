@@ -2,8 +2,8 @@
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
-import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { SimCluster } from '../../sim/cluster.ts';
+import { KeystoreType, ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { SimCluster } from '../../../simulation/cluster/cluster.ts';
 
 const digest = Uint8Array.from({ length: 32 }, (_, index) => index + 1);
 

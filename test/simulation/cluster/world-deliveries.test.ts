@@ -1,9 +1,9 @@
 /** Webhooks of the simulated world: every event reaches the receiver at least once, whatever happens to worker and queue. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Fault } from '../../faults/vocabulary/fault.ts';
-import { tenant } from '../coordinator/support/world.ts';
-import { withTheModel } from '../crypto/model/support.ts';
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
+import { tenant } from '../../coordinator/support/world.ts';
+import { withTheModel } from '../../core/crypto/model/support.ts';
 import { begin, makeKey, sign, type Watched, watched } from './support/watched.ts';
 
 withTheModel();

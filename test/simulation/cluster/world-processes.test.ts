@@ -1,7 +1,7 @@
 /** Processes of the simulated world that die, stand still, come back, and have wrong clocks; and what callers see. */
 import { describe, expect, test } from 'vitest';
-import { codeOf, tenant } from '../coordinator/support/world.ts';
-import { withTheModel } from '../crypto/model/support.ts';
+import { codeOf, tenant } from '../../coordinator/support/world.ts';
+import { withTheModel } from '../../core/crypto/model/support.ts';
 import { begin, makeKey, sign, watched } from './support/watched.ts';
 
 withTheModel();

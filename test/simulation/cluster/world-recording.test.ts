@@ -1,10 +1,10 @@
 /** What is seen of a run: its trace, its events for reports, and its observations for checkers; the same for the same seed. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { RunEvent } from '../../faults/recording.ts';
-import type { Fault } from '../../faults/vocabulary/fault.ts';
-import type { SimOptions } from '../../sim/cluster.ts';
-import { codeOf, tenant } from '../coordinator/support/world.ts';
-import { withTheModel } from '../crypto/model/support.ts';
+import type { RunEvent } from '../../../scenarios/faults/recording.ts';
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
+import type { SimOptions } from '../../../simulation/cluster/cluster.ts';
+import { codeOf, tenant } from '../../coordinator/support/world.ts';
+import { withTheModel } from '../../core/crypto/model/support.ts';
 import { begin, makeKey, sign, type Watched, watched } from './support/watched.ts';
 
 withTheModel();

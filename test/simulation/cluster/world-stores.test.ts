@@ -1,8 +1,8 @@
 /** Stores that fail, and Redis that goes away: what callers see, and what is durable afterwards. */
 import { describe, expect, test } from 'vitest';
-import type { ClusterStatus } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { codeOf, tenant } from '../coordinator/support/world.ts';
-import { withTheModel } from '../crypto/model/support.ts';
+import type { ClusterStatus } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { codeOf, tenant } from '../../coordinator/support/world.ts';
+import { withTheModel } from '../../core/crypto/model/support.ts';
 import { begin, makeKey, sign, type Watched, watched } from './support/watched.ts';
 
 withTheModel();

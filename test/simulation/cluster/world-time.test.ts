@@ -1,8 +1,8 @@
 /** Virtual time, and one simulated process: what falls due, in which order, and what a pause or a bug does to it. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { VirtualTime } from '../../sim/virtual-time.ts';
-import { persist, scripted, simulatedHost, tell, texts } from '../actors/support/kernel-hosts.ts';
+import { VirtualTime } from '../../../simulation/cluster/virtual-time.ts';
+import { persist, scripted, simulatedHost, tell, texts } from '../../core/actors/support/kernel-hosts.ts';
 
 describe('virtual time', () => {
   test('runs tasks in the order of their time, then of their making', () => {
@@ -57,7 +57,7 @@ describe('virtual time', () => {
   });
 });
 
-/** What a process adds to the kernel's laws (test/actors/kernel.test.ts). "write" makes the actor write. */
+/** What a process adds to the kernel's laws (test/core/actors/kernel.test.ts). "write" makes the actor write. */
 function running() {
   const actor = scripted((input) => {
     if (input.kind !== 'message') return undefined;

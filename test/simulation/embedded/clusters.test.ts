@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { dataFormat } from '../../cli/cluster-files/data-format.ts';
-import { upEmbedded } from '../../cli/embedded/embedded.ts';
-import { loadSettings } from '../../cli/settings/config.ts';
-import { loadState, type StoredState, saveState } from '../../embedded/state-file.ts';
-import { until } from '../support/until.ts';
+import { dataFormat } from '../../../cli/cluster-files/data-format.ts';
+import { upEmbedded } from '../../../cli/embedded/embedded.ts';
+import { loadSettings } from '../../../cli/settings/config.ts';
+import { loadState, type StoredState, saveState } from '../../../simulation/embedded/state-file.ts';
+import { until } from '../../support/until.ts';
 import { type Running, signature, startService } from './support/service.ts';
 
 const digest = createHash('sha256').update('clusters').digest();

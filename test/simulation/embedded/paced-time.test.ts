@@ -1,6 +1,6 @@
 /** Virtual time that a real clock paces. */
 import { expect, it } from 'vitest';
-import { type Pace, PacedTime } from '../../embedded/paced-time.ts';
+import { type Pace, PacedTime } from '../../../simulation/embedded/paced-time.ts';
 
 /** A clock that a test sets, and the next run that was planned. */
 class TestPace implements Pace {

@@ -1,16 +1,16 @@
 /** What is recorded of an embedded service replays in virtual time, with the same answers and the same amounts. */
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { sandboxSchemes } from '../../cli/cluster-files/sandbox.ts';
-import { recordedScenario } from '../../embedded/recorded-scenario.ts';
-import { startRecording } from '../../embedded/recording.ts';
-import type { ServiceRecorder } from '../../embedded/service-recorder.ts';
-import { loadScenario } from '../../runner/scenario/load.ts';
-import { runSimulated } from '../../runner/scenario/simulated-world.ts';
-import { WebhookReceiver } from '../../testing/webhook-receiver.ts';
-import { runInCustodyWorld } from '../../world/scenario/run.ts';
-import { grpcApi } from '../support/client.ts';
-import { until } from '../support/until.ts';
+import { sandboxSchemes } from '../../../cli/cluster-files/sandbox.ts';
+import { recordedScenario } from '../../../simulation/embedded/recorded-scenario.ts';
+import { startRecording } from '../../../simulation/embedded/recording.ts';
+import type { ServiceRecorder } from '../../../simulation/embedded/service-recorder.ts';
+import { loadScenario } from '../../../scenarios/runner/load.ts';
+import { runSimulated } from '../../../scenarios/runner/simulated-world.ts';
+import { WebhookReceiver } from '../../../clients/testing/webhook-receiver.ts';
+import { runInCustodyWorld } from '../../../simulation/service/scenario/run.ts';
+import { grpcApi } from '../../support/client.ts';
+import { until } from '../../support/until.ts';
 import { signature, startService } from './support/service.ts';
 
 const digest = createHash('sha256').update('record').digest();

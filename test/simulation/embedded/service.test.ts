@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { status as grpcStatus } from '@grpc/grpc-js';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { WebhookReceiver } from '../../testing/webhook-receiver.ts';
-import { type CallFailed, grpcApi } from '../support/client.ts';
-import { until } from '../support/until.ts';
+import { WebhookReceiver } from '../../../clients/testing/webhook-receiver.ts';
+import { type CallFailed, grpcApi } from '../../support/client.ts';
+import { until } from '../../support/until.ts';
 import { type Running, signature, startService } from './support/service.ts';
 
 const digest = createHash('sha256').update('embedded').digest();

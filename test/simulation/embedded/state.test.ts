@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
-import { upEmbedded } from '../../cli/embedded/embedded.ts';
-import { sizeOf } from '../../cli/embedded/requested.ts';
-import { loadSettings } from '../../cli/settings/config.ts';
-import { loadState, StateFileError, saveState } from '../../embedded/state-file.ts';
-import { until } from '../support/until.ts';
+import { upEmbedded } from '../../../cli/embedded/embedded.ts';
+import { sizeOf } from '../../../cli/embedded/requested.ts';
+import { loadSettings } from '../../../cli/settings/config.ts';
+import { loadState, StateFileError, saveState } from '../../../simulation/embedded/state-file.ts';
+import { until } from '../../support/until.ts';
 import { signature, startService } from './support/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'signmesh-state-'));
@@ -86,7 +86,7 @@ it('is there again in a later run: keys that sign, wallets, what was signed', as
 
 it('of the version without MACs is read: its tokens count, what it signed stands, and its open transfers fail by name', async () => {
   const file = join(folder, 'six.state');
-  const packed = new URL('../cli/fixtures/data-format-6.state.gz', import.meta.url);
+  const packed = new URL('../../cli/fixtures/data-format-6.state.gz', import.meta.url);
   writeFileSync(file, gunzipSync(readFileSync(fileURLToPath(packed))));
   const stored = loadState(file, (found) => found === 6)!;
   // Soon after it was saved: later its transfers would be over.

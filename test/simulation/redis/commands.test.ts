@@ -2,9 +2,9 @@
 import * as fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../actors/live/ports.ts';
-import type { Packing } from '../../../redis/memory/blocks.ts';
-import { MemoryRedis } from '../../../redis/memory/memory-redis.ts';
+import { systemClock } from '../../../core/actors/live/ports.ts';
+import type { Packing } from '../../../simulation/redis/blocks.ts';
+import { MemoryRedis } from '../../../simulation/redis/memory-redis.ts';
 import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import { dumpRedis } from '../../support/redis-dump.ts';
 import { runs } from '../../support/thorough.ts';

@@ -1,6 +1,6 @@
 /** What a script's results become for the client of the in-memory Redis: as Redis converts them. */
 import { expect, test } from 'vitest';
-import { MemoryRedis } from '../../../redis/memory/memory-redis.ts';
+import { MemoryRedis } from '../../../simulation/redis/memory-redis.ts';
 
 test.each<[string, unknown]>([
   ['3.7', 3],

@@ -1,8 +1,8 @@
 /** Each check of the books finds what is planted for it. */
 import { beforeAll, expect, test } from 'vitest';
-import { CustodyWorld } from '../../world/custody-world.ts';
-import { type Books, checkBooks, checkWebhook, readBooks } from '../../world/invariants/books.ts';
-import type { Received } from '../../world/receivers.ts';
+import { CustodyWorld } from '../../../simulation/service/custody-world.ts';
+import { type Books, checkBooks, checkWebhook, readBooks } from '../../../simulation/service/invariants/books.ts';
+import type { Received } from '../../../simulation/service/receivers.ts';
 import { openTenant, pay, settledFaults, type Tenant } from './support/payments.ts';
 
 let tenant: Tenant;

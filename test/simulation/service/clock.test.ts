@@ -1,7 +1,7 @@
 /** Clocks of processes show whole milliseconds, also at times between two, at which stores write and wake-ups arrive. */
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { CustodyWorld } from '../../world/custody-world.ts';
+import { CustodyWorld } from '../../../simulation/service/custody-world.ts';
 
 test('a signature that begins half a millisecond later', async () => {
   const world = new CustodyWorld({ seed: 'half', keepTrace: false, cryptography: 'model', codec: 'none' });

@@ -1,9 +1,9 @@
 /** Connections of clients in the simulated world: streams, gateways that die, clients that leave. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { allScopes } from '../../api/scopes.ts';
-import type { Client } from '../../world/client.ts';
-import { CustodyWorld } from '../../world/custody-world.ts';
-import type { Answered, Exchange } from '../../world/exchange.ts';
+import { allScopes } from '../../../gateway/api/scopes.ts';
+import type { Client } from '../../../simulation/service/client.ts';
+import { CustodyWorld } from '../../../simulation/service/custody-world.ts';
+import type { Answered, Exchange } from '../../../simulation/service/exchange.ts';
 
 const connection = { provider: 'self_hosted', name: 'ours', credentials: {} };
 

@@ -3,13 +3,13 @@
  * and refuses single commands, faults of the vocabulary. Whatever it is, the books are right afterwards.
  */
 import { describe, expect, test } from 'vitest';
-import type { Fault } from '../../faults/vocabulary/fault.ts';
-import { randomStream } from '../../sim/random.ts';
-import { CustodyWorld, type WorldOptions } from '../../world/custody-world.ts';
-import type { PortCall, PortFate } from '../../world/process-life.ts';
-import { randomPlan } from '../../world/random-plan.ts';
-import type { Received } from '../../world/receivers.ts';
-import { runs } from '../support/thorough.ts';
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
+import { randomStream } from '../../../simulation/cluster/random.ts';
+import { CustodyWorld, type WorldOptions } from '../../../simulation/service/custody-world.ts';
+import type { PortCall, PortFate } from '../../../simulation/service/process-life.ts';
+import { randomPlan } from '../../../simulation/service/random-plan.ts';
+import type { Received } from '../../../simulation/service/receivers.ts';
+import { runs } from '../../support/thorough.ts';
 import { openTenant, pay, settledFaults } from './support/payments.ts';
 
 const fast = { cryptography: 'model', codec: 'none' } as const;
@@ -127,11 +127,11 @@ describe('a fault of the vocabulary', () => {
     { fault: 'partition', target: 'node/1', for_ms: 4_000 },
     { fault: 'crash', target: 'gateway/2', restart_after_ms: 2_000 },
     { fault: 'partition', target: 'gateway/2', for_ms: 4_000 },
-    { fault: 'crash', target: 'gateway', at: { port: 'redis', call: 'store/commit.lua', phase: 'before' } },
+    { fault: 'crash', target: 'gateway', at: { port: 'redis', call: 'wallets/store/commit.lua', phase: 'before' } },
     {
       fault: 'crash',
       target: ['gateway', 'gateway/2'],
-      at: { port: 'redis', call: 'store/commit.lua', phase: 'after' },
+      at: { port: 'redis', call: 'wallets/store/commit.lua', phase: 'after' },
     },
     { fault: 'crash', target: 'worker/1', at: { port: 'egress', phase: 'after', nth: 2 }, restart_after_ms: 2_000 },
     { fault: 'store_unanswered', target: ['gateway', 'gateway/2'], at: { port: 'redis', nth: 9 } },

@@ -1,12 +1,12 @@
 /** How a search of wallets is guided, and how a failing plan is made smaller: without a world, on runs that are told here. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { randomStream } from '../../sim/random.ts';
-import { Guide, plain, readVariant, variantText } from '../../wallet-search/guide.ts';
-import { mustHappen } from '../../wallet-search/landmarks.ts';
-import { operationLandmarks, operationOf } from '../../wallet-search/operations.ts';
-import { drawPlan, type Profile, type RunPlan } from '../../wallet-search/profiles.ts';
-import { shrinkPlan, stepsOf } from '../../wallet-search/shrink.ts';
+import { randomStream } from '../../../simulation/cluster/random.ts';
+import { Guide, plain, readVariant, variantText } from '../../../simulation/wallet-search/guide.ts';
+import { mustHappen } from '../../../simulation/wallet-search/landmarks.ts';
+import { operationLandmarks, operationOf } from '../../../simulation/wallet-search/operations.ts';
+import { drawPlan, type Profile, type RunPlan } from '../../../simulation/wallet-search/profiles.ts';
+import { shrinkPlan, stepsOf } from '../../../simulation/wallet-search/shrink.ts';
 
 const drawn = (seed: number, profile: Profile, favoured: readonly string[] = []) =>
   drawPlan((label) => randomStream(`${seed}/${profile}`, label), profile, favoured);
@@ -54,7 +54,7 @@ describe('a guide', () => {
 });
 
 test('a search counts each operation of the page, but the stream of events', () => {
-  const page = readFileSync(new URL('../../docs/wallet-api.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../../docs/wallet-api.md', import.meta.url), 'utf8');
   const named = [...page.matchAll(/^\| `((?:GET|POST|PUT|PATCH|DELETE) \/[^`]*)` \|/gm)].map(
     ([, operation]) => operation!,
   );

@@ -1,8 +1,8 @@
 /** Worlds whose runs overlap in one process: each computes with its own cryptography, and gives the trace that it gives alone. */
 import { expect, test } from 'vitest';
-import type { Cryptography } from '../../crypto/backend.ts';
-import { cryptography } from '../../crypto/backend.ts';
-import { CustodyWorld } from '../../world/custody-world.ts';
+import type { Cryptography } from '../../../core/crypto/backend.ts';
+import { cryptography } from '../../../core/crypto/backend.ts';
+import { CustodyWorld } from '../../../simulation/service/custody-world.ts';
 import { openTenant, pay } from './support/payments.ts';
 
 async function traceOf(which: Cryptography): Promise<readonly string[]> {

@@ -7,10 +7,10 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { walletProfiles } from '../../cli/sim/runs.ts';
-import { roundRuns, roundVariants } from '../../cli/sim/wallets.ts';
-import { buildProgram, copiesFolder, plantedCopy, runScript } from '../sim/support/program-copy.ts';
-import { isThorough } from '../support/thorough.ts';
+import { walletProfiles } from '../../../cli/sim/runs.ts';
+import { roundRuns, roundVariants } from '../../../cli/sim/wallets.ts';
+import { buildProgram, copiesFolder, plantedCopy, runScript } from '../cluster/support/program-copy.ts';
+import { isThorough } from '../../support/thorough.ts';
 import { plantedFlaws } from './support/planted.ts';
 
 const folder = copiesFolder('planted-wallets');

@@ -4,11 +4,11 @@
  */
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Ports } from '../../actors/contract.ts';
-import { systemPorts } from '../../actors/live/ports.ts';
-import { PacedTime } from '../../embedded/paced-time.ts';
-import { runs } from '../support/thorough.ts';
-import { until } from '../support/until.ts';
+import type { Ports } from '../../../core/actors/contract.ts';
+import { systemPorts } from '../../../core/actors/live/ports.ts';
+import { PacedTime } from '../../../simulation/embedded/paced-time.ts';
+import { runs } from '../../support/thorough.ts';
+import { until } from '../../support/until.ts';
 import { loneLife } from './support/lives.ts';
 
 interface World {

@@ -2,13 +2,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { CheckedScenario } from '../../runner/scenario/format.ts';
-import { loadScenario } from '../../runner/scenario/load.ts';
-import { usesWalletApi } from '../../runner/scenario/wallet-api-use.ts';
-import type { Verdict } from '../../runner/scenario/world.ts';
-import { runInCustodyWorld } from '../../world/scenario/run.ts';
-import { root } from '../cli/support/up-process.ts';
-import { isThorough } from '../support/thorough.ts';
+import type { CheckedScenario } from '../../../scenarios/runner/format.ts';
+import { loadScenario } from '../../../scenarios/runner/load.ts';
+import { usesWalletApi } from '../../../scenarios/runner/wallet-api-use.ts';
+import type { Verdict } from '../../../scenarios/runner/world.ts';
+import { runInCustodyWorld } from '../../../simulation/service/scenario/run.ts';
+import { root } from '../../cli/support/up-process.ts';
+import { isThorough } from '../../support/thorough.ts';
 
 const folder = join(root, 'scenarios');
 const scenarios = readdirSync(folder)

@@ -1,8 +1,8 @@
 /** The random search of the control plane: it finds nothing in the product as it is, and a seed gives the same run again. */
 import { describe, expect, test } from 'vitest';
-import { runWorldSeed } from '../../wallet-search/campaign.ts';
-import { profiles } from '../../wallet-search/profiles.ts';
-import { runs } from '../support/thorough.ts';
+import { runWorldSeed } from '../../../simulation/wallet-search/campaign.ts';
+import { profiles } from '../../../simulation/wallet-search/profiles.ts';
+import { runs } from '../../support/thorough.ts';
 
 const fast = { crypto: 'model', record: false } as const;
 

@@ -5,28 +5,28 @@ import { fileURLToPath } from 'node:url';
 import { create as message, toBinary } from '@bufbuild/protobuf';
 import { status } from '@grpc/grpc-js';
 import { expect, test } from 'vitest';
-import { type Clock, type Envelope, type MachineMs, noTrace, type Timers } from '../../actors/contract.ts';
-import { shiftSystemClock, systemClock, systemRandom, systemTimers } from '../../actors/live/ports.ts';
-import { signingMethods } from '../../api/signing-methods.ts';
-import { ensureCertificates } from '../../cli/cluster-files/certificates.ts';
-import { ensureClusterMaterial } from '../../cli/cluster-files/cluster-material.ts';
-import { coordinatorConfig } from '../../cli/role-configs.ts';
-import { loadSettings } from '../../cli/settings/config.ts';
-import { CallGate } from '../../coordinator/call-gate.ts';
-import { signDelivery } from '../../delivery/deliveries/webhook-signature.ts';
-import { writeAccessLines } from '../../gateway/access-log/access-lines.ts';
-import { heartbeatKey } from '../../gateway/worker-heartbeat.ts';
-import type { WireMessage } from '../../proto/wire.ts';
-import { RedisCustodianRecords } from '../../providers/simulated/redis-custodian-records.ts';
-import { MemoryRedis } from '../../redis/memory/memory-redis.ts';
-import { create, update } from '../../store/changes.ts';
-import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import type { Answer } from '../../world/client.ts';
-import { CustodyWorld, type WorldOptions } from '../../world/custody-world.ts';
-import { temporaryFolder } from '../cli/support/temporary.ts';
-import { eventFor, next, thing, thingId, thingType } from '../support/store.ts';
-import { testRecordKey } from '../support/store-ports.ts';
-import { VirtualTimers } from '../support/virtual-timers.ts';
+import { type Clock, type Envelope, type MachineMs, noTrace, type Timers } from '../../../core/actors/contract.ts';
+import { shiftSystemClock, systemClock, systemRandom, systemTimers } from '../../../core/actors/live/ports.ts';
+import { signingMethods } from '../../../gateway/api/signing-methods.ts';
+import { ensureCertificates } from '../../../cli/cluster-files/certificates.ts';
+import { ensureClusterMaterial } from '../../../cli/cluster-files/cluster-material.ts';
+import { coordinatorConfig } from '../../../cli/role-configs.ts';
+import { loadSettings } from '../../../cli/settings/config.ts';
+import { CallGate } from '../../../coordinator/call-gate.ts';
+import { signDelivery } from '../../../wallets/delivery/deliveries/webhook-signature.ts';
+import { writeAccessLines } from '../../../gateway/access-log/access-lines.ts';
+import { heartbeatKey } from '../../../gateway/worker-heartbeat.ts';
+import type { WireMessage } from '../../../proto/wire.ts';
+import { RedisCustodianRecords } from '../../../wallets/providers/simulated/redis-custodian-records.ts';
+import { MemoryRedis } from '../../../simulation/redis/memory-redis.ts';
+import { create, update } from '../../../wallets/store/changes.ts';
+import { RedisTenantStore } from '../../../wallets/store/redis-tenant-store.ts';
+import type { Answer } from '../../../simulation/service/client.ts';
+import { CustodyWorld, type WorldOptions } from '../../../simulation/service/custody-world.ts';
+import { temporaryFolder } from '../../cli/support/temporary.ts';
+import { eventFor, next, thing, thingId, thingType } from '../../support/store.ts';
+import { testRecordKey } from '../../support/store-ports.ts';
+import { VirtualTimers } from '../../support/virtual-timers.ts';
 import { openTenant, pay } from './support/payments.ts';
 
 const hourMs = 3_600_000;
@@ -449,7 +449,7 @@ async function signingSession(
 test.each(Object.entries(checks))('%s: the time is as docs/time.md says', async (_, [, check]) => check());
 
 test('docs/time.md lists each use once, with its time, and no other', () => {
-  const page = readFileSync(fileURLToPath(new URL('../../docs/time.md', import.meta.url)), 'utf8');
+  const page = readFileSync(fileURLToPath(new URL('../../../docs/time.md', import.meta.url)), 'utf8');
   const rows = [...page.matchAll(/^\| (.+?) \| (machine|service) \|/gm)].map(([, use, time]) => [
     use!.replace(/^`(webhook-timestamp)`$/, '$1'),
     time,

@@ -1,7 +1,7 @@
 /** Transfers in the simulated world, end to end: the control plane's own code in virtual time. */
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { CustodyWorld } from '../../world/custody-world.ts';
+import { CustodyWorld } from '../../../simulation/service/custody-world.ts';
 import { withoutAmbient } from './support/ambient-trap.ts';
 import { openTenant, pay, settledFaults } from './support/payments.ts';
 

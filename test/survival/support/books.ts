@@ -1,11 +1,11 @@
 /**
  * What stands in the end, read three ways that share nothing: the API's word, the simulated chains as they lie in Redis
- * (providers/chains/redis-chain.ts), and the coordinator's sessions (coordinator/store/layout.ts).
+ * (wallets/providers/chains/redis-chain.ts), and the coordinator's sessions (coordinator/store/layout.ts).
  */
 import { createHash } from 'node:crypto';
 import { parseUnits } from 'ethers';
 import type { Redis } from 'ioredis';
-import { type IntentStatus, isFinal } from '../../../custody/intents/states.ts';
+import { type IntentStatus, isFinal } from '../../../wallets/custody/intents/states.ts';
 import type { RestClient } from '../../support/rest.ts';
 import { until } from '../../support/until.ts';
 

@@ -6,10 +6,10 @@
  */
 import { pathToFileURL } from 'node:url';
 import { WebSocket } from 'ws';
-import { noTrace } from '../../../actors/contract.ts';
-import { clientHandshake } from '../../../actors/live/handshake.ts';
-import { identityFromSeed } from '../../../actors/live/handshake-crypto.ts';
-import { systemRandom } from '../../../actors/live/ports.ts';
+import { noTrace } from '../../../core/actors/contract.ts';
+import { clientHandshake } from '../../../core/actors/live/handshake.ts';
+import { identityFromSeed } from '../../../core/actors/live/handshake-crypto.ts';
+import { systemRandom } from '../../../core/actors/live/ports.ts';
 import { readRoster, readSecret, secretFiles } from '../../../cli/cluster-files/cluster-material.ts';
 import {
   decodeFrames,

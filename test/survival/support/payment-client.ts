@@ -32,7 +32,7 @@ export interface Answered {
   readonly intentId: string;
 }
 
-/** Test amounts (providers/port/test-triggers.ts); all others are drawn below them. */
+/** Test amounts (wallets/providers/port/test-triggers.ts); all others are drawn below them. */
 const triggers = {
   pending: '0.00477',
   refusedLate: '0.004421',

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import type { Results } from '../../bench/report/results.ts';
-import { isThorough } from '../support/thorough.ts';
+import type { Results } from '../../../tools/bench/report/results.ts';
+import { isThorough } from '../../support/thorough.ts';
 
-const command = fileURLToPath(new URL('../../cli/signmesh.mjs', import.meta.url));
+const command = fileURLToPath(new URL('../../../cli/signmesh.mjs', import.meta.url));
 
 const tiny = ['--quick', '--seconds', '0.2', '--in-flight', '2', '--wallets', '30'];
 

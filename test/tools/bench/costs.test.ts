@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { redisUse, useEach } from '../../bench/cluster/redis-use.ts';
-import { countCeremonies } from '../../bench/costs/count.ts';
-import { countKeyPoints, countSignaturePoints } from '../../bench/costs/count-crypto.ts';
-import { countTransfers } from '../../bench/costs/count-wallet.ts';
+import { redisUse, useEach } from '../../../tools/bench/cluster/redis-use.ts';
+import { countCeremonies } from '../../../tools/bench/costs/count.ts';
+import { countKeyPoints, countSignaturePoints } from '../../../tools/bench/costs/count-crypto.ts';
+import { countTransfers } from '../../../tools/bench/costs/count-wallet.ts';
 import {
   batchesMax,
   type CeremonyCost,
@@ -16,8 +16,8 @@ import {
   signingPoints,
   transferCost,
   transferEvents,
-} from '../../bench/costs/model.ts';
-import { root } from '../cli/support/up-process.ts';
+} from '../../../tools/bench/costs/model.ts';
+import { root } from '../../cli/support/up-process.ts';
 
 /** Bytes depend on the lengths of names. */
 const bytesOff = 0.1;
@@ -108,7 +108,7 @@ describe('operations on points', () => {
 });
 
 describe('a transfer and its deliveries', () => {
-  const batches = ['worker delivery/deliveries/dispatch.lua', 'worker queue'];
+  const batches = ['worker wallets/delivery/deliveries/dispatch.lua', 'worker queue'];
   const apart = (counts: Readonly<Record<string, number>>) => ({
     each: Object.fromEntries(Object.entries(counts).filter(([what]) => !batches.includes(what))),
     together: batches.map((what) => counts[what] ?? 0),
@@ -124,7 +124,7 @@ describe('a transfer and its deliveries', () => {
         expect(count).toBeLessThanOrEqual(batchesMax[kind]);
       }
       expect(each['worker egress']).toBe(transferEvents[kind]);
-      expect({ ...each, 'gateway store/commit.lua': each['gateway store/commit.lua']! + 1 }).not.toEqual(
+      expect({ ...each, 'gateway wallets/store/commit.lua': each['gateway wallets/store/commit.lua']! + 1 }).not.toEqual(
         transferCost(kind, { n: 5, t: 3 }),
       );
     },

@@ -1,10 +1,10 @@
 /** Tokens that are limited to provider connections: no webhook, and the events of their own connections alone. */
 import { expect, test } from 'vitest';
-import type { RequestContext } from '../../api/route.ts';
-import { readTypes } from '../../delivery/events/query.ts';
-import { eventRoutes } from '../../delivery/events/routes.ts';
-import { findWebhook } from '../../delivery/webhooks/find.ts';
-import type { EventQuery } from '../../store/contract.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
+import { readTypes } from '../../../wallets/delivery/events/query.ts';
+import { eventRoutes } from '../../../wallets/delivery/events/routes.ts';
+import { findWebhook } from '../../../wallets/delivery/webhooks/find.ts';
+import type { EventQuery } from '../../../wallets/store/contract.ts';
 
 /** A request of a token with these connections; undefined: of the whole tenant. */
 function requestOf(providerConnectionIds: readonly string[] | undefined) {

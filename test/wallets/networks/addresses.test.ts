@@ -6,7 +6,7 @@ import { networks as bitcoinNetworks, payments } from 'bitcoinjs-lib';
 import { computeAddress, getAddress } from 'ethers';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { withCryptography } from '../../crypto/model/switch.ts';
+import { withCryptography } from '../../../core/crypto/model/switch.ts';
 import {
   addressOfKey,
   addressProblem,
@@ -15,8 +15,8 @@ import {
   evmAddress,
   p2wpkh,
   solanaAddress,
-} from '../../networks/addresses.ts';
-import { type NetworkId, networkIds } from '../../networks/networks.ts';
+} from '../../../wallets/networks/addresses.ts';
+import { type NetworkId, networkIds } from '../../../wallets/networks/networks.ts';
 
 const publicKeyOf = (secretKey: string) => secp256k1.getPublicKey(Buffer.from(secretKey, 'hex'), true);
 const sepolia: NetworkId = 'eip155:11155111';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { amountTakes, formatAmount, parseAmount } from '../../networks/amounts.ts';
-import { assetOf, assets, assetsOn } from '../../networks/assets.ts';
-import { networkIds, networkOf, networks } from '../../networks/networks.ts';
+import { amountTakes, formatAmount, parseAmount } from '../../../wallets/networks/amounts.ts';
+import { assetOf, assets, assetsOn } from '../../../wallets/networks/assets.ts';
+import { networkIds, networkOf, networks } from '../../../wallets/networks/networks.ts';
 
 describe('amounts', () => {
   it.each([

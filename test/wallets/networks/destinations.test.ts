@@ -11,13 +11,13 @@ import { address as bitcoinAddress, networks as bitcoinNetworks, initEccLib, Tra
 import { Transaction as EvmTransaction, getAddress } from 'ethers';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { destinationIssues, usableDestination } from '../../custody/intents/evaluation.ts';
-import { addressOfKey, canonicalAddress } from '../../networks/addresses.ts';
-import { type NetworkId, networkIds } from '../../networks/networks.ts';
-import { signedBitcoin, unsignedBitcoin } from '../../providers/chains/bitcoin-transaction.ts';
-import { signedEvm, unsignedEvm } from '../../providers/chains/evm-transaction.ts';
-import { decodeSolana, signedSolana, solanaMessage } from '../../providers/chains/solana-transaction.ts';
-import { runs } from '../support/thorough.ts';
+import { destinationIssues, usableDestination } from '../../../wallets/custody/intents/evaluation.ts';
+import { addressOfKey, canonicalAddress } from '../../../wallets/networks/addresses.ts';
+import { type NetworkId, networkIds } from '../../../wallets/networks/networks.ts';
+import { signedBitcoin, unsignedBitcoin } from '../../../wallets/providers/chains/bitcoin-transaction.ts';
+import { signedEvm, unsignedEvm } from '../../../wallets/providers/chains/evm-transaction.ts';
+import { decodeSolana, signedSolana, solanaMessage } from '../../../wallets/providers/chains/solana-transaction.ts';
+import { runs } from '../../support/thorough.ts';
 
 const [sepolia, testnet, devnet] = networkIds as unknown as [NetworkId, NetworkId, NetworkId];
 const secret = new Uint8Array(32).fill(7);

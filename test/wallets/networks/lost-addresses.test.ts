@@ -1,7 +1,7 @@
 /** Addresses where money is lost: no transfer goes there. */
 import { expect, test } from 'vitest';
-import { isLostAddress } from '../../networks/addresses.ts';
-import { networkIds } from '../../networks/networks.ts';
+import { isLostAddress } from '../../../wallets/networks/addresses.ts';
+import { networkIds } from '../../../wallets/networks/networks.ts';
 
 test('the zero address of EVM and the system program of Solana, each on its own network', () => {
   const [evm, bitcoin, solana] = networkIds;

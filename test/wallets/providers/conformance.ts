@@ -3,22 +3,22 @@
  * a way to make one and defines the tests.
  */
 import { describe, expect, it } from 'vitest';
-import { intentStatuses } from '../../custody/intents/states.ts';
-import type { WalletRecord } from '../../custody/wallets/record.ts';
-import { addressOfKey, addressProblem } from '../../networks/addresses.ts';
-import { formatAmount, parseAmount } from '../../networks/amounts.ts';
-import { assetOf, assetsOn } from '../../networks/assets.ts';
-import { networkOf } from '../../networks/networks.ts';
-import { newId } from '../../proto/ids.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { intentStatuses } from '../../../wallets/custody/intents/states.ts';
+import type { WalletRecord } from '../../../wallets/custody/wallets/record.ts';
+import { addressOfKey, addressProblem } from '../../../wallets/networks/addresses.ts';
+import { formatAmount, parseAmount } from '../../../wallets/networks/amounts.ts';
+import { assetOf, assetsOn } from '../../../wallets/networks/assets.ts';
+import { networkOf } from '../../../wallets/networks/networks.ts';
+import { newId } from '../../../proto/ids.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import {
   type Progress,
   type ProviderAdapter,
   ProviderRejected,
   ProviderUnavailable,
   type TransferDraft,
-} from '../../providers/port/port.ts';
-import { type TestOutcome, testAmounts } from '../../providers/port/test-triggers.ts';
+} from '../../../wallets/providers/port/port.ts';
+import { type TestOutcome, testAmounts } from '../../../wallets/providers/port/test-triggers.ts';
 import { type ApprovedIntent, connection, intentOf, makeWallet, metaAt, startMs } from './self-hosted/support.ts';
 
 export interface Subject {

@@ -1,15 +1,15 @@
 /** The exact words and times of the simulated custodians: what each is sent, and what it says of an order until its end. */
 import { describe, expect, it } from 'vitest';
-import { providerAdapters } from '../../providers/adapters.ts';
-import { openChains } from '../../providers/chains/chains.ts';
-import { redisLedgers } from '../../providers/chains/redis-ledgers.ts';
-import { type ProviderKind, providerKinds } from '../../providers/port/kinds.ts';
-import type { Progress, ProviderAdapter } from '../../providers/port/port.ts';
-import { makeSelfHosted } from '../../providers/self-hosted/adapter.ts';
-import { openingBalances } from '../../providers/simulated/economy.ts';
-import { RedisCustodianBooks } from '../../providers/simulated/redis-custodian-books.ts';
-import { RedisCustodianRecords } from '../../providers/simulated/redis-custodian-records.ts';
-import { MemoryRedis } from '../../redis/memory/memory-redis.ts';
+import { providerAdapters } from '../../../wallets/providers/adapters.ts';
+import { openChains } from '../../../wallets/providers/chains/chains.ts';
+import { redisLedgers } from '../../../wallets/providers/chains/redis-ledgers.ts';
+import { type ProviderKind, providerKinds } from '../../../wallets/providers/port/kinds.ts';
+import type { Progress, ProviderAdapter } from '../../../wallets/providers/port/port.ts';
+import { makeSelfHosted } from '../../../wallets/providers/self-hosted/adapter.ts';
+import { openingBalances } from '../../../wallets/providers/simulated/economy.ts';
+import { RedisCustodianBooks } from '../../../wallets/providers/simulated/redis-custodian-books.ts';
+import { RedisCustodianRecords } from '../../../wallets/providers/simulated/redis-custodian-records.ts';
+import { MemoryRedis } from '../../../simulation/redis/memory-redis.ts';
 import {
   connection,
   devnet,

@@ -1,9 +1,9 @@
 /** Deadlines of requests to providers: what fails, what it says, and what a repeat finds. */
 import { expect, it } from 'vitest';
-import { adaptersInTime, deadlineOf, receivingInTime, venueInTime } from '../../providers/deadlines.ts';
-import type { Venue } from '../../providers/market/public.ts';
-import type { ProviderAdapter } from '../../providers/port/port.ts';
-import { VirtualTimers } from '../support/virtual-timers.ts';
+import { adaptersInTime, deadlineOf, receivingInTime, venueInTime } from '../../../wallets/providers/deadlines.ts';
+import type { Venue } from '../../../wallets/providers/market/public.ts';
+import type { ProviderAdapter } from '../../../wallets/providers/port/port.ts';
+import { VirtualTimers } from '../../support/virtual-timers.ts';
 
 const never = () => new Promise<never>(() => undefined);
 const silent = (hosting: ProviderAdapter['info']['hosting']) =>

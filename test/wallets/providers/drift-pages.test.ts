@@ -1,14 +1,14 @@
 /** Deliberate drift over a statement in pages: each extra movement is on one page, in its place, however large the pages are. */
 import { expect, it } from 'vitest';
-import type { CallMeta, HeldWallet } from '../../providers/port/port.ts';
+import type { CallMeta, HeldWallet } from '../../../wallets/providers/port/port.ts';
 import {
   type Movement,
   movementName,
   type ProviderStatements,
   placeOf,
   type StatementQuery,
-} from '../../providers/port/statement.ts';
-import { type Drift, withDrifts } from '../../providers/simulated/drift.ts';
+} from '../../../wallets/providers/port/statement.ts';
+import { type Drift, withDrifts } from '../../../wallets/providers/simulated/drift.ts';
 
 const fromMs = 10;
 const toMs = 60;

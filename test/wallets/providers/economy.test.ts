@@ -1,6 +1,6 @@
 /** The constant fees and initial balances of the simulated world. */
 import { expect, it } from 'vitest';
-import { networkFee, openingBalances } from '../../providers/simulated/economy.ts';
+import { networkFee, openingBalances } from '../../../wallets/providers/simulated/economy.ts';
 
 it('a transfer costs the fee of its network, in its coin; a token of an EVM network costs more gas', () => {
   expect(networkFee('ETH')).toEqual({ asset: 'ETH', units: 42_000_000_000_000n });

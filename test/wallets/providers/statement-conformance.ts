@@ -3,11 +3,11 @@
  * The function takes a way to make one and defines the tests.
  */
 import { describe, expect, it } from 'vitest';
-import type { WalletRecord } from '../../custody/wallets/record.ts';
-import { parseAmount } from '../../networks/amounts.ts';
-import { assetOf } from '../../networks/assets.ts';
-import { networkOf } from '../../networks/networks.ts';
-import type { Arrival } from '../../providers/incoming-transfers.ts';
+import type { WalletRecord } from '../../../wallets/custody/wallets/record.ts';
+import { parseAmount } from '../../../wallets/networks/amounts.ts';
+import { assetOf } from '../../../wallets/networks/assets.ts';
+import { networkOf } from '../../../wallets/networks/networks.ts';
+import type { Arrival } from '../../../wallets/providers/incoming-transfers.ts';
 import {
   effectOf,
   type Movement,
@@ -15,7 +15,7 @@ import {
   placeOf,
   readPlace,
   type StatementQuery,
-} from '../../providers/port/statement.ts';
+} from '../../../wallets/providers/port/statement.ts';
 import { amountFor, follow, type Subject, walletOf } from './conformance.ts';
 import { metaAt, startMs } from './self-hosted/support.ts';
 

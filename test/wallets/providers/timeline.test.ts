@@ -1,7 +1,7 @@
 /** Where an order stands follows from the time alone: forwards, never back, and asked for no more often than needed. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { slowQueueMs, standing, type Timeline, timelineFor } from '../../providers/simulated/timeline.ts';
+import { slowQueueMs, standing, type Timeline, timelineFor } from '../../../wallets/providers/simulated/timeline.ts';
 
 type Word = 'new' | 'queued' | 'sent' | 'confirming' | 'done' | 'broken';
 const usual: Timeline<Word> = [

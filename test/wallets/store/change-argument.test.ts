@@ -1,11 +1,11 @@
 /** What a change sends to the store: each limit at its last allowed value and beyond, and what no change may say. */
 import { describe, expect, test } from 'vitest';
-import { create, merge, remove, update } from '../../store/changes.ts';
-import { changeArgument } from '../../store/commit-argument.ts';
-import type { Change, Guard, NewEvent, RecordType, Versioned } from '../../store/contract.ts';
-import { RecordSeal } from '../../store/secrets/record-seal.ts';
-import { TimeHeap } from '../../store/time-heap.ts';
-import { testRecordKey } from '../support/store-ports.ts';
+import { create, merge, remove, update } from '../../../wallets/store/changes.ts';
+import { changeArgument } from '../../../wallets/store/commit-argument.ts';
+import type { Change, Guard, NewEvent, RecordType, Versioned } from '../../../wallets/store/contract.ts';
+import { RecordSeal } from '../../../wallets/store/secrets/record-seal.ts';
+import { TimeHeap } from '../../../wallets/store/time-heap.ts';
+import { testRecordKey } from '../../support/store-ports.ts';
 
 interface Thing extends Versioned {
   readonly status: string;

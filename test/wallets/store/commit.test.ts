@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { create, merge, remove, update } from '../../store/changes.ts';
-import type { Change } from '../../store/contract.ts';
-import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import * as support from '../support/store.ts';
+import { create, merge, remove, update } from '../../../wallets/store/changes.ts';
+import type { Change } from '../../../wallets/store/contract.ts';
+import type { RedisTenantStore } from '../../../wallets/store/redis-tenant-store.ts';
+import * as support from '../../support/store.ts';
 import {
   eventFor,
   newTenant,
@@ -13,8 +13,8 @@ import {
   thing,
   thingId,
   thingType,
-} from '../support/store.ts';
-import { until } from '../support/until.ts';
+} from '../../support/store.ts';
+import { until } from '../../support/until.ts';
 
 describe.each(storeWorlds)('on %s', (world) => {
   let under: StoreUnderTest;

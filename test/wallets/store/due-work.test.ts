@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dueKeys } from '../../redis/redis-due-work.ts';
-import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import { done, newTenant, type StoreUnderTest, startStore, storeWorlds } from '../support/store.ts';
+import { dueKeys } from '../../../core/redis/redis-due-work.ts';
+import type { RedisTenantStore } from '../../../wallets/store/redis-tenant-store.ts';
+import { done, newTenant, type StoreUnderTest, startStore, storeWorlds } from '../../support/store.ts';
 
 describe.each(storeWorlds)('on %s', (world) => {
   let under: StoreUnderTest;

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { wakePrefix } from '../../redis/event-log.ts';
-import { create } from '../../store/changes.ts';
-import type { EventQuery, NewEvent, StoredEvent } from '../../store/contract.ts';
-import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
+import { wakePrefix } from '../../../core/redis/event-log.ts';
+import { create } from '../../../wallets/store/changes.ts';
+import type { EventQuery, NewEvent, StoredEvent } from '../../../wallets/store/contract.ts';
+import type { RedisTenantStore } from '../../../wallets/store/redis-tenant-store.ts';
 import {
   done,
   eventFor,
@@ -14,9 +14,9 @@ import {
   thing,
   thingId,
   thingType,
-} from '../support/store.ts';
-import { runs } from '../support/thorough.ts';
-import { until } from '../support/until.ts';
+} from '../../support/store.ts';
+import { runs } from '../../support/thorough.ts';
+import { until } from '../../support/until.ts';
 
 describe.each(storeWorlds)('on %s', (world) => {
   let under: StoreUnderTest;

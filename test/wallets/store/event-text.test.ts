@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { holdObjects, ObjectTable, packObject, unpackObject } from '../../store/event-text.ts';
+import { holdObjects, ObjectTable, packObject, unpackObject } from '../../../wallets/store/event-text.ts';
 
 const transfer = (words: Record<string, unknown>) =>
   JSON.stringify({ id: 'txi_1', kind: 'transfer', status: 'created', metadata: words, note: 'é💥'.repeat(600) });

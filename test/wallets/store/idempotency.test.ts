@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { MachineMs } from '../../actors/contract.ts';
-import { create } from '../../store/changes.ts';
-import type { IdempotencyStart } from '../../store/contract.ts';
-import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
+import type { MachineMs } from '../../../core/actors/contract.ts';
+import { create } from '../../../wallets/store/changes.ts';
+import type { IdempotencyStart } from '../../../wallets/store/contract.ts';
+import type { RedisTenantStore } from '../../../wallets/store/redis-tenant-store.ts';
 import {
   newTenant,
   refused,
@@ -11,7 +11,7 @@ import {
   storeWorlds,
   thing,
   thingType,
-} from '../support/store.ts';
+} from '../../support/store.ts';
 
 describe.each(storeWorlds)('on %s', (world) => {
   let under: StoreUnderTest;

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { create } from '../../store/changes.ts';
-import type { LedgerEntry } from '../../store/contract.ts';
-import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
+import { create } from '../../../wallets/store/changes.ts';
+import type { LedgerEntry } from '../../../wallets/store/contract.ts';
+import type { RedisTenantStore } from '../../../wallets/store/redis-tenant-store.ts';
 import {
   done,
   newTenant,
@@ -12,8 +12,8 @@ import {
   storeWorlds,
   thing,
   thingType,
-} from '../support/store.ts';
-import { runs } from '../support/thorough.ts';
+} from '../../support/store.ts';
+import { runs } from '../../support/thorough.ts';
 
 describe.each(storeWorlds)('on %s', (world) => {
   let under: StoreUnderTest;

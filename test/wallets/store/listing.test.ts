@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { create, update } from '../../store/changes.ts';
-import type { ListQuery } from '../../store/contract.ts';
-import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import { startRedis } from '../support/redis.ts';
+import { create, update } from '../../../wallets/store/changes.ts';
+import type { ListQuery } from '../../../wallets/store/contract.ts';
+import type { RedisTenantStore } from '../../../wallets/store/redis-tenant-store.ts';
+import { startRedis } from '../../support/redis.ts';
 import {
   done,
   newTenant,
@@ -14,8 +14,8 @@ import {
   thing,
   thingId,
   thingType,
-} from '../support/store.ts';
-import { runs } from '../support/thorough.ts';
+} from '../../support/store.ts';
+import { runs } from '../../support/thorough.ts';
 
 let under: StoreUnderTest;
 let store: RedisTenantStore;

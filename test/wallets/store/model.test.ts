@@ -1,9 +1,9 @@
 /** Random changes by two stores on one Redis, beside a model in memory that says what each must do. */
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { create, remove, update } from '../../store/changes.ts';
-import type { Change, CommitRefusal, Guard, LedgerEntry } from '../../store/contract.ts';
-import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
+import { create, remove, update } from '../../../wallets/store/changes.ts';
+import type { Change, CommitRefusal, Guard, LedgerEntry } from '../../../wallets/store/contract.ts';
+import type { RedisTenantStore } from '../../../wallets/store/redis-tenant-store.ts';
 import {
   done,
   eventFor,
@@ -16,8 +16,8 @@ import {
   thing,
   thingId,
   thingType,
-} from '../support/store.ts';
-import { runs } from '../support/thorough.ts';
+} from '../../support/store.ts';
+import { runs } from '../../support/thorough.ts';
 
 describe.each(storeWorlds)('on %s', (world) => {
   let under: StoreUnderTest;

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { MachineMs } from '../../actors/contract.ts';
-import { create, merge } from '../../store/changes.ts';
-import { type RecordType, StoreUnavailable } from '../../store/contract.ts';
-import { storeKeys, tenantPrefix } from '../../store/layout.ts';
-import { RedisAddressBook } from '../../store/redis-address-book.ts';
-import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import type { MachineMs } from '../../../core/actors/contract.ts';
+import { create, merge } from '../../../wallets/store/changes.ts';
+import { type RecordType, StoreUnavailable } from '../../../wallets/store/contract.ts';
+import { storeKeys, tenantPrefix } from '../../../wallets/store/layout.ts';
+import { RedisAddressBook } from '../../../wallets/store/redis-address-book.ts';
+import { RedisTenantStore } from '../../../wallets/store/redis-tenant-store.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
 import {
   done,
   eventFor,
@@ -15,9 +15,9 @@ import {
   thing,
   thingId,
   thingType,
-} from '../support/store.ts';
-import { storePorts } from '../support/store-ports.ts';
-import { until } from '../support/until.ts';
+} from '../../support/store.ts';
+import { storePorts } from '../../support/store-ports.ts';
+import { until } from '../../support/until.ts';
 
 let server: TestRedis;
 let under: StoreUnderTest;

@@ -1,7 +1,7 @@
 /** What listings and event queries send to the store: exact limits, bounds of time, and what continues a page. */
 import { describe, expect, test } from 'vitest';
-import type { EventQuery, ListQuery } from '../../store/contract.ts';
-import { eventQueryArguments, listArguments, timeToken } from '../../store/query-arguments.ts';
+import type { EventQuery, ListQuery } from '../../../wallets/store/contract.ts';
+import { eventQueryArguments, listArguments, timeToken } from '../../../wallets/store/query-arguments.ts';
 
 const listing: ListQuery = { indices: ['things'], order: 'newest', limit: 20 };
 const query: EventQuery = { afterSequence: 0, limit: 20, types: [] };

@@ -1,6 +1,6 @@
 /** The scripts of the tenant store: each with its refusals, which change nothing, and its whole effect. */
 import { describe, expect, test } from 'vitest';
-import { describeScript, type ScriptUnderTest } from '../support/redis-script.ts';
+import { describeScript, type ScriptUnderTest } from '../../support/redis-script.ts';
 
 const prefixKey = 'sm:{t:a}:';
 const p = prefixKey;
@@ -20,7 +20,7 @@ async function minutesLeft({ redis }: ScriptUnderTest, key: string): Promise<num
   return Math.ceil((await redis.pttl(key)) / 60_000) - 24 * 60;
 }
 
-describeScript('store/commit.lua', (script) => {
+describeScript('wallets/store/commit.lua', (script) => {
   const args = (change: object, more: object = {}) => ({
     ...{ keyHash: '', owner: '', answer: '', answerLifetimeMs: 60_000, nowMs: at, change },
     ...more,
@@ -263,7 +263,7 @@ describeScript('store/commit.lua', (script) => {
   });
 });
 
-describeScript('store/begin-idempotent.lua', (script) => {
+describeScript('wallets/store/begin-idempotent.lua', (script) => {
   const keys = { markKey: `${p}idem:k` };
   const begin = (more: object = {}) => ({
     ...{ bodyHash: 'body', nowMs: at, machineMs: at, leaseMs: 100, owner: 'o1', seed: 's1', lifetimeMs: 60_000 },
@@ -314,7 +314,7 @@ describeScript('store/begin-idempotent.lua', (script) => {
   });
 });
 
-describeScript('store/settle-idempotent.lua', (script) => {
+describeScript('wallets/store/settle-idempotent.lua', (script) => {
   const keys = { markKey: `${p}idem:k` };
   const settle = (more: object = {}) => ({
     owner: 'me',
@@ -345,7 +345,7 @@ describeScript('store/settle-idempotent.lua', (script) => {
   });
 });
 
-describeScript('store/take-due.lua', (script) => {
+describeScript('wallets/store/take-due.lua', (script) => {
   test('entries that are due are taken, earliest first, and are due again after their lease', async () => {
     const take = (limit: number) =>
       script.call({ prefixKey }, { nowMs: at, byMs: at, earlyPrefix: '', leaseMs: 50, limit });
@@ -387,7 +387,7 @@ const uuid = (time: number) => `thg_0000000${time}`;
 
 describe('indices', () => {
   const counted = ['', 3] as const;
-  describeScript('store/count.lua', (script) => {
+  describeScript('wallets/store/count.lua', (script) => {
     test.each([counted, ['00000002', 2], ['00000004', 0]] as const)('from %j on: %i', async (fromTime, count) => {
       for (const time of [1, 2, 3]) await script.redis.zadd(`${p}ix:a`, 0, uuid(time));
       expect(await script.refused({ indexKey: `${p}ix:a` }, { fromTime })).toBe(count);
@@ -395,7 +395,7 @@ describe('indices', () => {
     });
   });
   describeScript(
-    'store/count-ids.lua',
+    'wallets/store/count-ids.lua',
     (script) => {
       test('ids with and without the prefix of a type', async () => {
         await script.redis.zadd(`${p}ix:plain`, 0, '00000001', 0, '00000002');
@@ -408,7 +408,7 @@ describe('indices', () => {
   );
 });
 
-describeScript('store/with-balances.lua', (script) => {
+describeScript('wallets/store/with-balances.lua', (script) => {
   test('a wallet and its balances, or nothing', async () => {
     expect(await script.call({ prefixKey }, { id: 'wlt_1', nowMs: at })).toEqual(['', '', '', '', []]);
     await script.redis.hset(`${p}r:wlt_1`, { k: 'wallet', d: '{}', v: '1', s: 'active' });
@@ -427,7 +427,7 @@ describeScript('store/with-balances.lua', (script) => {
   });
 });
 
-describeScript('store/seal-record.lua', (script) => {
+describeScript('wallets/store/seal-record.lua', (script) => {
   test('a record that is still as it was read gets its MAC, and its bytes count', async () => {
     await script.redis.hset(`${p}r:wlt_1`, { k: 'wallet', d: '{}' });
     const args = { id: 'wlt_1', before: '{}', after: '~mac{}' };
@@ -439,7 +439,7 @@ describeScript('store/seal-record.lua', (script) => {
   });
 });
 
-describeScript('store/list.lua', (script) => {
+describeScript('wallets/store/list.lua', (script) => {
   const page = (more: object = {}) => ({
     ...{
       order: 'oldest',
@@ -496,7 +496,7 @@ describeScript('store/list.lua', (script) => {
   });
 });
 
-describeScript('store/events.lua', (script) => {
+describeScript('wallets/store/events.lua', (script) => {
   const add = async (sequence: number, type: string, id: string, atMs: number, connection = '') => {
     const entry = { id: `evt_${sequence}`, type, at: atMs, max: atMs, rt: 'wallet', ri: id, rv: 1, cor: 'c', pr: '' };
     const rest = { ...entry, con: connection, obj: '{}' };

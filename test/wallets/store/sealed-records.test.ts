@@ -1,9 +1,9 @@
 /** An attacker who writes to Redis, against the records of the tenant store: on a real Redis, and on the one in memory. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { create, update } from '../../store/changes.ts';
-import type { RecordType, TenantStore } from '../../store/contract.ts';
-import { storeKeys } from '../../store/layout.ts';
-import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
+import { create, update } from '../../../wallets/store/changes.ts';
+import type { RecordType, TenantStore } from '../../../wallets/store/contract.ts';
+import { storeKeys } from '../../../wallets/store/layout.ts';
+import { RedisTenantStore } from '../../../wallets/store/redis-tenant-store.ts';
 import {
   done,
   newTenant,
@@ -14,8 +14,8 @@ import {
   type Thing,
   thing,
   thingType,
-} from '../support/store.ts';
-import { storePorts } from '../support/store-ports.ts';
+} from '../../support/store.ts';
+import { storePorts } from '../../support/store-ports.ts';
 
 const otherType: RecordType<Thing> = { ...thingType, name: 'other' };
 

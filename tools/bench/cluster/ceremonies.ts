@@ -1,10 +1,10 @@
 /**
  * The measured ceremonies, over any API, and their evidence: every signature, with the data that it must verify for. The evidence
- * is checked after the measurement (load/verdict/signatures.ts), so that checking costs the service nothing.
+ * is checked after the measurement (clients/load/verdict/signatures.ts), so that checking costs the service nothing.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import type { Curve, Door } from '../../load/calls/door.ts';
-import type { Evidence, Key } from '../../load/verdict/signatures.ts';
+import type { Curve, Door } from '../../../clients/load/calls/door.ts';
+import type { Evidence, Key } from '../../../clients/load/verdict/signatures.ts';
 
 /** Makes the intents and sessions of each run unique. */
 const run = randomUUID().slice(0, 8);

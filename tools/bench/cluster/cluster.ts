@@ -2,12 +2,12 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { builtFile } from '../../cli/common/built.ts';
-import { errorText, Failure } from '../../cli/common/failure.ts';
-import { readRecord } from '../../cli/common/process-identity.ts';
-import type { Curve } from '../../load/calls/door.ts';
-import type { Key } from '../../load/verdict/signatures.ts';
-import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
+import { builtFile } from '../../../cli/common/built.ts';
+import { errorText, Failure } from '../../../cli/common/failure.ts';
+import { readRecord } from '../../../cli/common/process-identity.ts';
+import type { Curve } from '../../../clients/load/calls/door.ts';
+import type { Key } from '../../../clients/load/verdict/signatures.ts';
+import { type LiveProcess, startLiveProcess } from '../../../clients/testing/live-process.ts';
 import { probeVariable, profileVariable } from './probe-protocol.ts';
 
 export class BenchCluster {
@@ -19,7 +19,7 @@ export class BenchCluster {
 
   static async start(profileFolder: string | undefined): Promise<BenchCluster> {
     if (profileFolder !== undefined) mkdirSync(profileFolder, { recursive: true });
-    const probe = pathToFileURL(builtFile('bench/probe.js'));
+    const probe = pathToFileURL(builtFile('tools/bench/probe.js'));
     const environment = (dataDir: string) => {
       // The first process finds its probe before it makes its own files.
       mkdirSync(dataDir, { mode: 0o700 });

@@ -1,6 +1,6 @@
 /** The event loops of the measured processes, from the probes inside them (probe.ts). */
 import { createConnection } from 'node:net';
-import type { Pids } from '../../load/measure/processes.ts';
+import type { Pids } from '../../../clients/load/measure/processes.ts';
 import { type ProbeReading, probeSocket } from './probe-protocol.ts';
 
 /** Asks every probe, which resets it. Omits processes without one (Redis). */

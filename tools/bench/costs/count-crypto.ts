@@ -2,10 +2,10 @@
  * Counts the operations on curve points in ceremonies, over all nodes and the coordinator: their CPU time grows with them. Times
  * depend on the machine (docs/performance.md); counts are the same on every one.
  */
-import type { ReleasedKind } from '../../crypto/frost/released.ts';
-import { groups } from '../../crypto/group.ts';
-import type { Curve, Group } from '../../crypto/prime-order-group.ts';
-import { SimCluster } from '../../sim/cluster.ts';
+import type { ReleasedKind } from '../../../core/crypto/frost/released.ts';
+import { groups } from '../../../core/crypto/group.ts';
+import type { Curve, Group } from '../../../core/crypto/prime-order-group.ts';
+import { SimCluster } from '../../../simulation/cluster/cluster.ts';
 import { countCeremonies, worldOf } from './count.ts';
 import type { PointOperations, Sharing } from './model.ts';
 

@@ -3,12 +3,12 @@
  * frames and durable writes of the cluster, calls of custodians and receivers. The code is the control plane's; time, Redis and
  * the queue are simulated, so counts are exact and the same in every run.
  */
-import { allScopes } from '../../api/scopes.ts';
-import type { Client } from '../../world/client.ts';
-import { CustodyWorld } from '../../world/custody-world.ts';
+import { allScopes } from '../../../gateway/api/scopes.ts';
+import type { Client } from '../../../simulation/service/client.ts';
+import { CustodyWorld } from '../../../simulation/service/custody-world.ts';
 import type { TransferKind } from './model.ts';
 
-/** Of one transfer, on average: "gateway store/commit.lua", "worker egress", "frame partialRequest", "node writes". */
+/** Of one transfer, on average: "gateway wallets/store/commit.lua", "worker egress", "frame partialRequest", "node writes". */
 export type WalletCounts = Readonly<Record<string, number>>;
 
 const network = 'eip155:11155111';

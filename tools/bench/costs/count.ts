@@ -2,10 +2,10 @@
  * Counts the cost of one ceremony in the simulated world: every frame on the links with its bytes, and every durable write. The
  * actors, the codec and the gateway's orders are the live world's; only time and sockets are simulated.
  */
-import type { ReleasedKind } from '../../crypto/frost/released.ts';
-import { KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { encodeFrame } from '../../proto/wire.ts';
-import { SimCluster } from '../../sim/cluster.ts';
+import type { ReleasedKind } from '../../../core/crypto/frost/released.ts';
+import { KeystoreType } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { encodeFrame } from '../../../proto/wire.ts';
+import { SimCluster } from '../../../simulation/cluster/cluster.ts';
 import type { CeremonyCost, Sharing } from './model.ts';
 
 /** As long as the ids that gateways make. */

@@ -3,7 +3,7 @@
  * webhook's backlog, and the time from a change to its receipt on an idle service.
  */
 
-import { type HttpClient, httpClient } from '../../load/calls/http.ts';
+import { type HttpClient, httpClient } from '../../../clients/load/calls/http.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';
 import type { DrainRate, EventPhase, Phase } from '../report/results.ts';
 import { Receiver } from './receiver.ts';

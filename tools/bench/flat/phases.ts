@@ -3,11 +3,11 @@
  * one of each, memory, and the start of a coordinator. Only the memory of Redis may grow.
  */
 import { Redis } from 'ioredis';
-import { sandboxTenant } from '../../cli/cluster-files/sandbox.ts';
-import { httpClient } from '../../load/calls/http.ts';
-import { cpuSeconds, memory } from '../../load/measure/processes.ts';
-import { makeWallets } from '../../load/operations/wallets.ts';
-import { tenantPrefix } from '../../redis/event-log.ts';
+import { sandboxTenant } from '../../../cli/cluster-files/sandbox.ts';
+import { httpClient } from '../../../clients/load/calls/http.ts';
+import { cpuSeconds, memory } from '../../../clients/load/measure/processes.ts';
+import { makeWallets } from '../../../clients/load/operations/wallets.ts';
+import { tenantPrefix } from '../../../core/redis/event-log.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';
 import { redisUse } from '../cluster/redis-use.ts';
 import { runLoad } from '../load/load.ts';

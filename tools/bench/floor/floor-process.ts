@@ -2,20 +2,20 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
-import { groupOf } from '../../crypto/group.ts';
+import { groupOf } from '../../../core/crypto/group.ts';
 import {
   aggregateMockEcdsa,
   combineMockNonces,
   dealMockNonce,
   mockEcdsaPartial,
   verifyEcdsa,
-} from '../../crypto/mock-ecdsa.ts';
-import { macHolds, orderDigest } from '../../crypto/order-macs.ts';
-import { integerAt } from '../../crypto/scalar.ts';
-import { KeyStore } from '../../nodes/key-store.ts';
-import { IntentMemory, namedIntent, signedDigest } from '../../nodes/signer/intent-memory.ts';
-import { macFor } from '../../proto/call-orders.ts';
-import type { NodeOrder } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+} from '../../../core/crypto/mock-ecdsa.ts';
+import { macHolds, orderDigest } from '../../../core/crypto/order-macs.ts';
+import { integerAt } from '../../../core/crypto/scalar.ts';
+import { KeyStore } from '../../../nodes/key-store.ts';
+import { IntentMemory, namedIntent, signedDigest } from '../../../nodes/signer/intent-memory.ts';
+import { macFor } from '../../../proto/call-orders.ts';
+import type { NodeOrder } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { sessionWrite } from './promises.ts';
 import {
   askRecord,

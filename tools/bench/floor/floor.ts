@@ -11,11 +11,11 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { WebSocket } from 'ws';
-import { builtFile } from '../../cli/common/built.ts';
-import { mac } from '../../crypto/hashing.ts';
-import { orderDigest } from '../../crypto/order-macs.ts';
-import type { Pids } from '../../load/measure/processes.ts';
-import type { Evidence, Key } from '../../load/verdict/signatures.ts';
+import { builtFile } from '../../../cli/common/built.ts';
+import { mac } from '../../../core/crypto/hashing.ts';
+import { orderDigest } from '../../../core/crypto/order-macs.ts';
+import type { Pids } from '../../../clients/load/measure/processes.ts';
+import type { Evidence, Key } from '../../../clients/load/verdict/signatures.ts';
 import { makeKey } from '../reference/cryptography.ts';
 import {
   askRecord,
@@ -81,7 +81,7 @@ export class BareFloor {
     const orderKeys = keys.map(() => new Uint8Array(randomBytes(32)));
     const children: ChildProcess[] = [];
     const start = (order: FloorOrder) => {
-      const child = spawn(process.execPath, [builtFile('bench/floor/floor-process.js')], {
+      const child = spawn(process.execPath, [builtFile('tools/bench/floor/floor-process.js')], {
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
         serialization: 'advanced',
       });

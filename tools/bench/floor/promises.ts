@@ -4,12 +4,12 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { WriteBatches } from '../../coordinator/store/batches.ts';
-import type { SessionWriteArguments } from '../../coordinator/store/layout.ts';
-import { writeSessions } from '../../coordinator/store/scripts.ts';
-import { mac } from '../../crypto/hashing.ts';
-import { tenantPrefix } from '../../redis/event-log.ts';
-import { luaCommand } from '../../redis/lua.ts';
+import { WriteBatches } from '../../../coordinator/store/batches.ts';
+import type { SessionWriteArguments } from '../../../coordinator/store/layout.ts';
+import { writeSessions } from '../../../coordinator/store/scripts.ts';
+import { mac } from '../../../core/crypto/hashing.ts';
+import { tenantPrefix } from '../../../core/redis/event-log.ts';
+import { luaCommand } from '../../../core/redis/lua.ts';
 import { type Rung, rungs } from './protocol.ts';
 
 const retentionMs = 60_000;

@@ -3,8 +3,8 @@
  * the event loop. No names, no versions, no checks: the floor omits their purposes.
  */
 import type { WebSocket } from 'ws';
-import type { KeyPackage } from '../../crypto/key-package.ts';
-import type { OrderTerms } from '../../crypto/order-macs.ts';
+import type { KeyPackage } from '../../../core/crypto/key-package.ts';
+import type { OrderTerms } from '../../../core/crypto/order-macs.ts';
 
 /** A caller to the coordinator: the digest to sign. */
 export const askRecord = { id: 0, digest: 4, length: 36 } as const;

@@ -7,16 +7,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { builtFile } from '../../cli/common/built.ts';
-import type { Door } from '../../load/calls/door.ts';
-import { grpcDoor } from '../../load/calls/grpc.ts';
-import { restDoor } from '../../load/calls/rest.ts';
-import { cpuSeconds } from '../../load/measure/processes.ts';
-import { Recorder } from '../../load/measure/recorder.ts';
-import { signOperation } from '../../load/operations/sign.ts';
-import { drive, InFlight } from '../../load/run/drive.ts';
-import { liveClock } from '../../load/run/live-clock.ts';
-import { Operator } from '../../load/run/operator.ts';
+import { builtFile } from '../../../cli/common/built.ts';
+import type { Door } from '../../../clients/load/calls/door.ts';
+import { grpcDoor } from '../../../clients/load/calls/grpc.ts';
+import { restDoor } from '../../../clients/load/calls/rest.ts';
+import { cpuSeconds } from '../../../clients/load/measure/processes.ts';
+import { Recorder } from '../../../clients/load/measure/recorder.ts';
+import { signOperation } from '../../../clients/load/operations/sign.ts';
+import { drive, InFlight } from '../../../clients/load/run/drive.ts';
+import { liveClock } from '../../../clients/load/run/live-clock.ts';
+import { Operator } from '../../../clients/load/run/operator.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';
 import { median } from '../start/starts.ts';
 
@@ -49,7 +49,7 @@ export async function generatorCapacity(
   forMs: number,
   say: (line: string) => void,
 ): Promise<GeneratorCapacity[]> {
-  const child = spawn(process.execPath, [builtFile('bench/reference/canned-server.js')], {
+  const child = spawn(process.execPath, [builtFile('tools/bench/reference/canned-server.js')], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   try {

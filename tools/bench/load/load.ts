@@ -7,7 +7,7 @@
  * without counting them. A phase without any end by then continues until the first: a short one on a busy machine would measure
  * nothing. Latencies are of whole ceremonies, in an HDR histogram of microseconds.
  */
-import { type Latency, LatencyHistogram } from '../../load/measure/histogram.ts';
+import { type Latency, LatencyHistogram } from '../../../clients/load/measure/histogram.ts';
 
 export interface LoadOptions {
   readonly inFlight: number;

@@ -5,10 +5,10 @@
 import { spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { builtFile } from '../../cli/common/built.ts';
-import { failureOf } from '../../load/calls/call-failed.ts';
-import { grpcDoor } from '../../load/calls/grpc.ts';
-import { cpuSeconds, memory } from '../../load/measure/processes.ts';
+import { builtFile } from '../../../cli/common/built.ts';
+import { failureOf } from '../../../clients/load/calls/call-failed.ts';
+import { grpcDoor } from '../../../clients/load/calls/grpc.ts';
+import { cpuSeconds, memory } from '../../../clients/load/measure/processes.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';
 import { runLoad } from '../load/load.ts';
 import { type Answered, type OpenResult, openLoad, type Percentiles, percentiles } from './open-load.ts';
@@ -209,7 +209,7 @@ function since(before: Cpu, after: Cpu, count: number): Cpu {
 }
 
 async function startHealthProbe(url: string): Promise<{ stop(): Promise<Percentiles> }> {
-  const child = spawn(process.execPath, [builtFile('bench/overload/health-probe.js'), url], {
+  const child = spawn(process.execPath, [builtFile('tools/bench/overload/health-probe.js'), url], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   await once(child, 'message');

@@ -3,14 +3,14 @@
  * demand, so it measures only the engine: its pages, lookups, comparison, exceptions and checkpoints. The cost of the store and
  * its decoding is extra.
  */
-import { silentLog, systemPorts } from '../../actors/live/ports.ts';
-import { type IntentRecord, intentType } from '../../custody/intents/record.ts';
-import { type WalletRecord, walletType } from '../../custody/wallets/record.ts';
-import { firstPlace, type JobRecord, jobType } from '../../modules/recon/job-record.ts';
-import { JobRunner } from '../../modules/recon/runner.ts';
-import { newId } from '../../proto/ids.ts';
-import { type Movement, type ProviderStatements, placeOf } from '../../providers/port/statement.ts';
-import type { Change, ListQuery, RecordType, TenantStore, Versioned } from '../../store/contract.ts';
+import { silentLog, systemPorts } from '../../../core/actors/live/ports.ts';
+import { type IntentRecord, intentType } from '../../../wallets/custody/intents/record.ts';
+import { type WalletRecord, walletType } from '../../../wallets/custody/wallets/record.ts';
+import { firstPlace, type JobRecord, jobType } from '../../../wallets/companions/recon/job-record.ts';
+import { JobRunner } from '../../../wallets/companions/recon/runner.ts';
+import { newId } from '../../../proto/ids.ts';
+import { type Movement, type ProviderStatements, placeOf } from '../../../wallets/providers/port/statement.ts';
+import type { Change, ListQuery, RecordType, TenantStore, Versioned } from '../../../wallets/store/contract.ts';
 
 export interface ReconRate {
   /** Of each side. */

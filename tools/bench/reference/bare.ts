@@ -5,8 +5,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
-import { builtFile } from '../../cli/common/built.ts';
-import { httpClient } from '../../load/calls/http.ts';
+import { builtFile } from '../../../cli/common/built.ts';
+import { httpClient } from '../../../clients/load/calls/http.ts';
 import { type LoadResult, runLoad } from '../load/load.ts';
 
 export interface BareRates {
@@ -27,7 +27,7 @@ export async function bareRates(redisUrl: string, inFlights: readonly number[], 
 }
 
 async function fastifyRate(inFlight: number, countMs: number): Promise<LoadResult> {
-  const child = spawn(process.execPath, [builtFile('bench/reference/bare-server.js')], {
+  const child = spawn(process.execPath, [builtFile('tools/bench/reference/bare-server.js')], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   try {

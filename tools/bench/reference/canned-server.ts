@@ -8,7 +8,7 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import {
   InitiateSigningResponseSchema,
   SignatureShareResponseSchema,
-} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+} from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
 const sessionId = 'sig_00000000-0000-7000-8000-000000000000';
 /** The size of a real answer: the client parses all of it. */

@@ -3,20 +3,20 @@
  * processes, messages, sealing, identities' signatures, checks and durable writes.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { frostContext, isValidFrostCommitment } from '../../crypto/frost/context.ts';
-import { dealFrostNonce, frostAggregate, frostPartial, verifySchnorr } from '../../crypto/frost/frost.ts';
-import type { Curve } from '../../crypto/group.ts';
-import { finishDkg, type KeyPackage } from '../../crypto/key-package.ts';
+import { frostContext, isValidFrostCommitment } from '../../../core/crypto/frost/context.ts';
+import { dealFrostNonce, frostAggregate, frostPartial, verifySchnorr } from '../../../core/crypto/frost/frost.ts';
+import type { Curve } from '../../../core/crypto/group.ts';
+import { finishDkg, type KeyPackage } from '../../../core/crypto/key-package.ts';
 import {
   aggregateMockEcdsa,
   combineMockNonces,
   dealMockNonce,
   mockEcdsaPartial,
   verifyEcdsa,
-} from '../../crypto/mock-ecdsa.ts';
-import { randomPolynomial } from '../../crypto/polynomial.ts';
-import { provePossession, verifyPossession } from '../../crypto/possession.ts';
-import { commitTo, shareFor, verifyShare } from '../../crypto/vss.ts';
+} from '../../../core/crypto/mock-ecdsa.ts';
+import { randomPolynomial } from '../../../core/crypto/polynomial.ts';
+import { provePossession, verifyPossession } from '../../../core/crypto/possession.ts';
+import { commitTo, shareFor, verifyShare } from '../../../core/crypto/vss.ts';
 import { type Rate, repeat } from './repeat.ts';
 
 const threshold = 3;

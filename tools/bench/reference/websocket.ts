@@ -5,14 +5,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
-import { builtFile } from '../../cli/common/built.ts';
+import { builtFile } from '../../../cli/common/built.ts';
 import { type LoadResult, runLoad } from '../load/load.ts';
 
 /** A partial request of mock ECDSA has about this many bytes. */
 const messageBytes = 400;
 
 export async function webSocketRates(inFlights: readonly number[], countMs: number): Promise<LoadResult[]> {
-  const child = spawn(process.execPath, [builtFile('bench/reference/echo-server.js')], {
+  const child = spawn(process.execPath, [builtFile('tools/bench/reference/echo-server.js')], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   try {

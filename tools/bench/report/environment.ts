@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os';
-import { packageFile } from '../../cli/common/built.ts';
+import { packageFile } from '../../../cli/common/built.ts';
 
 export interface Environment {
   readonly node: string;

@@ -1,8 +1,8 @@
 /** The options of `npm run bench`. */
 import { resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { exitCodes, Failure } from '../../cli/common/failure.ts';
-import { apiNames } from '../../load/calls/door.ts';
+import { exitCodes, Failure } from '../../../cli/common/failure.ts';
+import { apiNames } from '../../../clients/load/calls/door.ts';
 
 export const doorNames = [...apiNames, 'coordinator'] as const;
 export type DoorName = (typeof doorNames)[number];

@@ -3,7 +3,7 @@
  * route, a bare BullMQ queue. Rates vary with other load on the machine; so each ratio of rates comes with the ratio of CPU per
  * ceremony, where both sides have one.
  */
-import type { Curve } from '../../load/calls/door.ts';
+import type { Curve } from '../../../clients/load/calls/door.ts';
 import type { DkgPhase, Phase, Results, Target } from './results.ts';
 
 export interface RatioInput

@@ -1,8 +1,8 @@
 /** The results of a run, as in its JSON. Rates a second, latencies in milliseconds, memory in bytes. */
 
-import type { Curve } from '../../load/calls/door.ts';
-import type { Memory } from '../../load/measure/processes.ts';
-import type { Verdict } from '../../load/verdict/signatures.ts';
+import type { Curve } from '../../../clients/load/calls/door.ts';
+import type { Memory } from '../../../clients/load/measure/processes.ts';
+import type { Verdict } from '../../../clients/load/verdict/signatures.ts';
 import type { ProbeReading } from '../cluster/probe-protocol.ts';
 import type { RedisUse } from '../cluster/redis-use.ts';
 import type { FlatPoint } from '../flat/phases.ts';
@@ -38,7 +38,7 @@ export interface SigningPhase extends Phase {
 
 /** The references for signatures. */
 export interface Floor {
-  /** The bare floor of mock ECDSA (bench/floor/), by callers; empty when the scheme was not measured. */
+  /** The bare floor of mock ECDSA (tools/bench/floor/), by callers; empty when the scheme was not measured. */
   readonly ecdsa: readonly Phase[];
   /** Only our own cryptography of FROST-ed25519, on one thread; undefined when the scheme was not measured. */
   readonly frost: Rate | undefined;

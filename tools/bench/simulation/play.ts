@@ -2,9 +2,9 @@
  * The scenario for measurements of simulations: a cluster of five nodes starts, makes one key (3 of 5) and five signatures, each
  * in two calls. It has no faults and no observers, and passes frames on without the codec.
  */
-import { type ReleasedKind, verifyReleased } from '../../crypto/frost/released.ts';
-import { KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { SimCluster } from '../../sim/cluster.ts';
+import { type ReleasedKind, verifyReleased } from '../../../core/crypto/frost/released.ts';
+import { KeystoreType } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { SimCluster } from '../../../simulation/cluster/cluster.ts';
 
 export const signingKinds: readonly ReleasedKind[] = ['ecdsa', 'bip340', 'ed25519'];
 const signaturesEach = 5;

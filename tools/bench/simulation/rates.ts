@@ -2,8 +2,8 @@
  * The speed of the simulated world on this one thread: with the real cryptography, with the model, and with mostly idle virtual
  * time. Several runs each; it reports the median, the slowest and the fastest.
  */
-import type { Cryptography } from '../../crypto/backend.ts';
-import { withCryptography } from '../../crypto/model/switch.ts';
+import type { Cryptography } from '../../../core/crypto/backend.ts';
+import { withCryptography } from '../../../core/crypto/model/switch.ts';
 import { type Played, play, signingKinds, verifiedOf } from './play.ts';
 
 const runs = 5;

@@ -3,9 +3,9 @@
  * A scenario of transfers: a world with one gateway, one worker and five nodes starts, makes two wallets, and pays from one to
  * the other, all at once; each client reads its transfer until it is completed. A scenario of signatures is that of play.ts.
  */
-import { withCryptography } from '../../crypto/model/switch.ts';
-import type { Client } from '../../world/client.ts';
-import { CustodyWorld } from '../../world/custody-world.ts';
+import { withCryptography } from '../../../core/crypto/model/switch.ts';
+import type { Client } from '../../../simulation/service/client.ts';
+import { CustodyWorld } from '../../../simulation/service/custody-world.ts';
 import { play } from './play.ts';
 
 /** Of each; they alternate, so that both have the same conditions. */

@@ -8,8 +8,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { cpuSeconds, type Memory, memory, type Pids } from '../../load/measure/processes.ts';
-import { UpProcess } from '../../testing/up-process.ts';
+import { cpuSeconds, type Memory, memory, type Pids } from '../../../clients/load/measure/processes.ts';
+import { UpProcess } from '../../../clients/testing/up-process.ts';
 
 export interface StartRates {
   /** From the command to its ready line, one a start; without the first start of the directory. */

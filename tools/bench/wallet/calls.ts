@@ -1,5 +1,5 @@
 /** Calls of the wallet API that must succeed. */
-import type { HttpClient } from '../../load/calls/http.ts';
+import type { HttpClient } from '../../../clients/load/calls/http.ts';
 
 export const evm = 'eip155:11155111';
 

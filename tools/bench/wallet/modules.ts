@@ -3,7 +3,7 @@
  * executed to its end. Each prepares what it needs and returns one ceremony.
  */
 import { randomBytes } from 'node:crypto';
-import type { HttpClient } from '../../load/calls/http.ts';
+import type { HttpClient } from '../../../clients/load/calls/http.ts';
 import { evm, get, post } from './calls.ts';
 import type { IntentFollower } from './follow.ts';
 

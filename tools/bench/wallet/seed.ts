@@ -1,9 +1,9 @@
 /** Puts many wallets into one tenant, directly through the store: only reads are measured. */
-import { systemClock, systemRandom } from '../../actors/live/ports.ts';
-import { type WalletRecord, walletType } from '../../custody/wallets/record.ts';
-import { newId } from '../../proto/ids.ts';
-import { create } from '../../store/changes.ts';
-import type { TenantStore } from '../../store/contract.ts';
+import { systemClock, systemRandom } from '../../../core/actors/live/ports.ts';
+import { type WalletRecord, walletType } from '../../../wallets/custody/wallets/record.ts';
+import { newId } from '../../../proto/ids.ts';
+import { create } from '../../../wallets/store/changes.ts';
+import type { TenantStore } from '../../../wallets/store/contract.ts';
 
 const atOnce = 64;
 

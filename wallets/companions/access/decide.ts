@@ -1,6 +1,6 @@
 /** The effect of a tenant's request and of an operator's decision on a module's access: the table of record.ts. Pure. */
-import { eventOf, type Reporter } from '../../api/event.ts';
-import type { PlannedModule } from '../../api/modules.ts';
+import { eventOf, type Reporter } from '../../../gateway/api/event.ts';
+import type { PlannedModule } from '../../../gateway/api/modules.ts';
 import { create, update } from '../../store/changes.ts';
 import type { Change } from '../../store/contract.ts';
 import { type AccessRecord, type AccessRequest, accessType, requestFor } from './record.ts';

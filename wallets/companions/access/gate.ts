@@ -1,6 +1,6 @@
 /** Whether a tenant of a sandbox may use a module that requires an access request. */
-import { ServiceError } from '../../api/errors/service-error.ts';
-import type { PlannedModule } from '../../api/modules.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import type { PlannedModule } from '../../../gateway/api/modules.ts';
 import type { TenantStore } from '../../store/contract.ts';
 import { type AccessRecord, readAccess, requestFor } from './record.ts';
 

@@ -1,7 +1,7 @@
 /** The operator's decisions about access to modules: for the command line, without the API. */
-import type { Ports } from '../../actors/contract.ts';
-import type { PlannedModule } from '../../api/modules.ts';
-import { newId } from '../../proto/ids.ts';
+import type { Ports } from '../../../core/actors/contract.ts';
+import type { PlannedModule } from '../../../gateway/api/modules.ts';
+import { newId } from '../../../proto/ids.ts';
 import type { TenantStore } from '../../store/contract.ts';
 import { decide } from './decide.ts';
 import { type AccessRequest, readAccess, requestFor } from './record.ts';

@@ -9,7 +9,7 @@
  * | none, pending, denied | the operator grants | granted |
  * | pending, granted | the operator denies | denied |
  */
-import type { PlannedModule } from '../../api/modules.ts';
+import type { PlannedModule } from '../../../gateway/api/modules.ts';
 import type { RecordType, TenantStore, Versioned } from '../../store/contract.ts';
 
 export type AccessStatus = 'pending' | 'granted' | 'denied';

@@ -1,9 +1,9 @@
 /** GET /v1/modules, and the route by which a tenant of a sandbox requests a PLANNED module. */
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { type Module, modules, plannedModules, previewOfTag } from '../../api/modules.ts';
-import { type RequestContext, type Route, route } from '../../api/route.ts';
-import { Closed, PathId } from '../../api/schema-kit.ts';
-import { noSuch } from '../../api/visibility.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { type Module, modules, plannedModules, previewOfTag } from '../../../gateway/api/modules.ts';
+import { type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
+import { Closed, PathId } from '../../../gateway/api/schema-kit.ts';
+import { noSuch } from '../../../gateway/api/visibility.ts';
 import { ask } from './decide.ts';
 import { isGranted, type ModuleAccess } from './gate.ts';
 import { type AccessRecord, readAccess, requestFor } from './record.ts';

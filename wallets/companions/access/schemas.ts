@@ -1,7 +1,7 @@
 /** The requests and answers of the routes of modules. */
 import Type from 'typebox';
-import { modules, plannedModules } from '../../api/modules.ts';
-import { Closed, Id, Lines, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
+import { modules, plannedModules } from '../../../gateway/api/modules.ts';
+import { Closed, Id, Lines, Nullable, OneOf, Timestamp } from '../../../gateway/api/schema-kit.ts';
 
 export const AccessRequestBody = Closed({
   reason: Type.Optional(Lines(500, 'purpose, for the operator')),

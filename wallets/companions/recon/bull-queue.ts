@@ -1,7 +1,7 @@
 /** The queue of reconciliation jobs by BullMQ. When a worker dies, another takes over its task after the lock ends. */
 import { type Job, Queue, UnrecoverableError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { Log } from '../../actors/live/ports.ts';
+import type { Log } from '../../../core/actors/live/ports.ts';
 import { asking } from '../../store/asking-redis.ts';
 import { isReconTask, type ReconConsumer, type ReconQueue, type ReconTask } from './queue.ts';
 

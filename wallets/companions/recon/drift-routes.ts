@@ -3,12 +3,12 @@
  * reconciliation has something to find. Only a sandbox mounts it; it changes only the reports to the caller's own tenant.
  */
 import Type, { type Static } from 'typebox';
-import type { Timers } from '../../actors/contract.ts';
-import { invalidFields } from '../../api/errors/invalid-fields.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
-import { Closed, Id, ListOf, Nullable, OneOf, PathId, Timestamp } from '../../api/schema-kit.ts';
-import { mayUseConnection, noSuch } from '../../api/visibility.ts';
+import type { Timers } from '../../../core/actors/contract.ts';
+import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
+import { Closed, Id, ListOf, Nullable, OneOf, PathId, Timestamp } from '../../../gateway/api/schema-kit.ts';
+import { mayUseConnection, noSuch } from '../../../gateway/api/visibility.ts';
 import { connectionType } from '../../custody/connections/public.ts';
 import { intentType } from '../../custody/intents/public.ts';
 import { readWallet, type WalletRecord } from '../../custody/wallets/public.ts';

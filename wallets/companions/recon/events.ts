@@ -1,5 +1,5 @@
 /** The events of jobs and exceptions. */
-import { eventOf, type Reporter } from '../../api/event.ts';
+import { eventOf, type Reporter } from '../../../gateway/api/event.ts';
 import type { NewEvent } from '../../store/contract.ts';
 import { type ExceptionRecord, exceptionType } from './exception-record.ts';
 import { type JobRecord, jobType } from './job-record.ts';

@@ -3,7 +3,7 @@
  * sides are unchanged. Of two jobs that find the same subject at once only one opens an exception: a guard counts the existing
  * ones.
  */
-import type { Reporter } from '../../api/event.ts';
+import type { Reporter } from '../../../gateway/api/event.ts';
 import { create, update } from '../../store/changes.ts';
 import type { Change, Guard, NewEvent, Put, TenantStore } from '../../store/contract.ts';
 import { exceptionEvent } from './events.ts';

@@ -1,6 +1,6 @@
 /** A provider that never answers counts as unavailable: its job is tried again, and does not block its worker. */
-import type { Timers } from '../../actors/contract.ts';
-import { withinLimit } from '../../actors/waiting.ts';
+import type { Timers } from '../../../core/actors/contract.ts';
+import { withinLimit } from '../../../core/actors/waiting.ts';
 import { ProviderUnavailable } from '../../providers/port/port.ts';
 import type { ProviderStatements } from '../../providers/port/statement.ts';
 

@@ -1,10 +1,10 @@
 /** Creates and cancels jobs, and checks who may see them. */
 import type { Static } from 'typebox';
-import { invalidFields } from '../../api/errors/invalid-fields.ts';
-import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
-import { actorOf } from '../../api/principal.ts';
-import type { Answer, RequestContext } from '../../api/route.ts';
-import { mayUseConnection, noSuch, seesWholeTenant } from '../../api/visibility.ts';
+import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
+import { type FieldIssue, ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { actorOf } from '../../../gateway/api/principal.ts';
+import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
+import { mayUseConnection, noSuch, seesWholeTenant } from '../../../gateway/api/visibility.ts';
 import { connectionType } from '../../custody/connections/public.ts';
 import { readWallet } from '../../custody/wallets/public.ts';
 import { amountTakes, parseAmount } from '../../networks/amounts.ts';

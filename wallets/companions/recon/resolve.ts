@@ -2,10 +2,10 @@
  * Resolves an exception, once. `adjusted` also corrects our ledger by the difference of the two sides. The intent or deposit
  * behind it does not change: it is history. A correction omits the part that an earlier correction already made.
  */
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { actorOf } from '../../api/principal.ts';
-import type { Answer, RequestContext } from '../../api/route.ts';
-import { mayUseConnection, noSuch } from '../../api/visibility.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { actorOf } from '../../../gateway/api/principal.ts';
+import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
+import { mayUseConnection, noSuch } from '../../../gateway/api/visibility.ts';
 import { intentType } from '../../custody/intents/public.ts';
 import {
   correctionChange,

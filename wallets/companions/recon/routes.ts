@@ -1,9 +1,9 @@
 /** The reconciliation routes: jobs and exceptions. */
 import Type, { type Static } from 'typebox';
-import { listBody, readPage } from '../../api/pages.ts';
-import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
-import { Closed, Id, ListOf, OneOf, PathId, pageQuery } from '../../api/schema-kit.ts';
-import { visibleIndices } from '../../api/visibility.ts';
+import { listBody, readPage } from '../../../gateway/api/pages.ts';
+import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
+import { Closed, Id, ListOf, OneOf, PathId, pageQuery } from '../../../gateway/api/schema-kit.ts';
+import { visibleIndices } from '../../../gateway/api/visibility.ts';
 import { exceptionsOfConnection, exceptionType, exceptionTypes, severities } from './exception-record.ts';
 import { jobKinds, jobStatuses, jobsOfConnection, jobType } from './job-record.ts';
 import { cancelJob, createJob, findJob, type Wake } from './jobs.ts';

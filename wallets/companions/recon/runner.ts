@@ -3,11 +3,11 @@
  * same job, one wins each change, and the other stops. So a run may stop at any point. A cancelled job has another version, so
  * its run ends at the next change.
  */
-import type { Ports } from '../../actors/contract.ts';
-import type { Log } from '../../actors/live/ports.ts';
-import type { Reporter } from '../../api/event.ts';
+import type { Ports } from '../../../core/actors/contract.ts';
+import type { Log } from '../../../core/actors/live/ports.ts';
+import type { Reporter } from '../../../gateway/api/event.ts';
 import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';
-import { type IdPrefix, newId } from '../../proto/ids.ts';
+import { type IdPrefix, newId } from '../../../proto/ids.ts';
 import { ProviderUnavailable } from '../../providers/port/port.ts';
 import type { StatementsByKind } from '../../providers/port/statement.ts';
 import { merge, update } from '../../store/changes.ts';

@@ -1,6 +1,6 @@
 /** The requests and answers of the reconciliation routes. */
 import Type from 'typebox';
-import { Closed, DecimalText, Id, Line, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
+import { Closed, DecimalText, Id, Line, Nullable, OneOf, Timestamp } from '../../../gateway/api/schema-kit.ts';
 import { exceptionTypes, resolutions, severities } from './exception-record.ts';
 import { jobKinds, jobStatuses } from './job-record.ts';
 

@@ -1,5 +1,5 @@
 /** The runner of reconciliation jobs in a worker process. Any number of them run over one store and one queue. */
-import { withinLimit } from '../../actors/waiting.ts';
+import { withinLimit } from '../../../core/actors/waiting.ts';
 import type { ReconQueue } from './queue.ts';
 import { JobRunner, type RunnerDeps } from './runner.ts';
 

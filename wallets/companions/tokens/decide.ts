@@ -2,9 +2,9 @@
  * Votes on orders, and their cancellation. A vote counts once; the initiator has none, and neither has a caller that the policy
  * does not name. The last vote also creates the order's intent, in the same change.
  */
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { actorOf } from '../../api/principal.ts';
-import type { Answer, RequestContext } from '../../api/route.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { actorOf } from '../../../gateway/api/principal.ts';
+import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import { usableConnection } from '../../custody/connections/public.ts';
 import {
   ballotOf,

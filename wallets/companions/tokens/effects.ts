@@ -1,5 +1,5 @@
 /** The changes that write steps of tokens and orders: the record, its events, and the time of its next job. */
-import { eventOf, type Reporter } from '../../api/event.ts';
+import { eventOf, type Reporter } from '../../../gateway/api/event.ts';
 import { create, update } from '../../store/changes.ts';
 import type { Change, DueEntry, NewEvent } from '../../store/contract.ts';
 import { lastOrder, type OrderMove } from './machine.ts';

@@ -1,6 +1,6 @@
 /** Finding tokens and orders for a caller. An id that is unknown, or invisible to its token, gives the same 404. */
-import type { RequestContext } from '../../api/route.ts';
-import { mayUseConnection, noSuch } from '../../api/visibility.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
+import { mayUseConnection, noSuch } from '../../../gateway/api/visibility.ts';
 import type { Balances } from '../../store/contract.ts';
 import { type OrderRecord, orderType, type TokenRecord, tokenType } from './record.ts';
 

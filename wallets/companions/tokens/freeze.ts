@@ -2,8 +2,8 @@
  * Freezes a token: until it is unfrozen, nothing is minted, redeemed or transferred. Transactions already on a chain continue.
  * Orders about to be signed are rejected, approved transfers wait.
  */
-import { ServiceError } from '../../api/errors/service-error.ts';
-import type { Answer, RequestContext } from '../../api/route.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import { tokenAssetId, tokenAssetType } from '../../custody/assets/public.ts';
 import { merge, update } from '../../store/changes.ts';
 import { tokenChange } from './effects.ts';

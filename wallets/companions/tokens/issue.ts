@@ -1,8 +1,8 @@
 /** A new token: its record, its symbol, and the intent that deploys its contract from the issuer's wallet, in one change. */
 import type { Static } from 'typebox';
-import { invalidFields } from '../../api/errors/invalid-fields.ts';
-import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
-import type { Answer, RequestContext } from '../../api/route.ts';
+import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
+import { type FieldIssue, ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import { tokenAssetId, tokenAssetType } from '../../custody/assets/public.ts';
 import {
   draftOf,

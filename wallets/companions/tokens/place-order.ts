@@ -4,9 +4,9 @@
  * (owner.ts).
  */
 import type { Static } from 'typebox';
-import { invalidFields } from '../../api/errors/invalid-fields.ts';
-import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
-import type { Answer, RequestContext } from '../../api/route.ts';
+import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
+import { type FieldIssue, ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import {
   destinationIssues,
   draftOf,

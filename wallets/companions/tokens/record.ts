@@ -3,7 +3,7 @@
  * neither in circulation nor being minted, `reserved` is being minted. They begin as the cap and 0, so the ledger itself keeps
  * the supply between zero and the cap.
  */
-import type { MetadataValue } from '../../api/metadata.ts';
+import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import type { IntentDraft, Vote } from '../../custody/intents/public.ts';
 import type { TokenTerms } from '../../networks/assets.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';

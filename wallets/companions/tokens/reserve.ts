@@ -4,9 +4,9 @@
  * unit of the reserve asset backs one unit of the token, whatever decimals both have.
  */
 import type { Static } from 'typebox';
-import { invalidFields } from '../../api/errors/invalid-fields.ts';
-import type { FieldIssue } from '../../api/errors/service-error.ts';
-import type { RequestContext } from '../../api/route.ts';
+import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
+import type { FieldIssue } from '../../../gateway/api/errors/service-error.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import { findAsset } from '../../custody/assets/public.ts';
 import { findWallet } from '../../custody/intents/public.ts';
 import { walletType } from '../../custody/wallets/public.ts';

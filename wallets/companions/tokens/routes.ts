@@ -1,7 +1,7 @@
 /** The routes of token operations. */
-import { listBody, readCreated, readPage } from '../../api/pages.ts';
-import { type Route, route } from '../../api/route.ts';
-import { visibleIndices } from '../../api/visibility.ts';
+import { listBody, readCreated, readPage } from '../../../gateway/api/pages.ts';
+import { type Route, route } from '../../../gateway/api/route.ts';
+import { visibleIndices } from '../../../gateway/api/visibility.ts';
 import { approveOrder, cancelOrder } from './decide.ts';
 import { findOrder, findToken } from './find.ts';
 import { setTokenFrozen } from './freeze.ts';

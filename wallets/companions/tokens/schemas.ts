@@ -1,7 +1,7 @@
 /** The requests and answers of the routes of token operations. docs/tokens.md shows the same. */
 import Type from 'typebox';
-import { Metadata } from '../../api/metadata.ts';
-import { createdQuery } from '../../api/pages.ts';
+import { Metadata } from '../../../gateway/api/metadata.ts';
+import { createdQuery } from '../../../gateway/api/pages.ts';
 import {
   Closed,
   DecimalText,
@@ -15,7 +15,7 @@ import {
   PathId,
   pageQuery,
   Timestamp,
-} from '../../api/schema-kit.ts';
+} from '../../../gateway/api/schema-kit.ts';
 import { networkIds } from '../../networks/networks.ts';
 import { orderKinds, tokenStatuses } from './record.ts';
 import { orderStatuses } from './states.ts';

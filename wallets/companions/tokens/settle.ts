@@ -2,12 +2,12 @@
  * Jobs at the end of an intent: a token is deployed or failed, an order completed or failed. The commit that ends the intent
  * makes them due, and each ends in one commit under compare-and-set, so they may be repeated and interrupted anywhere.
  */
-import type { Ports } from '../../actors/contract.ts';
-import type { Reporter } from '../../api/event.ts';
+import type { Ports } from '../../../core/actors/contract.ts';
+import type { Reporter } from '../../../gateway/api/event.ts';
 import { tokenAssetId, tokenAssetType } from '../../custody/assets/public.ts';
 import { type IntentRecord, intentType, isFinal as isOver, receiptOf } from '../../custody/intents/public.ts';
 import { canonicalAddress } from '../../networks/addresses.ts';
-import { newId } from '../../proto/ids.ts';
+import { newId } from '../../../proto/ids.ts';
 import { merge, remove, update } from '../../store/changes.ts';
 import type { Change, LedgerEntry, TenantStore } from '../../store/contract.ts';
 import { orderChange, orderMember, tokenChange } from './effects.ts';

@@ -1,5 +1,5 @@
 /** Tokens and their orders as the API and its events show them. */
-import type { MetadataValue } from '../../api/metadata.ts';
+import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import { formatAmount } from '../../networks/amounts.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { Balances } from '../../store/contract.ts';

@@ -1,6 +1,6 @@
 /** The initiator of work that runs later in the background: the stored part of a principal. */
-import type { Principal } from '../../api/principal.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { Principal } from '../../../gateway/api/principal.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 
 export interface Actor {
   readonly tenant: string;

@@ -1,6 +1,6 @@
 /** US dollars and amounts of assets, between the API's decimal strings and whole numbers. */
-import { invalidFields } from '../../api/errors/invalid-fields.ts';
-import type { ServiceError } from '../../api/errors/service-error.ts';
+import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
+import type { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { amountTakes, formatAmount, parseAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
 import { type PricedAsset, usdDecimals } from './valuation.ts';

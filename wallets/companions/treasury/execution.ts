@@ -17,12 +17,12 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { Log } from '../../actors/live/ports.ts';
-import { contextOf } from '../../api/context.ts';
-import type { ServiceError } from '../../api/errors/service-error.ts';
-import { eventOf } from '../../api/event.ts';
-import { toServiceError } from '../../api/failures.ts';
-import type { Answer, RequestContext } from '../../api/route.ts';
+import type { Log } from '../../../core/actors/live/ports.ts';
+import { contextOf } from '../../../gateway/api/context.ts';
+import type { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { eventOf } from '../../../gateway/api/event.ts';
+import { toServiceError } from '../../../gateway/api/failures.ts';
+import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import { usableConnection } from '../../custody/connections/public.ts';
 import {
   createIntent,

@@ -1,8 +1,8 @@
 /** A sandbox's market: the prices of the assets and the behaviour of the venue, for the caller's own tenant. */
 
 import type { Static } from 'typebox';
-import { type RequestContext, type Route, route } from '../../api/route.ts';
-import { needWholeTenant } from '../../controls/rules/tenant-wide.ts';
+import { type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
+import { needWholeTenant } from '../../policy/rules/tenant-wide.ts';
 import { assetOf } from '../../networks/assets.ts';
 import {
   type MarketConditions,

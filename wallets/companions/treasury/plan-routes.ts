@@ -3,12 +3,12 @@
  * callers may execute it; stale plans cannot be executed.
  */
 import Type, { type Static } from 'typebox';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { listBody, readPage } from '../../api/pages.ts';
-import { actorOf } from '../../api/principal.ts';
-import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
-import { Closed, ListOf, OneOf, PathId, pageQuery } from '../../api/schema-kit.ts';
-import { noSuch, seesWholeTenant } from '../../api/visibility.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { listBody, readPage } from '../../../gateway/api/pages.ts';
+import { actorOf } from '../../../gateway/api/principal.ts';
+import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
+import { Closed, ListOf, OneOf, PathId, pageQuery } from '../../../gateway/api/schema-kit.ts';
+import { noSuch, seesWholeTenant } from '../../../gateway/api/visibility.ts';
 import { assetOf } from '../../networks/assets.ts';
 import { create, update } from '../../store/changes.ts';
 import type { Change } from '../../store/contract.ts';

@@ -1,10 +1,10 @@
 /** GET /v1/treasury/positions: the holdings of each strategy's wallets, and their distance from its targets. */
 import Type from 'typebox';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { listBody, readPage } from '../../api/pages.ts';
-import { type RequestContext, type Route, route } from '../../api/route.ts';
-import { Closed, ListOf, PathId, pageQuery } from '../../api/schema-kit.ts';
-import { seesWholeTenant } from '../../api/visibility.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { listBody, readPage } from '../../../gateway/api/pages.ts';
+import { type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
+import { Closed, ListOf, PathId, pageQuery } from '../../../gateway/api/schema-kit.ts';
+import { seesWholeTenant } from '../../../gateway/api/visibility.ts';
 import { usdText } from './amounts.ts';
 import { StrategyPosition } from './schemas.ts';
 import { type PlanningDeps, planPosition, positionsNow, situationOf } from './situation.ts';

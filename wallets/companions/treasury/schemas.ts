@@ -1,7 +1,7 @@
 /** The requests and answers of the routes of the treasury. docs/wallet-api.md shows the same. */
 
 import Type from 'typebox';
-import { Closed, DecimalText, Id, Lines, Name, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
+import { Closed, DecimalText, Id, Lines, Name, Nullable, OneOf, Timestamp } from '../../../gateway/api/schema-kit.ts';
 import { venueModes } from '../../providers/market/public.ts';
 import { planStatuses, tradeStatuses } from './plan-record.ts';
 import { skipReasons, tradeBounds } from './planner.ts';

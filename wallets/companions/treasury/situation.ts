@@ -1,7 +1,7 @@
 /** Computes a plan from a strategy and the present state: the spendable balances, their value, and the trades. */
 
-import { ServiceError } from '../../api/errors/service-error.ts';
-import type { RequestContext } from '../../api/route.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import { adapterOf, metaOf } from '../../custody/provider-calls/calling.ts';
 import { askingProvider } from '../../custody/provider-calls/refusals.ts';
 import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';

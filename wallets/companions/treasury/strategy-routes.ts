@@ -2,12 +2,12 @@
 
 import type { Static } from 'typebox';
 import Type from 'typebox';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { eventOf } from '../../api/event.ts';
-import { listBody, readPage } from '../../api/pages.ts';
-import { type RequestContext, type Route, route } from '../../api/route.ts';
-import { Closed, ListOf, OneOf, PathId, pageQuery, WholeNumberText } from '../../api/schema-kit.ts';
-import { noSuch, seesWholeTenant } from '../../api/visibility.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { eventOf } from '../../../gateway/api/event.ts';
+import { listBody, readPage } from '../../../gateway/api/pages.ts';
+import { type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
+import { Closed, ListOf, OneOf, PathId, pageQuery, WholeNumberText } from '../../../gateway/api/schema-kit.ts';
+import { noSuch, seesWholeTenant } from '../../../gateway/api/visibility.ts';
 import { walletType } from '../../custody/wallets/public.ts';
 import { assetOf } from '../../networks/assets.ts';
 import { create, update } from '../../store/changes.ts';

@@ -3,7 +3,7 @@
  * computes them, and a model sends its trades as a `proposal`, under the same constraints. This module calls no model.
  */
 
-import type { Route } from '../../api/route.ts';
+import type { Route } from '../../../gateway/api/route.ts';
 import type { IntentDependencies, IntentQueue } from '../../custody/intents/public.ts';
 import type { SimulatedPrices } from '../../providers/market/public.ts';
 import { executePlan } from './execution.ts';

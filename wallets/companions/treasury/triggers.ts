@@ -1,9 +1,9 @@
 /** Automatic plans: the due work of strategies whose trigger is `interval` or `drift`. */
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../actors/contract.ts';
-import type { Log } from '../../actors/live/ports.ts';
-import { contextOf } from '../../api/context.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
+import type { Clock } from '../../../core/actors/contract.ts';
+import type { Log } from '../../../core/actors/live/ports.ts';
+import { contextOf } from '../../../gateway/api/context.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { merge } from '../../store/changes.ts';
 import type { TenantStore } from '../../store/contract.ts';
 import { principalFrom } from './actor.ts';

@@ -5,7 +5,7 @@
  * as the venue's.
  */
 
-import type { RequestContext } from '../../api/route.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import { asServedBy, type ConnectionRecord, connectionCreated } from '../../custody/connections/public.ts';
 import { adapterOf, metaOf } from '../../custody/provider-calls/calling.ts';
 import {

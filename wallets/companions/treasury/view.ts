@@ -1,6 +1,6 @@
 /** Strategies, positions and plans as the API shows them. */
 
-import { actorOf } from '../../api/principal.ts';
+import { actorOf } from '../../../gateway/api/principal.ts';
 import type { PriceQuote } from '../../providers/market/public.ts';
 import { type Actor, principalFrom } from './actor.ts';
 import { unitsText, usdText } from './amounts.ts';

@@ -3,8 +3,8 @@
  * must delete its shares. The change adds a job for each key, which repeats until all nodes have confirmed that their stores
  * hold no byte of the share; then the key is `deleted`.
  */
-import type { Reporter } from '../../api/event.ts';
-import type { Answer, RequestContext } from '../../api/route.ts';
+import type { Reporter } from '../../../gateway/api/event.ts';
+import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import type { CallMeta } from '../../providers/port/port.ts';
 import { update } from '../../store/changes.ts';
 import type { DueEntry, TenantStore } from '../../store/contract.ts';

@@ -1,5 +1,5 @@
 /** The events of vaults, their keys and their signatures. */
-import { eventOf, type Reporter } from '../../api/event.ts';
+import { eventOf, type Reporter } from '../../../gateway/api/event.ts';
 import type { NewEvent } from '../../store/contract.ts';
 import type { VaultKeyRecord, VaultRecord } from './record.ts';
 import { vaultKeyView, vaultView } from './view.ts';

@@ -2,8 +2,8 @@
  * The port of vaults to the signer cluster: keys named by their ids, and signatures by their purpose. Calls may be repeated:
  * the same id gives the same key, the same purpose the same session and signature.
  */
-import type { KeyScheme } from '../../proto/key-schemes.ts';
-import type { Sharing } from '../../proto/roster.ts';
+import type { KeyScheme } from '../../../proto/key-schemes.ts';
+import type { Sharing } from '../../../proto/roster.ts';
 import type { CallMeta } from '../../providers/port/port.ts';
 import type { Curve, KeystoreName } from './record.ts';
 

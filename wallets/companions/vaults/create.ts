@@ -3,14 +3,14 @@
  * events are one change. A repeat with the same idempotency key finds the existing key.
  */
 import type { Static } from 'typebox';
-import { invalidFields } from '../../api/errors/invalid-fields.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import type { Answer, RequestContext } from '../../api/route.ts';
+import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import { metaOf } from '../../custody/provider-calls/calling.ts';
 import { askingProvider } from '../../custody/provider-calls/refusals.ts';
 import { assertPolicy } from '../../custody/wallets/public.ts';
-import { nodesMax, thresholdMin } from '../../proto/limits.ts';
-import { defaultSharing, type Sharing } from '../../proto/roster.ts';
+import { nodesMax, thresholdMin } from '../../../proto/limits.ts';
+import { defaultSharing, type Sharing } from '../../../proto/roster.ts';
 import { create, update } from '../../store/changes.ts';
 import { keyEvent, vaultEvent } from './change.ts';
 import type { VaultCluster } from './cluster.ts';

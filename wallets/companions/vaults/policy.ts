@@ -7,10 +7,10 @@
  * more, or names approvers, denies (`APPROVALS_NOT_SUPPORTED`): votes exist only for transaction intents.
  */
 import { createHash } from 'node:crypto';
-import { actorOf } from '../../api/principal.ts';
-import type { RequestContext } from '../../api/route.ts';
-import { type ReceiptSigner, receiptClaims } from '../../controls/receipts/public.ts';
-import { sibling } from '../../controls/rules/evaluation-record.ts';
+import { actorOf } from '../../../gateway/api/principal.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
+import { type ReceiptSigner, receiptClaims } from '../../policy/receipts/public.ts';
+import { sibling } from '../../policy/rules/evaluation-record.ts';
 import type { Evaluators, PolicyDecision, ScreeningResult, TransactionFacts } from '../../custody/intents/public.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import { merge } from '../../store/changes.ts';

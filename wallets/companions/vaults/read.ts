@@ -1,7 +1,7 @@
 /** Reading vaults and keys with the caller's permissions. They belong to no provider connection. */
-import { ServiceError } from '../../api/errors/service-error.ts';
-import type { RequestContext } from '../../api/route.ts';
-import { noSuch, seesWholeTenant } from '../../api/visibility.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
+import { noSuch, seesWholeTenant } from '../../../gateway/api/visibility.ts';
 import { keysIndex, keysMax, type VaultKeyRecord, type VaultRecord, vaultKeyType, vaultType } from './record.ts';
 
 export async function readVault({ store, tenant, principal }: RequestContext, id: string): Promise<VaultRecord> {

@@ -7,8 +7,8 @@
  * | active | closing, when its vault is archived: it signs nothing from then on |
  * | closing | deleted, when every node has confirmed that its share is gone |
  */
-import type { MetadataValue } from '../../api/metadata.ts';
-import type { KeyScheme } from '../../proto/key-schemes.ts';
+import type { MetadataValue } from '../../../gateway/api/metadata.ts';
+import type { KeyScheme } from '../../../proto/key-schemes.ts';
 import { answerLifetimeMs } from '../../store/commit-argument.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 

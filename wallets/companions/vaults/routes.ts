@@ -1,7 +1,7 @@
 /** The routes of vaults. */
 import Type from 'typebox';
-import { listBody, readPage } from '../../api/pages.ts';
-import { type Route, route } from '../../api/route.ts';
+import { listBody, readPage } from '../../../gateway/api/pages.ts';
+import { type Route, route } from '../../../gateway/api/route.ts';
 import { type ArchiveDeps, archiveVault } from './archive.ts';
 import { type CreateDeps, createKey, createVault } from './create.ts';
 import { readVault } from './read.ts';

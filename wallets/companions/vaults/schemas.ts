@@ -1,6 +1,6 @@
 /** The requests and answers of the routes of vaults. docs/vaults.md shows the same. */
 import Type from 'typebox';
-import { Metadata } from '../../api/metadata.ts';
+import { Metadata } from '../../../gateway/api/metadata.ts';
 import {
   Base64Text,
   BooleanText,
@@ -16,11 +16,11 @@ import {
   PathId,
   pageQuery,
   Timestamp,
-} from '../../api/schema-kit.ts';
+} from '../../../gateway/api/schema-kit.ts';
 import { PolicyUsed, Trace } from '../../custody/intents/public.ts';
 import { networkIds } from '../../networks/networks.ts';
-import { ApprovalModeSchema, KeystoreTypeSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { derivationPathCharsMax, ed25519MessageBytesMax, nodesMax, opaqueBytesMax } from '../../proto/limits.ts';
+import { ApprovalModeSchema, KeystoreTypeSchema } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { derivationPathCharsMax, ed25519MessageBytesMax, nodesMax, opaqueBytesMax } from '../../../proto/limits.ts';
 import { messageTypes } from './message.ts';
 import { approvalsNotSupported } from './policy.ts';
 import { approvalModes, curves, keyStatuses, keystoreTypes, vaultStatuses } from './record.ts';

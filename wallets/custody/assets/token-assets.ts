@@ -3,7 +3,7 @@
  * deployed, and may then be transferred, listed and matched by rules like any other. Its symbol is unique in its tenant,
  * and none of the registry's; to other tenants it does not exist.
  */
-import { ServiceError } from '../../api/errors/service-error.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { type Asset, assetOf, type TokenTerms } from '../../networks/assets.ts';
 import type { Guard, RecordType, TenantStore, Versioned } from '../../store/contract.ts';
 

@@ -1,5 +1,5 @@
 /** Builds a change of a connection: its next version and its event. */
-import { eventOf, type Reporter } from '../../api/event.ts';
+import { eventOf, type Reporter } from '../../../gateway/api/event.ts';
 import { create, update } from '../../store/changes.ts';
 import type { Change, NewEvent } from '../../store/contract.ts';
 import { type ConnectionRecord, connectionType } from './record.ts';

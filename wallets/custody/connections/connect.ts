@@ -3,10 +3,10 @@
  * and their events in one change. Every provider call is idempotent by id, so a repeat is harmless.
  */
 
-import { ServiceError } from '../../api/errors/service-error.ts';
-import type { MetadataValue } from '../../api/metadata.ts';
-import type { Answer, RequestContext } from '../../api/route.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import type { MetadataValue } from '../../../gateway/api/metadata.ts';
+import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { ProviderAdapter, ProviderInfo, WalletOrder } from '../../providers/port/port.ts';
 import { merge } from '../../store/changes.ts';

@@ -3,9 +3,9 @@
  * them. Nothing here exposes a value: errors name only fields.
  */
 import { createHmac } from 'node:crypto';
-import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
-import { joinField } from '../../api/schema-text.ts';
-import { encodeParts, utf8 } from '../../crypto/bytes.ts';
+import { type FieldIssue, ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { joinField } from '../../../gateway/api/schema-text.ts';
+import { encodeParts, utf8 } from '../../../core/crypto/bytes.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { CredentialField, ProviderInfo } from '../../providers/port/port.ts';
 import { open, type SealAbout, seal } from '../../store/secrets/envelope.ts';
@@ -104,7 +104,7 @@ function aboutCredentials(tenant: string, connectionId: string): SealAbout {
   return { purpose: 'credentials', tenant, kind: connectionType.name, id: connectionId };
 }
 
-/** An envelope (store/secrets/envelope.ts) for the record's `credentials`. */
+/** An envelope (wallets/store/secrets/envelope.ts) for the record's `credentials`. */
 export function sealCredentials(ring: KeyRing, tenant: string, connectionId: string, credentials: Credentials): string {
   return seal(ring, aboutCredentials(tenant, connectionId), JSON.stringify(credentials));
 }

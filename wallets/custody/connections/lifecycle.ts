@@ -1,7 +1,7 @@
 /** The lifecycle of a connection: new credentials, a check with the provider, disconnection. */
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { type MetadataValue, sameMetadata } from '../../api/metadata.ts';
-import type { Answer, RequestContext } from '../../api/route.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { type MetadataValue, sameMetadata } from '../../../gateway/api/metadata.ts';
+import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../providers/port/port.ts';
 import { EnvelopeBroken } from '../../store/secrets/envelope.ts';
 import { adapterOf, metaOf } from '../provider-calls/calling.ts';

@@ -1,6 +1,6 @@
 /** Lists of connections, newest first: all of a tenant, or those that a limited token may see. */
 
-import type { RequestContext } from '../../api/route.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { Page } from '../../store/contract.ts';
 import { type ConnectionRecord, type ConnectionStatus, connectionType } from './record.ts';

@@ -1,7 +1,7 @@
 /** A stored provider connection. Its credentials are sealed. */
 
-import type { MetadataValue } from '../../api/metadata.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { MetadataValue } from '../../../gateway/api/metadata.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 
@@ -14,7 +14,7 @@ export interface ConnectionRecord extends Versioned {
   readonly environment: ClusterEnvironment;
   readonly status: ConnectionStatus;
   readonly capabilities: readonly string[];
-  /** A sealed envelope (store/secrets/envelope.ts). */
+  /** A sealed envelope (wallets/store/secrets/envelope.ts). */
   readonly credentials: string;
   /** Short, stable, tells two sets of credentials apart and nothing else. */
   readonly credentialFingerprint: string;

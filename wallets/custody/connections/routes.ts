@@ -1,7 +1,7 @@
 /** The routes of provider connections and of the providers there are. */
 
-import { listBody, readPage } from '../../api/pages.ts';
-import { type Route, route } from '../../api/route.ts';
+import { listBody, readPage } from '../../../gateway/api/pages.ts';
+import { type Route, route } from '../../../gateway/api/route.ts';
 import { providerKinds } from '../../providers/port/kinds.ts';
 import { type ConnectionDeps, connect } from './connect.ts';
 import { disconnect, testConnection, updateConnection } from './lifecycle.ts';

@@ -1,7 +1,7 @@
 /** Reads connections that are visible to a caller, and checks whether one may take new work. */
-import { ServiceError } from '../../api/errors/service-error.ts';
-import type { RequestContext } from '../../api/route.ts';
-import { mayUseConnection } from '../../api/visibility.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
+import { mayUseConnection } from '../../../gateway/api/visibility.ts';
 import type { Guard } from '../../store/contract.ts';
 import { type ConnectionRecord, connectionType } from './record.ts';
 

@@ -1,6 +1,6 @@
 /** Connections and providers as the API and its events show them. Never a credential, sealed or not. */
 
-import type { MetadataValue } from '../../api/metadata.ts';
+import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import type { ProviderInfo } from '../../providers/port/port.ts';
 import { shownRecord } from '../../store/contract.ts';
 import { credentialSchema } from './credentials.ts';

@@ -4,9 +4,9 @@
  * A vote counts once: repeated, it changes nothing and answers with the intent. An approver may still reject while the intent awaits others. The initiator has no vote, nor has a caller that the policy does not name: 403.
  */
 
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { actorOf } from '../../api/principal.ts';
-import type { Answer, RequestContext } from '../../api/route.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { actorOf } from '../../../gateway/api/principal.ts';
+import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import { merge } from '../../store/changes.ts';
 import type { IntentDependencies, IntentQueue } from './dependencies.ts';
 import { changeOf } from './effects.ts';

@@ -1,5 +1,5 @@
 /** The retry time of a failed step. */
-import type { RandomBytes } from '../../actors/contract.ts';
+import type { RandomBytes } from '../../../core/actors/contract.ts';
 
 const firstMs = 200;
 const longestMs = 10_000;

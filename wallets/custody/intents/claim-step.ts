@@ -2,7 +2,7 @@
  * The step that begins a transfer's signature: it gets its number, and from then on it is executed unless it fails. What it was
  * made for, its wallet and its token decide once more.
  */
-import { Turns } from '../../api/conflict-queue.ts';
+import { Turns } from '../../../gateway/api/conflict-queue.ts';
 import { merge } from '../../store/changes.ts';
 import { tokenAssetId, tokenAssetType, unchangedToken } from '../assets/public.ts';
 import { adapterOf } from '../provider-calls/calling.ts';

@@ -1,9 +1,9 @@
 /**
  * Creates an intent, or evaluates it as a dry run. It evaluates and commits the intent in one step; the driver does the rest.
  */
-import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
-import type { Reporter } from '../../api/event.ts';
-import type { Answer, RequestContext } from '../../api/route.ts';
+import { type FieldIssue, ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import type { Reporter } from '../../../gateway/api/event.ts';
+import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import { merge } from '../../store/changes.ts';
 import type { Change, CommitRefusal, Guard } from '../../store/contract.ts';
 import type { ConnectionRecord } from '../connections/public.ts';

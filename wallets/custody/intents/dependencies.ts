@@ -1,7 +1,7 @@
 /** The dependencies of the intents module, shared by its routes and its driver. */
-import type { Ports } from '../../actors/contract.ts';
-import type { Log } from '../../actors/live/ports.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { Ports } from '../../../core/actors/contract.ts';
+import type { Log } from '../../../core/actors/live/ports.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { Arrival } from '../../providers/incoming-transfers.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { CallMeta, FilledGap, ProviderAdapter } from '../../providers/port/port.ts';

@@ -7,10 +7,10 @@
  * Work is bounded per provider kind, so that a slow provider delays only its own transfers, and tenants take turns. Memory
  * holds no unique state: dropped work becomes due again.
  */
-import { ClockJumps } from '../../actors/clock-jumps.ts';
-import type { Cancel } from '../../actors/contract.ts';
-import type { Log } from '../../actors/live/ports.ts';
-import { withinLimit } from '../../actors/waiting.ts';
+import { ClockJumps } from '../../../core/actors/clock-jumps.ts';
+import type { Cancel } from '../../../core/actors/contract.ts';
+import type { Log } from '../../../core/actors/live/ports.ts';
+import { withinLimit } from '../../../core/actors/waiting.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import { type EarlyDue, StoreTampered, StoreUnavailable } from '../../store/contract.ts';
 import { TimeHeap } from '../../store/time-heap.ts';

@@ -2,7 +2,7 @@
  * The change of a move of an intent: the record, its events, its balances and the time at which a gateway must handle it next.
  * The caller merges in further parts (nonces, guards).
  */
-import { eventOf, type Reporter } from '../../api/event.ts';
+import { eventOf, type Reporter } from '../../../gateway/api/event.ts';
 import { create, update } from '../../store/changes.ts';
 import type { Change, DueEntry, NewEvent } from '../../store/contract.ts';
 import { ledgerOf } from './ledger.ts';

@@ -3,11 +3,11 @@
  * compliance, risk and policy, in this order. Intents are made from the result, and dry runs return it.
  */
 
-import { invalidFields } from '../../api/errors/invalid-fields.ts';
-import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
-import type { MetadataValue } from '../../api/metadata.ts';
-import { actorOf } from '../../api/principal.ts';
-import type { RequestContext } from '../../api/route.ts';
+import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
+import { type FieldIssue, ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import type { MetadataValue } from '../../../gateway/api/metadata.ts';
+import { actorOf } from '../../../gateway/api/principal.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import { addressProblem, canonicalAddress, isLostAddress } from '../../networks/addresses.ts';
 import { amountTakes, formatAmount, parseAmount } from '../../networks/amounts.ts';
 import { type Asset, assetsOn, type TokenTerms } from '../../networks/assets.ts';

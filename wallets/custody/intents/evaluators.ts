@@ -4,7 +4,7 @@
  * intent, or discarded by a dry run.
  */
 
-import type { RequestContext } from '../../api/route.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import type { DecidedTransaction } from '../../providers/port/port.ts';
 import type { Change } from '../../store/contract.ts';
 import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } from './facts.ts';

@@ -3,7 +3,7 @@
  * results. All of it is plain data, so that the same functions serve intents, dry runs and the modules' own routes.
  */
 
-import type { MetadataValue } from '../../api/metadata.ts';
+import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { IntentKind, ProviderKind } from '../../providers/port/kinds.ts';
 

@@ -1,5 +1,5 @@
 /** The history of a wallet as rules see it. */
-import type { RequestContext } from '../../api/route.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import type { TransactionFacts } from './facts.ts';
 import { ofWalletIndex, toDestinationIndex } from './record.ts';
 

@@ -1,6 +1,6 @@
 /** Finds wallets and intents for a caller. The same 404 answers for missing and for invisible ones. */
-import type { RequestContext } from '../../api/route.ts';
-import { mayUseConnection, noSuch } from '../../api/visibility.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
+import { mayUseConnection, noSuch } from '../../../gateway/api/visibility.ts';
 import { type Balances, StoreTampered } from '../../store/contract.ts';
 import { type WalletRecord, walletType } from '../wallets/public.ts';
 import { duePrefix } from './effects.ts';

@@ -1,7 +1,7 @@
 /**
  * The last check before an order: a signing order of the cluster, or a transfer submitted to a custodian. It compares the intent's
  * record and its wallet with what the signed receipt decided, and counts the votes whose MACs hold. The adapter that makes the bytes
- * compares these with the same receipt (providers/self-hosted/decided.ts). Whatever Redis holds, nothing is ordered that was not
+ * compares these with the same receipt (wallets/providers/self-hosted/decided.ts). Whatever Redis holds, nothing is ordered that was not
  * decided.
  */
 import { formatAmount } from '../../networks/amounts.ts';

@@ -2,7 +2,7 @@
  * The port to a module that makes its own intents, e.g. the mint of a token. Such an intent needs the policy's approval like
  * any other; its owner also decides when its signing begins, and the commit that begins it contains that decision.
  */
-import type { Reporter } from '../../api/event.ts';
+import type { Reporter } from '../../../gateway/api/event.ts';
 import type { Change } from '../../store/contract.ts';
 import type { IntentRecord } from './record.ts';
 

@@ -1,5 +1,5 @@
 /** The receiver of a completed transfer, where it is a wallet of this service. */
-import { newId } from '../../proto/ids.ts';
+import { newId } from '../../../proto/ids.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import { adapterOf } from '../provider-calls/calling.ts';
 import { creditDeposit, walletType } from '../wallets/public.ts';

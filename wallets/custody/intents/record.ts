@@ -1,6 +1,6 @@
 /** A stored transaction intent. */
 
-import type { MetadataValue } from '../../api/metadata.ts';
+import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import type { TokenTerms } from '../../networks/assets.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { IntentKind, ProviderKind } from '../../providers/port/kinds.ts';
@@ -11,7 +11,7 @@ import { openIntentsIndex } from '../wallets/public.ts';
 import { type IntentStatus, isFinal, isSubmitted } from './states.ts';
 
 export interface Vote {
-  /** The voter: see `actorOf` in api/principal.ts. */
+  /** The voter: see `actorOf` in gateway/api/principal.ts. */
   readonly by: string;
   readonly decision: 'approve' | 'reject';
   readonly comment: string | null;

@@ -1,10 +1,10 @@
 /** The routes of transaction intents. */
 
 import type { Static } from 'typebox';
-import { listBody, readCreated, readPage } from '../../api/pages.ts';
-import { actorOf } from '../../api/principal.ts';
-import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
-import { visibleIndices } from '../../api/visibility.ts';
+import { listBody, readCreated, readPage } from '../../../gateway/api/pages.ts';
+import { actorOf } from '../../../gateway/api/principal.ts';
+import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
+import { visibleIndices } from '../../../gateway/api/visibility.ts';
 import { assertAsset } from '../assets/public.ts';
 import { approveIntent, awaitsVoteOf, cancel } from './approval.ts';
 import { createIntent, showDecisions } from './creation.ts';

@@ -1,7 +1,7 @@
 /** What the intent routes take and give. docs/wallet-api.md shows the same. */
 import Type from 'typebox';
-import { Metadata } from '../../api/metadata.ts';
-import { createdQuery } from '../../api/pages.ts';
+import { Metadata } from '../../../gateway/api/metadata.ts';
+import { createdQuery } from '../../../gateway/api/pages.ts';
 import {
   BooleanText,
   Closed,
@@ -15,7 +15,7 @@ import {
   PathId,
   pageQuery,
   Timestamp,
-} from '../../api/schema-kit.ts';
+} from '../../../gateway/api/schema-kit.ts';
 import { assets } from '../../networks/assets.ts';
 import { networkIds } from '../../networks/networks.ts';
 import { intentKinds, providerKinds } from '../../providers/port/kinds.ts';

@@ -1,7 +1,7 @@
 /** The parts that all steps of an intent share: its task, the commits of its moves, its waits, and the calls of its provider. */
-import { withinLimit } from '../../actors/waiting.ts';
-import type { Reporter } from '../../api/event.ts';
-import { newId } from '../../proto/ids.ts';
+import { withinLimit } from '../../../core/actors/waiting.ts';
+import type { Reporter } from '../../../gateway/api/event.ts';
+import { newId } from '../../../proto/ids.ts';
 import { type CallMeta, type NewBalance, ProviderUnavailable } from '../../providers/port/port.ts';
 import type { Change } from '../../store/contract.ts';
 import type { WalletRecord } from '../wallets/public.ts';

@@ -1,5 +1,5 @@
 /** Measures the throughput of a queue by its starts in the last seconds, and estimates the wait of queued items from it. */
-import type { Timers } from '../../actors/contract.ts';
+import type { Timers } from '../../../core/actors/contract.ts';
 
 /** A rate is measured over at least this long, and the next one begins then. */
 const windowMs = 1_000;

@@ -1,6 +1,6 @@
 /** Intents as the API and its events show them: the fields of the contract first. */
 
-import type { MetadataValue } from '../../api/metadata.ts';
+import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import { formatAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
 import type { EvmReceipt } from '../../providers/chains/public.ts';

@@ -3,7 +3,7 @@
  * So no vote counts that no gateway took, nor one on another intent or another decision.
  */
 import { createHash } from 'node:crypto';
-import { RecordMacs } from '../../crypto/record-macs.ts';
+import { RecordMacs } from '../../../core/crypto/record-macs.ts';
 import type { IntentRecord, Vote } from './record.ts';
 
 /** What is voted on: an intent, or the draft of one. */

@@ -1,5 +1,5 @@
 /** Calls a provider for any module: selects the adapter of its kind, and adds the request's trace data. */
-import type { RequestContext } from '../../api/route.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { CallMeta, ProviderAdapter } from '../../providers/port/port.ts';
 

@@ -1,6 +1,6 @@
 /** The errors of a call whose provider refuses (422) or does not answer (503). */
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { providerUnavailable } from '../../api/failures.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { providerUnavailable } from '../../../gateway/api/failures.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../providers/port/port.ts';
 

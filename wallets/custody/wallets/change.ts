@@ -1,5 +1,5 @@
 /** Builds a change of a wallet: its next version and its event. */
-import { eventOf, type Reporter } from '../../api/event.ts';
+import { eventOf, type Reporter } from '../../../gateway/api/event.ts';
 import { update } from '../../store/changes.ts';
 import type { Balances, Change, NewEvent } from '../../store/contract.ts';
 import { type WalletRecord, walletType } from './record.ts';

@@ -1,5 +1,5 @@
 /** Corrections of a wallet's ledger, found by reconciliation and confirmed by a caller. They have no transfer. */
-import type { Reporter } from '../../api/event.ts';
+import type { Reporter } from '../../../gateway/api/event.ts';
 import { formatAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
 import { create } from '../../store/changes.ts';

@@ -4,8 +4,8 @@
  * is idempotent by the wallet's id, so a repeat under the same idempotency key finds what it made before.
  */
 import type { Static } from 'typebox';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import type { Answer, RequestContext } from '../../api/route.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { ProviderAdapter, ProviderInfo } from '../../providers/port/port.ts';

@@ -4,9 +4,9 @@
  * same change closes the key. Jobs of such changes end sessions that clients opened before (close-key.ts).
  */
 import type { Static } from 'typebox';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { sameMetadata } from '../../api/metadata.ts';
-import type { Answer, RequestContext } from '../../api/route.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { sameMetadata } from '../../../gateway/api/metadata.ts';
+import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import type { Change } from '../../store/contract.ts';
 import { walletChanged } from './change.ts';
 import { closeKeyDue, revokeSessionsDue } from './close-key.ts';

@@ -3,10 +3,10 @@
  * its event. Used by the routes, and for the test wallets of a connection.
  */
 
-import type { Reporter } from '../../api/event.ts';
-import type { MetadataValue } from '../../api/metadata.ts';
+import type { Reporter } from '../../../gateway/api/event.ts';
+import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import type { NetworkId } from '../../networks/networks.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { NewBalance, ProviderWallet } from '../../providers/port/port.ts';
 import { create } from '../../store/changes.ts';
 import type { Balances, Change, LedgerEntry } from '../../store/contract.ts';

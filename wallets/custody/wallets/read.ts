@@ -1,6 +1,6 @@
 /** Reads wallets that are visible to a caller, in one round trip to the store each. */
-import type { RequestContext } from '../../api/route.ts';
-import { mayUseConnection, noSuch } from '../../api/visibility.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
+import { mayUseConnection, noSuch } from '../../../gateway/api/visibility.ts';
 import type { Balances } from '../../store/contract.ts';
 import { type WalletRecord, walletType } from './record.ts';
 

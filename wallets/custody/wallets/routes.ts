@@ -1,8 +1,8 @@
 /** The routes of wallets. */
 import type { Static } from 'typebox';
-import { listBody, readPage } from '../../api/pages.ts';
-import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
-import { visibleIndices } from '../../api/visibility.ts';
+import { listBody, readPage } from '../../../gateway/api/pages.ts';
+import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
+import { visibleIndices } from '../../../gateway/api/visibility.ts';
 import type { Balances } from '../../store/contract.ts';
 import { assertAsset } from '../assets/public.ts';
 import { createWallet, type WalletDeps } from './create.ts';

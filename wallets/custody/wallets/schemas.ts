@@ -1,6 +1,6 @@
 /** What the wallet routes take and give. docs/wallet-api.md shows the same. */
 import Type from 'typebox';
-import { Metadata } from '../../api/metadata.ts';
+import { Metadata } from '../../../gateway/api/metadata.ts';
 import {
   Closed,
   ContractEnum,
@@ -14,10 +14,10 @@ import {
   PathId,
   pageQuery,
   Timestamp,
-} from '../../api/schema-kit.ts';
+} from '../../../gateway/api/schema-kit.ts';
 import { assets } from '../../networks/assets.ts';
 import { networkIds } from '../../networks/networks.ts';
-import { ApprovalModeSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { ApprovalModeSchema } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { providerKinds } from '../../providers/port/kinds.ts';
 import { approvalModes, signingApiModes, walletStatuses } from './record.ts';
 

@@ -1,5 +1,5 @@
 /** The wallets that come with a connection of a sandbox, funded, one on each network. */
-import type { RequestContext } from '../../api/route.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import type { WalletOrder } from '../../providers/port/port.ts';
 import type { ConnectionRecord, MakeTestWallets, TestWallet } from '../connections/public.ts';
 import { metaOf } from '../provider-calls/calling.ts';

@@ -1,8 +1,8 @@
 /** The queue of tries in BullMQ: short jobs, forgotten when they end. */
 import { type Job, Queue, UnrecoverableError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { Log } from '../../actors/live/ports.ts';
-import { connectRedis } from '../../redis/connect.ts';
+import type { Log } from '../../../core/actors/live/ports.ts';
+import { connectRedis } from '../../../core/redis/connect.ts';
 import { bullPrefix, bullQueueName } from './keys.ts';
 import { isWebhookJob, type JobConsumer, type WebhookJob, type WebhookQueue } from './queue.ts';
 

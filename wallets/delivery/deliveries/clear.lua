@@ -1,6 +1,6 @@
 -- A webhook was removed: its deliveries go too, a bounded number at a time. Answers 1 when all is gone, 0 when there is
 -- more, or when the webhook exists again.
--- @include delivery/deliveries/remove-delivery.lua
+-- @include wallets/delivery/deliveries/remove-delivery.lua
 -- @keys prefixKey
 -- @args webhookId, limit
 

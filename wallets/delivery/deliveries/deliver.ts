@@ -3,12 +3,12 @@
  * between sending and recording, another makes the same try again, with the same webhook-id.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Ports } from '../../actors/contract.ts';
-import type { Log } from '../../actors/live/ports.ts';
-import { ShortLivedMap } from '../../actors/short-lived-map.ts';
-import { pause } from '../../actors/waiting.ts';
-import { eventOf } from '../../api/event.ts';
-import { newId } from '../../proto/ids.ts';
+import type { Ports } from '../../../core/actors/contract.ts';
+import type { Log } from '../../../core/actors/live/ports.ts';
+import { ShortLivedMap } from '../../../core/actors/short-lived-map.ts';
+import { pause } from '../../../core/actors/waiting.ts';
+import { eventOf } from '../../../gateway/api/event.ts';
+import { newId } from '../../../proto/ids.ts';
 import { update } from '../../store/changes.ts';
 import { StoreUnavailable, type TenantStore } from '../../store/contract.ts';
 import type { AnswerSeal } from '../../store/secrets/answer-seal.ts';

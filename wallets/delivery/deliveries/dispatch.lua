@@ -5,7 +5,7 @@
 --
 -- failingWindow: the window while it fails. retryingMax: with so many waiting for a retry, no new ones. types: exact, or
 -- beginnings that end in ".*"; none: every event. Events about pings are for the pinged webhook alone.
--- @include delivery/deliveries/trim-deliveries.lua
+-- @include wallets/delivery/deliveries/trim-deliveries.lua
 -- @keys prefixKey
 -- @args webhookId, version, nowMs, window, failingWindow, retryingMax, retainedMax, retentionMs, types: json
 

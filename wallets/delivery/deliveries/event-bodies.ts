@@ -3,7 +3,7 @@
  * are the same for every try and every webhook. The latest are cached, up to a limit, so that a process that dispatches a
  * delivery and also makes it need not read the event again.
  */
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { StoredEvent, TenantStore } from '../../store/contract.ts';
 import { eventView } from '../events/public.ts';
 

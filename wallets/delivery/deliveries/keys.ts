@@ -8,7 +8,7 @@
  * | `hko:<webhookId>` | sorted set | deliveries that are outstanding: on their way in BullMQ; by the time of their putting there |
  * | `hkr:<webhookId>` | sorted set | deliveries that wait to be tried again, by the time that they fall due |
  *
- * The registry of due work (redis/due-work.ts) lists the tenants with pending work.
+ * The registry of due work (core/redis/due-work.ts) lists the tenants with pending work.
  *
  * A delivery that is not final stands in exactly one of the two sorted sets. Its record (`r:<id>`, as every record) also has
  * `t`, the tries that were made, and `q`, the sequence of its event.

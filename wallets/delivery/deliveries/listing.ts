@@ -1,5 +1,5 @@
 /** Pages of a webhook's delivery log. The type of an event has no index: it is looked for in portions. */
-import type { CreatedRange } from '../../api/pages.ts';
+import type { CreatedRange } from '../../../gateway/api/pages.ts';
 import type { Page, TenantStore } from '../../store/contract.ts';
 import { type DeliveryRecord, type DeliveryStatus, deliveryIndex, deliveryType } from './record.ts';
 import { matchesType } from './webhook-service.ts';

@@ -3,11 +3,11 @@
  * delivery once, to the first worker that asks (scripts.ts).
  *
  * It runs when a tenant's event wakes it, when a delivery of its own process has ended, and when a retry that it knows is due.
- * These triggers only improve latency: a sweep over the tenants with due work (redis/due-work.ts) finds missed events and lost
+ * These triggers only improve latency: a sweep over the tenants with due work (core/redis/due-work.ts) finds missed events and lost
  * jobs.
  */
-import type { Cancel, Ports } from '../../actors/contract.ts';
-import type { Log } from '../../actors/live/ports.ts';
+import type { Cancel, Ports } from '../../../core/actors/contract.ts';
+import type { Log } from '../../../core/actors/live/ports.ts';
 import { StoreUnavailable, type TenantStore } from '../../store/contract.ts';
 import { TimeHeap } from '../../store/time-heap.ts';
 import { type WebhookRecord, webhookType } from '../webhooks/public.ts';

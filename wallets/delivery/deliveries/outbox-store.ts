@@ -2,7 +2,7 @@
  * The port to the stored outboxes of webhooks, and to the list of tenants with pending work. Workers and the gateway's routes
  * use it. Every method is one atomic step; all throw StoreUnavailable.
  */
-import type { DueHandler } from '../../redis/due-work.ts';
+import type { DueHandler } from '../../../core/redis/due-work.ts';
 import type { StoredEvent } from '../../store/contract.ts';
 import type { WebhookStatus } from '../webhooks/public.ts';
 import type { DeliveryRecord } from './record.ts';

@@ -1,12 +1,12 @@
 /**
  * The outbox store in Redis. Every method is one script and one round trip, and a second one before it if it registers due work
- * (redis/due-work.ts).
+ * (core/redis/due-work.ts).
  */
 import type { Redis } from 'ioredis';
-import type { Timers } from '../../actors/contract.ts';
-import type { DueHandler, DueWork } from '../../redis/due-work.ts';
-import { relayPrefix, tenantPrefix } from '../../redis/event-log.ts';
-import { RedisDueWork } from '../../redis/redis-due-work.ts';
+import type { Timers } from '../../../core/actors/contract.ts';
+import type { DueHandler, DueWork } from '../../../core/redis/due-work.ts';
+import { relayPrefix, tenantPrefix } from '../../../core/redis/event-log.ts';
+import { RedisDueWork } from '../../../core/redis/redis-due-work.ts';
 import { asking } from '../../store/asking-redis.ts';
 import { eventOf } from '../../store/replies.ts';
 import {

@@ -5,7 +5,7 @@
  * ±20 % so that a recovered receiver does not get all retries at once. An answer's Retry-After may lengthen a pause, never
  * shorten it. 410 Gone ends it: the receiver wants no more calls.
  */
-import type { MachineMs } from '../../actors/contract.ts';
+import type { MachineMs } from '../../../core/actors/contract.ts';
 
 /** Pauses after the first, second, … failed try: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h. */
 export const retryScheduleMs: readonly number[] = [

@@ -3,11 +3,11 @@
  * and the same `webhook-id`, so that its receiver can detect it.
  */
 import Type from 'typebox';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { createdQuery, listBody, readCreated, readPage } from '../../api/pages.ts';
-import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
-import { Closed, ListOf, Nullable, OneOf, PathId, pageQuery, Timestamp } from '../../api/schema-kit.ts';
-import { noSuch } from '../../api/visibility.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { createdQuery, listBody, readCreated, readPage } from '../../../gateway/api/pages.ts';
+import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
+import { Closed, ListOf, Nullable, OneOf, PathId, pageQuery, Timestamp } from '../../../gateway/api/schema-kit.ts';
+import { noSuch } from '../../../gateway/api/visibility.ts';
 import { isEventFilter } from '../events/public.ts';
 import { EventList, findWebhook, type WebhookRecord } from '../webhooks/public.ts';
 import { listDeliveries } from './listing.ts';

@@ -2,7 +2,7 @@
  * Runs work for many keys: for each key one run at a time. Requests during a run cause exactly one more run after it, since the
  * inputs of the work may have changed since it read them.
  */
-import { ShortLivedMap } from '../../actors/short-lived-map.ts';
+import { ShortLivedMap } from '../../../core/actors/short-lived-map.ts';
 
 export class Keyed<T, R = void> {
   readonly #work: (item: T) => Promise<R>;

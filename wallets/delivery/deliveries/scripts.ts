@@ -4,7 +4,7 @@
  * space. Names of keys: see keys.ts and ../../store/layout.ts.
  */
 import type { Redis } from 'ioredis';
-import { luaCommand, luaScript } from '../../redis/lua.ts';
+import { luaCommand, luaScript } from '../../../core/redis/lua.ts';
 import type { StreamEntry } from '../../store/replies.ts';
 import type { WebhookStatus } from '../webhooks/public.ts';
 
@@ -56,19 +56,19 @@ interface Move {
 
 type OfWebhook<Args extends object = object> = OfTenant<Args & { webhookId: string }>;
 
-const outboxes = luaScript<OfTenant<Retention>, OutboxesReply>('delivery/deliveries/outboxes.lua');
-const begin = luaScript<OfWebhook<{ cursor: number }>, number>('delivery/deliveries/begin.lua');
-const dispatch = luaScript<OfTenant<Dispatch>, DispatchReply>('delivery/deliveries/dispatch.lua');
-const move = luaScript<OfTenant<Move>, MoveReply>('delivery/deliveries/move.lua');
+const outboxes = luaScript<OfTenant<Retention>, OutboxesReply>('wallets/delivery/deliveries/outboxes.lua');
+const begin = luaScript<OfWebhook<{ cursor: number }>, number>('wallets/delivery/deliveries/begin.lua');
+const dispatch = luaScript<OfTenant<Dispatch>, DispatchReply>('wallets/delivery/deliveries/dispatch.lua');
+const move = luaScript<OfTenant<Move>, MoveReply>('wallets/delivery/deliveries/move.lua');
 const release = luaScript<OfWebhook<{ id: string; how: 'drop' | 'hold'; nowMs: number }>, number>(
-  'delivery/deliveries/release.lua',
+  'wallets/delivery/deliveries/release.lua',
 );
 const takeOverdue = luaScript<OfWebhook<{ beforeMs: number; nowMs: number; limit: number }>, readonly JobReply[]>(
-  'delivery/deliveries/take-overdue.lua',
+  'wallets/delivery/deliveries/take-overdue.lua',
 );
-const clear = luaScript<OfWebhook<{ limit: number }>, number>('delivery/deliveries/clear.lua');
-const depth = luaScript<OfWebhook, DepthReply>('delivery/deliveries/depth.lua');
-const trim = luaScript<OfWebhook<Retention & { limit: number }>, number>('delivery/deliveries/trim.lua');
+const clear = luaScript<OfWebhook<{ limit: number }>, number>('wallets/delivery/deliveries/clear.lua');
+const depth = luaScript<OfWebhook, DepthReply>('wallets/delivery/deliveries/depth.lua');
+const trim = luaScript<OfWebhook<Retention & { limit: number }>, number>('wallets/delivery/deliveries/trim.lua');
 
 export type HookScripts = ReturnType<typeof hookScripts>;
 

@@ -1,7 +1,7 @@
 -- trim_deliveries(p, webhookId, now, retainedMax, retentionMs, limit): takes old final deliveries out of a webhook's log, those
 -- beyond `retainedMax` and those older than `retentionMs`, `limit` of each status at most. What is on its way stays, however old;
 -- what failed stays longer than what arrived. Returns how many went.
--- @include delivery/deliveries/remove-delivery.lua
+-- @include wallets/delivery/deliveries/remove-delivery.lua
 
 local function trim_deliveries(p, webhookId, now, retainedMax, retentionMs, limit)
   local log, gone = p .. 'ix:deliveries:' .. webhookId, 0

@@ -1,5 +1,5 @@
 -- Takes old final deliveries out of the log of a webhook. Answers how many went.
--- @include delivery/deliveries/trim-deliveries.lua
+-- @include wallets/delivery/deliveries/trim-deliveries.lua
 -- @keys prefixKey
 -- @args webhookId, nowMs, retainedMax, retentionMs, limit
 

@@ -1,6 +1,6 @@
 /** A delivery as the API shows it, with its tries. */
 import Type from 'typebox';
-import { Closed, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
+import { Closed, Nullable, OneOf, Timestamp } from '../../../gateway/api/schema-kit.ts';
 import { attemptsKept, type DeliveryAttempt, type DeliveryRecord, deliveryStatuses } from './record.ts';
 
 const Attempt = Closed({

@@ -2,9 +2,9 @@
  * The service of deliveries for the API's routes: notifies workers, reports the backlog of a webhook, and redelivers. A ping is
  * an ordinary event; the relay delivers it only to the pinged webhook.
  */
-import type { Clock } from '../../actors/contract.ts';
-import { eventOf } from '../../api/event.ts';
-import type { RequestContext } from '../../api/route.ts';
+import type { Clock } from '../../../core/actors/contract.ts';
+import { eventOf } from '../../../gateway/api/event.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import type { NewEvent, TenantStore } from '../../store/contract.ts';
 import { type WebhookRecord, webhookType, webhookView } from '../webhooks/public.ts';
 import { requeued } from './attempt.ts';

@@ -8,7 +8,7 @@
  * The time is the machine's: receivers compare it with their own clocks.
  */
 import { createHmac } from 'node:crypto';
-import type { MachineMs } from '../../actors/contract.ts';
+import type { MachineMs } from '../../../core/actors/contract.ts';
 
 const secretPrefix = 'whsec_';
 

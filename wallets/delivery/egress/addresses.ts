@@ -7,7 +7,7 @@
  * never link-local addresses, since cloud machines serve their own credentials there (169.254.169.254 and its kin).
  */
 import ipaddr from 'ipaddr.js';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 
 export type AddressVerdict =
   | { readonly allowed: true }

@@ -6,7 +6,7 @@
 import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { Client } from 'undici';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import { evaluateAddress } from './addresses.ts';
 import { type Connections, pinned } from './connections.ts';
 import type { SendOutcome, SendRequest } from './contract.ts';

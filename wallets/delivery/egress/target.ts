@@ -3,7 +3,7 @@
  * it first, so that decimal, octal, hexadecimal and shortened IPv4 addresses appear in normal form.
  */
 import { isIP } from 'node:net';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import { evaluateAddress } from './addresses.ts';
 
 export const targetCharsMax = 2048;

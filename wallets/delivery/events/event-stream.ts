@@ -7,11 +7,11 @@
  * dispatch nothing, but tell the reader how far it has come, also when nothing matches its filters: a reader that reconnects
  * with that id misses nothing and asks for nothing that is gone.
  */
-import type { Cancel, Timers } from '../../actors/contract.ts';
-import type { Log } from '../../actors/live/ports.ts';
-import { repeat } from '../../actors/waiting.ts';
-import type { StreamCaller } from '../../api/route.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { Cancel, Timers } from '../../../core/actors/contract.ts';
+import type { Log } from '../../../core/actors/live/ports.ts';
+import { repeat } from '../../../core/actors/waiting.ts';
+import type { StreamCaller } from '../../../gateway/api/route.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import { type EventQuery, StoreUnavailable, type TenantStore } from '../../store/contract.ts';
 import type { Follower, Place } from './live-feed.ts';
 import { eventView } from './view.ts';

@@ -3,10 +3,10 @@
  * the log every second replaces lost messages. Each follower reads new events from the log: a wake-up carries only the last
  * sequence.
  */
-import type { Cancel, Timers } from '../../actors/contract.ts';
-import type { Log } from '../../actors/live/ports.ts';
-import { repeat } from '../../actors/waiting.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
+import type { Cancel, Timers } from '../../../core/actors/contract.ts';
+import type { Log } from '../../../core/actors/live/ports.ts';
+import { repeat } from '../../../core/actors/waiting.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import type { TenantStore } from '../../store/contract.ts';
 import type { Wakes } from './wakes.ts';
 

@@ -1,7 +1,7 @@
 /** The query parameters of both ways of reading events: filters and positions in the log. */
 import Type from 'typebox';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { WholeNumberText } from '../../api/schema-kit.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { WholeNumberText } from '../../../gateway/api/schema-kit.ts';
 import { isEventFilter } from './types.ts';
 
 const typesMax = 20;

@@ -1,7 +1,7 @@
 /** Wake-ups by the publish/subscribe of Redis. With the first follower a connection of its own is opened. */
 import type { Redis } from 'ioredis';
-import { relayPrefix, wakePrefix } from '../../redis/event-log.ts';
-import { openSubscriber, type Subscriber } from '../../redis/subscriber.ts';
+import { relayPrefix, wakePrefix } from '../../../core/redis/event-log.ts';
+import { openSubscriber, type Subscriber } from '../../../core/redis/subscriber.ts';
 import type { Wakes, WakesListener } from './wakes.ts';
 
 export class RedisWakes implements Wakes {

@@ -1,9 +1,9 @@
 /** GET /v1/events: the stored events of a tenant, in order. */
 import Type from 'typebox';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { createdQuery, readCreated, readPage } from '../../api/pages.ts';
-import { type RequestContext, type Route, route } from '../../api/route.ts';
-import { Closed, ListOf, pageQuery } from '../../api/schema-kit.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { createdQuery, readCreated, readPage } from '../../../gateway/api/pages.ts';
+import { type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
+import { Closed, ListOf, pageQuery } from '../../../gateway/api/schema-kit.ts';
 import type { EventPage, EventQuery } from '../../store/contract.ts';
 import { ResourceFilter, readTypes, SequenceText, TypeFilter } from './query.ts';
 import { EventEnvelope, eventView } from './view.ts';

@@ -1,10 +1,10 @@
 /** GET /v1/events/stream: a tenant's events as they happen. */
 import Type from 'typebox';
-import type { Timers } from '../../actors/contract.ts';
-import type { Log } from '../../actors/live/ports.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
-import { Closed } from '../../api/schema-kit.ts';
+import type { Timers } from '../../../core/actors/contract.ts';
+import type { Log } from '../../../core/actors/live/ports.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
+import { Closed } from '../../../gateway/api/schema-kit.ts';
 import type { EventPage, TenantStore } from '../../store/contract.ts';
 import { EventStream, type StreamTimes } from './event-stream.ts';
 import { feedLimits, type LiveFeed } from './live-feed.ts';

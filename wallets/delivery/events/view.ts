@@ -1,8 +1,8 @@
 /** An event as the API shows it and as webhooks carry it. */
 import Type from 'typebox';
-import { eventApiVersion } from '../../api/event.ts';
-import { Closed, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { eventApiVersion } from '../../../gateway/api/event.ts';
+import { Closed, Nullable, OneOf, Timestamp } from '../../../gateway/api/schema-kit.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { StoredEvent } from '../../store/contract.ts';
 
 /**

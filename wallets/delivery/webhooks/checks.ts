@@ -1,8 +1,8 @@
 /** Checks of a webhook that a schema cannot express: its target address and its event types. */
 
-import { invalidFields } from '../../api/errors/invalid-fields.ts';
-import type { FieldIssue } from '../../api/errors/service-error.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
+import type { FieldIssue } from '../../../gateway/api/errors/service-error.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import { checkTarget } from '../egress/public.ts';
 import { isEventFilter } from '../events/public.ts';
 

@@ -1,6 +1,6 @@
 /** The webhook that a path names. */
-import type { RequestContext } from '../../api/route.ts';
-import { noSuch, seesWholeTenant } from '../../api/visibility.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
+import { noSuch, seesWholeTenant } from '../../../gateway/api/visibility.ts';
 import { type WebhookRecord, webhookType } from './record.ts';
 
 /** Webhooks belong to no connection: a token that is limited to connections sees none. Throws ServiceError. */

@@ -1,12 +1,12 @@
 /** /v1/webhooks: endpoints and the events that each gets. Their deliveries: ../deliveries/routes.ts. */
 import Type from 'typebox';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { eventOf } from '../../api/event.ts';
-import { listBody, readPage } from '../../api/pages.ts';
-import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
-import { Closed, ListOf, Nullable, OneOf, PathId, pageQuery } from '../../api/schema-kit.ts';
-import { seesWholeTenant } from '../../api/visibility.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { eventOf } from '../../../gateway/api/event.ts';
+import { listBody, readPage } from '../../../gateway/api/pages.ts';
+import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
+import { Closed, ListOf, Nullable, OneOf, PathId, pageQuery } from '../../../gateway/api/schema-kit.ts';
+import { seesWholeTenant } from '../../../gateway/api/visibility.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import { create, remove, update } from '../../store/changes.ts';
 import { type Change, type NewEvent, shownRecord } from '../../store/contract.ts';
 import { checkWebhook } from './checks.ts';

@@ -2,8 +2,8 @@
  * The secrets that sign a webhook's deliveries: created here, shown once, stored sealed. After a rotation the previous secret
  * also signs for another day, so that the receiver can switch without refusing a delivery.
  */
-import type { RandomBytes } from '../../actors/contract.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
+import type { RandomBytes } from '../../../core/actors/contract.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { aboutSecret, type WebhookSecret } from './record.ts';
 
 export interface SecretDeps {

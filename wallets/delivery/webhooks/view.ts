@@ -3,7 +3,7 @@
  * also show how its deliveries are, which changes by itself.
  */
 import Type from 'typebox';
-import { Closed, Lines, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
+import { Closed, Lines, Nullable, OneOf, Timestamp } from '../../../gateway/api/schema-kit.ts';
 import { shownRecord } from '../../store/contract.ts';
 import { type WebhookRecord, webhookStatuses } from './record.ts';
 

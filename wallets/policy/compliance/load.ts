@@ -2,7 +2,7 @@
  * The lists in force for a tenant. Each request reads their names and versions (one small record for all evaluators); a process
  * reads a version's entries once.
  */
-import type { RequestContext } from '../../api/route.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import type { TenantStore } from '../../store/contract.ts';
 import { type CatalogRecord, catalogOf, type ListEntry } from '../rules/catalog.ts';
 import { storeCache } from '../rules/store-cache.ts';

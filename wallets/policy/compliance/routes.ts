@@ -1,11 +1,11 @@
 /** The compliance routes. Screening makes a report, so it asks for `compliance:write`. */
 import Type, { type Static } from 'typebox';
-import { invalidFields } from '../../api/errors/invalid-fields.ts';
-import { listBody, readPage } from '../../api/pages.ts';
-import { actorOf } from '../../api/principal.ts';
-import { type RequestContext, type Route, route } from '../../api/route.ts';
-import { Closed, ListOf, PathId, pageQuery } from '../../api/schema-kit.ts';
-import { mayUseConnection, noSuch } from '../../api/visibility.ts';
+import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
+import { listBody, readPage } from '../../../gateway/api/pages.ts';
+import { actorOf } from '../../../gateway/api/principal.ts';
+import { type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
+import { Closed, ListOf, PathId, pageQuery } from '../../../gateway/api/schema-kit.ts';
+import { mayUseConnection, noSuch } from '../../../gateway/api/visibility.ts';
 import { findAsset } from '../../custody/assets/public.ts';
 import { intentType, type ScreeningResult } from '../../custody/intents/public.ts';
 import { amountTakes, parseAmount } from '../../networks/amounts.ts';

@@ -1,6 +1,6 @@
 /** Screens an intent's destination: the first of the three evaluators. */
-import { eventOf } from '../../api/event.ts';
-import type { RequestContext } from '../../api/route.ts';
+import { eventOf } from '../../../gateway/api/event.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import type { EvaluatorResult, ScreeningResult, TransactionFacts } from '../../custody/intents/public.ts';
 import type { NewEvent } from '../../store/contract.ts';
 import { destinationOf, type EvaluationRecord, evaluationOf, sibling } from '../rules/evaluation-record.ts';

@@ -6,7 +6,7 @@
  */
 
 import type { NetworkId } from '../../networks/networks.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import { builtInId } from '../rules/catalog.ts';
 import { type ListKind, type ListVersionRecord, listVersionId } from './list.ts';
 

@@ -1,10 +1,10 @@
 /** Making the next version of a list from a request. */
 import type { Static } from 'typebox';
-import { invalidFields } from '../../api/errors/invalid-fields.ts';
-import type { FieldIssue } from '../../api/errors/service-error.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import { eventOf } from '../../api/event.ts';
-import type { RequestContext } from '../../api/route.ts';
+import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
+import type { FieldIssue } from '../../../gateway/api/errors/service-error.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { eventOf } from '../../../gateway/api/event.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import { canonicalAddress } from '../../networks/addresses.ts';
 import type { Change, RecordType, Versioned } from '../../store/contract.ts';
 import { catalogLimits, catalogOf, catalogPut, type ListEntry, withEntry } from '../rules/catalog.ts';

@@ -10,8 +10,8 @@
  * The change of a decision contains guards for its inputs: the versions of policies, and the values that its rules read of the
  * wallet's history and balance. If any of them changes first, the store refuses the change, and the decision is made again.
  */
-import { ServiceError } from '../../api/errors/service-error.ts';
-import type { RequestContext } from '../../api/route.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import type {
   DryRunDecision,
   EvaluatorResult,

@@ -2,7 +2,7 @@
  * The policies in force for a tenant. Each request reads their names and versions; a version is read and compiled once per
  * store and process.
  */
-import type { RequestContext } from '../../api/route.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import type { TenantStore } from '../../store/contract.ts';
 import { type CatalogRecord, catalogOf, type PolicyEntry, versionKey } from '../rules/catalog.ts';
 import { storeCache } from '../rules/store-cache.ts';

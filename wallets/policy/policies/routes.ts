@@ -1,9 +1,9 @@
 /** The policy routes. An evaluation is recorded, so it asks for `policies:write`. */
 import Type from 'typebox';
-import { listBody, readPage } from '../../api/pages.ts';
-import { type RequestContext, type Route, route } from '../../api/route.ts';
-import { Closed, ListOf, PathId, pageQuery, WholeNumberText } from '../../api/schema-kit.ts';
-import { noSuch } from '../../api/visibility.ts';
+import { listBody, readPage } from '../../../gateway/api/pages.ts';
+import { type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
+import { Closed, ListOf, PathId, pageQuery, WholeNumberText } from '../../../gateway/api/schema-kit.ts';
+import { noSuch } from '../../../gateway/api/visibility.ts';
 import { screenTransaction } from '../compliance/public.ts';
 import { type ReceiptSigner, receiptClaims } from '../receipts/public.ts';
 import { assessTransaction, factsOfRequest } from '../risk/public.ts';

@@ -1,9 +1,9 @@
 /** Making the next version of a policy from a request. */
 import type { Static } from 'typebox';
-import { invalidFields } from '../../api/errors/invalid-fields.ts';
-import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
-import { eventOf } from '../../api/event.ts';
-import type { RequestContext } from '../../api/route.ts';
+import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
+import { type FieldIssue, ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { eventOf } from '../../../gateway/api/event.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import type { Change, Put, RecordType, Versioned } from '../../store/contract.ts';
 import { catalogLimits, catalogOf, catalogPut, type PolicyEntry, versionKey, withEntry } from '../rules/catalog.ts';
 import { ruleLimits } from '../rules/cel.ts';

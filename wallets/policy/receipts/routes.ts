@@ -1,7 +1,7 @@
 /** The public keys of policy receipts, without a token. */
 import Type from 'typebox';
-import { type Route, route } from '../../api/route.ts';
-import { Closed } from '../../api/schema-kit.ts';
+import { type Route, route } from '../../../gateway/api/route.ts';
+import { Closed } from '../../../gateway/api/schema-kit.ts';
 import type { ReceiptSigner } from './signer.ts';
 
 const KeySet = Closed(

@@ -4,7 +4,7 @@
  * another seed is another key id, and old receipts are never checked with the wrong key.
  */
 import { createHash, createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
-import { recentlyUsed } from '../../actors/recently-used.ts';
+import { recentlyUsed } from '../../../core/actors/recently-used.ts';
 
 /** A public key as RFC 7517 and RFC 8037 §2 have it. */
 export interface ReceiptKey {

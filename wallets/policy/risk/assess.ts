@@ -1,6 +1,6 @@
 /** Scores a transaction: the second of the three evaluators. */
 
-import type { RequestContext } from '../../api/route.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import type { EvaluatorResult, RiskResult, ScreeningResult, TransactionFacts } from '../../custody/intents/public.ts';
 import { testOutcome } from '../../providers/port/test-triggers.ts';
 import { makeRuleInput, type RuleInput } from '../rules/cel.ts';

@@ -1,9 +1,9 @@
 /** The risk routes. An evaluation is recorded, so it asks for `risk:write`. */
 
-import { listBody, readPage } from '../../api/pages.ts';
-import { type RequestContext, type Route, route } from '../../api/route.ts';
-import { Closed, ListOf, PathId, pageQuery } from '../../api/schema-kit.ts';
-import { noSuch } from '../../api/visibility.ts';
+import { listBody, readPage } from '../../../gateway/api/pages.ts';
+import { type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
+import { Closed, ListOf, PathId, pageQuery } from '../../../gateway/api/schema-kit.ts';
+import { noSuch } from '../../../gateway/api/visibility.ts';
 import type { RiskResult } from '../../custody/intents/public.ts';
 import { screenTransaction } from '../compliance/public.ts';
 import { catalogOf, newestFirst, pageOfEntries } from '../rules/catalog.ts';

@@ -1,6 +1,6 @@
 /** What the risk routes take and give. docs/wallet-api.md shows the same. */
 import Type from 'typebox';
-import { Closed, Id, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
+import { Closed, Id, Nullable, OneOf, Timestamp } from '../../../gateway/api/schema-kit.ts';
 import { ruleLimits } from '../rules/cel.ts';
 import { ControlName } from '../rules/control-name.ts';
 import { riskActions, riskRuleModes } from './rule-record.ts';

@@ -1,12 +1,12 @@
 /** Builds the facts for evaluators from a transaction in a request: from its intent, or given in full. */
 import Type, { type Static } from 'typebox';
-import { invalidFields } from '../../api/errors/invalid-fields.ts';
-import type { ServiceError } from '../../api/errors/service-error.ts';
-import { Metadata } from '../../api/metadata.ts';
-import { actorOf } from '../../api/principal.ts';
-import type { RequestContext } from '../../api/route.ts';
-import { Closed, DecimalText, Id } from '../../api/schema-kit.ts';
-import { mayUseConnection, noSuch } from '../../api/visibility.ts';
+import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
+import type { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { Metadata } from '../../../gateway/api/metadata.ts';
+import { actorOf } from '../../../gateway/api/principal.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
+import { Closed, DecimalText, Id } from '../../../gateway/api/schema-kit.ts';
+import { mayUseConnection, noSuch } from '../../../gateway/api/visibility.ts';
 import { findAsset } from '../../custody/assets/public.ts';
 import { historyOf, intentType, type TransactionFacts, withoutOwn } from '../../custody/intents/public.ts';
 import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';

@@ -1,7 +1,7 @@
 /** Making, changing and removing risk rules: every change is a version of the rule and of the whole set. */
 import type { Static } from 'typebox';
-import { eventOf } from '../../api/event.ts';
-import type { RequestContext } from '../../api/route.ts';
+import { eventOf } from '../../../gateway/api/event.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import type { Change, RecordType, Versioned } from '../../store/contract.ts';
 import {
   type CatalogEntry,

@@ -1,6 +1,6 @@
 /**
  * The canonical spelling of an address, so that another spelling cannot bypass rules and lists. It does not validate addresses;
- * networks/addresses.ts does.
+ * wallets/networks/addresses.ts does.
  */
 
 const evm = /^0x[0-9a-fA-F]{40}$/i;

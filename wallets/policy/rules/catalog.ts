@@ -7,9 +7,9 @@
  * the tenant makes its own version.
  */
 import { createHash } from 'node:crypto';
-import { ServiceError } from '../../api/errors/service-error.ts';
-import type { RequestContext } from '../../api/route.ts';
-import { type IdPrefix, newId } from '../../proto/ids.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
+import { type IdPrefix, newId } from '../../../proto/ids.ts';
 import type { Guard, Put, RecordType, Versioned } from '../../store/contract.ts';
 
 /** `id` stays the same over all versions; `version` counts them from 1. */

@@ -7,7 +7,7 @@
  * with a checksummed address and a transaction written in lowercase still meet.
  */
 import { Environment } from '@marcbachmann/cel-js';
-import type { MetadataValue } from '../../api/metadata.ts';
+import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import { addressKey } from './address-key.ts';
 import { Address, addExactTypes, Units } from './exact-types.ts';
 import { subjectUnitsMax } from './pattern.ts';

@@ -3,8 +3,8 @@
  * intent's evaluation has the intent's own UUID (the decision on `txi_x` is `dec_x`, its score `txi_x`, its report `rep_x`), so
  * that one read finds each by its id and an intent writes one record.
  */
-import { actorOf, type Principal } from '../../api/principal.ts';
-import type { RequestContext } from '../../api/route.ts';
+import { actorOf, type Principal } from '../../../gateway/api/principal.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } from '../../custody/intents/public.ts';
 import type { Put, RecordType, Versioned } from '../../store/contract.ts';
 

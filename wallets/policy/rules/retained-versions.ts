@@ -2,8 +2,8 @@
  * Replaced versions. Reports, decisions and receipts name them, so they stay readable as long as evaluations; then the store
  * deletes them, since it would grow without bound otherwise.
  */
-import { ServiceError } from '../../api/errors/service-error.ts';
-import type { RequestContext } from '../../api/route.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import type { RequestContext } from '../../../gateway/api/route.ts';
 import { update } from '../../store/changes.ts';
 import type { Put, RecordType, Versioned } from '../../store/contract.ts';
 import { evaluationLifetimeMs } from './evaluation-record.ts';

@@ -3,8 +3,8 @@
  * total: a failure (a missing metadata key, a division by zero) is a value, and the caller treats it in the safe way.
  */
 import { type ASTNode, serialize } from '@marcbachmann/cel-js';
-import { invalidFields } from '../../api/errors/invalid-fields.ts';
-import { ServiceError } from '../../api/errors/service-error.ts';
+import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { makeEnvironment, type RuleInput, type RuleScope, ruleLimits } from './cel.ts';
 import { costOf, RefusedPart } from './cost.ts';
 import { readsOf, type StateReads } from './state-reads.ts';

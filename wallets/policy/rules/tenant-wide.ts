@@ -1,7 +1,7 @@
 /** Refuses changes of tenant-wide settings by a token that is limited to some provider connections. */
 
-import { ServiceError } from '../../api/errors/service-error.ts';
-import type { Principal } from '../../api/principal.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import type { Principal } from '../../../gateway/api/principal.ts';
 
 /** Throws ServiceError 403. */
 export function needWholeTenant({ providerConnectionIds }: Principal): void {

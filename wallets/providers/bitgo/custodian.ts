@@ -2,9 +2,9 @@
  * A simulated system in the manner of BitGo: coins, wallets, transfers with their states, errors with a name and a request
  * id, amounts in base units (https://developers.bitgo.com). It never calls the real one, and its keys are simulated.
  */
-import { toHex } from '../../crypto/bytes.ts';
+import { toHex } from '../../../core/crypto/bytes.ts';
 import type { NetworkId } from '../../networks/networks.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import { refuseConnecting, refuseQuote, refuseSubmission, withholdAnswer } from '../port/test-refusals.ts';
 import { type TestOutcome, testCredential, testOutcome } from '../port/test-triggers.ts';
 import type { CustodianBook } from '../simulated/custodian-book.ts';

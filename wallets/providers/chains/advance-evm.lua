@@ -1,6 +1,6 @@
 -- Mines what is next in an EVM account, and drops a transaction of it that has waited for longer than queuedMaxMs.
 -- Answers the transaction's fields.
--- @include providers/chains/evm-mining.lua
+-- @include wallets/providers/chains/evm-mining.lua
 -- @keys prefixKey
 -- @args id, from, nativeAsset, nowMs, minedAtMs, retentionMs, queuedMaxMs
 

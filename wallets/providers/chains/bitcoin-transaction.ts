@@ -7,8 +7,8 @@
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { Address, OutScript, TEST_NETWORK, Transaction } from '@scure/btc-signer';
-import { concatBytes, fromHex, toHex } from '../../crypto/bytes.ts';
-import { verifyEcdsa } from '../../crypto/mock-ecdsa.ts';
+import { concatBytes, fromHex, toHex } from '../../../core/crypto/bytes.ts';
+import { verifyEcdsa } from '../../../core/crypto/mock-ecdsa.ts';
 import { bitcoinTestnetAddress, publicKeyHash } from '../../networks/addresses.ts';
 import { ChainRejected } from './chain.ts';
 

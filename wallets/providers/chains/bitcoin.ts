@@ -8,8 +8,8 @@
  * Real Bitcoin mines no failing transaction. This chain still mines one that is told to fail: it pays its fee, and its outputs
  * return to the sender.
  */
-import { toHex, utf8 } from '../../crypto/bytes.ts';
-import { sha256 } from '../../crypto/hashing.ts';
+import { toHex, utf8 } from '../../../core/crypto/bytes.ts';
+import { sha256 } from '../../../core/crypto/hashing.ts';
 import {
   type BitcoinPayment,
   decodeBitcoin,

@@ -1,7 +1,7 @@
 -- mine_queued(prefix, account, nativeAsset, minedAtMs, retentionMs): mines an EVM account's waiting transactions, from its
 -- nonce on, until one is missing.
--- @include providers/chains/units.lua
--- @include providers/chains/address-index.lua
+-- @include wallets/providers/chains/units.lua
+-- @include wallets/providers/chains/address-index.lua
 
 -- Performs a transaction's effect. False: it reverts, and nothing has changed.
 local function perform(prefix, account, tx)

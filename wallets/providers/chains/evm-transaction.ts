@@ -8,8 +8,8 @@
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { RLP } from 'micro-eth-signer/core/rlp.js';
-import { fromHex, toHex } from '../../crypto/bytes.ts';
-import { recoverEcdsa } from '../../crypto/mock-ecdsa.ts';
+import { fromHex, toHex } from '../../../core/crypto/bytes.ts';
+import { recoverEcdsa } from '../../../core/crypto/mock-ecdsa.ts';
 import { evmAccount } from '../../networks/addresses.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import { ChainRejected } from './chain.ts';

@@ -1,7 +1,7 @@
 -- The faucet of a chain with accounts: adds an amount, once for each fundKey and asset. Answers 1.
 -- by: the transaction that this is, a movement of the address.
--- @include providers/chains/units.lua
--- @include providers/chains/address-index.lua
+-- @include wallets/providers/chains/units.lua
+-- @include wallets/providers/chains/address-index.lua
 -- @keys prefixKey
 -- @args fundKey, address, asset, units, retentionMs, by: funded_by?
 

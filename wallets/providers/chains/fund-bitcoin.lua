@@ -1,7 +1,7 @@
 -- The faucet of Bitcoin: adds outputs, once for each fundKey and asset. Answers 1.
 -- sats: of each output. by: the transaction that this is, a movement of the address.
--- @include providers/chains/bitcoin-output.lua
--- @include providers/chains/address-index.lua
+-- @include wallets/providers/chains/bitcoin-output.lua
+-- @include wallets/providers/chains/address-index.lua
 -- @keys prefixKey
 -- @args fundKey, txid, asset, address, retentionMs, sats: json, by: funded_by?
 

@@ -14,7 +14,7 @@
 import type { Redis } from 'ioredis';
 import { assetsOn } from '../../networks/assets.ts';
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
-import { luaCommand } from '../../redis/lua.ts';
+import { luaCommand } from '../../../core/redis/lua.ts';
 import { type Direction, readPlace, type StatementQuery } from '../port/statement.ts';
 import { ChainUnavailable } from './chain.ts';
 import type { Ledger, LedgerMovement, LedgerTransaction } from './ledger.ts';

@@ -1,6 +1,6 @@
 /** The scripts of the chains' ledgers: their arguments and replies. Amounts: lua-units.ts. */
-import type { LuaFields, LuaScript } from '../../redis/lua.ts';
-import { luaScript } from '../../redis/lua.ts';
+import type { LuaFields, LuaScript } from '../../../core/redis/lua.ts';
+import { luaScript } from '../../../core/redis/lua.ts';
 import type { EvmRefusal } from './ledger.ts';
 
 /** For every script of a chain: its only key is the chain's prefix. */
@@ -79,7 +79,7 @@ export interface MovementsOf {
 export type MovementsReply = readonly (readonly [name: string, atMs: string, fields: readonly string[]])[];
 
 function script<Args extends object, Reply>(name: string): ChainScript<Args, Reply> {
-  return luaScript(`providers/chains/${name}.lua`);
+  return luaScript(`wallets/providers/chains/${name}.lua`);
 }
 
 export const submitEvm = script<SubmitEvm, ['OK' | EvmRefusal, ...string[]]>('submit-evm');

@@ -10,9 +10,9 @@
  * accepts any blockhash as recent.
  */
 import { base58 } from '@scure/base';
-import { concatBytes, utf8 } from '../../crypto/bytes.ts';
-import { ed25519Check } from '../../crypto/ed25519-check.ts';
-import { sha256 } from '../../crypto/hashing.ts';
+import { concatBytes, utf8 } from '../../../core/crypto/bytes.ts';
+import { ed25519Check } from '../../../core/crypto/ed25519-check.ts';
+import { sha256 } from '../../../core/crypto/hashing.ts';
 import { ChainRejected } from './chain.ts';
 
 /** Lamports a signature, constant. */

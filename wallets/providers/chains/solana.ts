@@ -4,8 +4,8 @@
  * A message is processed once: with another signature it still counts as the first transaction. A transfer that is not
  * covered is refused, like by a node's preflight. Rent is not modelled: an account may hold as little as one lamport.
  */
-import { toHex } from '../../crypto/bytes.ts';
-import { sha256 } from '../../crypto/hashing.ts';
+import { toHex } from '../../../core/crypto/bytes.ts';
+import { sha256 } from '../../../core/crypto/hashing.ts';
 import { type Chain, ChainRejected, type ChainTransaction, type FundedBy, type SubmitOptions } from './chain.ts';
 import type { SolanaLedger } from './ledger.ts';
 import { SimulatedChain } from './simulated-chain.ts';

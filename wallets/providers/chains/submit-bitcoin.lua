@@ -1,8 +1,8 @@
 -- Performs a Bitcoin transaction, unless it is known: spends its inputs, adds its outputs. Answers missing_input, or OK and
 -- the transaction's fields.
 -- outpoints: inputs as "<txid>:<index>". outputs: a list of {address, sats}.
--- @include providers/chains/bitcoin-output.lua
--- @include providers/chains/address-index.lua
+-- @include wallets/providers/chains/bitcoin-output.lua
+-- @include wallets/providers/chains/address-index.lua
 -- @shape transaction = id, asset, from, to, units, fee, fails
 -- @keys prefixKey
 -- @args minedAtMs, retentionMs, tx: transaction, outpoints: json, outputs: json

@@ -2,7 +2,7 @@
 -- ledger.ts), or OK and the transaction's fields.
 -- needed: the coin that it needs in all. fails, needsContract: 1 or 0. queuedAheadMax: how far its nonce may lie ahead.
 -- token: of a deployment.
--- @include providers/chains/evm-mining.lua
+-- @include wallets/providers/chains/evm-mining.lua
 -- @shape transaction = id, from, to, asset, units, needed, fee, nonce, fails, effect
 -- @shape token = name, symbol, decimals, cap
 -- @keys prefixKey

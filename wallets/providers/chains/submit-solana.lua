@@ -1,8 +1,8 @@
 -- Performs a Solana transaction, once for each message. Answers INSUFFICIENT, or OK, the id of the message's transaction and
 -- its fields.
 -- needed: amount and fee. fails: 1 or 0; one that fails pays its fee alone.
--- @include providers/chains/units.lua
--- @include providers/chains/address-index.lua
+-- @include wallets/providers/chains/units.lua
+-- @include wallets/providers/chains/address-index.lua
 -- @shape transaction = id, messageHash, from, to, asset, units, needed, fee, fails
 -- @keys prefixKey
 -- @args minedAtMs, retentionMs, tx: transaction

@@ -10,7 +10,7 @@
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { RLP } from 'micro-eth-signer/core/rlp.js';
-import { concatBytes, fromHex, toHex, utf8 } from '../../crypto/bytes.ts';
+import { concatBytes, fromHex, toHex, utf8 } from '../../../core/crypto/bytes.ts';
 
 export interface TokenConstructor {
   readonly name: string;

@@ -1,6 +1,6 @@
 /**
  * The port between the control plane and the holder of the keys: our own signer cluster, the sandbox, or a hosted
- * custodian. Every adapter passes one conformance suite (test/providers/).
+ * custodian. Every adapter passes one conformance suite (test/wallets/providers/).
  *
  * Adapters return normalized terms; a custodian's own vocabulary stays in its folder and appears only in
  * `providerStatus` and in errors. Every call is idempotent by its id, so that it may be repeated after a
@@ -9,7 +9,7 @@
 
 import type { TokenTerms } from '../../networks/assets.ts';
 import type { NetworkId } from '../../networks/networks.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { IntentKind, ProviderKind } from './kinds.ts';
 
 export type { IntentKind, ProviderKind } from './kinds.ts';

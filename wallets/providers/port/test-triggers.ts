@@ -2,7 +2,7 @@
  * Test amounts: in a sandbox, a transfer of exactly this decimal amount has this outcome, whatever the asset and the
  * provider. docs/wallet-api.md shows the table. In production they have no special meaning.
  */
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 
 export type TestOutcome =
   | 'quote_rejected'

@@ -4,7 +4,7 @@
  * test money; their keys are simulated.
  */
 import { base58 } from '@scure/base';
-import { concatBytes, toHex } from '../../crypto/bytes.ts';
+import { concatBytes, toHex } from '../../../core/crypto/bytes.ts';
 import { assets } from '../../networks/assets.ts';
 import { networkIds, networkOf } from '../../networks/networks.ts';
 import {

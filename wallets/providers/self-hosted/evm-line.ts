@@ -1,6 +1,6 @@
 /** EVM: one EIP-1559 transaction an intent, whose nonce is the number that the store allocated. */
 
-import { recoverEcdsa } from '../../crypto/mock-ecdsa.ts';
+import { recoverEcdsa } from '../../../core/crypto/mock-ecdsa.ts';
 import { assetOf, assetsOn, type TokenTerms } from '../../networks/assets.ts';
 import {
   type EvmAction,

@@ -2,10 +2,10 @@
  * The book of one simulated custodian: its entries for orders and deposits, and its statements. The caller supplies its names
  * for assets and statuses.
  */
-import { toHex } from '../../crypto/bytes.ts';
+import { toHex } from '../../../core/crypto/bytes.ts';
 import { formatAmount, parseAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { CallMeta, NewBalance } from '../port/port.ts';
 import {
   exchangeKey,

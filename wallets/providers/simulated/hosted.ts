@@ -2,7 +2,7 @@
  * The common part of the adapters of the hosted custodians: the order of the calls. Each custodian's own terms, ids and
  * errors stay in its folder, behind this bridge.
  */
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import {
   type CallMeta,
   type ProviderAdapter,

@@ -7,7 +7,7 @@
  *   sums    hash, `<asset>+` incoming and `<asset>-` outgoing units, as texts of 42 digits
  */
 import type { Redis } from 'ioredis';
-import { type LuaCommand, luaCommand, luaScript } from '../../redis/lua.ts';
+import { type LuaCommand, luaCommand, luaScript } from '../../../core/redis/lua.ts';
 import { toDigits } from '../chains/public.ts';
 import type { ProviderKind } from '../port/kinds.ts';
 import { readPlace, type StatementQuery } from '../port/statement.ts';
@@ -40,9 +40,9 @@ interface Balances {
 }
 type RowsReply = readonly [page: readonly string[], rows: readonly (string | null)[]];
 
-const postScript = luaScript<Post, number>('providers/simulated/book-post.lua');
-const rowsScript = luaScript<Rows, RowsReply>('providers/simulated/book-rows.lua');
-const balancesScript = luaScript<Balances, readonly string[]>('providers/simulated/book-balances.lua');
+const postScript = luaScript<Post, number>('wallets/providers/simulated/book-post.lua');
+const rowsScript = luaScript<Rows, RowsReply>('wallets/providers/simulated/book-rows.lua');
+const balancesScript = luaScript<Balances, readonly string[]>('wallets/providers/simulated/book-balances.lua');
 
 export class RedisCustodianBooks implements CustodianBooks {
   readonly #redis: Redis;

@@ -3,7 +3,7 @@
  * only mutation is one script, and repeating it changes nothing.
  */
 import type { Redis } from 'ioredis';
-import { type LuaCommand, luaCommand, luaScript } from '../../redis/lua.ts';
+import { type LuaCommand, luaCommand, luaScript } from '../../../core/redis/lua.ts';
 import type { ProviderKind } from '../port/kinds.ts';
 import type { CustodianRecords, Stored } from './custodian-records.ts';
 import { reachable } from './reachable.ts';
@@ -14,7 +14,7 @@ interface PutOnce {
 }
 type PutReply = readonly [json: string, number: string];
 
-const putOnce = luaScript<PutOnce, PutReply>('providers/simulated/put-once.lua');
+const putOnce = luaScript<PutOnce, PutReply>('wallets/providers/simulated/put-once.lua');
 
 export class RedisCustodianRecords implements CustodianRecords {
   readonly #redis: Redis;

@@ -2,8 +2,8 @@
  * Keys of simulated wallets. Their addresses have the right form, but each key derives from the wallet's id: anyone who knows
  * the id knows the secret key. Never send anything of value to these addresses.
  */
-import { toHex, transcriptHash, utf8 } from '../../crypto/bytes.ts';
-import { groupOf } from '../../crypto/group.ts';
+import { toHex, transcriptHash, utf8 } from '../../../core/crypto/bytes.ts';
+import { groupOf } from '../../../core/crypto/group.ts';
 import { addressOfKey } from '../../networks/addresses.ts';
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
 import type { ProviderKind } from '../port/kinds.ts';

@@ -2,10 +2,10 @@
  * Keys that only one party holds: those of the simulated vendor, and of the simulated world's tokens. Every key
  * is random and independent of its label. Secret.
  */
-import { concatBytes, type RandomBytes } from '../../crypto/bytes.ts';
-import { ciphersuite } from '../../crypto/frost/ciphersuite.ts';
-import { type Curve, groupOf } from '../../crypto/group.ts';
-import { ecdsaChecks } from '../../crypto/mock-ecdsa.ts';
+import { concatBytes, type RandomBytes } from '../../../core/crypto/bytes.ts';
+import { ciphersuite } from '../../../core/crypto/frost/ciphersuite.ts';
+import { type Curve, groupOf } from '../../../core/crypto/group.ts';
+import { ecdsaChecks } from '../../../core/crypto/mock-ecdsa.ts';
 
 interface HeldKey {
   readonly curve: Curve;

@@ -1,6 +1,6 @@
 /**
  * The simulated vendor of MPC_VENDOR keys: a custodian that decides on raw messages and signs them with its own keys. A pure
- * state machine with a book of orders, the same in the live process (server.ts) and the simulated world (sim/vendor.ts).
+ * state machine with a book of orders, the same in the live process (server.ts) and the simulated world (simulation/cluster/vendor.ts).
  *
  * | Status | To |
  * |---|---|
@@ -10,8 +10,8 @@
  * An external id has one order. The vendor calls back at each decision; it may send callbacks twice, late or never, and its
  * answers may be wrong: `conduct` controls that.
  */
-import type { RandomBytes } from '../../crypto/bytes.ts';
-import type { Curve } from '../../crypto/group.ts';
+import type { RandomBytes } from '../../../core/crypto/bytes.ts';
+import type { Curve } from '../../../core/crypto/group.ts';
 import { HeldKeys } from './keys.ts';
 
 export type VendorStatus = 'SUBMITTED' | 'PENDING_SIGNATURE' | 'COMPLETED' | 'REJECTED' | 'CANCELLED' | 'TIMEOUT';

@@ -1,6 +1,6 @@
 /**
  * The simulated vendor as a separate server on loopback: it stores keys and book in a journal, answers after its decision, and
- * calls back by HTTP. It only shares a secret with the cluster (crypto/vendor-mac.ts).
+ * calls back by HTTP. It only shares a secret with the cluster (core/crypto/vendor-mac.ts).
  *
  * | Request | Answer |
  * |---|---|
@@ -17,9 +17,9 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { Ports } from '../../actors/contract.ts';
-import { fromHex } from '../../crypto/bytes.ts';
-import { vendorMac, vendorMacAgeMaxMs } from '../../crypto/vendor-mac.ts';
+import type { Ports } from '../../../core/actors/contract.ts';
+import { fromHex } from '../../../core/crypto/bytes.ts';
+import { vendorMac, vendorMacAgeMaxMs } from '../../../core/crypto/vendor-mac.ts';
 import {
   type BookEntry,
   type Notice,

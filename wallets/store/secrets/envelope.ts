@@ -4,13 +4,13 @@
  * that an envelope which was moved to another record does not open.
  *
  * Text form: `e1.<key id>.<wrapped data key>.<ciphertext>`, the last two in base64url, each with its own IV and tag (see
- * ../../crypto/at-rest.ts). Rotation wraps the data key again and leaves the ciphertext unchanged.
+ * ../../../core/crypto/at-rest.ts). Rotation wraps the data key again and leaves the ciphertext unchanged.
  *
  * One key of the ring may wrap no more than 2^32 data keys (NIST SP 800-38D §8.3); every sealed answer of an idempotent
  * request is one. At a thousand a second that is 49 days: rotate more often than that.
  */
-import { decryptRecord, encryptRecord } from '../../crypto/at-rest.ts';
-import { encodeParts, type RandomBytes, utf8 } from '../../crypto/bytes.ts';
+import { decryptRecord, encryptRecord } from '../../../core/crypto/at-rest.ts';
+import { encodeParts, type RandomBytes, utf8 } from '../../../core/crypto/bytes.ts';
 import type { KeyRing, WrappingKey } from './key-ring.ts';
 
 /** The owner of a secret. An envelope opens only for exactly the same values. */

@@ -5,7 +5,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Ports, Timers } from '../../actors/contract.ts';
+import type { Ports, Timers } from '../../../core/actors/contract.ts';
 import type { KeyRing, WrappingKey } from './key-ring.ts';
 
 /** The name of a key's file. */

@@ -1,7 +1,7 @@
 /**
  * The port to the keys that wrap the keys of secrets: the current one wraps new keys, older ones stay to open old ones.
  */
-import type { RandomBytes } from '../../actors/contract.ts';
+import type { RandomBytes } from '../../../core/actors/contract.ts';
 
 export interface WrappingKey {
   /** A positive whole number in decimal. */

@@ -6,7 +6,7 @@
  *
  * Text form: `~<MAC, 22 characters of base64url><text>`. The text of a record without a MAC begins otherwise (event-text.ts).
  */
-import { macChars, RecordMacs } from '../../crypto/record-macs.ts';
+import { macChars, RecordMacs } from '../../../core/crypto/record-macs.ts';
 
 const mark = '~';
 const textFrom = mark.length + macChars;

@@ -4,8 +4,8 @@
  * A row is `[kind, atMs, ...values]`; `shapes[kind]` names the values. The first letter of a name is the type of its value: `s`
  * an index into `strings`, `S` several, `n` a number, `N` several, `F` fields (name, JSON of the value, …: indices).
  */
-import type { RunEvent } from '../../../faults/recording.ts';
-import type { Run } from '../../../runner/scenario/world.ts';
+import type { RunEvent } from '../../../../scenarios/faults/recording.ts';
+import type { Run } from '../../../../scenarios/runner/world.ts';
 import { sortedFields } from '../../plain.ts';
 import { verdictInWords } from '../../verdict.ts';
 

@@ -1,7 +1,7 @@
 /** Right signatures, made by libraries, as a service would have given them. */
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
-import type { Evidence, Key } from '../../../load/verdict/signatures.ts';
+import type { Evidence, Key } from '../../../../clients/load/verdict/signatures.ts';
 
 export function ecdsaEvidence(count: number): Evidence[] {
   const secret = secp256k1.utils.randomSecretKey();

@@ -1,6 +1,6 @@
 /** Reports of load runs that were never made, for what shows them. */
-import { Recorder } from '../../../load/measure/recorder.ts';
-import type { FaultWindow, LoadReport, SeriesPoint } from '../../../load/report/results.ts';
+import { Recorder } from '../../../../clients/load/measure/recorder.ts';
+import type { FaultWindow, LoadReport, SeriesPoint } from '../../../../clients/load/report/results.ts';
 
 const self = { cpuSeconds: 1, rssBytes: 9e7, utilization: 0.2, lagP99Ms: 2, lagMaxMs: 5, machineBusy: 0.5 };
 

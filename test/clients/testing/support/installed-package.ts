@@ -6,8 +6,8 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { root } from '../../cli/support/up-process.ts';
-import { isThorough } from '../../support/thorough.ts';
+import { root } from '../../../cli/support/up-process.ts';
+import { isThorough } from '../../../support/thorough.ts';
 
 /** An install over the network on a busy machine. */
 const npmMsMax = 600_000;

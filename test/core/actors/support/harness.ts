@@ -1,15 +1,15 @@
 /** What the tests of the actor room share: servers and clients of links, and a cluster's keys. */
 
 import { onTestFinished, vi } from 'vitest';
-import type { Envelope } from '../../../actors/contract.ts';
-import { noTrace } from '../../../actors/contract.ts';
-import type { ClientHandshakeConfig, PeerRole, ServerHandshakeConfig } from '../../../actors/live/handshake.ts';
-import { identityFromSeed } from '../../../actors/live/handshake-crypto.ts';
-import { LinkClient, type LinkClientOptions } from '../../../actors/live/link-client.ts';
-import { LinkServer, type LinkServerOptions } from '../../../actors/live/link-server.ts';
-import type { WireCodec } from '../../../actors/live/wire-port.ts';
-import { decodeFrames, decodeHandshake, encodeFrame, encodeHandshake, type WireMessage } from '../../../proto/wire.ts';
-import { collectLog } from '../../support/log.ts';
+import type { Envelope } from '../../../../core/actors/contract.ts';
+import { noTrace } from '../../../../core/actors/contract.ts';
+import type { ClientHandshakeConfig, PeerRole, ServerHandshakeConfig } from '../../../../core/actors/live/handshake.ts';
+import { identityFromSeed } from '../../../../core/actors/live/handshake-crypto.ts';
+import { LinkClient, type LinkClientOptions } from '../../../../core/actors/live/link-client.ts';
+import { LinkServer, type LinkServerOptions } from '../../../../core/actors/live/link-server.ts';
+import type { WireCodec } from '../../../../core/actors/live/wire-port.ts';
+import { decodeFrames, decodeHandshake, encodeFrame, encodeHandshake, type WireMessage } from '../../../../proto/wire.ts';
+import { collectLog } from '../../../support/log.ts';
 
 export const codec: WireCodec<WireMessage> = { encodeFrame, decodeFrames, encodeHandshake, decodeHandshake };
 

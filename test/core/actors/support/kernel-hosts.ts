@@ -11,16 +11,16 @@ import type {
   Input,
   Step,
   UndeliveredReason,
-} from '../../../actors/contract.ts';
-import { noTrace } from '../../../actors/contract.ts';
-import type { AnyBehaviour } from '../../../actors/kernel/cell.ts';
-import type { DeadLetter, Found, Written } from '../../../actors/kernel/host.ts';
-import type { Log } from '../../../actors/live/ports.ts';
-import { LiveSystem } from '../../../actors/live/system.ts';
-import { Machine } from '../../../sim/machine.ts';
-import { randomStream } from '../../../sim/random.ts';
-import { VirtualTime } from '../../../sim/virtual-time.ts';
-import { until } from '../../support/until.ts';
+} from '../../../../core/actors/contract.ts';
+import { noTrace } from '../../../../core/actors/contract.ts';
+import type { AnyBehaviour } from '../../../../core/actors/kernel/cell.ts';
+import type { DeadLetter, Found, Written } from '../../../../core/actors/kernel/host.ts';
+import type { Log } from '../../../../core/actors/live/ports.ts';
+import { LiveSystem } from '../../../../core/actors/live/system.ts';
+import { Machine } from '../../../../simulation/cluster/machine.ts';
+import { randomStream } from '../../../../simulation/cluster/random.ts';
+import { VirtualTime } from '../../../../simulation/cluster/virtual-time.ts';
+import { until } from '../../../support/until.ts';
 
 export type Write = { readonly key: string; readonly value: string };
 export type In = Input<string, Write, string>;

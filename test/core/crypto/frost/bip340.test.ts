@@ -2,9 +2,9 @@
 import { schnorr } from '@noble/curves/secp256k1.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fromHex } from '../../../crypto/bytes.ts';
-import { verifyBip340 } from '../../../crypto/frost/bip340.ts';
-import { runs } from '../../support/thorough.ts';
+import { fromHex } from '../../../../core/crypto/bytes.ts';
+import { verifyBip340 } from '../../../../core/crypto/frost/bip340.ts';
+import { runs } from '../../../support/thorough.ts';
 import { flipBit, seededRandom } from '../support.ts';
 
 const VECTORS: readonly [

@@ -2,9 +2,9 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { schnorr } from '@noble/curves/secp256k1.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { deriveTweak, tweakPoint, tweakShare } from '../../../crypto/derivation.ts';
-import { ciphersuite, type FrostSuite, frostSuiteOf } from '../../../crypto/frost/ciphersuite.ts';
-import { frostContext, isValidFrostCommitment } from '../../../crypto/frost/context.ts';
+import { deriveTweak, tweakPoint, tweakShare } from '../../../../core/crypto/derivation.ts';
+import { ciphersuite, type FrostSuite, frostSuiteOf } from '../../../../core/crypto/frost/ciphersuite.ts';
+import { frostContext, isValidFrostCommitment } from '../../../../core/crypto/frost/context.ts';
 import {
   dealFrostNonce,
   frostAggregate,
@@ -13,9 +13,9 @@ import {
   frostPartialWithPoint,
   verifyFrostPartial,
   verifySchnorr,
-} from '../../../crypto/frost/frost.ts';
-import type { KeyPackage } from '../../../crypto/key-package.ts';
-import { runs } from '../../support/thorough.ts';
+} from '../../../../core/crypto/frost/frost.ts';
+import type { KeyPackage } from '../../../../core/crypto/key-package.ts';
+import { runs } from '../../../support/thorough.ts';
 import { CURVES, chooseNodes, expectRefusal, flipBit, generateKey, refusalOf, seededRandom } from '../support.ts';
 
 const random = seededRandom('frost');

@@ -6,16 +6,16 @@ import type { FROST } from '@noble/curves/abstract/frost.js';
 import { ed25519_FROST } from '@noble/curves/ed25519.js';
 import { schnorr_FROST, secp256k1_FROST } from '@noble/curves/secp256k1.js';
 import { describe, expect, it } from 'vitest';
-import { toHex } from '../../../crypto/bytes.ts';
-import { type AnyFrostSuite, ciphersuite } from '../../../crypto/frost/ciphersuite.ts';
-import { frostContext } from '../../../crypto/frost/context.ts';
+import { toHex } from '../../../../core/crypto/bytes.ts';
+import { type AnyFrostSuite, ciphersuite } from '../../../../core/crypto/frost/ciphersuite.ts';
+import { frostContext } from '../../../../core/crypto/frost/context.ts';
 import {
   dealFrostNonce,
   frostAggregate,
   frostPartial,
   verifyFrostPartial,
   verifySchnorr,
-} from '../../../crypto/frost/frost.ts';
+} from '../../../../core/crypto/frost/frost.ts';
 import { generateKey, seededRandom } from '../support.ts';
 
 const SUITES: readonly [AnyFrostSuite, FROST][] = [

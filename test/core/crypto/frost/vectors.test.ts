@@ -3,17 +3,17 @@
  * holds them (frost-ed25519/tests/helpers/vectors.json and frost-secp256k1/tests/helpers/vectors.json).
  */
 import { describe, expect, it } from 'vitest';
-import { fromHex, toHex } from '../../../crypto/bytes.ts';
-import { type AnyFrostSuite, ciphersuite } from '../../../crypto/frost/ciphersuite.ts';
-import { frostContext } from '../../../crypto/frost/context.ts';
+import { fromHex, toHex } from '../../../../core/crypto/bytes.ts';
+import { type AnyFrostSuite, ciphersuite } from '../../../../core/crypto/frost/ciphersuite.ts';
+import { frostContext } from '../../../../core/crypto/frost/context.ts';
 import {
   dealFrostNonce,
   frostAggregate,
   frostPartial,
   verifyFrostPartial,
   verifySchnorr,
-} from '../../../crypto/frost/frost.ts';
-import { evaluate } from '../../../crypto/polynomial.ts';
+} from '../../../../core/crypto/frost/frost.ts';
+import { evaluate } from '../../../../core/crypto/polynomial.ts';
 
 const message = fromHex('74657374');
 

@@ -1,8 +1,8 @@
 /** With the model, everything that is wrong fails the same check as with the real cryptography, and blame is right. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { cryptography } from '../../../crypto/backend.ts';
-import { concatBytes } from '../../../crypto/bytes.ts';
-import { deriveTweak, tweakShare } from '../../../crypto/derivation.ts';
+import { cryptography } from '../../../../core/crypto/backend.ts';
+import { concatBytes } from '../../../../core/crypto/bytes.ts';
+import { deriveTweak, tweakShare } from '../../../../core/crypto/derivation.ts';
 import {
   type DealerOpening,
   type DkgTerms,
@@ -13,18 +13,18 @@ import {
   sealingAssociatedData,
   sessionContext,
   verifyOpening,
-} from '../../../crypto/dkg-transcripts.ts';
-import { type FrostSuite, frostSuiteOf } from '../../../crypto/frost/ciphersuite.ts';
+} from '../../../../core/crypto/dkg-transcripts.ts';
+import { type FrostSuite, frostSuiteOf } from '../../../../core/crypto/frost/ciphersuite.ts';
 import {
   dealFrostNonce,
   frostAggregate,
   frostPartial,
   verifyFrostPartial,
   verifySchnorr,
-} from '../../../crypto/frost/frost.ts';
-import { type ReleasedKind, verifyReleased } from '../../../crypto/frost/released.ts';
-import { type Curve, cryptoBackend, groupOf } from '../../../crypto/group.ts';
-import { identityFromSeed, sign, verify } from '../../../crypto/identity.ts';
+} from '../../../../core/crypto/frost/frost.ts';
+import { type ReleasedKind, verifyReleased } from '../../../../core/crypto/frost/released.ts';
+import { type Curve, cryptoBackend, groupOf } from '../../../../core/crypto/group.ts';
+import { identityFromSeed, sign, verify } from '../../../../core/crypto/identity.ts';
 import {
   aggregateMockEcdsa,
   combineMockNonces,
@@ -33,12 +33,12 @@ import {
   recoverEcdsa,
   verifyEcdsa,
   verifyMockEcdsaPartial,
-} from '../../../crypto/mock-ecdsa.ts';
-import { withCryptography } from '../../../crypto/model/switch.ts';
-import { randomPolynomial } from '../../../crypto/polynomial.ts';
-import { provePossession, verifyPossession } from '../../../crypto/possession.ts';
-import { open, seal, sealingKeyMatches, sealingKeyPair } from '../../../crypto/sealing.ts';
-import { commitTo, shareFor, verifyShare } from '../../../crypto/vss.ts';
+} from '../../../../core/crypto/mock-ecdsa.ts';
+import { withCryptography } from '../../../../core/crypto/model/switch.ts';
+import { randomPolynomial } from '../../../../core/crypto/polynomial.ts';
+import { provePossession, verifyPossession } from '../../../../core/crypto/possession.ts';
+import { open, seal, sealingKeyMatches, sealingKeyPair } from '../../../../core/crypto/sealing.ts';
+import { commitTo, shareFor, verifyShare } from '../../../../core/crypto/vss.ts';
 import { CURVES, expectRefusal, flipBit, generateKey, seededRandom } from '../support.ts';
 import { useModelCryptography, useRealCryptography, withTheModel } from './support.ts';
 

@@ -4,12 +4,12 @@
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
-import { type Cryptography, cryptography } from '../../../crypto/backend.ts';
-import { type ReleasedKind, verifyReleased } from '../../../crypto/frost/released.ts';
-import { withCryptography } from '../../../crypto/model/switch.ts';
-import { KeystoreType } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { SimCluster } from '../../../sim/cluster.ts';
-import type { SimOptions } from '../../../sim/options.ts';
+import { type Cryptography, cryptography } from '../../../../core/crypto/backend.ts';
+import { type ReleasedKind, verifyReleased } from '../../../../core/crypto/frost/released.ts';
+import { withCryptography } from '../../../../core/crypto/model/switch.ts';
+import { KeystoreType } from '../../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { SimCluster } from '../../../../simulation/cluster/cluster.ts';
+import type { SimOptions } from '../../../../simulation/cluster/options.ts';
 import { useModelCryptography, useRealCryptography, withTheModel } from './support.ts';
 
 withTheModel();

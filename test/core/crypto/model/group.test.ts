@@ -1,10 +1,10 @@
 /** The model groups: the laws of a group of prime order, the encodings, and what is refused. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { toHex } from '../../../crypto/bytes.ts';
-import { type Curve, groupOf, toXOnly } from '../../../crypto/group.ts';
-import { withCryptography } from '../../../crypto/model/switch.ts';
-import { invert } from '../../../crypto/scalar.ts';
+import { toHex } from '../../../../core/crypto/bytes.ts';
+import { type Curve, groupOf, toXOnly } from '../../../../core/crypto/group.ts';
+import { withCryptography } from '../../../../core/crypto/model/switch.ts';
+import { invert } from '../../../../core/crypto/scalar.ts';
 import { CURVES, expectRefusal, seededRandom } from '../support.ts';
 import { withTheModel } from './support.ts';
 

@@ -1,8 +1,8 @@
 /** The model's hashes: the same input gives the same output, another gives another, and the bits are spread evenly. */
 import { describe, expect, test } from 'vitest';
-import { toHex, transcriptHash, u32be } from '../../../crypto/bytes.ts';
-import { hashes as hashFunctions, hkdfSha256, hmacSha512, sha256, sha512 } from '../../../crypto/hashing.ts';
-import { withCryptography } from '../../../crypto/model/switch.ts';
+import { toHex, transcriptHash, u32be } from '../../../../core/crypto/bytes.ts';
+import { hashes as hashFunctions, hkdfSha256, hmacSha512, sha256, sha512 } from '../../../../core/crypto/hashing.ts';
+import { withCryptography } from '../../../../core/crypto/model/switch.ts';
 import { expectRefusal, flipBit, seededRandom } from '../support.ts';
 import { withTheModel } from './support.ts';
 

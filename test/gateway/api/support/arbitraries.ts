@@ -1,7 +1,7 @@
 /** Values as a schema has them, and values that no schema wants, for fast-check. */
 import fc from 'fast-check';
-import type { JsonSchema } from '../../../api/schema-text.ts';
-import { codePoint } from '../../support/code-point.ts';
+import type { JsonSchema } from '../../../../gateway/api/schema-text.ts';
+import { codePoint } from '../../../support/code-point.ts';
 
 /** Amounts that a careless parser takes for others. */
 const amounts = [

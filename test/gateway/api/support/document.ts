@@ -1,6 +1,6 @@
 /** An OpenAPI document as the walkers read it: operations with their schemas in one piece. */
 import { Compile, type Validator } from 'typebox/compile';
-import type { JsonSchema } from '../../../api/schema-text.ts';
+import type { JsonSchema } from '../../../../gateway/api/schema-text.ts';
 
 export type Document = Record<string, unknown>;
 type Part = Record<string, unknown>;

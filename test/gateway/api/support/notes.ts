@@ -1,12 +1,12 @@
 /** A small resource for tests of the toolkit: notes that count their runs, wait at a gate, and fail on demand. */
 import Type from 'typebox';
-import { eventOf } from '../../../api/event.ts';
-import { listBody, readPage } from '../../../api/pages.ts';
-import { type Answer, type RequestContext, type Route, route } from '../../../api/route.ts';
-import { Closed, ListOf, PathId, pageQuery } from '../../../api/schema-kit.ts';
-import { noSuch } from '../../../api/visibility.ts';
-import { create, update } from '../../../store/changes.ts';
-import type { RecordType, Versioned } from '../../../store/contract.ts';
+import { eventOf } from '../../../../gateway/api/event.ts';
+import { listBody, readPage } from '../../../../gateway/api/pages.ts';
+import { type Answer, type RequestContext, type Route, route } from '../../../../gateway/api/route.ts';
+import { Closed, ListOf, PathId, pageQuery } from '../../../../gateway/api/schema-kit.ts';
+import { noSuch } from '../../../../gateway/api/visibility.ts';
+import { create, update } from '../../../../wallets/store/changes.ts';
+import type { RecordType, Versioned } from '../../../../wallets/store/contract.ts';
 
 export interface NoteRecord extends Versioned {
   readonly text: string;

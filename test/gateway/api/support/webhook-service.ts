@@ -1,5 +1,5 @@
 /** What the workers know of webhooks, where no worker runs: nothing waits. */
-import { emptyQueue, type QueueDepth } from '../../../delivery/webhooks/view.ts';
+import { emptyQueue, type QueueDepth } from '../../../../wallets/delivery/webhooks/view.ts';
 
 export const idleWebhookService = {
   announce: async (): Promise<void> => undefined,

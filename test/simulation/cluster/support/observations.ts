@@ -1,10 +1,10 @@
 /** Observations by hand: what a run could look like, true or contradicting, for tests of the checkers. */
 
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import type { ActorEvent } from '../../../actors/contract.ts';
-import type { KeyRecord, SessionRecord, SigningRecord } from '../../../coordinator/contract/record.ts';
-import { changeEvent } from '../../../coordinator/session/events.ts';
-import { MakeKeyResponseSchema } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { ActorEvent } from '../../../../core/actors/contract.ts';
+import type { KeyRecord, SessionRecord, SigningRecord } from '../../../../coordinator/contract/record.ts';
+import { changeEvent } from '../../../../coordinator/session/events.ts';
+import { MakeKeyResponseSchema } from '../../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   ApprovalMode,
   DiagnosticReceiptSchema,
@@ -17,9 +17,9 @@ import {
   SessionCheckpointSchema,
   SignatureShareRequestSchema,
   SignatureShareResponseSchema,
-} from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { CallCase, WireBodyInit } from '../../../proto/wire.ts';
-import type { Checker, Observation } from '../../../sim/observation.ts';
+} from '../../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { CallCase, WireBodyInit } from '../../../../proto/wire.ts';
+import type { Checker, Observation } from '../../../../simulation/cluster/observation.ts';
 
 export const tenant = 'tn_test';
 export const digest = Uint8Array.from({ length: 32 }, (_, index) => index + 1);

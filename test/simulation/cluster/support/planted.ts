@@ -19,12 +19,12 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a node takes a dealer’s share without verifying it, and makes its key of it',
     edits: [
       {
-        file: 'crypto/dkg-transcripts.js',
+        file: 'core/crypto/dkg-transcripts.js',
         from: 'verifyShare(terms.curve, opened.share, sealed.recipient, commitments)',
         to: 'share !== undefined',
       },
       {
-        file: 'crypto/key-package.js',
+        file: 'core/crypto/key-package.js',
         from: '|| !equalBytes(group.baseMultiply(signingShare), shared.verificationShares[place])',
         to: '',
       },
@@ -53,7 +53,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'answers leave before the write that they depend on',
     edits: [
       {
-        file: 'actors/kernel/kernel.js',
+        file: 'core/actors/kernel/kernel.js',
         from: "cell.phase = 'persisting';",
         to: `cell.phase = 'persisting';
         const isWord = ({ kind }) => kind === 'send' || kind === 'reply';
@@ -151,7 +151,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
         to: 'return { ...next(record, moment, changes, {}), epoch: record.epoch };',
       },
       {
-        file: 'sim/memory-stores.js',
+        file: 'simulation/cluster/memory-stores.js',
         from: 'if ((standing?.epoch ?? -1) !== next.epoch - 1)',
         to: 'if (standing === undefined)',
       },
@@ -194,7 +194,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'fence-ignored',
     flaw: 'the store takes writes of a coordinator that another one has replaced',
-    edits: [{ file: 'sim/memory-stores.js', from: 'if ((fences.get(fenced) ?? 0) > fence)', to: 'if (fence < 0)' }],
+    edits: [{ file: 'simulation/cluster/memory-stores.js', from: 'if ((fences.get(fenced) ?? 0) > fence)', to: 'if (fence < 0)' }],
     invariants: ['node-as-modelled', 'one-coordinator-writes', 'record-as-modelled', 'trial-as-modelled'],
     profile: 'hostile',
     seeds: 260,
@@ -239,7 +239,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'the transcript that nodes sign at the end of a key generation omits a dealer',
     edits: [
       {
-        file: 'crypto/dkg-transcripts.js',
+        file: 'core/crypto/dkg-transcripts.js',
         from: 'const openings = [...input.openings].sort((a, b) => a.dealer - b.dealer);',
         to: 'const openings = [...input.openings].sort((a, b) => a.dealer - b.dealer).slice(1);',
       },

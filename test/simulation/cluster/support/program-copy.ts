@@ -7,7 +7,7 @@ import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync,
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import { digest, sourcesOf } from '../../support/native-modules.ts';
+import { digest, sourcesOf } from '../../../support/native-modules.ts';
 
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
 

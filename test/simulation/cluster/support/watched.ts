@@ -1,8 +1,8 @@
 /** A simulated cluster whose run is recorded, and the small steps that its tests share. */
-import type { RunEvent } from '../../../faults/recording.ts';
-import { SimCluster, type SimOptions } from '../../../sim/cluster.ts';
-import type { Observation } from '../../../sim/observation.ts';
-import { codeOf, digest } from '../../coordinator/support/world.ts';
+import type { RunEvent } from '../../../../scenarios/faults/recording.ts';
+import { SimCluster, type SimOptions } from '../../../../simulation/cluster/cluster.ts';
+import type { Observation } from '../../../../simulation/cluster/observation.ts';
+import { codeOf, digest } from '../../../coordinator/support/world.ts';
 
 export interface Watched {
   readonly cluster: SimCluster;

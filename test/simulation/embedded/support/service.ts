@@ -1,7 +1,7 @@
 /** An embedded service on free ports, for tests: the sandbox of the public seed, asked over its real doors. */
-import { newSandbox, sandboxSchemes, sandboxTenant } from '../../../cli/cluster-files/sandbox.ts';
-import { type ReadyKey, readyKeys } from '../../../cli/start/ready-keys.ts';
-import { type EmbeddedOptions, type EmbeddedService, startEmbedded } from '../../../embedded/service.ts';
+import { newSandbox, sandboxSchemes, sandboxTenant } from '../../../../cli/cluster-files/sandbox.ts';
+import { type ReadyKey, readyKeys } from '../../../../cli/start/ready-keys.ts';
+import { type EmbeddedOptions, type EmbeddedService, startEmbedded } from '../../../../simulation/embedded/service.ts';
 
 export interface Answer {
   readonly status: number;

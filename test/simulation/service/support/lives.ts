@@ -1,8 +1,8 @@
 /** A process of a simulated world without a world: its time, its loop, and the fate of its calls. */
-import { randomStream } from '../../../sim/random.ts';
-import { VirtualTime } from '../../../sim/virtual-time.ts';
-import { type PortFate, ProcessLife } from '../../../world/process-life.ts';
-import { RunLoop } from '../../../world/run-loop.ts';
+import { randomStream } from '../../../../simulation/cluster/random.ts';
+import { VirtualTime } from '../../../../simulation/cluster/virtual-time.ts';
+import { type PortFate, ProcessLife } from '../../../../simulation/service/process-life.ts';
+import { RunLoop } from '../../../../simulation/service/run-loop.ts';
 
 export interface LoneLife {
   readonly life: ProcessLife;

@@ -1,7 +1,7 @@
 /** A tenant that pays in a simulated world: two wallets of the cluster, a policy, a webhook, and its books. */
-import { allScopes } from '../../../api/scopes.ts';
-import type { Client } from '../../../world/client.ts';
-import type { CustodyWorld } from '../../../world/custody-world.ts';
+import { allScopes } from '../../../../gateway/api/scopes.ts';
+import type { Client } from '../../../../simulation/service/client.ts';
+import type { CustodyWorld } from '../../../../simulation/service/custody-world.ts';
 import {
   type BookedWebhook,
   type Books,
@@ -9,7 +9,7 @@ import {
   checkWebhook,
   isDelivered,
   readBooks,
-} from '../../../world/invariants/books.ts';
+} from '../../../../simulation/service/invariants/books.ts';
 
 export const evm = 'eip155:11155111';
 

@@ -2,13 +2,13 @@
  * Known flaws of the control plane that an audit planted: in reads, rights, connections, deliveries, modules and Redis scripts. As in
  * planted.ts, each names the invariants of which one must be found violated, within so many seeds.
  */
-import type { PlantedFlaw } from '../../sim/support/program-copy.ts';
+import type { PlantedFlaw } from '../../cluster/support/program-copy.ts';
 
 export const auditedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'inbox-after-vote',
     flaw: 'an inbox still shows an intent on which the caller has voted',
-    edits: [{ file: 'custody/intents/approval.js', from: " && !hasVoted(intent, by, 'approve');", to: ';' }],
+    edits: [{ file: 'wallets/custody/intents/approval.js', from: " && !hasVoted(intent, by, 'approve');", to: ';' }],
     invariants: ['votes-as-required'],
     profile: 'calm',
     favoured: ['vote', 'policy'],
@@ -19,7 +19,7 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a connection is disconnected while intents of its wallets are open',
     edits: [
       {
-        file: 'custody/connections/lifecycle.js',
+        file: 'wallets/custody/connections/lifecycle.js',
         from: "guards: [{ kind: 'emptyIndex', index: openIntentsOfConnectionIndex(id) }],",
         to: '',
       },
@@ -34,7 +34,7 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a wallet is archived while an intent awaits approval',
     edits: [
       {
-        file: 'custody/intents/record.js',
+        file: 'wallets/custody/intents/record.js',
         from: '...(isFinal(status) ? [] : [openIntentsIndex(walletId)',
         to: "...(isFinal(status) || status === 'pending_approval' ? [] : [openIntentsIndex(walletId)",
       },
@@ -49,7 +49,7 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
     flaw: 'an allow list does not lift a watch list',
     edits: [
       {
-        file: 'controls/compliance/match.js',
+        file: 'wallets/policy/compliance/match.js',
         from: "if (found('watch') && !found('allow'))",
         to: "if (found('watch'))",
       },
@@ -64,7 +64,7 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a webhook whose delivery arrived still counts as failing',
     edits: [
       {
-        file: 'delivery/deliveries/move.lua',
+        file: 'wallets/delivery/deliveries/move.lua',
         from: "if endpoint == 'answered' then redis.call('HDEL', state, 'f') end",
         to: '',
       },
@@ -77,7 +77,7 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'redeliver-range-before',
     flaw: 'a redelivery of a range takes the event at its end, too',
-    edits: [{ file: 'delivery/deliveries/routes.js', from: 'toSequence: before - 1', to: 'toSequence: before' }],
+    edits: [{ file: 'wallets/delivery/deliveries/routes.js', from: 'toSequence: before - 1', to: 'toSequence: before' }],
     invariants: ['hooks-get-events'],
     profile: 'calm',
     favoured: ['redeliver'],
@@ -88,7 +88,7 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a stream begins at after_sequence in spite of Last-Event-ID',
     edits: [
       {
-        file: 'delivery/events/stream-routes.js',
+        file: 'wallets/delivery/events/stream-routes.js',
         from: 'const start = lastId ?? query.after_sequence;',
         to: 'const start = query.after_sequence ?? lastId;',
       },
@@ -103,7 +103,7 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
     flaw: 'due work is taken without a lease',
     edits: [
       {
-        file: 'store/take-due.lua',
+        file: 'wallets/store/take-due.lua',
         from: "for _, member in ipairs(members) do redis.call('ZADD', key, again, member) end",
         to: '',
       },
@@ -115,7 +115,7 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'one-filter-of-three',
     flaw: 'a list checks the last of its filters alone',
-    edits: [{ file: 'store/list.lua', from: 'if not score then out[k] = true end', to: 'out[k] = not score or nil' }],
+    edits: [{ file: 'wallets/store/list.lua', from: 'if not score then out[k] = true end', to: 'out[k] = not score or nil' }],
     invariants: ['pages-complete'],
     profile: 'calm',
     seeds: 88,
@@ -125,7 +125,7 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
     flaw: 'the unsold rest of a trade stays at the venue',
     edits: [
       {
-        file: 'modules/treasury/execution.js',
+        file: 'wallets/companions/treasury/execution.js',
         from: '...(left === 0n ? [] : [{ ...trade.sell, units: left }]),',
         to: '',
       },
@@ -140,7 +140,7 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a plan is executed although a balance has grown since it was made',
     edits: [
       {
-        file: 'modules/treasury/situation.js',
+        file: 'wallets/companions/treasury/situation.js',
         from: 'if (available !== BigInt(units)) {',
         to: 'if (available < BigInt(units)) {',
       },
@@ -155,7 +155,7 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a vote on an order counts after its time',
     edits: [
       {
-        file: 'modules/tokens/decide.js',
+        file: 'wallets/companions/tokens/decide.js',
         from: "status === 'pending_approval' && nowMs >= expiresAtMs",
         to: 'false',
       },
@@ -170,7 +170,7 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a list takes a cursor of other filters',
     edits: [
       {
-        file: 'api/pages.js',
+        file: 'gateway/api/pages.js',
         from: 'canonicalJson([tenant, list, filters])',
         to: 'canonicalJson([tenant, list])',
       },
@@ -182,7 +182,7 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'only-first-connection',
     flaw: 'a token of two connections sees the first one alone',
-    edits: [{ file: 'api/visibility.js', from: 'ids.map(indexOf)', to: 'ids.slice(0, 1).map(indexOf)' }],
+    edits: [{ file: 'gateway/api/visibility.js', from: 'ids.map(indexOf)', to: 'ids.slice(0, 1).map(indexOf)' }],
     invariants: ['pages-complete'],
     profile: 'calm',
     favoured: ['probe'],
@@ -191,7 +191,7 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'refused-key-stays-taken',
     flaw: 'a key whose answer is not stored stays taken',
-    edits: [{ file: 'api/idempotency.js', from: 'await settle(undefined).catch(() => false);', to: '' }],
+    edits: [{ file: 'gateway/api/idempotency.js', from: 'await settle(undefined).catch(() => false);', to: '' }],
     invariants: ['one-answer-a-key'],
     profile: 'calm',
     favoured: ['malformed'],

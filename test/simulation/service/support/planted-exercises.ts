@@ -2,7 +2,7 @@
  * Known flaws of the control plane, drawn at random, that the exercises at the end of a run find, and two that need favoured steps.
  * As in planted.ts, each names the invariants of which one must be found violated, within so many seeds.
  */
-import type { PlantedFlaw } from '../../sim/support/program-copy.ts';
+import type { PlantedFlaw } from '../../cluster/support/program-copy.ts';
 
 export const exercisedFlaws: readonly PlantedFlaw[] = [
   {
@@ -10,7 +10,7 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
     flaw: 'an actor whom the policy does not name votes on an order',
     edits: [
       {
-        file: 'modules/tokens/decide.js',
+        file: 'wallets/companions/tokens/decide.js',
         from: 'order.approvers.length > 0 && !order.approvers.includes(by)',
         to: 'false',
       },
@@ -25,7 +25,7 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a quorum that lacks one voter is not denied',
     edits: [
       {
-        file: 'controls/policies/combine.js',
+        file: 'wallets/policy/policies/combine.js',
         from: 'voters >= approvals.quorum',
         to: 'voters + 1 >= approvals.quorum',
       },
@@ -38,7 +38,7 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'policy-unknown',
     flaw: 'a new wallet names a policy that does not exist',
-    edits: [{ file: 'custody/wallets/create.js', from: 'await assertPolicy(deps, context, body.policy);', to: '' }],
+    edits: [{ file: 'wallets/custody/wallets/create.js', from: 'await assertPolicy(deps, context, body.policy);', to: '' }],
     invariants: ['answers-as-modelled'],
     profile: 'calm',
     seeds: 40,
@@ -60,7 +60,7 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'archive-reason-lost',
     flaw: 'an archived wallet does not show the reason',
-    edits: [{ file: 'custody/wallets/lifecycle.js', from: 'archiveReason: reason ?? null', to: 'archiveReason: null' }],
+    edits: [{ file: 'wallets/custody/wallets/lifecycle.js', from: 'archiveReason: reason ?? null', to: 'archiveReason: null' }],
     invariants: ['answers-as-modelled'],
     profile: 'calm',
     seeds: 40,
@@ -68,7 +68,7 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'reports-of-scores-lost',
     flaw: 'the screening of a risk evaluation has no report',
-    edits: [{ file: 'controls/compliance/routes.js', from: ", sibling(id, 'rsk')]", to: ']' }],
+    edits: [{ file: 'wallets/policy/compliance/routes.js', from: ", sibling(id, 'rsk')]", to: ']' }],
     invariants: ['answers-as-modelled'],
     profile: 'calm',
     seeds: 10,
@@ -78,7 +78,7 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
     flaw: 'the action of a risk rule in shadow counts',
     edits: [
       {
-        file: 'controls/risk/score.js',
+        file: 'wallets/policy/risk/score.js',
         from: "record.mode === 'enforce' && record.action !== null",
         to: 'record.action !== null',
       },
@@ -90,7 +90,7 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'duplicates-of-two-pass',
     flaw: "a provider's two movements for one of ours are no difference",
-    edits: [{ file: 'modules/recon/compare.js', from: 'theirs.length > 1', to: 'theirs.length > 2' }],
+    edits: [{ file: 'wallets/companions/recon/compare.js', from: 'theirs.length > 1', to: 'theirs.length > 2' }],
     invariants: ['answers-as-modelled'],
     profile: 'calm',
     seeds: 20,
@@ -98,7 +98,7 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'empty-window-taken',
     flaw: 'a job takes a window that ends when it begins',
-    edits: [{ file: 'modules/recon/jobs.js', from: 'fromMs >= toMs', to: 'fromMs > toMs' }],
+    edits: [{ file: 'wallets/companions/recon/jobs.js', from: 'fromMs >= toMs', to: 'fromMs > toMs' }],
     invariants: ['answers-as-modelled'],
     profile: 'calm',
     seeds: 6,
@@ -106,7 +106,7 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'one-job-at-a-time',
     flaw: 'a job that waits for its provider keeps the others waiting',
-    edits: [{ file: 'modules/recon/runner.js', from: 'max: runningJobsMax - 1', to: 'max: runningJobsMax - 2' }],
+    edits: [{ file: 'wallets/companions/recon/runner.js', from: 'max: runningJobsMax - 1', to: 'max: runningJobsMax - 2' }],
     invariants: ['orders-end'],
     profile: 'calm',
     seeds: 8,
@@ -116,7 +116,7 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
     flaw: 'the delta of an exception lacks the amount of a movement that we booked',
     edits: [
       {
-        file: 'modules/recon/own-side.js',
+        file: 'wallets/companions/recon/own-side.js',
         from: "state !== 'completed' && state !== 'pending'",
         to: "state !== 'completed' || state !== 'pending'",
       },
@@ -128,7 +128,7 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'sent-again-too-late',
     flaw: 'a delivery that is sent again does not begin the schedule anew',
-    edits: [{ file: 'delivery/deliveries/attempt.js', from: 'failedTries: 0', to: 'failedTries: 1' }],
+    edits: [{ file: 'wallets/delivery/deliveries/attempt.js', from: 'failedTries: 0', to: 'failedTries: 1' }],
     invariants: ['hooks-get-events'],
     profile: 'calm',
     seeds: 12,

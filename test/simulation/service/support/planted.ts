@@ -2,7 +2,7 @@
  * Known flaws of the control plane, planted into the compiled program: each replaces pieces of text in compiled files, and
  * names the invariants of which one must be found violated by `signmesh sim --world wallets`, within so many seeds.
  */
-import type { PlantedFlaw } from '../../sim/support/program-copy.ts';
+import type { PlantedFlaw } from '../../cluster/support/program-copy.ts';
 import { auditedFlaws } from './planted-audit.ts';
 import { exercisedFlaws } from './planted-exercises.ts';
 
@@ -12,7 +12,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'who made an intent may approve it',
     edits: [
       {
-        file: 'custody/intents/approval.js',
+        file: 'wallets/custody/intents/approval.js',
         from: "if (by === initiator)\n        return 'initiator_may_not_approve';",
         to: '',
       },
@@ -26,7 +26,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'one approval is enough, whatever the quorum',
     edits: [
       {
-        file: 'custody/intents/machine.js',
+        file: 'wallets/custody/intents/machine.js',
         from: 'approversOf(voted).size < record.approvalsRequired',
         to: 'approversOf(voted).size < 1',
       },
@@ -38,7 +38,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'deny-beaten',
     flaw: 'a rule that denies alone is passed over',
-    edits: [{ file: 'controls/policies/evaluate.js', from: 'if (denying.length > 0)', to: 'if (denying.length > 1)' }],
+    edits: [{ file: 'wallets/policy/policies/evaluate.js', from: 'if (denying.length > 0)', to: 'if (denying.length > 1)' }],
     invariants: ['decided-as-written'],
     profile: 'calm',
     seeds: 30,
@@ -46,7 +46,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'approval-not-asked',
     flaw: 'a rule that asks for approval is passed over',
-    edits: [{ file: 'controls/policies/evaluate.js', from: 'if (asking.length > 0)', to: 'if (asking.length > 1)' }],
+    edits: [{ file: 'wallets/policy/policies/evaluate.js', from: 'if (asking.length > 0)', to: 'if (asking.length > 1)' }],
     invariants: ['decided-as-written'],
     profile: 'calm',
     seeds: 30,
@@ -56,7 +56,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a frozen wallet takes new intents',
     edits: [
       {
-        file: 'custody/intents/evaluation.js',
+        file: 'wallets/custody/intents/evaluation.js',
         from: "if (wallet.status !== 'active')\n        throw walletNotActive(wallet.status);",
         to: '',
       },
@@ -70,7 +70,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'what an intent set aside is not given back at its end',
     edits: [
       {
-        file: 'custody/intents/ledger.js',
+        file: 'wallets/custody/intents/ledger.js',
         from: '[...reserve.map(reversed), ...spentBy(after)]',
         to: '[...spentBy(after)]',
       },
@@ -84,7 +84,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'the fee that was paid stays in the ledger',
     edits: [
       {
-        file: 'custody/intents/ledger.js',
+        file: 'wallets/custody/intents/ledger.js',
         from: "const fee = BigInt(feePaid?.units ?? '0');",
         to: 'const fee = 0n;',
       },
@@ -98,7 +98,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a transfer to another wallet is not credited there',
     edits: [
       {
-        file: 'custody/intents/provider-step.js',
+        file: 'wallets/custody/intents/provider-step.js',
         from: 'await creditReceiver(this.#context.deps, task, progress.providerTxId);',
         to: '',
       },
@@ -110,7 +110,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'redirect-delivers',
     flaw: 'a redirect counts as a delivery',
-    edits: [{ file: 'delivery/deliveries/retry-schedule.js', from: 'result.status < 300', to: 'result.status < 400' }],
+    edits: [{ file: 'wallets/delivery/deliveries/retry-schedule.js', from: 'result.status < 300', to: 'result.status < 400' }],
     invariants: ['hooks-get-events'],
     profile: 'hostile',
     seeds: 200,
@@ -120,7 +120,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a webhook is signed over the time before the id',
     edits: [
       {
-        file: 'delivery/deliveries/webhook-signature.js',
+        file: 'wallets/delivery/deliveries/webhook-signature.js',
         // biome-ignore lint/suspicious/noTemplateCurlyInString: it is planted as it stands.
         from: 'update(`${messageId}.${timestamp}.`)',
         // biome-ignore lint/suspicious/noTemplateCurlyInString: it is planted as it stands.
@@ -136,7 +136,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'an intent that is broadcast has no event of it',
     edits: [
       {
-        file: 'custody/intents/effects.js',
+        file: 'wallets/custody/intents/effects.js',
         from: 'if (record.status !== previous?.status)',
         to: "if (record.status !== previous?.status && record.status !== 'broadcasting')",
       },
@@ -150,7 +150,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'the secret of a webhook is stored in clear beside the sealed one',
     edits: [
       {
-        file: 'delivery/webhooks/secrets.js',
+        file: 'wallets/delivery/webhooks/secrets.js',
         from: 'endsAtMs: null } };',
         to: 'endsAtMs: null, plain } };',
       },
@@ -162,7 +162,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'receipt-of-another-transfer',
     flaw: 'a receipt names the sender as destination',
-    edits: [{ file: 'controls/receipts/claims.js', from: 'to: facts.toAddress', to: 'to: facts.fromAddress' }],
+    edits: [{ file: 'wallets/policy/receipts/claims.js', from: 'to: facts.toAddress', to: 'to: facts.fromAddress' }],
     invariants: ['decided-as-written'],
     profile: 'calm',
     seeds: 10,
@@ -172,7 +172,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'the largest fee of an intent is not set aside',
     edits: [
       {
-        file: 'custody/intents/ledger.js',
+        file: 'wallets/custody/intents/ledger.js',
         from: '{ asset: feeReserve.asset, available: -BigInt(feeReserve.units), reserved: BigInt(feeReserve.units) },',
         to: '',
       },
@@ -186,7 +186,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'the ledger takes a completed transfer twice',
     edits: [
       {
-        file: 'custody/intents/ledger.js',
+        file: 'wallets/custody/intents/ledger.js',
         from: '? [{ asset, available: -BigInt(units), reserved: 0n }, ...spent]',
         to: '? [{ asset, available: -2n * BigInt(units), reserved: 0n }, ...spent]',
       },
@@ -198,7 +198,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'policies-unguarded',
     flaw: 'a decision is committed although a policy has changed since',
-    edits: [{ file: 'controls/policies/decide.js', from: ', await catalogGuard(context)]', to: ']' }],
+    edits: [{ file: 'wallets/policy/policies/decide.js', from: ', await catalogGuard(context)]', to: ']' }],
     invariants: ['decided-as-written'],
     profile: 'hostile',
     seeds: 60,
@@ -208,7 +208,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'an address on a deny list is clear',
     edits: [
       {
-        file: 'controls/compliance/match.js',
+        file: 'wallets/policy/compliance/match.js',
         from: "if (found('deny'))",
         to: "if (found('deny') && found('sanctions'))",
       },
@@ -221,7 +221,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     name: 'frozen-signs',
     flaw: 'an approved intent is signed while its wallet is frozen',
     edits: [
-      { file: 'custody/intents/claim-step.js', from: "{ kind: 'status', id: wallet.id, status: 'active' },", to: '' },
+      { file: 'wallets/custody/intents/claim-step.js', from: "{ kind: 'status', id: wallet.id, status: 'active' },", to: '' },
     ],
     invariants: ['decided-as-written'],
     profile: 'hostile',
@@ -233,7 +233,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a reconciliation job is never handed to a worker',
     edits: [
       {
-        file: 'modules/recon/jobs.js',
+        file: 'wallets/companions/recon/jobs.js',
         // biome-ignore lint/suspicious/noTemplateCurlyInString: it is planted as it stands.
         from: 'due: [{ member: `${jobDuePrefix}${id}`, atMs: nowMs }],',
         to: '',
@@ -248,7 +248,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'the vote that approves an intent has no event',
     edits: [
       {
-        file: 'custody/intents/effects.js',
+        file: 'wallets/custody/intents/effects.js',
         from: "events.push(intentEvent(reporter, 'approval_recorded', record));",
         to: "if (record.status === previous?.status) events.push(intentEvent(reporter, 'approval_recorded', record));",
       },
@@ -261,7 +261,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     name: 'key-takes-any-body',
     flaw: 'an idempotency key answers a request with another body',
     edits: [
-      { file: 'api/idempotency.js', from: 'canonicalJson([body, query, who])', to: 'canonicalJson([query, who])' },
+      { file: 'gateway/api/idempotency.js', from: 'canonicalJson([body, query, who])', to: 'canonicalJson([query, who])' },
     ],
     invariants: ['one-answer-a-key'],
     profile: 'calm',
@@ -271,7 +271,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     name: 'key-takes-any-caller',
     flaw: 'an idempotency key answers another caller',
     edits: [
-      { file: 'api/idempotency.js', from: 'canonicalJson([body, query, who])', to: 'canonicalJson([body, query])' },
+      { file: 'gateway/api/idempotency.js', from: 'canonicalJson([body, query, who])', to: 'canonicalJson([body, query])' },
     ],
     invariants: ['one-answer-a-key'],
     profile: 'calm',
@@ -282,7 +282,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a page that is not the last one leaves out its last item',
     edits: [
       {
-        file: 'api/pages.js',
+        file: 'gateway/api/pages.js',
         from: '[key]: items.map(',
         to: '[key]: items.slice(0, hasMore && items.length > 1 ? -1 : undefined).map(',
       },
@@ -296,7 +296,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a mint that is repeated after a lost answer is another mint',
     edits: [
       {
-        file: 'api/idempotency.js',
+        file: 'gateway/api/idempotency.js',
         from: 'canonicalJson([tenant, method, path, params, key])',
         to: "canonicalJson([tenant, method, path, params, path.endsWith('/mint') ? process.hrtime() : key])",
       },
@@ -311,7 +311,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a decision is committed although the history that it read has changed since',
     edits: [
       {
-        file: 'controls/policies/decide.js',
+        file: 'wallets/policy/policies/decide.js',
         from: '[...stateGuards(facts, readsOf(enforced, facts, risk)), await catalogGuard(context)]',
         to: '[await catalogGuard(context)]',
       },
@@ -323,7 +323,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'limit-off-by-one',
     flaw: 'a limit on the history admits one transfer more when transfers meet',
-    edits: [{ file: 'controls/rules/state-reads.js', from: 'max = point - 1n', to: 'max = point' }],
+    edits: [{ file: 'wallets/policy/rules/state-reads.js', from: 'max = point - 1n', to: 'max = point' }],
     invariants: ['decided-as-written'],
     profile: 'stormy',
     seeds: 40,
@@ -333,7 +333,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'the policy of the wallet does not decide',
     edits: [
       {
-        file: 'custody/intents/evaluation.js',
+        file: 'wallets/custody/intents/evaluation.js',
         from: '[wallet.policy, operation.policy]',
         to: '[operation.policy]',
       },
@@ -347,7 +347,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a wallet that always asks a human does not',
     edits: [
       {
-        file: 'controls/policies/decide.js',
+        file: 'wallets/policy/policies/decide.js',
         from: 'const together = withHuman(facts, strictestOf(decisions));',
         to: 'const together = strictestOf(decisions);',
       },
@@ -361,7 +361,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'an actor that the policy does not name may approve',
     edits: [
       {
-        file: 'custody/intents/approval.js',
+        file: 'wallets/custody/intents/approval.js',
         from: "return approvers.length > 0 && !approvers.includes(by) ? 'not_an_approver' : undefined;",
         to: 'return undefined;',
       },
@@ -375,7 +375,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a vote counts after the time for it is over',
     edits: [
       {
-        file: 'custody/intents/approval.js',
+        file: 'wallets/custody/intents/approval.js',
         from: 'if (isAllowed && nowMs < intent.expiresAtMs)',
         to: 'if (isAllowed)',
       },
@@ -389,7 +389,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'an approved transfer keeps the time that its approvals had',
     edits: [
       {
-        file: 'custody/intents/machine.js',
+        file: 'wallets/custody/intents/machine.js',
         from: '{ ...approved, expiresAtMs: vote.atMs + approvedLifetimeMs }',
         to: 'approved',
       },
@@ -404,7 +404,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'an idempotency key is used up on every path',
     edits: [
       {
-        file: 'api/idempotency.js',
+        file: 'gateway/api/idempotency.js',
         from: 'canonicalJson([tenant, method, path, params, key])',
         to: 'canonicalJson([tenant, method, key])',
       },
@@ -416,7 +416,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'running-key-takes-any-body',
     flaw: 'an idempotency key answers another request while its first one runs',
-    edits: [{ file: 'api/idempotency.js', from: 'if (local?.bodyHash === bodyHash)', to: 'if (local !== undefined)' }],
+    edits: [{ file: 'gateway/api/idempotency.js', from: 'if (local?.bodyHash === bodyHash)', to: 'if (local !== undefined)' }],
     invariants: ['one-answer-a-key', 'answers-as-modelled'],
     profile: 'calm',
     favoured: ['race'],
@@ -427,7 +427,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a stream of events leaves one out after each page of several',
     edits: [
       {
-        file: 'delivery/events/event-stream.js',
+        file: 'wallets/delivery/events/event-stream.js',
         from: 'this.#position = page.nextAfterSequence;',
         to: 'this.#position = page.nextAfterSequence + (page.events.length > 1 ? 1 : 0);',
       },
@@ -442,7 +442,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'the venue keeps what it has sold',
     edits: [
       {
-        file: 'modules/treasury/execution.js',
+        file: 'wallets/companions/treasury/execution.js',
         from: '{ walletId: from.id, asset: sell.asset, available: -soldUnits, reserved: 0n },',
         to: '',
       },
@@ -457,7 +457,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'the reserve of a token stays pending after its last order',
     edits: [
       {
-        file: 'modules/tokens/reserve-hold.js',
+        file: 'wallets/companions/tokens/reserve-hold.js',
         from: "const heldUnits = processing === 0 ? '0' : record.heldUnits;",
         to: 'const heldUnits = record.heldUnits;',
       },
@@ -472,7 +472,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'after a rotation deliveries are not signed under the previous secret',
     edits: [
       {
-        file: 'delivery/webhooks/secrets.js',
+        file: 'wallets/delivery/webhooks/secrets.js',
         from: 'if (!retainPrevious)',
         to: 'if (true)',
       },
@@ -487,7 +487,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a delivery is tried three times',
     edits: [
       {
-        file: 'delivery/deliveries/retry-schedule.js',
+        file: 'wallets/delivery/deliveries/retry-schedule.js',
         from: 'scheduleMs[triesBefore]',
         to: 'scheduleMs[triesBefore + 3]',
       },
@@ -517,7 +517,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a token sees the records of connections that are not its own',
     edits: [
       {
-        file: 'api/visibility.js',
+        file: 'gateway/api/visibility.js',
         from: 'return ids === undefined || ids.includes(connectionId);',
         to: 'return true;',
       },
@@ -547,7 +547,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'reconciliation does not see that a provider shows a movement twice',
     edits: [
       {
-        file: 'modules/recon/compare.js',
+        file: 'wallets/companions/recon/compare.js',
         from: 'if (theirs.length > 1) {',
         to: 'if (theirs.length > 9) {',
       },
@@ -562,7 +562,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'reconciliation does not see that a provider lacks a movement',
     edits: [
       {
-        file: 'modules/recon/compare.js',
+        file: 'wallets/companions/recon/compare.js',
         from: 'if (!isExpected || !isOld(own.changedAtMs))',
         to: 'if (true)',
       },
@@ -577,7 +577,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'each job reopens a resolved exception',
     edits: [
       {
-        file: 'modules/recon/findings.js',
+        file: 'wallets/companions/recon/findings.js',
         from: "(newest.status === 'resolved' && !saysTheSame(newest, finding))",
         to: "newest.status === 'resolved'",
       },
@@ -592,7 +592,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a vote on one version counts on another',
     edits: [
       {
-        file: 'custody/intents/approval.js',
+        file: 'wallets/custody/intents/approval.js',
         from: 'if (expected !== undefined && expected !== intent.version)',
         to: 'if (expected === -1)',
       },

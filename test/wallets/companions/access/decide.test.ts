@@ -1,10 +1,10 @@
 /** What a tenant's request and the operator's decision make of a module's access, in every order. */
 import { expect, it } from 'vitest';
-import { systemPorts } from '../../../actors/live/ports.ts';
-import { ask, decide } from '../../../modules/access/decide.ts';
-import { decideAccess } from '../../../modules/access/operator.ts';
-import { type AccessRecord, requestFor } from '../../../modules/access/record.ts';
-import type { Change, TenantStore } from '../../../store/contract.ts';
+import { systemPorts } from '../../../../core/actors/live/ports.ts';
+import { ask, decide } from '../../../../wallets/companions/access/decide.ts';
+import { decideAccess } from '../../../../wallets/companions/access/operator.ts';
+import { type AccessRecord, requestFor } from '../../../../wallets/companions/access/record.ts';
+import type { Change, TenantStore } from '../../../../wallets/store/contract.ts';
 
 type Step = 'asks' | 'granted' | 'denied';
 

@@ -1,8 +1,8 @@
 /** What counts as a difference: one movement of ours and what the provider shows of it, in every pair of states. */
 import { describe, expect, it } from 'vitest';
-import { compareBalances, compareMovements, isWithin, type Terms } from '../../../modules/recon/compare.ts';
-import { type OwnMovement, type OwnState, ownEffect } from '../../../modules/recon/own-side.ts';
-import type { Movement, MovementState } from '../../../providers/port/statement.ts';
+import { compareBalances, compareMovements, isWithin, type Terms } from '../../../../wallets/companions/recon/compare.ts';
+import { type OwnMovement, type OwnState, ownEffect } from '../../../../wallets/companions/recon/own-side.ts';
+import type { Movement, MovementState } from '../../../../wallets/providers/port/statement.ts';
 
 const nowMs = 1_800_000_000_000;
 const oldMs = nowMs - 3_600_000;

@@ -1,16 +1,16 @@
 /** Which drifts a sandbox takes, to their edges: over a store in memory, and a provider's statements that the test writes. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { systemPorts } from '../../../actors/live/ports.ts';
-import { type ConnectionRecord, connectionType } from '../../../custody/connections/record.ts';
-import { type IntentRecord, intentType } from '../../../custody/intents/record.ts';
-import { walletFrom } from '../../../custody/wallets/new-wallet.ts';
-import { walletType } from '../../../custody/wallets/record.ts';
-import { driftRoutes } from '../../../modules/recon/drift-routes.ts';
-import type { Movement, ProviderStatements, StatementPage } from '../../../providers/port/statement.ts';
-import type { Drift } from '../../../providers/simulated/drift.ts';
-import { create } from '../../../store/changes.ts';
-import type { TenantStore } from '../../../store/contract.ts';
-import { done, newTenant, startMemoryStore } from '../../support/memory-store.ts';
+import { systemPorts } from '../../../../core/actors/live/ports.ts';
+import { type ConnectionRecord, connectionType } from '../../../../wallets/custody/connections/record.ts';
+import { type IntentRecord, intentType } from '../../../../wallets/custody/intents/record.ts';
+import { walletFrom } from '../../../../wallets/custody/wallets/new-wallet.ts';
+import { walletType } from '../../../../wallets/custody/wallets/record.ts';
+import { driftRoutes } from '../../../../wallets/companions/recon/drift-routes.ts';
+import type { Movement, ProviderStatements, StatementPage } from '../../../../wallets/providers/port/statement.ts';
+import type { Drift } from '../../../../wallets/providers/simulated/drift.ts';
+import { create } from '../../../../wallets/store/changes.ts';
+import type { TenantStore } from '../../../../wallets/store/contract.ts';
+import { done, newTenant, startMemoryStore } from '../../../support/memory-store.ts';
 import { type Caller, call, contextAt, refusal } from '../support/handlers.ts';
 
 const nowMs = Date.UTC(2026, 5, 15, 12);

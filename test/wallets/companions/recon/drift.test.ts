@@ -1,13 +1,13 @@
 /** Random drift on a connection: jobs of either kind report exactly the drift; exceptions are deduplicated and resolved. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { systemRandom } from '../../../actors/live/ports.ts';
-import { creditDeposit } from '../../../custody/wallets/deposits.ts';
-import { parseAmount } from '../../../networks/amounts.ts';
-import { type IdPrefix, newId } from '../../../proto/ids.ts';
-import { custodianBooks } from '../../../providers/books.ts';
-import { RedisCustodianBooks } from '../../../providers/simulated/redis-custodian-books.ts';
-import { runs } from '../../support/thorough.ts';
+import { systemRandom } from '../../../../core/actors/live/ports.ts';
+import { creditDeposit } from '../../../../wallets/custody/wallets/deposits.ts';
+import { parseAmount } from '../../../../wallets/networks/amounts.ts';
+import { type IdPrefix, newId } from '../../../../proto/ids.ts';
+import { custodianBooks } from '../../../../wallets/providers/books.ts';
+import { RedisCustodianBooks } from '../../../../wallets/providers/simulated/redis-custodian-books.ts';
+import { runs } from '../../../support/thorough.ts';
 import { outside, type ReconService, startReconService, type View } from './support/service.ts';
 
 const transfers = 12;

@@ -1,9 +1,9 @@
 /** A provider that never answers a question of reconciliation is unavailable after a while. Found by a random run. */
 import { expect, test } from 'vitest';
-import { inTime, statementWithinMs } from '../../../modules/recon/in-time.ts';
-import { ProviderUnavailable } from '../../../providers/port/port.ts';
-import type { ProviderStatements } from '../../../providers/port/statement.ts';
-import { VirtualTimers } from '../../support/virtual-timers.ts';
+import { inTime, statementWithinMs } from '../../../../wallets/companions/recon/in-time.ts';
+import { ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
+import type { ProviderStatements } from '../../../../wallets/providers/port/statement.ts';
+import { VirtualTimers } from '../../../support/virtual-timers.ts';
 
 const never = new Promise<never>(() => undefined);
 const silent: ProviderStatements = {

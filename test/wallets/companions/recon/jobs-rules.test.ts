@@ -1,29 +1,29 @@
 /** The rules of jobs and exceptions to their edges: windows, places, filters, what a caller sees, and what an event says. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { silentLog, systemPorts } from '../../../actors/live/ports.ts';
-import { type ConnectionRecord, connectionType } from '../../../custody/connections/record.ts';
-import { intentType } from '../../../custody/intents/record.ts';
-import { depositId, depositType } from '../../../custody/wallets/deposit-record.ts';
-import { walletFrom } from '../../../custody/wallets/new-wallet.ts';
-import { walletType } from '../../../custody/wallets/record.ts';
+import { silentLog, systemPorts } from '../../../../core/actors/live/ports.ts';
+import { type ConnectionRecord, connectionType } from '../../../../wallets/custody/connections/record.ts';
+import { intentType } from '../../../../wallets/custody/intents/record.ts';
+import { depositId, depositType } from '../../../../wallets/custody/wallets/deposit-record.ts';
+import { walletFrom } from '../../../../wallets/custody/wallets/new-wallet.ts';
+import { walletType } from '../../../../wallets/custody/wallets/record.ts';
 import {
   type ExceptionRecord,
   exceptionType,
   type Finding,
   fingerprintOf,
-} from '../../../modules/recon/exception-record.ts';
-import { noteFindings } from '../../../modules/recon/findings.ts';
-import { type JobRecord, jobType, nextJob } from '../../../modules/recon/job-record.ts';
-import { cancelJob, createJob, findJob } from '../../../modules/recon/jobs.ts';
-import { resolveException } from '../../../modules/recon/resolve.ts';
-import { reconRoutes } from '../../../modules/recon/routes.ts';
-import { JobRunner } from '../../../modules/recon/runner.ts';
-import { jobView } from '../../../modules/recon/view.ts';
-import { ProviderUnavailable } from '../../../providers/port/port.ts';
-import type { StatementsByKind } from '../../../providers/port/statement.ts';
-import { create, update } from '../../../store/changes.ts';
-import type { TenantStore } from '../../../store/contract.ts';
-import { done, newTenant, type StoreUnderTest, startMemoryStore } from '../../support/memory-store.ts';
+} from '../../../../wallets/companions/recon/exception-record.ts';
+import { noteFindings } from '../../../../wallets/companions/recon/findings.ts';
+import { type JobRecord, jobType, nextJob } from '../../../../wallets/companions/recon/job-record.ts';
+import { cancelJob, createJob, findJob } from '../../../../wallets/companions/recon/jobs.ts';
+import { resolveException } from '../../../../wallets/companions/recon/resolve.ts';
+import { reconRoutes } from '../../../../wallets/companions/recon/routes.ts';
+import { JobRunner } from '../../../../wallets/companions/recon/runner.ts';
+import { jobView } from '../../../../wallets/companions/recon/view.ts';
+import { ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
+import type { StatementsByKind } from '../../../../wallets/providers/port/statement.ts';
+import { create, update } from '../../../../wallets/store/changes.ts';
+import type { TenantStore } from '../../../../wallets/store/contract.ts';
+import { done, newTenant, type StoreUnderTest, startMemoryStore } from '../../../support/memory-store.ts';
 import { answered, type Caller, call, contextAt, eventTypes, refusal } from '../support/handlers.ts';
 
 const nowMs = Date.UTC(2026, 5, 15, 12);

@@ -1,6 +1,6 @@
 /** Jobs over the whole way: API, due work, BullMQ, a worker, the books of simulated custodians. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { providerKinds } from '../../../providers/port/kinds.ts';
+import { providerKinds } from '../../../../wallets/providers/port/kinds.ts';
 import { outside, type ReconService, startReconService, type View } from './support/service.ts';
 
 let recon: ReconService;

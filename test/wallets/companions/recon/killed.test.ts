@@ -5,9 +5,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { childProgram } from '../../support/child-program.ts';
-import { runs } from '../../support/thorough.ts';
-import { until } from '../../support/until.ts';
+import { childProgram } from '../../../support/child-program.ts';
+import { runs } from '../../../support/thorough.ts';
+import { until } from '../../../support/until.ts';
 import { seedTransfers } from './support/seed.ts';
 import { type ReconService, startReconService, type View } from './support/service.ts';
 

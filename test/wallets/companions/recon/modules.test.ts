@@ -1,6 +1,6 @@
 /** Reconciliation of what other modules do: a treasury's exchanges and an issuer's tokens are no differences. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { until } from '../../support/until.ts';
+import { until } from '../../../support/until.ts';
 import { Issuer, type Json } from '../tokens/support/issuer.ts';
 import { type ReconService, startReconService } from './support/service.ts';
 

@@ -1,11 +1,11 @@
 /** Handlers of routes without a gateway: over a store in memory, at a time of the test's own. */
 import { expect } from 'vitest';
-import { silentLog, systemRandom } from '../../../actors/live/ports.ts';
-import { contextOf, freshAttempt } from '../../../api/context.ts';
-import type { Principal } from '../../../api/principal.ts';
-import type { Answer, RequestContext, Route } from '../../../api/route.ts';
-import { allScopes } from '../../../api/scopes.ts';
-import type { TenantStore } from '../../../store/contract.ts';
+import { silentLog, systemRandom } from '../../../../core/actors/live/ports.ts';
+import { contextOf, freshAttempt } from '../../../../gateway/api/context.ts';
+import type { Principal } from '../../../../gateway/api/principal.ts';
+import type { Answer, RequestContext, Route } from '../../../../gateway/api/route.ts';
+import { allScopes } from '../../../../gateway/api/scopes.ts';
+import type { TenantStore } from '../../../../wallets/store/contract.ts';
 
 export interface Caller extends Partial<Principal> {
   readonly tenant: string;

@@ -5,11 +5,11 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EvmChain } from '../../../providers/chains/evm.ts';
-import { RedisEvmLedger } from '../../../providers/chains/redis-evm-ledger.ts';
-import { runs } from '../../support/thorough.ts';
-import { until } from '../../support/until.ts';
-import { startWalletService, type WalletService } from '../../support/wallet-service.ts';
+import { EvmChain } from '../../../../wallets/providers/chains/evm.ts';
+import { RedisEvmLedger } from '../../../../wallets/providers/chains/redis-evm-ledger.ts';
+import { runs } from '../../../support/thorough.ts';
+import { until } from '../../../support/until.ts';
+import { startWalletService, type WalletService } from '../../../support/wallet-service.ts';
 import { Issuer, type Json, sepolia } from './support/issuer.ts';
 
 const clients = 16;

@@ -1,10 +1,10 @@
 /** Placing orders and issuing tokens, to the edges of what a request may say, with policies that the test decides. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { tokenAssetId, tokenAssetType } from '../../../custody/assets/token-assets.ts';
-import { intentType } from '../../../custody/intents/record.ts';
-import { readReserve } from '../../../modules/tokens/reserve.ts';
-import type { TenantStore } from '../../../store/contract.ts';
-import { type StoreUnderTest, startMemoryStore } from '../../support/memory-store.ts';
+import { tokenAssetId, tokenAssetType } from '../../../../wallets/custody/assets/token-assets.ts';
+import { intentType } from '../../../../wallets/custody/intents/record.ts';
+import { readReserve } from '../../../../wallets/companions/tokens/reserve.ts';
+import type { TenantStore } from '../../../../wallets/store/contract.ts';
+import { type StoreUnderTest, startMemoryStore } from '../../../support/memory-store.ts';
 import { eventTypes, refusal } from '../support/handlers.ts';
 import { one, own, startMs, TokenDesk } from './support/desk.ts';
 

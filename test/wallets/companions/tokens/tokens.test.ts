@@ -1,10 +1,10 @@
 /** Token operations through their door: tokens that are contracts, orders that are transactions, and what refuses them. */
 import { Interface, Transaction } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { EvmChain } from '../../../providers/chains/evm.ts';
-import { RedisEvmLedger } from '../../../providers/chains/redis-evm-ledger.ts';
-import { RedisTenantStore } from '../../../store/redis-tenant-store.ts';
-import { startWalletService, type WalletService } from '../../support/wallet-service.ts';
+import { EvmChain } from '../../../../wallets/providers/chains/evm.ts';
+import { RedisEvmLedger } from '../../../../wallets/providers/chains/redis-evm-ledger.ts';
+import { RedisTenantStore } from '../../../../wallets/store/redis-tenant-store.ts';
+import { startWalletService, type WalletService } from '../../../support/wallet-service.ts';
 import { Issuer, type Json, sepolia } from './support/issuer.ts';
 
 const erc20 = new Interface([

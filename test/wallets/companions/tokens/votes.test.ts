@@ -1,11 +1,11 @@
 /** Votes on orders and their cancellation to their edges, and what an order that awaits approval shows and becomes. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type IntentRecord, intentType } from '../../../custody/intents/record.ts';
-import { type OrderRecord, orderType } from '../../../modules/tokens/record.ts';
-import { orderView } from '../../../modules/tokens/view.ts';
-import { update } from '../../../store/changes.ts';
-import type { TenantStore } from '../../../store/contract.ts';
-import { type StoreUnderTest, startMemoryStore } from '../../support/memory-store.ts';
+import { type IntentRecord, intentType } from '../../../../wallets/custody/intents/record.ts';
+import { type OrderRecord, orderType } from '../../../../wallets/companions/tokens/record.ts';
+import { orderView } from '../../../../wallets/companions/tokens/view.ts';
+import { update } from '../../../../wallets/store/changes.ts';
+import type { TenantStore } from '../../../../wallets/store/contract.ts';
+import { type StoreUnderTest, startMemoryStore } from '../../../support/memory-store.ts';
 import { eventTypes, refusal } from '../support/handlers.ts';
 import { attestation, startMs, TokenDesk, wallet } from './support/desk.ts';
 

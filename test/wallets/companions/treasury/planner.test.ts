@@ -1,9 +1,9 @@
 /** The planner's properties: what holds of every plan, whatever is held and asked. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type PlanInput, planProposal, planTrades } from '../../../modules/treasury/planner.ts';
-import { absolute, type PricedAsset, positionsOf } from '../../../modules/treasury/valuation.ts';
-import { runs } from '../../support/thorough.ts';
+import { type PlanInput, planProposal, planTrades } from '../../../../wallets/companions/treasury/planner.ts';
+import { absolute, type PricedAsset, positionsOf } from '../../../../wallets/companions/treasury/valuation.ts';
+import { runs } from '../../../support/thorough.ts';
 
 const usd = 10n ** 8n;
 const eth: PricedAsset = { asset: 'ETH', decimals: 18, price: 3_000n * usd };

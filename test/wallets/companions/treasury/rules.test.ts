@@ -1,19 +1,19 @@
 /** The rules of strategies and plans to their edges: defaults, filters, who executes, what is stale, and what a trigger makes. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { silentLog } from '../../../actors/live/ports.ts';
-import { walletFrom } from '../../../custody/wallets/new-wallet.ts';
-import { walletType } from '../../../custody/wallets/record.ts';
-import { type ExecutionDeps, executePlan } from '../../../modules/treasury/execution.ts';
-import { type PlanRecord, planPrefix, planType } from '../../../modules/treasury/plan-record.ts';
-import { type PlanDeps, planRoutes } from '../../../modules/treasury/plan-routes.ts';
-import { positionRoutes } from '../../../modules/treasury/position-routes.ts';
-import { type StrategyRecord, strategyType, triggerPrefix } from '../../../modules/treasury/strategy-record.ts';
-import { strategyRoutes } from '../../../modules/treasury/strategy-routes.ts';
-import { lookAtStrategy } from '../../../modules/treasury/triggers.ts';
-import { ProviderRejected, ProviderUnavailable } from '../../../providers/port/port.ts';
-import { create, update } from '../../../store/changes.ts';
-import type { TenantStore } from '../../../store/contract.ts';
-import { done, newTenant, startMemoryStore } from '../../support/memory-store.ts';
+import { silentLog } from '../../../../core/actors/live/ports.ts';
+import { walletFrom } from '../../../../wallets/custody/wallets/new-wallet.ts';
+import { walletType } from '../../../../wallets/custody/wallets/record.ts';
+import { type ExecutionDeps, executePlan } from '../../../../wallets/companions/treasury/execution.ts';
+import { type PlanRecord, planPrefix, planType } from '../../../../wallets/companions/treasury/plan-record.ts';
+import { type PlanDeps, planRoutes } from '../../../../wallets/companions/treasury/plan-routes.ts';
+import { positionRoutes } from '../../../../wallets/companions/treasury/position-routes.ts';
+import { type StrategyRecord, strategyType, triggerPrefix } from '../../../../wallets/companions/treasury/strategy-record.ts';
+import { strategyRoutes } from '../../../../wallets/companions/treasury/strategy-routes.ts';
+import { lookAtStrategy } from '../../../../wallets/companions/treasury/triggers.ts';
+import { ProviderRejected, ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
+import { create, update } from '../../../../wallets/store/changes.ts';
+import type { TenantStore } from '../../../../wallets/store/contract.ts';
+import { done, newTenant, startMemoryStore } from '../../../support/memory-store.ts';
 import { type Caller, call, contextAt, eventTypes, refusal } from '../support/handlers.ts';
 
 const startMs = Date.UTC(2026, 5, 15, 12);

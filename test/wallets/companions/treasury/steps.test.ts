@@ -1,19 +1,19 @@
 /** The steps of a trade, each from a stored plan: their effect on the trade, the venue account, the plan and its strategy. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { silentLog, systemRandom } from '../../../actors/live/ports.ts';
-import { type ConnectionRecord, connectionType } from '../../../custody/connections/record.ts';
-import { type IntentRecord, intentType } from '../../../custody/intents/record.ts';
-import { walletFrom } from '../../../custody/wallets/new-wallet.ts';
-import { walletType } from '../../../custody/wallets/record.ts';
-import { exchangeRecordId, exchangeType } from '../../../modules/treasury/exchange-record.ts';
-import { type ExecutionDeps, executePlan } from '../../../modules/treasury/execution.ts';
-import { type PlanRecord, planPrefix, planType, type TradeRecord } from '../../../modules/treasury/plan-record.ts';
-import { type StrategyRecord, strategyType } from '../../../modules/treasury/strategy-record.ts';
-import type { NetworkId } from '../../../networks/networks.ts';
-import { ProviderUnavailable } from '../../../providers/port/port.ts';
-import { create, update } from '../../../store/changes.ts';
-import type { TenantStore } from '../../../store/contract.ts';
-import { done, newTenant, startMemoryStore } from '../../support/memory-store.ts';
+import { silentLog, systemRandom } from '../../../../core/actors/live/ports.ts';
+import { type ConnectionRecord, connectionType } from '../../../../wallets/custody/connections/record.ts';
+import { type IntentRecord, intentType } from '../../../../wallets/custody/intents/record.ts';
+import { walletFrom } from '../../../../wallets/custody/wallets/new-wallet.ts';
+import { walletType } from '../../../../wallets/custody/wallets/record.ts';
+import { exchangeRecordId, exchangeType } from '../../../../wallets/companions/treasury/exchange-record.ts';
+import { type ExecutionDeps, executePlan } from '../../../../wallets/companions/treasury/execution.ts';
+import { type PlanRecord, planPrefix, planType, type TradeRecord } from '../../../../wallets/companions/treasury/plan-record.ts';
+import { type StrategyRecord, strategyType } from '../../../../wallets/companions/treasury/strategy-record.ts';
+import type { NetworkId } from '../../../../wallets/networks/networks.ts';
+import { ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
+import { create, update } from '../../../../wallets/store/changes.ts';
+import type { TenantStore } from '../../../../wallets/store/contract.ts';
+import { done, newTenant, startMemoryStore } from '../../../support/memory-store.ts';
 import { eventTypes } from '../support/handlers.ts';
 
 const startMs = Date.UTC(2026, 5, 15, 12);

@@ -1,10 +1,10 @@
 /** The treasury through its door: strategies, plans, and trades that move both balances through transfers under policy. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Scope } from '../../../api/scopes.ts';
-import type { JsonAnswer } from '../../support/gateway.ts';
-import { until } from '../../support/until.ts';
-import { startWalletService, type WalletService } from '../../support/wallet-service.ts';
+import type { Scope } from '../../../../gateway/api/scopes.ts';
+import type { JsonAnswer } from '../../../support/gateway.ts';
+import { until } from '../../../support/until.ts';
+import { startWalletService, type WalletService } from '../../../support/wallet-service.ts';
 
 const sepolia = 'eip155:11155111';
 

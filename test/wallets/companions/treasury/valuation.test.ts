@@ -1,14 +1,14 @@
 /** The value of a treasury, exact to the last digit: rounding, bands at their edges, and the cash floor. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readUnits, readUsd, unitsText, usdText } from '../../../modules/treasury/amounts.ts';
+import { readUnits, readUsd, unitsText, usdText } from '../../../../wallets/companions/treasury/amounts.ts';
 import {
   type PricedAsset,
   positionsOf,
   type Target,
   unitsWorth,
   worthOf,
-} from '../../../modules/treasury/valuation.ts';
+} from '../../../../wallets/companions/treasury/valuation.ts';
 
 const usd = (dollars: number) => BigInt(dollars) * 10n ** 8n;
 const priced: ReadonlyMap<string, PricedAsset> = new Map([

@@ -1,11 +1,11 @@
 /** The rules of vaults to their edges, over a store in memory and a cluster in the test's hands. */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { contextOf } from '../../../api/context.ts';
-import { deriveTweak, parsePath } from '../../../crypto/derivation.ts';
-import type { PolicyDecision } from '../../../custody/intents/facts.ts';
-import { deleteKey } from '../../../modules/vaults/archive.ts';
-import type { MessageOrder } from '../../../modules/vaults/cluster.ts';
+import { contextOf } from '../../../../gateway/api/context.ts';
+import { deriveTweak, parsePath } from '../../../../core/crypto/derivation.ts';
+import type { PolicyDecision } from '../../../../wallets/custody/intents/facts.ts';
+import { deleteKey } from '../../../../wallets/companions/vaults/archive.ts';
+import type { MessageOrder } from '../../../../wallets/companions/vaults/cluster.ts';
 import {
   keysMax,
   signatureOrderType,
@@ -13,13 +13,13 @@ import {
   type VaultRecord,
   vaultKeyType,
   vaultType,
-} from '../../../modules/vaults/record.ts';
-import { type VaultDeps, vaultRoutes } from '../../../modules/vaults/routes.ts';
-import { vaultKeyView } from '../../../modules/vaults/view.ts';
-import { ProviderUnavailable } from '../../../providers/port/port.ts';
-import { create, update } from '../../../store/changes.ts';
-import type { Change, TenantStore } from '../../../store/contract.ts';
-import { done, newTenant, type StoreUnderTest, startMemoryStore } from '../../support/memory-store.ts';
+} from '../../../../wallets/companions/vaults/record.ts';
+import { type VaultDeps, vaultRoutes } from '../../../../wallets/companions/vaults/routes.ts';
+import { vaultKeyView } from '../../../../wallets/companions/vaults/view.ts';
+import { ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
+import { create, update } from '../../../../wallets/store/changes.ts';
+import type { Change, TenantStore } from '../../../../wallets/store/contract.ts';
+import { done, newTenant, type StoreUnderTest, startMemoryStore } from '../../../support/memory-store.ts';
 import { type Caller, call, contextAt, eventTypes, refusal } from '../support/handlers.ts';
 
 const startMs = Date.UTC(2026, 5, 15, 12);

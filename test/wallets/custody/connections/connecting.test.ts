@@ -1,11 +1,11 @@
 /** Connecting providers: what is created, what is refused, and which values are never shown. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connectionsMax } from '../../../custody/connections/connect.ts';
-import { openCredentials } from '../../../custody/connections/credentials.ts';
-import { type ConnectionRecord, connectionType } from '../../../custody/connections/record.ts';
-import { addressProblem } from '../../../networks/addresses.ts';
-import { create } from '../../../store/changes.ts';
-import { EnvelopeBroken } from '../../../store/secrets/envelope.ts';
+import { connectionsMax } from '../../../../wallets/custody/connections/connect.ts';
+import { openCredentials } from '../../../../wallets/custody/connections/credentials.ts';
+import { type ConnectionRecord, connectionType } from '../../../../wallets/custody/connections/record.ts';
+import { addressProblem } from '../../../../wallets/networks/addresses.ts';
+import { create } from '../../../../wallets/store/changes.ts';
+import { EnvelopeBroken } from '../../../../wallets/store/secrets/envelope.ts';
 import { goodCredentials, startWorld, type World } from './support.ts';
 
 let world: World;

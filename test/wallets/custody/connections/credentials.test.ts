@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { expect, it } from 'vitest';
-import { ServiceError } from '../../../api/errors/service-error.ts';
-import { checkCredentials, credentialSchema, fingerprintOf } from '../../../custody/connections/credentials.ts';
-import type { ProviderInfo } from '../../../providers/port/port.ts';
+import { ServiceError } from '../../../../gateway/api/errors/service-error.ts';
+import { checkCredentials, credentialSchema, fingerprintOf } from '../../../../wallets/custody/connections/credentials.ts';
+import type { ProviderInfo } from '../../../../wallets/providers/port/port.ts';
 
 const field = (name: string, required: boolean, aliases: readonly string[] = []) => ({
   ...{ name, required, secret: true, description: `the ${name}` },

@@ -1,17 +1,17 @@
 /** Connections after their making: lists, new credentials, checks, the end, and who sees what. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { allScopes, withinProviders } from '../../../api/scopes.ts';
-import { openCredentials } from '../../../custody/connections/credentials.ts';
+import { allScopes, withinProviders } from '../../../../gateway/api/scopes.ts';
+import { openCredentials } from '../../../../wallets/custody/connections/credentials.ts';
 import {
   type ConnectionStatus,
   connectionType,
   openIntentsOfConnectionIndex,
-} from '../../../custody/connections/record.ts';
-import { assertUsable, usableConnection } from '../../../custody/connections/usable.ts';
-import { providerKinds } from '../../../providers/port/kinds.ts';
-import { ProviderRejected, ProviderUnavailable } from '../../../providers/port/port.ts';
-import { create, update } from '../../../store/changes.ts';
-import { until } from '../../support/until.ts';
+} from '../../../../wallets/custody/connections/record.ts';
+import { assertUsable, usableConnection } from '../../../../wallets/custody/connections/usable.ts';
+import { providerKinds } from '../../../../wallets/providers/port/kinds.ts';
+import { ProviderRejected, ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
+import { create, update } from '../../../../wallets/store/changes.ts';
+import { until } from '../../../support/until.ts';
 import { type Caller, goodCredentials, startWorld, type World } from './support.ts';
 
 let world: World;

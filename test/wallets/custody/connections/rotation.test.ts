@@ -3,16 +3,16 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemPorts } from '../../../actors/live/ports.ts';
-import { rewrapAll } from '../../../cli/credential-rotation.ts';
-import { openCredentials } from '../../../custody/connections/credentials.ts';
-import { connectionType } from '../../../custody/connections/record.ts';
-import { aboutSecret, type WebhookRecord, webhookType } from '../../../delivery/webhooks/record.ts';
-import { create, update } from '../../../store/changes.ts';
-import type { TenantStore } from '../../../store/contract.ts';
-import { answerSeal } from '../../../store/secrets/answer-seal.ts';
-import { wrappingKeyId } from '../../../store/secrets/envelope.ts';
-import { fileKeyRing } from '../../../store/secrets/file-key-ring.ts';
+import { systemPorts } from '../../../../core/actors/live/ports.ts';
+import { rewrapAll } from '../../../../cli/credential-rotation.ts';
+import { openCredentials } from '../../../../wallets/custody/connections/credentials.ts';
+import { connectionType } from '../../../../wallets/custody/connections/record.ts';
+import { aboutSecret, type WebhookRecord, webhookType } from '../../../../wallets/delivery/webhooks/record.ts';
+import { create, update } from '../../../../wallets/store/changes.ts';
+import type { TenantStore } from '../../../../wallets/store/contract.ts';
+import { answerSeal } from '../../../../wallets/store/secrets/answer-seal.ts';
+import { wrappingKeyId } from '../../../../wallets/store/secrets/envelope.ts';
+import { fileKeyRing } from '../../../../wallets/store/secrets/file-key-ring.ts';
 import { addKey, type Caller, goodCredentials, startWorld, type World } from './support.ts';
 
 let world: World;

@@ -3,12 +3,12 @@
  * decided, and the transfer fails by name, with an event.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { orderOf } from '../../../custody/intents/order-check.ts';
-import { type IntentRecord, intentType } from '../../../custody/intents/record.ts';
-import { type WalletRecord, walletType } from '../../../custody/wallets/record.ts';
-import { update } from '../../../store/changes.ts';
-import { storeKeys } from '../../../store/layout.ts';
-import { until } from '../../support/until.ts';
+import { orderOf } from '../../../../wallets/custody/intents/order-check.ts';
+import { type IntentRecord, intentType } from '../../../../wallets/custody/intents/record.ts';
+import { type WalletRecord, walletType } from '../../../../wallets/custody/wallets/record.ts';
+import { update } from '../../../../wallets/store/changes.ts';
+import { storeKeys } from '../../../../wallets/store/layout.ts';
+import { until } from '../../../support/until.ts';
 import { type Door, openDoor, tenant } from './support/door.ts';
 import { proofs, votes } from './support/proofs.ts';
 import { oneEth, startWorld, type World } from './support/world.ts';

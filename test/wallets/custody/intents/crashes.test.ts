@@ -3,11 +3,11 @@
  * Another one finishes what it left, and the result is always that of an undisturbed run.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { IntentDependencies } from '../../../custody/intents/dependencies.ts';
-import type { IntentRecord } from '../../../custody/intents/record.ts';
-import type { WalletRecord } from '../../../custody/wallets/record.ts';
-import { isThorough } from '../../support/thorough.ts';
-import { until } from '../../support/until.ts';
+import type { IntentDependencies } from '../../../../wallets/custody/intents/dependencies.ts';
+import type { IntentRecord } from '../../../../wallets/custody/intents/record.ts';
+import type { WalletRecord } from '../../../../wallets/custody/wallets/record.ts';
+import { isThorough } from '../../../support/thorough.ts';
+import { until } from '../../../support/until.ts';
 import { FakeProvider, failedOnChain, failedUnsent, feePaid, fillFee } from './support/fake-provider.ts';
 import { type Death, Process, storeCalls } from './support/mortal.ts';
 import { oneEth, startWorld, type World } from './support/world.ts';

@@ -1,21 +1,21 @@
 /** The driver in virtual time, over a store of plain maps: what it holds, when it waits, and what it says of failures. */
 import { expect, test } from 'vitest';
-import type { IntentDependencies } from '../../../custody/intents/dependencies.ts';
-import { type DriverOptions, IntentDriver } from '../../../custody/intents/driver.ts';
-import { type IntentDraft, lastOf, openIntent } from '../../../custody/intents/machine.ts';
-import type { IntentRecord } from '../../../custody/intents/record.ts';
-import type { WalletRecord } from '../../../custody/wallets/record.ts';
-import type { Progress, ProviderAdapter, Transfer } from '../../../providers/port/port.ts';
-import { ProviderUnavailable } from '../../../providers/port/port.ts';
+import type { IntentDependencies } from '../../../../wallets/custody/intents/dependencies.ts';
+import { type DriverOptions, IntentDriver } from '../../../../wallets/custody/intents/driver.ts';
+import { type IntentDraft, lastOf, openIntent } from '../../../../wallets/custody/intents/machine.ts';
+import type { IntentRecord } from '../../../../wallets/custody/intents/record.ts';
+import type { WalletRecord } from '../../../../wallets/custody/wallets/record.ts';
+import type { Progress, ProviderAdapter, Transfer } from '../../../../wallets/providers/port/port.ts';
+import { ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
 import {
   type Change,
   type EarlyDue,
   StoreUnavailable,
   type TenantStore,
   type Versioned,
-} from '../../../store/contract.ts';
-import { collectLog } from '../../support/log.ts';
-import { VirtualTimers } from '../../support/virtual-timers.ts';
+} from '../../../../wallets/store/contract.ts';
+import { collectLog } from '../../../support/log.ts';
+import { VirtualTimers } from '../../../support/virtual-timers.ts';
 import { draft } from './support/draft.ts';
 import { decided, proofs } from './support/proofs.ts';
 

@@ -1,12 +1,12 @@
 /** The driver on a real Redis: transfers end with any gateway and after any failure on the way. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type TokenAssetRecord, termsOf, tokenAssetId, tokenAssetType } from '../../../custody/assets/token-assets.ts';
-import { intentView } from '../../../custody/intents/view.ts';
-import { walletType } from '../../../custody/wallets/record.ts';
-import { ProviderRejected } from '../../../providers/port/port.ts';
-import { create, update } from '../../../store/changes.ts';
-import { StoreUnavailable, type TenantStore } from '../../../store/contract.ts';
-import { until } from '../../support/until.ts';
+import { type TokenAssetRecord, termsOf, tokenAssetId, tokenAssetType } from '../../../../wallets/custody/assets/token-assets.ts';
+import { intentView } from '../../../../wallets/custody/intents/view.ts';
+import { walletType } from '../../../../wallets/custody/wallets/record.ts';
+import { ProviderRejected } from '../../../../wallets/providers/port/port.ts';
+import { create, update } from '../../../../wallets/store/changes.ts';
+import { StoreUnavailable, type TenantStore } from '../../../../wallets/store/contract.ts';
+import { until } from '../../../support/until.ts';
 import { failedOnChain, failedUnsent, feePaid, feeReserve, fillFee } from './support/fake-provider.ts';
 import { oneEth, somewhere, startWorld, type World } from './support/world.ts';
 

@@ -1,7 +1,7 @@
 /** An intent that its provider may have accepted is never given up. */
 import { expect, test } from 'vitest';
-import { mayBeSubmitted } from '../../../custody/intents/failures.ts';
-import type { IntentRecord } from '../../../custody/intents/record.ts';
+import { mayBeSubmitted } from '../../../../wallets/custody/intents/failures.ts';
+import type { IntentRecord } from '../../../../wallets/custody/intents/record.ts';
 
 test('an intent may be submitted once its provider has given data or an id, or once it is past signing', () => {
   const untouched = { status: 'signing', submission: null, providerTxId: null };

@@ -1,7 +1,7 @@
 /** The history that rules see: each count begins at its own time. */
 import { expect, test } from 'vitest';
-import { historyOf, withoutOwn } from '../../../custody/intents/history.ts';
-import type { TenantStore } from '../../../store/contract.ts';
+import { historyOf, withoutOwn } from '../../../../wallets/custody/intents/history.ts';
+import type { TenantStore } from '../../../../wallets/store/contract.ts';
 
 test('counts the intents of the last hour, of the last day, and all to the destination', async () => {
   const hourMs = 3_600_000;

@@ -1,7 +1,7 @@
 /** The pure machine: random lives of an intent against a model of what a wallet may do. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { changeOf } from '../../../custody/intents/effects.ts';
+import { changeOf } from '../../../../wallets/custody/intents/effects.ts';
 import {
   advanceIntent,
   beginSigning,
@@ -19,17 +19,17 @@ import {
   triedAgain,
   type Verdict,
   voteOn,
-} from '../../../custody/intents/machine.ts';
-import type { IntentRecord } from '../../../custody/intents/record.ts';
+} from '../../../../wallets/custody/intents/machine.ts';
+import type { IntentRecord } from '../../../../wallets/custody/intents/record.ts';
 import {
   type IntentStatus,
   intentStatuses,
   intentTransitions,
   isFinal,
   mayFollow,
-} from '../../../custody/intents/states.ts';
-import type { WalletRecord } from '../../../custody/wallets/record.ts';
-import type { Progress } from '../../../providers/port/port.ts';
+} from '../../../../wallets/custody/intents/states.ts';
+import type { WalletRecord } from '../../../../wallets/custody/wallets/record.ts';
+import type { Progress } from '../../../../wallets/providers/port/port.ts';
 import { draft } from './support/draft.ts';
 
 const wallet = { id: 'wal_1', addresses: [{ address: '0x1' }], network: 'eip155:11155111' } as unknown as WalletRecord;

@@ -1,8 +1,8 @@
 /** When a tenant gets no new transfers, because those that it has would be handled too late. */
 import { describe, expect, it } from 'vitest';
-import { FairQueue } from '../../../custody/intents/fair-queue.ts';
-import { Pace } from '../../../custody/intents/throughput.ts';
-import { VirtualTimers } from '../../support/virtual-timers.ts';
+import { FairQueue } from '../../../../wallets/custody/intents/fair-queue.ts';
+import { Pace } from '../../../../wallets/custody/intents/throughput.ts';
+import { VirtualTimers } from '../../../support/virtual-timers.ts';
 
 describe('the pace of a queue', () => {
   it('tells how long so many will wait, at the rate of the last seconds', async () => {

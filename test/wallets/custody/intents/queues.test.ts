@@ -1,9 +1,9 @@
 /** The driver's small parts: turns between tenants, waits in order, growing pauses. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { retryDelayMs } from '../../../custody/intents/backoff.ts';
-import { FairQueue } from '../../../custody/intents/fair-queue.ts';
-import { TimeHeap } from '../../../store/time-heap.ts';
+import { retryDelayMs } from '../../../../wallets/custody/intents/backoff.ts';
+import { FairQueue } from '../../../../wallets/custody/intents/fair-queue.ts';
+import { TimeHeap } from '../../../../wallets/store/time-heap.ts';
 
 test('tenants take turns, and each is served in its own order', () => {
   fc.assert(

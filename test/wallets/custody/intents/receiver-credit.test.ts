@@ -1,13 +1,13 @@
 /** The receiver of a completed transfer: which wallets are credited, and which holders are brought the money first. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { systemRandom } from '../../../actors/live/ports.ts';
-import type { IntentDependencies } from '../../../custody/intents/dependencies.ts';
-import { creditReceiver } from '../../../custody/intents/receiver-credit.ts';
-import type { IntentRecord } from '../../../custody/intents/record.ts';
-import type { Loaded } from '../../../custody/intents/step-context.ts';
-import type { Arrival } from '../../../providers/incoming-transfers.ts';
-import type { TenantStore } from '../../../store/contract.ts';
-import { startMemoryStore } from '../../support/memory-store.ts';
+import { systemRandom } from '../../../../core/actors/live/ports.ts';
+import type { IntentDependencies } from '../../../../wallets/custody/intents/dependencies.ts';
+import { creditReceiver } from '../../../../wallets/custody/intents/receiver-credit.ts';
+import type { IntentRecord } from '../../../../wallets/custody/intents/record.ts';
+import type { Loaded } from '../../../../wallets/custody/intents/step-context.ts';
+import type { Arrival } from '../../../../wallets/providers/incoming-transfers.ts';
+import type { TenantStore } from '../../../../wallets/store/contract.ts';
+import { startMemoryStore } from '../../../support/memory-store.ts';
 import { IntentDesk, network, own, startMs } from './support/desk.ts';
 
 let store: TenantStore;

@@ -1,8 +1,8 @@
 /** The indices of an intent: where lists, counts and other records find it in each of its states. */
 import { expect, it } from 'vitest';
-import { lastOf, openIntent } from '../../../custody/intents/machine.ts';
-import { type IntentRecord, intentType, txIndex } from '../../../custody/intents/record.ts';
-import type { WalletRecord } from '../../../custody/wallets/record.ts';
+import { lastOf, openIntent } from '../../../../wallets/custody/intents/machine.ts';
+import { type IntentRecord, intentType, txIndex } from '../../../../wallets/custody/intents/record.ts';
+import type { WalletRecord } from '../../../../wallets/custody/wallets/record.ts';
 import { draft } from './support/draft.ts';
 
 const wallet = { id: 'wal_1', connectionId: 'pcn_1', addresses: [{ address: '0x1' }] } as unknown as WalletRecord;

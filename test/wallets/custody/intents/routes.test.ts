@@ -1,11 +1,11 @@
 /** The intent routes over HTTP and a real Redis. Every answer is checked against its schema by the toolkit. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { connectionType } from '../../../custody/connections/record.ts';
-import { type WalletRecord, walletType } from '../../../custody/wallets/record.ts';
-import { ProviderRejected, ProviderUnavailable } from '../../../providers/port/port.ts';
-import { testAmounts } from '../../../providers/port/test-triggers.ts';
-import { update } from '../../../store/changes.ts';
-import type { TenantStore } from '../../../store/contract.ts';
+import { connectionType } from '../../../../wallets/custody/connections/record.ts';
+import { type WalletRecord, walletType } from '../../../../wallets/custody/wallets/record.ts';
+import { ProviderRejected, ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
+import { testAmounts } from '../../../../wallets/providers/port/test-triggers.ts';
+import { update } from '../../../../wallets/store/changes.ts';
+import type { TenantStore } from '../../../../wallets/store/contract.ts';
 import { type Door, openDoor, tenant, tokens } from './support/door.ts';
 import { feePaid, feeReserve } from './support/fake-provider.ts';
 import { oneEth, somewhere, startWorld, type World } from './support/world.ts';

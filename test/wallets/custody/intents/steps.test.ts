@@ -1,16 +1,16 @@
 /** Steps of transfers over a store in memory, as a gateway takes them: their money and their numbers. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { systemRandom } from '../../../actors/live/ports.ts';
-import type { IntentDependencies } from '../../../custody/intents/dependencies.ts';
-import { approvedLifetimeMs } from '../../../custody/intents/machine.ts';
-import type { IntentOwner, SigningLeave } from '../../../custody/intents/owner.ts';
-import { type IntentRecord, intentType } from '../../../custody/intents/record.ts';
-import { stepTimes } from '../../../custody/intents/step-context.ts';
-import { IntentSteps } from '../../../custody/intents/steps.ts';
-import type { TenantStore } from '../../../store/contract.ts';
-import { collectLog } from '../../support/log.ts';
-import { startMemoryStore } from '../../support/memory-store.ts';
-import { VirtualTimers } from '../../support/virtual-timers.ts';
+import { systemRandom } from '../../../../core/actors/live/ports.ts';
+import type { IntentDependencies } from '../../../../wallets/custody/intents/dependencies.ts';
+import { approvedLifetimeMs } from '../../../../wallets/custody/intents/machine.ts';
+import type { IntentOwner, SigningLeave } from '../../../../wallets/custody/intents/owner.ts';
+import { type IntentRecord, intentType } from '../../../../wallets/custody/intents/record.ts';
+import { stepTimes } from '../../../../wallets/custody/intents/step-context.ts';
+import { IntentSteps } from '../../../../wallets/custody/intents/steps.ts';
+import type { TenantStore } from '../../../../wallets/store/contract.ts';
+import { collectLog } from '../../../support/log.ts';
+import { startMemoryStore } from '../../../support/memory-store.ts';
+import { VirtualTimers } from '../../../support/virtual-timers.ts';
 import { IntentDesk, startMs } from './support/desk.ts';
 import { oneEth } from './support/draft.ts';
 import { FakeProvider, feePaid, feeReserve } from './support/fake-provider.ts';

@@ -1,6 +1,6 @@
 /** Something else than the service changes the record of a provider connection: what its wallets are asked names the record. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { storeKeys } from '../../../store/layout.ts';
+import { storeKeys } from '../../../../wallets/store/layout.ts';
 import { type Door, openDoor, tenant } from './support/door.ts';
 import { oneEth, somewhere, startWorld, type World } from './support/world.ts';
 

@@ -1,9 +1,9 @@
 /** What an intent shows of the data that its provider's adapter left: what the signer cluster signed, and nothing else. */
 import { expect, it } from 'vitest';
-import { type IntentDraft, lastOf, openIntent } from '../../../custody/intents/machine.ts';
-import type { IntentRecord } from '../../../custody/intents/record.ts';
-import { intentView } from '../../../custody/intents/view.ts';
-import type { WalletRecord } from '../../../custody/wallets/record.ts';
+import { type IntentDraft, lastOf, openIntent } from '../../../../wallets/custody/intents/machine.ts';
+import type { IntentRecord } from '../../../../wallets/custody/intents/record.ts';
+import { intentView } from '../../../../wallets/custody/intents/view.ts';
+import type { WalletRecord } from '../../../../wallets/custody/wallets/record.ts';
 import { draft } from './support/draft.ts';
 
 const wallet = { id: 'wal_1', addresses: [{ address: '0x1' }], network: 'eip155:11155111' } as unknown as WalletRecord;

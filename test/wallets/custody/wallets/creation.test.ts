@@ -1,10 +1,10 @@
 /** Creating wallets: what is taken, what is refused, and that a repeat makes no second one. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { allScopes, withinProviders } from '../../../api/scopes.ts';
-import { connectionType } from '../../../custody/connections/record.ts';
-import { ProviderRejected, ProviderUnavailable } from '../../../providers/port/port.ts';
-import { update } from '../../../store/changes.ts';
-import { storeKeys } from '../../../store/layout.ts';
+import { allScopes, withinProviders } from '../../../../gateway/api/scopes.ts';
+import { connectionType } from '../../../../wallets/custody/connections/record.ts';
+import { ProviderRejected, ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
+import { update } from '../../../../wallets/store/changes.ts';
+import { storeKeys } from '../../../../wallets/store/layout.ts';
 import { addressOf, evm, fresh, startWorld, type World } from './support/world.ts';
 
 let world: World;

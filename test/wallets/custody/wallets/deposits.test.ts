@@ -1,9 +1,9 @@
 /** Deposits: each transaction credits a wallet once, however often and from wherever it is reported. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { creditDeposit, type Deposit } from '../../../custody/wallets/deposits.ts';
-import { walletType } from '../../../custody/wallets/record.ts';
-import type { TenantStore } from '../../../store/contract.ts';
+import { creditDeposit, type Deposit } from '../../../../wallets/custody/wallets/deposits.ts';
+import { walletType } from '../../../../wallets/custody/wallets/record.ts';
+import type { TenantStore } from '../../../../wallets/store/contract.ts';
 import { evm, fresh, startWorld, type Tenant, type World } from './support/world.ts';
 
 let world: World;

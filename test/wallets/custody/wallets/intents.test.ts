@@ -1,9 +1,9 @@
 /** Wallets and their intents over the same door: what one of them does, the other must see, at whatever moment. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { intentRoutes } from '../../../custody/intents/routes.ts';
-import { openIntentsIndex } from '../../../custody/wallets/record.ts';
-import { walletRoutes } from '../../../custody/wallets/routes.ts';
-import { type RestApp, restApp } from '../../support/rest-app.ts';
+import { intentRoutes } from '../../../../wallets/custody/intents/routes.ts';
+import { openIntentsIndex } from '../../../../wallets/custody/wallets/record.ts';
+import { walletRoutes } from '../../../../wallets/custody/wallets/routes.ts';
+import { type RestApp, restApp } from '../../../support/rest-app.ts';
 import { oneEth, somewhere, startWorld, type World } from '../intents/support/world.ts';
 
 const tenant = 'tn_race';

@@ -1,7 +1,7 @@
 /** Reading and listing wallets: filters, pages, and who sees what. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { allScopes, withinProviders } from '../../../api/scopes.ts';
-import type { ConnectionRecord } from '../../../custody/connections/record.ts';
+import { allScopes, withinProviders } from '../../../../gateway/api/scopes.ts';
+import type { ConnectionRecord } from '../../../../wallets/custody/connections/record.ts';
 import { bitcoin, fresh, startWorld, type Tenant, type World } from './support/world.ts';
 
 let world: World;

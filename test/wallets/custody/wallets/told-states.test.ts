@@ -3,10 +3,10 @@
  * the events one by one and must find in each what the ones before add up to.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { creditDeposit } from '../../../custody/wallets/deposits.ts';
-import { parseAmount } from '../../../networks/amounts.ts';
-import type { StoredEvent } from '../../../store/contract.ts';
-import type { JsonAnswer } from '../../support/gateway.ts';
+import { creditDeposit } from '../../../../wallets/custody/wallets/deposits.ts';
+import { parseAmount } from '../../../../wallets/networks/amounts.ts';
+import type { StoredEvent } from '../../../../wallets/store/contract.ts';
+import type { JsonAnswer } from '../../../support/gateway.ts';
 import { fresh, startWorld, type Tenant, type World } from './support/world.ts';
 
 let world: World;

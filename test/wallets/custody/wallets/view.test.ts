@@ -1,10 +1,10 @@
 /** Wallets as they are shown: whatever the balances, the numbers add up and keep every digit. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { balancesOf, initialLedger, walletFrom } from '../../../custody/wallets/new-wallet.ts';
-import { walletView } from '../../../custody/wallets/view.ts';
-import { parseAmount } from '../../../networks/amounts.ts';
-import { assetOf, assets } from '../../../networks/assets.ts';
+import { balancesOf, initialLedger, walletFrom } from '../../../../wallets/custody/wallets/new-wallet.ts';
+import { walletView } from '../../../../wallets/custody/wallets/view.ts';
+import { parseAmount } from '../../../../wallets/networks/amounts.ts';
+import { assetOf, assets } from '../../../../wallets/networks/assets.ts';
 import { evm, fresh } from './support/world.ts';
 
 const symbols = assets.map(({ symbol }) => symbol);

@@ -1,11 +1,11 @@
 /** What one try makes of a delivery and of its endpoint: the pure parts. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { evaluateTry, requeued, signingSecrets, suspends } from '../../../delivery/deliveries/attempt.ts';
-import { attemptsKept, type DeliveryRecord, deliveryIdOf, deliveryType } from '../../../delivery/deliveries/record.ts';
-import { suspendAfterMs } from '../../../delivery/deliveries/retry-schedule.ts';
-import type { SendOutcome } from '../../../delivery/egress/contract.ts';
-import type { WebhookRecord } from '../../../delivery/webhooks/record.ts';
+import { evaluateTry, requeued, signingSecrets, suspends } from '../../../../wallets/delivery/deliveries/attempt.ts';
+import { attemptsKept, type DeliveryRecord, deliveryIdOf, deliveryType } from '../../../../wallets/delivery/deliveries/record.ts';
+import { suspendAfterMs } from '../../../../wallets/delivery/deliveries/retry-schedule.ts';
+import type { SendOutcome } from '../../../../wallets/delivery/egress/contract.ts';
+import type { WebhookRecord } from '../../../../wallets/delivery/webhooks/record.ts';
 
 const nowMs = 1_790_000_000_000;
 const eventId = 'evt_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e';

@@ -1,10 +1,10 @@
 /** What deliveries take up is bounded, and one receiver's trouble is its own. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { relayDefaults } from '../../../delivery/deliveries/outbox-relay.ts';
-import { deliveryType } from '../../../delivery/deliveries/record.ts';
-import { webhookType } from '../../../delivery/webhooks/record.ts';
-import { remove } from '../../../store/changes.ts';
-import { until } from '../../support/until.ts';
+import { relayDefaults } from '../../../../wallets/delivery/deliveries/outbox-relay.ts';
+import { deliveryType } from '../../../../wallets/delivery/deliveries/record.ts';
+import { webhookType } from '../../../../wallets/delivery/webhooks/record.ts';
+import { remove } from '../../../../wallets/store/changes.ts';
+import { until } from '../../../support/until.ts';
 import { type Receiver, sequencesOf, startReceiver } from './support/receiver.ts';
 import { foreverMs, type HookService, newTenant, startService } from './support/service.ts';
 

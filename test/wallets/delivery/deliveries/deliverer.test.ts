@@ -1,14 +1,14 @@
 /** One try, over stores that only pretend: what it sends, what it leaves to others, and what it records of an answer. */
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { systemPorts } from '../../../actors/live/ports.ts';
-import { Deliverer, type DelivererDeps } from '../../../delivery/deliveries/deliver.ts';
-import type { Move } from '../../../delivery/deliveries/outbox-store.ts';
-import type { DeliveryRecord } from '../../../delivery/deliveries/record.ts';
-import type { SendOutcome } from '../../../delivery/egress/public.ts';
-import type { WebhookRecord } from '../../../delivery/webhooks/public.ts';
-import { StoreUnavailable } from '../../../store/contract.ts';
-import { collectLog } from '../../support/log.ts';
+import { systemPorts } from '../../../../core/actors/live/ports.ts';
+import { Deliverer, type DelivererDeps } from '../../../../wallets/delivery/deliveries/deliver.ts';
+import type { Move } from '../../../../wallets/delivery/deliveries/outbox-store.ts';
+import type { DeliveryRecord } from '../../../../wallets/delivery/deliveries/record.ts';
+import type { SendOutcome } from '../../../../wallets/delivery/egress/public.ts';
+import type { WebhookRecord } from '../../../../wallets/delivery/webhooks/public.ts';
+import { StoreUnavailable } from '../../../../wallets/store/contract.ts';
+import { collectLog } from '../../../support/log.ts';
 
 const dayMs = 86_400_000;
 /** The sandbox is 90 days ahead of it. */

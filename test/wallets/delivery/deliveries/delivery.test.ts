@@ -2,9 +2,9 @@
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { deliveryIdOf } from '../../../delivery/deliveries/record.ts';
-import { eventView } from '../../../delivery/events/view.ts';
-import { until } from '../../support/until.ts';
+import { deliveryIdOf } from '../../../../wallets/delivery/deliveries/record.ts';
+import { eventView } from '../../../../wallets/delivery/events/view.ts';
+import { until } from '../../../support/until.ts';
 import { type Receiver, sequencesOf, startReceiver } from './support/receiver.ts';
 import { type HookService, newTenant, startService } from './support/service.ts';
 

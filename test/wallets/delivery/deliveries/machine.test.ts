@@ -3,16 +3,16 @@ import { createHmac, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
-import type { MachineMs } from '../../../actors/contract.ts';
-import { systemTimers } from '../../../actors/live/ports.ts';
+import type { MachineMs } from '../../../../core/actors/contract.ts';
+import { systemTimers } from '../../../../core/actors/live/ports.ts';
 import {
   afterTry,
   mustSuspend,
   retryAfterMs,
   retryScheduleMs,
   suspendAfterMs,
-} from '../../../delivery/deliveries/retry-schedule.ts';
-import { signDelivery } from '../../../delivery/deliveries/webhook-signature.ts';
+} from '../../../../wallets/delivery/deliveries/retry-schedule.ts';
+import { signDelivery } from '../../../../wallets/delivery/deliveries/webhook-signature.ts';
 
 const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
 const body = Buffer.from('{"id":"evt_1","text":"grüße 🌍"}');

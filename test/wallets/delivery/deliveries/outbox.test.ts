@@ -5,9 +5,9 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { evaluateTry, requeued } from '../../../delivery/deliveries/attempt.ts';
-import type { DeliveryJob, DispatchLimits } from '../../../delivery/deliveries/outbox-store.ts';
-import { type DeliveryRecord, deliveryIdOf, deliveryType } from '../../../delivery/deliveries/record.ts';
+import { evaluateTry, requeued } from '../../../../wallets/delivery/deliveries/attempt.ts';
+import type { DeliveryJob, DispatchLimits } from '../../../../wallets/delivery/deliveries/outbox-store.ts';
+import { type DeliveryRecord, deliveryIdOf, deliveryType } from '../../../../wallets/delivery/deliveries/record.ts';
 import { type HookService, newTenant, startService } from './support/service.ts';
 
 let service: HookService;

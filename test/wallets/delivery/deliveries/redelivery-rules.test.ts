@@ -1,18 +1,18 @@
 /** What may be delivered again, to its edges: over a store in memory, and a queue of which the test says how long it is. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { systemRandom } from '../../../actors/live/ports.ts';
-import { listDeliveries } from '../../../delivery/deliveries/listing.ts';
-import { relayDefaults } from '../../../delivery/deliveries/outbox-relay.ts';
-import type { OutboxStore } from '../../../delivery/deliveries/outbox-store.ts';
-import { type DeliveryRecord, deliveryType } from '../../../delivery/deliveries/record.ts';
-import { deliveryRoutes } from '../../../delivery/deliveries/routes.ts';
-import { type RangeQuery, WebhookService } from '../../../delivery/deliveries/webhook-service.ts';
-import { type WebhookRecord, webhookType } from '../../../delivery/webhooks/record.ts';
-import { newId } from '../../../proto/ids.ts';
-import { create } from '../../../store/changes.ts';
-import type { TenantStore } from '../../../store/contract.ts';
-import { call, contextAt, refusal } from '../../modules/support/handlers.ts';
-import { done, newTenant, startMemoryStore } from '../../support/memory-store.ts';
+import { systemRandom } from '../../../../core/actors/live/ports.ts';
+import { listDeliveries } from '../../../../wallets/delivery/deliveries/listing.ts';
+import { relayDefaults } from '../../../../wallets/delivery/deliveries/outbox-relay.ts';
+import type { OutboxStore } from '../../../../wallets/delivery/deliveries/outbox-store.ts';
+import { type DeliveryRecord, deliveryType } from '../../../../wallets/delivery/deliveries/record.ts';
+import { deliveryRoutes } from '../../../../wallets/delivery/deliveries/routes.ts';
+import { type RangeQuery, WebhookService } from '../../../../wallets/delivery/deliveries/webhook-service.ts';
+import { type WebhookRecord, webhookType } from '../../../../wallets/delivery/webhooks/record.ts';
+import { newId } from '../../../../proto/ids.ts';
+import { create } from '../../../../wallets/store/changes.ts';
+import type { TenantStore } from '../../../../wallets/store/contract.ts';
+import { call, contextAt, refusal } from '../../companions/support/handlers.ts';
+import { done, newTenant, startMemoryStore } from '../../../support/memory-store.ts';
 
 const startMs = Date.UTC(2026, 5, 15, 12);
 let memory: TenantStore;

@@ -2,9 +2,9 @@
 
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { suspendAfterMs } from '../../../delivery/deliveries/retry-schedule.ts';
-import type { StoredEvent } from '../../../store/contract.ts';
-import { until } from '../../support/until.ts';
+import { suspendAfterMs } from '../../../../wallets/delivery/deliveries/retry-schedule.ts';
+import type { StoredEvent } from '../../../../wallets/store/contract.ts';
+import { until } from '../../../support/until.ts';
 import { type Receiver, sequencesOf, startReceiver } from './support/receiver.ts';
 import { type HookService, newSecret, newTenant, SetClock, scheduleMs, startService } from './support/service.ts';
 

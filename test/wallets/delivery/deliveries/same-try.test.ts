@@ -1,7 +1,7 @@
 /** A process that gets a job again while it is working on it makes one try. */
 import { expect, test } from 'vitest';
-import { silentLog, systemPorts } from '../../../actors/live/ports.ts';
-import { Deliverer, type DelivererDeps } from '../../../delivery/deliveries/deliver.ts';
+import { silentLog, systemPorts } from '../../../../core/actors/live/ports.ts';
+import { Deliverer, type DelivererDeps } from '../../../../wallets/delivery/deliveries/deliver.ts';
 
 test('a job that comes again during its try joins it; after its end it is another one', async () => {
   const reads: (() => void)[] = [];

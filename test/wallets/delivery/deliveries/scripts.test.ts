@@ -1,6 +1,6 @@
 /** The scripts of the outbox of webhooks, one by one. outbox.test.ts runs random lives over all of them. */
 import { expect, test } from 'vitest';
-import { describeScript, type ScriptUnderTest } from '../../support/redis-script.ts';
+import { describeScript, type ScriptUnderTest } from '../../../support/redis-script.ts';
 
 const prefixKey = 'sm:{t:a}:';
 const p = prefixKey;
@@ -23,7 +23,7 @@ async function stand({ redis }: ScriptUnderTest, id: string, status: string, mor
   await redis.zadd(`${log}:${status}`, 0, id);
 }
 
-describeScript('delivery/deliveries/begin.lua', (script) => {
+describeScript('wallets/delivery/deliveries/begin.lua', (script) => {
   test('the first cursor stays', async () => {
     expect(await script.call(keys, { webhookId, cursor: 5 })).toBe(1);
     expect(await script.refused(keys, { webhookId, cursor: 9 })).toBe(0);
@@ -32,7 +32,7 @@ describeScript('delivery/deliveries/begin.lua', (script) => {
   });
 });
 
-describeScript('delivery/deliveries/depth.lua', (script) => {
+describeScript('wallets/delivery/deliveries/depth.lua', (script) => {
   test('what waits, where the cursor is and since when it fails', async () => {
     expect(await script.refused(keys, { webhookId })).toEqual([0, 0, '', '0', '']);
     await script.redis.hset(state, { c: 3, f: at });
@@ -43,7 +43,7 @@ describeScript('delivery/deliveries/depth.lua', (script) => {
   });
 });
 
-describeScript('delivery/deliveries/release.lua', (script) => {
+describeScript('wallets/delivery/deliveries/release.lua', (script) => {
   test.each<[string, 'drop' | 'hold', number, boolean, boolean]>([
     ['delivered', 'drop', 1, false, false],
     ['failed', 'hold', 1, false, false],
@@ -64,7 +64,7 @@ describeScript('delivery/deliveries/release.lua', (script) => {
   });
 });
 
-describeScript('delivery/deliveries/take-overdue.lua', (script) => {
+describeScript('wallets/delivery/deliveries/take-overdue.lua', (script) => {
   test('those put on their way before a time count as put there now; final ones leave', async () => {
     for (const [id, status] of [
       ['a', 'queued'],
@@ -82,7 +82,7 @@ describeScript('delivery/deliveries/take-overdue.lua', (script) => {
   });
 });
 
-describeScript('delivery/deliveries/move.lua', (script) => {
+describeScript('wallets/delivery/deliveries/move.lua', (script) => {
   const move = (more: object = {}) => ({
     ...{ webhookId, id: 'd', version: 1, statusBefore: 'queued', statusAfter: 'retrying', record: '{}', tries: 3 },
     ...{ place: 'retry', placeMs: at + 50, endpoint: 'failed', nowMs: at, ...more },
@@ -121,7 +121,7 @@ const trimmed = async (script: ScriptUnderTest) => {
   return ids;
 };
 
-describeScript('delivery/deliveries/trim.lua', (script) => {
+describeScript('wallets/delivery/deliveries/trim.lua', (script) => {
   const trim = (more: object) => script.call(keys, { webhookId, ...retention, limit: 9, ...more });
   test.each<[string, object, number]>([
     ['too many: the oldest that arrived go first', { retentionMs: 99_999 }, 3],
@@ -139,7 +139,7 @@ describeScript('delivery/deliveries/trim.lua', (script) => {
 });
 
 describeScript(
-  'delivery/deliveries/trim-deliveries.lua',
+  'wallets/delivery/deliveries/trim-deliveries.lua',
   (script) => {
     test('what is on its way stays, however old', async () => {
       await stand(script, idAt(1), 'queued');
@@ -153,7 +153,7 @@ describeScript(
 );
 
 describeScript(
-  'delivery/deliveries/remove-delivery.lua',
+  'wallets/delivery/deliveries/remove-delivery.lua',
   (script) => {
     test('the record and its places in the log go', async () => {
       await stand(script, 'd', 'failed');
@@ -164,7 +164,7 @@ describeScript(
   { body: "-- @keys prefixKey\n-- @args webhookId\nremove_delivery(prefixKey, webhookId, 'd', 'failed')" },
 );
 
-describeScript('delivery/deliveries/clear.lua', (script) => {
+describeScript('wallets/delivery/deliveries/clear.lua', (script) => {
   test('all of a removed webhook goes, a bounded number at a time; one that exists keeps all', async () => {
     for (const id of ['a', 'b', 'c']) await stand(script, id, 'failed');
     await script.redis.sadd(`${p}hk`, webhookId);
@@ -179,7 +179,7 @@ describeScript('delivery/deliveries/clear.lua', (script) => {
   });
 });
 
-describeScript('delivery/deliveries/outboxes.lua', (script) => {
+describeScript('wallets/delivery/deliveries/outboxes.lua', (script) => {
   test('each webhook with what waits for it and when its log is to be trimmed; removed ones by their ids', async () => {
     await script.redis.zadd(`${p}ix:webhooks`, 0, webhookId, 0, 'whk_expired');
     await script.redis.hset(`${p}r:${webhookId}`, { v: 4, s: 'enabled' });
@@ -201,7 +201,7 @@ describeScript('delivery/deliveries/outboxes.lua', (script) => {
   });
 });
 
-describeScript('delivery/deliveries/dispatch.lua', (script) => {
+describeScript('wallets/delivery/deliveries/dispatch.lua', (script) => {
   const call = (more: object = {}) =>
     script.call(keys, {
       ...{ webhookId, version: 1, window: 3, failingWindow: 1, retryingMax: 10, retainedMax: 99, retentionMs: 1e9 },

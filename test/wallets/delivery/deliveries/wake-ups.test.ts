@@ -1,10 +1,10 @@
 /** What wakes the relay of a tenant, over a store of outboxes in memory, without its sweep. */
 import { expect, test } from 'vitest';
-import { silentLog } from '../../../actors/live/ports.ts';
-import { Relay, type RelayDeps } from '../../../delivery/deliveries/outbox-relay.ts';
-import type { Outbox, OutboxStore } from '../../../delivery/deliveries/outbox-store.ts';
-import { until } from '../../support/until.ts';
-import { VirtualTimers } from '../../support/virtual-timers.ts';
+import { silentLog } from '../../../../core/actors/live/ports.ts';
+import { Relay, type RelayDeps } from '../../../../wallets/delivery/deliveries/outbox-relay.ts';
+import type { Outbox, OutboxStore } from '../../../../wallets/delivery/deliveries/outbox-store.ts';
+import { until } from '../../../support/until.ts';
+import { VirtualTimers } from '../../../support/virtual-timers.ts';
 
 const outbox: Outbox = {
   ...{ id: 'whk_1', version: 1, status: 'enabled', cursor: 4, outstanding: 0, retrying: 0 },

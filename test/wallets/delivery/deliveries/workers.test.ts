@@ -2,14 +2,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { hostname } from 'node:os';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Timers } from '../../../actors/contract.ts';
-import { systemTimers } from '../../../actors/live/ports.ts';
-import { relayDefaults } from '../../../delivery/deliveries/outbox-relay.ts';
-import type { RunningWorker } from '../../../gateway/worker.ts';
-import { heartbeatKey } from '../../../gateway/worker-heartbeat.ts';
-import { childProgram } from '../../support/child-program.ts';
-import { startRedis } from '../../support/redis.ts';
-import { until } from '../../support/until.ts';
+import type { Timers } from '../../../../core/actors/contract.ts';
+import { systemTimers } from '../../../../core/actors/live/ports.ts';
+import { relayDefaults } from '../../../../wallets/delivery/deliveries/outbox-relay.ts';
+import type { RunningWorker } from '../../../../gateway/worker.ts';
+import { heartbeatKey } from '../../../../gateway/worker-heartbeat.ts';
+import { childProgram } from '../../../support/child-program.ts';
+import { startRedis } from '../../../support/redis.ts';
+import { until } from '../../../support/until.ts';
 import { type Receiver, sequencesOf, startReceiver } from './support/receiver.ts';
 import { foreverMs, type HookService, newTenant, startService } from './support/service.ts';
 

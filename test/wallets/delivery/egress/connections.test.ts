@@ -2,9 +2,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Connections } from '../../../delivery/egress/connections.ts';
-import { type Resolver, sendTo } from '../../../delivery/egress/send.ts';
-import { until } from '../../support/until.ts';
+import { Connections } from '../../../../wallets/delivery/egress/connections.ts';
+import { type Resolver, sendTo } from '../../../../wallets/delivery/egress/send.ts';
+import { until } from '../../../support/until.ts';
 
 let server: Server;
 let port: number;

@@ -4,10 +4,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { evaluateAddress } from '../../../delivery/egress/addresses.ts';
-import type { Connections } from '../../../delivery/egress/connections.ts';
-import { sendTo } from '../../../delivery/egress/send.ts';
-import { checkTarget } from '../../../delivery/egress/target.ts';
+import { evaluateAddress } from '../../../../wallets/delivery/egress/addresses.ts';
+import type { Connections } from '../../../../wallets/delivery/egress/connections.ts';
+import { sendTo } from '../../../../wallets/delivery/egress/send.ts';
+import { checkTarget } from '../../../../wallets/delivery/egress/target.ts';
 
 const issueOf = (url: string, environment: 'sandbox' | 'production') => {
   const target = checkTarget(url, environment);

@@ -1,21 +1,21 @@
 /** Gateways that listen on a real port with the events' routes, over one Redis. */
 import type { AddressInfo } from 'node:net';
 import type { Redis } from 'ioredis';
-import type { Timers } from '../../../actors/contract.ts';
-import { systemRandom, systemTimers } from '../../../actors/live/ports.ts';
-import type { StreamTimes } from '../../../delivery/events/event-stream.ts';
-import { type FeedLimits, LiveFeed } from '../../../delivery/events/live-feed.ts';
-import { RedisWakes } from '../../../delivery/events/redis-wakes.ts';
-import { eventRoutes } from '../../../delivery/events/routes.ts';
-import { eventStreamRoutes } from '../../../delivery/events/stream-routes.ts';
-import { openRedis } from '../../../gateway/redis.ts';
-import { uuidV7 } from '../../../proto/ids.ts';
-import type { NewEvent, TenantStore } from '../../../store/contract.ts';
-import { RedisTenantStore } from '../../../store/redis-tenant-store.ts';
-import { collectLog } from '../../support/log.ts';
-import { openConnection } from '../../support/redis-connection.ts';
-import { type RestApp, restApp } from '../../support/rest-app.ts';
-import { storePorts } from '../../support/store-ports.ts';
+import type { Timers } from '../../../../core/actors/contract.ts';
+import { systemRandom, systemTimers } from '../../../../core/actors/live/ports.ts';
+import type { StreamTimes } from '../../../../wallets/delivery/events/event-stream.ts';
+import { type FeedLimits, LiveFeed } from '../../../../wallets/delivery/events/live-feed.ts';
+import { RedisWakes } from '../../../../wallets/delivery/events/redis-wakes.ts';
+import { eventRoutes } from '../../../../wallets/delivery/events/routes.ts';
+import { eventStreamRoutes } from '../../../../wallets/delivery/events/stream-routes.ts';
+import { openRedis } from '../../../../gateway/redis.ts';
+import { uuidV7 } from '../../../../proto/ids.ts';
+import type { NewEvent, TenantStore } from '../../../../wallets/store/contract.ts';
+import { RedisTenantStore } from '../../../../wallets/store/redis-tenant-store.ts';
+import { collectLog } from '../../../support/log.ts';
+import { openConnection } from '../../../support/redis-connection.ts';
+import { type RestApp, restApp } from '../../../support/rest-app.ts';
+import { storePorts } from '../../../support/store-ports.ts';
 
 export interface Door extends RestApp {
   readonly url: string;

@@ -1,11 +1,11 @@
 /** The places of event streams, and one stream in virtual time: what each reader gets, when it is cut, and what it leaves behind. */
 import { describe, expect, test } from 'vitest';
-import { EventStream } from '../../../delivery/events/event-stream.ts';
-import { type Follower, LiveFeed } from '../../../delivery/events/live-feed.ts';
-import type { WakesListener } from '../../../delivery/events/wakes.ts';
-import type { EventPage, StoredEvent } from '../../../store/contract.ts';
-import { collectLog } from '../../support/log.ts';
-import { VirtualTimers } from '../../support/virtual-timers.ts';
+import { EventStream } from '../../../../wallets/delivery/events/event-stream.ts';
+import { type Follower, LiveFeed } from '../../../../wallets/delivery/events/live-feed.ts';
+import type { WakesListener } from '../../../../wallets/delivery/events/wakes.ts';
+import type { EventPage, StoredEvent } from '../../../../wallets/store/contract.ts';
+import { collectLog } from '../../../support/log.ts';
+import { VirtualTimers } from '../../../support/virtual-timers.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 

@@ -1,6 +1,6 @@
 /** A reader of server-sent events over a real socket, by the rules of the HTML standard. */
 import { type IncomingMessage, request } from 'node:http';
-import { until } from '../../support/until.ts';
+import { until } from '../../../support/until.ts';
 
 export interface Message {
   readonly id: string;

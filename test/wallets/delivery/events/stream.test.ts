@@ -1,14 +1,14 @@
 /** GET /v1/events/stream over sockets and Redis: every event once and in order, over cut, slow and closed connections. */
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemRandom } from '../../../actors/live/ports.ts';
-import { newToken } from '../../../gateway/auth/token-format.ts';
-import { type EventPage, StoreUnavailable } from '../../../store/contract.ts';
-import { startRedis } from '../../support/redis.ts';
-import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
-import { runs } from '../../support/thorough.ts';
-import { until } from '../../support/until.ts';
-import { VirtualTimers } from '../../support/virtual-timers.ts';
+import { systemRandom } from '../../../../core/actors/live/ports.ts';
+import { newToken } from '../../../../gateway/auth/token-format.ts';
+import { type EventPage, StoreUnavailable } from '../../../../wallets/store/contract.ts';
+import { startRedis } from '../../../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
+import { runs } from '../../../support/thorough.ts';
+import { until } from '../../../support/until.ts';
+import { VirtualTimers } from '../../../support/virtual-timers.ts';
 import { type Door, type DoorOptions, newEvent, openDoor, write } from './door.ts';
 import { ask, Reader, read } from './sse.ts';
 

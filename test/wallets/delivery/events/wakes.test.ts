@@ -1,15 +1,15 @@
 /** One suite for the wake-ups of gateways and workers: over a real Redis, and over the one in memory of a simulated world. */
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemPorts } from '../../../actors/live/ports.ts';
-import { followRelayWakes, RedisWakes } from '../../../delivery/events/redis-wakes.ts';
-import { tenantPrefix } from '../../../redis/event-log.ts';
-import { MemoryRedis } from '../../../redis/memory/memory-redis.ts';
-import { RedisTenantStore } from '../../../store/redis-tenant-store.ts';
-import { openDatabase } from '../../support/redis-database.ts';
-import { eventFor } from '../../support/store.ts';
-import { storePorts } from '../../support/store-ports.ts';
-import { until } from '../../support/until.ts';
+import { systemPorts } from '../../../../core/actors/live/ports.ts';
+import { followRelayWakes, RedisWakes } from '../../../../wallets/delivery/events/redis-wakes.ts';
+import { tenantPrefix } from '../../../../core/redis/event-log.ts';
+import { MemoryRedis } from '../../../../simulation/redis/memory-redis.ts';
+import { RedisTenantStore } from '../../../../wallets/store/redis-tenant-store.ts';
+import { openDatabase } from '../../../support/redis-database.ts';
+import { eventFor } from '../../../support/store.ts';
+import { storePorts } from '../../../support/store-ports.ts';
+import { until } from '../../../support/until.ts';
 
 interface World {
   connect(): Redis;

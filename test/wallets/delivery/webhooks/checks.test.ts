@@ -1,7 +1,7 @@
 /** What a webhook's URL and event types may be, and each fault by its field. */
 import { expect, test } from 'vitest';
-import { ServiceError } from '../../../api/errors/service-error.ts';
-import { checkWebhook } from '../../../delivery/webhooks/checks.ts';
+import { ServiceError } from '../../../../gateway/api/errors/service-error.ts';
+import { checkWebhook } from '../../../../wallets/delivery/webhooks/checks.ts';
 
 function faults(input: { readonly url?: string; readonly events?: readonly string[] }): readonly string[] {
   try {

@@ -2,15 +2,15 @@
 import type { LightMyRequestResponse } from 'fastify';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock, systemRandom } from '../../../actors/live/ports.ts';
-import { deliveryRoutes } from '../../../delivery/deliveries/routes.ts';
-import { WebhookService } from '../../../delivery/deliveries/webhook-service.ts';
-import { eventRoutes } from '../../../delivery/events/routes.ts';
-import { webhookRoutes } from '../../../delivery/webhooks/routes.ts';
-import { secretOverlapMs } from '../../../delivery/webhooks/secrets.ts';
-import { newToken } from '../../../gateway/auth/token-format.ts';
-import { type RestApp, restApp } from '../../support/rest-app.ts';
-import { until } from '../../support/until.ts';
+import { systemClock, systemRandom } from '../../../../core/actors/live/ports.ts';
+import { deliveryRoutes } from '../../../../wallets/delivery/deliveries/routes.ts';
+import { WebhookService } from '../../../../wallets/delivery/deliveries/webhook-service.ts';
+import { eventRoutes } from '../../../../wallets/delivery/events/routes.ts';
+import { webhookRoutes } from '../../../../wallets/delivery/webhooks/routes.ts';
+import { secretOverlapMs } from '../../../../wallets/delivery/webhooks/secrets.ts';
+import { newToken } from '../../../../gateway/auth/token-format.ts';
+import { type RestApp, restApp } from '../../../support/rest-app.ts';
+import { until } from '../../../support/until.ts';
 import { type Receiver, startReceiver } from '../deliveries/support/receiver.ts';
 import { type HookService, newTenant, SetClock, startService } from '../deliveries/support/service.ts';
 

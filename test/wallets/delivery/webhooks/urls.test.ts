@@ -1,9 +1,9 @@
 /** The values of a webhook's query are secrets of its receiver: no key of Redis holds them in clear. */
 import { expect, test } from 'vitest';
-import { systemRandom } from '../../../actors/live/ports.ts';
-import type { WebhookRecord } from '../../../delivery/webhooks/record.ts';
-import { storedUrl, urlOf } from '../../../delivery/webhooks/urls.ts';
-import { answerSeal } from '../../../store/secrets/answer-seal.ts';
+import { systemRandom } from '../../../../core/actors/live/ports.ts';
+import type { WebhookRecord } from '../../../../wallets/delivery/webhooks/record.ts';
+import { storedUrl, urlOf } from '../../../../wallets/delivery/webhooks/urls.ts';
+import { answerSeal } from '../../../../wallets/store/secrets/answer-seal.ts';
 
 const key = { id: '1', key: new Uint8Array(32).fill(5) };
 const seal = answerSeal({ random: systemRandom, current: () => key, find: () => key });

@@ -1,10 +1,10 @@
 /** What a policy says: deny over approval over allow, whatever the order; and what cannot be evaluated is on the safe side. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { defaultRules } from '../../../controls/policies/default-policy.ts';
-import { complianceRule, evaluatePolicy, strictest } from '../../../controls/policies/evaluate.ts';
-import type { PolicyEffect, PolicyRule } from '../../../controls/policies/record.ts';
-import { ruleInputOf } from '../../../controls/risk/assess.ts';
+import { defaultRules } from '../../../../wallets/policy/policies/default-policy.ts';
+import { complianceRule, evaluatePolicy, strictest } from '../../../../wallets/policy/policies/evaluate.ts';
+import type { PolicyEffect, PolicyRule } from '../../../../wallets/policy/policies/record.ts';
+import { ruleInputOf } from '../../../../wallets/policy/risk/assess.ts';
 import { facts, input, policyOf, risk, screening } from './support/facts.ts';
 
 let made = 0;

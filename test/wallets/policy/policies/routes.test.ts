@@ -1,7 +1,7 @@
 /** Policies over HTTP: versions, refusals, evaluation with a receipt, and two gateways that see the same. */
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { WalletRecord } from '../../../custody/wallets/record.ts';
+import type { WalletRecord } from '../../../../wallets/custody/wallets/record.ts';
 import { type Door, putWallet, startWorld, type World } from './support/door.ts';
 
 const allowAll = { id: 'all', effect: 'allow', when: 'true' };

@@ -1,8 +1,8 @@
 /** Rules that can make no difference are pointed out, and only those. */
 import { describe, expect, it } from 'vitest';
-import { defaultRules } from '../../../controls/policies/default-policy.ts';
-import type { ApprovalTerms, PolicyEffect, PolicyRule } from '../../../controls/policies/record.ts';
-import { warningsOf } from '../../../controls/policies/warnings.ts';
+import { defaultRules } from '../../../../wallets/policy/policies/default-policy.ts';
+import type { ApprovalTerms, PolicyEffect, PolicyRule } from '../../../../wallets/policy/policies/record.ts';
+import { warningsOf } from '../../../../wallets/policy/policies/warnings.ts';
 import { policyOf } from './support/facts.ts';
 
 type Line = readonly [id: string, effect: PolicyEffect, when: string, terms?: Partial<ApprovalTerms>];

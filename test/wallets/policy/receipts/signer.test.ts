@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { calculateJwkThumbprint, compactVerify, createLocalJWKSet, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { receiptClaims } from '../../../controls/receipts/claims.ts';
-import { receiptSigner } from '../../../controls/receipts/signer.ts';
+import { receiptClaims } from '../../../../wallets/policy/receipts/claims.ts';
+import { receiptSigner } from '../../../../wallets/policy/receipts/signer.ts';
 import { facts, intentId, nowMs, risk } from '../policies/support/facts.ts';
 
 const seed = new Uint8Array(32).fill(7);

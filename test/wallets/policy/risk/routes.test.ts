@@ -1,6 +1,6 @@
 /** Risk over HTTP: rules in versions, evaluations that can be read again, and two gateways that see the same. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { WalletRecord } from '../../../custody/wallets/record.ts';
+import type { WalletRecord } from '../../../../wallets/custody/wallets/record.ts';
 import { type Door, putIntent, putWallet, startWorld, type World } from '../policies/support/door.ts';
 
 const to = '0x52908400098527886E0F7030069857D2E4169EE7';

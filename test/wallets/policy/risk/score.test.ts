@@ -1,15 +1,15 @@
 /** The risk score: factors add up, rules too, and what is not known is never a relief. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ruleInputOf } from '../../../controls/risk/assess.ts';
-import { decisiveHabits } from '../../../controls/risk/decisive-factors.ts';
-import { builtInFactors } from '../../../controls/risk/factors.ts';
-import type { RiskRuleRecord } from '../../../controls/risk/rule-record.ts';
-import { riskLevels, scoreOf } from '../../../controls/risk/score.ts';
-import { compileRule } from '../../../controls/rules/rule.ts';
-import { readsOf, type StateReads } from '../../../controls/rules/state-reads.ts';
-import type { TransactionFacts } from '../../../custody/intents/facts.ts';
-import { testAmounts, testOutcome } from '../../../providers/port/test-triggers.ts';
+import { ruleInputOf } from '../../../../wallets/policy/risk/assess.ts';
+import { decisiveHabits } from '../../../../wallets/policy/risk/decisive-factors.ts';
+import { builtInFactors } from '../../../../wallets/policy/risk/factors.ts';
+import type { RiskRuleRecord } from '../../../../wallets/policy/risk/rule-record.ts';
+import { riskLevels, scoreOf } from '../../../../wallets/policy/risk/score.ts';
+import { compileRule } from '../../../../wallets/policy/rules/rule.ts';
+import { readsOf, type StateReads } from '../../../../wallets/policy/rules/state-reads.ts';
+import type { TransactionFacts } from '../../../../wallets/custody/intents/facts.ts';
+import { testAmounts, testOutcome } from '../../../../wallets/providers/port/test-triggers.ts';
 import { facts, screening } from '../policies/support/facts.ts';
 
 let made = 0;

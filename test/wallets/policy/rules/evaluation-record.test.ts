@@ -1,7 +1,7 @@
 /** Who sees an evaluation: the callers of its connection, and of one without a connection the caller who asked for it. */
 import { expect, test } from 'vitest';
-import type { Principal } from '../../../api/principal.ts';
-import { type EvaluationRecord, maySee } from '../../../controls/rules/evaluation-record.ts';
+import type { Principal } from '../../../../gateway/api/principal.ts';
+import { type EvaluationRecord, maySee } from '../../../../wallets/policy/rules/evaluation-record.ts';
 
 const caller = (actorId: string, connections?: readonly string[]): Principal => ({
   ...{ tenant: 'tn_1', environment: 'sandbox', scopes: new Set(), tokenId: actorId, actorId },

@@ -1,9 +1,9 @@
 /** Which conditions certainly follow from which: nothing that is claimed may be wrong. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ruleInputOf } from '../../../controls/risk/assess.ts';
-import { follows } from '../../../controls/rules/reachability.ts';
-import { compileRule, compileStored } from '../../../controls/rules/rule.ts';
+import { ruleInputOf } from '../../../../wallets/policy/risk/assess.ts';
+import { follows } from '../../../../wallets/policy/rules/reachability.ts';
+import { compileRule, compileStored } from '../../../../wallets/policy/rules/rule.ts';
 import { facts, risk, screening } from '../policies/support/facts.ts';
 
 const rule = (text: string) => compileRule(text, 'policy', 'when');

@@ -1,12 +1,12 @@
 /** Rules: exact amounts, what is refused when a rule is written, and evaluation that never throws. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ServiceError } from '../../../api/errors/service-error.ts';
-import { ruleLimits, variables } from '../../../controls/rules/cel.ts';
-import { patternSteps } from '../../../controls/rules/pattern.ts';
-import { compileRule, compileStored } from '../../../controls/rules/rule.ts';
-import { formatAmount } from '../../../networks/amounts.ts';
-import { runs } from '../../support/thorough.ts';
+import { ServiceError } from '../../../../gateway/api/errors/service-error.ts';
+import { ruleLimits, variables } from '../../../../wallets/policy/rules/cel.ts';
+import { patternSteps } from '../../../../wallets/policy/rules/pattern.ts';
+import { compileRule, compileStored } from '../../../../wallets/policy/rules/rule.ts';
+import { formatAmount } from '../../../../wallets/networks/amounts.ts';
+import { runs } from '../../../support/thorough.ts';
 import { type facts, input } from '../policies/support/facts.ts';
 
 const value = (text: string, over: Parameters<typeof facts>[0] = {}) =>

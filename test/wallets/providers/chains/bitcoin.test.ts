@@ -3,8 +3,8 @@ import { crypto, networks, payments, script, Transaction } from 'bitcoinjs-lib';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { bitcoinTestnetAddress } from '../../../networks/addresses.ts';
-import { BitcoinChain } from '../../../providers/chains/bitcoin.ts';
+import { bitcoinTestnetAddress } from '../../../../wallets/networks/addresses.ts';
+import { BitcoinChain } from '../../../../wallets/providers/chains/bitcoin.ts';
 import {
   type Coin,
   dustSats,
@@ -12,10 +12,10 @@ import {
   largestFee,
   signedBitcoin,
   unsignedBitcoin,
-} from '../../../providers/chains/bitcoin-transaction.ts';
-import { RedisBitcoinLedger } from '../../../providers/chains/redis-bitcoin-ledger.ts';
-import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
-import { runs } from '../../support/thorough.ts';
+} from '../../../../wallets/providers/chains/bitcoin-transaction.ts';
+import { RedisBitcoinLedger } from '../../../../wallets/providers/chains/redis-bitcoin-ledger.ts';
+import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
+import { runs } from '../../../support/thorough.ts';
 import { startMs, testnet } from './support.ts';
 
 let server: RedisDatabase;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { depthOf, nextBlockMs } from '../../../providers/chains/block-time.ts';
+import { depthOf, nextBlockMs } from '../../../../wallets/providers/chains/block-time.ts';
 
 describe('blocks', () => {
   const time = fc.integer({ min: 1_735_689_600_000, max: 4_000_000_000_000 });

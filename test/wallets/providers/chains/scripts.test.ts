@@ -1,12 +1,12 @@
 /** The scripts of the chains' ledgers. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { toDigits } from '../../../providers/chains/lua-units.ts';
-import { describeScript, type ScriptUnderTest } from '../../support/redis-script.ts';
-import { runs } from '../../support/thorough.ts';
+import { toDigits } from '../../../../wallets/providers/chains/lua-units.ts';
+import { describeScript, type ScriptUnderTest } from '../../../support/redis-script.ts';
+import { runs } from '../../../support/thorough.ts';
 
 describeScript(
-  'providers/chains/units.lua',
+  'wallets/providers/chains/units.lua',
   ({ call }) => {
     const amount = fc.oneof(
       fc.bigInt({ min: 0n, max: 10n ** 41n }),
@@ -54,7 +54,7 @@ const fields = (reply: unknown): Record<string, string> => {
 };
 const funded = { txId: 'in1', from: 'outside', atMs: at };
 
-describeScript('providers/chains/fund-account.lua', (script) => {
+describeScript('wallets/providers/chains/fund-account.lua', (script) => {
   test('an account is funded once for a key and an asset; a movement of it is in its index', async () => {
     const fund = { fundKey: 'k', address: 'a', asset: 'ETH', units: digits(5), retentionMs };
     expect(await script.call({ prefixKey }, fund)).toBe(1);
@@ -67,7 +67,7 @@ describeScript('providers/chains/fund-account.lua', (script) => {
 });
 
 describeScript(
-  'providers/chains/address-index.lua',
+  'wallets/providers/chains/address-index.lua',
   (script) => {
     test('what is older than the retention leaves the index', async () => {
       for (const [id, ago] of [
@@ -83,7 +83,7 @@ describeScript(
   { body: "-- @keys prefixKey\n-- @args id, atMs, retentionMs\nnote(prefixKey, 'a', 'in', id, atMs, retentionMs)" },
 );
 
-describeScript('providers/chains/movements.lua', (script) => {
+describeScript('wallets/providers/chains/movements.lua', (script) => {
   test.each<[string, object, readonly string[]]>([
     ['from a time', { fromMs: 2 }, ['in:b', 'in:c']],
     ['a page', { limit: 1 }, ['out:a']],
@@ -107,7 +107,7 @@ const evm = (id: string, nonce: number, more: object = {}) => ({
   },
 });
 
-describeScript('providers/chains/submit-evm.lua', (script) => {
+describeScript('wallets/providers/chains/submit-evm.lua', (script) => {
   const fund = (units = 10) => script.redis.hset(`${p}acct:a`, 'ETH', digits(units));
   const submit = async (call: object) => {
     const [verdict, ...flat] = (await script.call({ prefixKey }, call)) as string[];
@@ -169,7 +169,7 @@ describeScript('providers/chains/submit-evm.lua', (script) => {
   });
 });
 
-describeScript('providers/chains/advance-evm.lua', (script) => {
+describeScript('wallets/providers/chains/advance-evm.lua', (script) => {
   const advance = (nowMs: number) => ({
     ...{ id: 't', from: 'a', nativeAsset: 'ETH', nowMs, minedAtMs: at + 10, retentionMs, queuedMaxMs: 100 },
   });
@@ -197,7 +197,7 @@ describeScript('providers/chains/advance-evm.lua', (script) => {
 });
 
 describeScript(
-  'providers/chains/evm-mining.lua',
+  'wallets/providers/chains/evm-mining.lua',
   (script) => {
     test('an account that no longer covers a transaction pays what it has, and nothing moves', async () => {
       const { tx } = evm('t', 0, { fee: digits(2), needed: digits(5) });
@@ -212,7 +212,7 @@ describeScript(
   { body: "-- @keys prefixKey\nmine_queued(prefixKey, prefixKey .. 'acct:a', 'ETH', '7', '60000')" },
 );
 
-describeScript('providers/chains/submit-solana.lua', (script) => {
+describeScript('wallets/providers/chains/submit-solana.lua', (script) => {
   const submit = (more: object = {}) => ({
     ...{ minedAtMs: at, retentionMs },
     tx: {
@@ -252,7 +252,7 @@ const fundCoins = async ({ redis }: ScriptUnderTest, sats: readonly number[]) =>
 };
 
 describeScript(
-  'providers/chains/bitcoin-output.lua',
+  'wallets/providers/chains/bitcoin-output.lua',
   (script) => {
     test('an output is unspent, free, and part of the balance', async () => {
       await script.call({ prefixKey }, {});
@@ -264,7 +264,7 @@ describeScript(
   { body: "-- @keys prefixKey\ncreate_output(prefixKey, 'ab', 1, 'a', '7', 'BTC')" },
 );
 
-describeScript('providers/chains/fund-bitcoin.lua', (script) => {
+describeScript('wallets/providers/chains/fund-bitcoin.lua', (script) => {
   test('outputs are made once for a key and an asset; a movement is their sum', async () => {
     const fund = { fundKey: 'k', txid: 'ab', asset: 'BTC', address: 'a', retentionMs, sats: ['5', '7'], by: funded };
     expect(await script.call({ prefixKey }, fund)).toBe(1);
@@ -274,7 +274,7 @@ describeScript('providers/chains/fund-bitcoin.lua', (script) => {
   });
 });
 
-describeScript('providers/chains/submit-bitcoin.lua', (script) => {
+describeScript('wallets/providers/chains/submit-bitcoin.lua', (script) => {
   const submit = (outpoints: readonly string[], more: object = {}) => ({
     ...{ minedAtMs: at, retentionMs, outpoints },
     tx: { ...{ id: 'ef', asset: 'BTC', from: 'a', to: 'b', units: '6', fee: '1', fails: 0 }, ...more },
@@ -307,7 +307,7 @@ describeScript('providers/chains/submit-bitcoin.lua', (script) => {
   });
 });
 
-describeScript('providers/chains/hold-coins.lua', (script) => {
+describeScript('wallets/providers/chains/hold-coins.lua', (script) => {
   const hold = (sats: number, more: object = {}) => ({
     ...{ paymentId: 'pay', address: 'a', sats, satsPerInput: 1, inputsMax: 2, nowMs: at, untilMs: at + 100 },
     ...more,
@@ -345,7 +345,7 @@ describeScript('providers/chains/hold-coins.lua', (script) => {
   });
 });
 
-describeScript('providers/chains/largest-coins.lua', (script) => {
+describeScript('wallets/providers/chains/largest-coins.lua', (script) => {
   test('one free coin more than asked for, and all held ones', async () => {
     await fundCoins(script, [5, 7, 9]);
     await script.redis.hset(`${p}held:a`, 'cd:0', `4:${at}:pay`);
@@ -353,7 +353,7 @@ describeScript('providers/chains/largest-coins.lua', (script) => {
   });
 });
 
-describeScript('providers/chains/release-coins.lua', (script) => {
+describeScript('wallets/providers/chains/release-coins.lua', (script) => {
   test('what a payment holds is free again; what another holds by now, and what is spent, is not', async () => {
     expect(await script.call({ prefixKey }, { paymentId: 'pay', retentionMs: 1_000 })).toBe(0);
     await script.redis.set(`${p}lock:pay`, `a|${coin(0)}:5,${coin(1)}:7,${coin(2)}:9`);

@@ -2,18 +2,18 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { sha512 } from '../../../crypto/hashing.ts';
-import { solanaAddress } from '../../../networks/addresses.ts';
-import { ChainRejected } from '../../../providers/chains/chain.ts';
-import { RedisSolanaLedger } from '../../../providers/chains/redis-solana-ledger.ts';
-import { SolanaChain } from '../../../providers/chains/solana.ts';
+import { sha512 } from '../../../../core/crypto/hashing.ts';
+import { solanaAddress } from '../../../../wallets/networks/addresses.ts';
+import { ChainRejected } from '../../../../wallets/providers/chains/chain.ts';
+import { RedisSolanaLedger } from '../../../../wallets/providers/chains/redis-solana-ledger.ts';
+import { SolanaChain } from '../../../../wallets/providers/chains/solana.ts';
 import {
   decodeSolana,
   signatureFee,
   signedSolana,
   solanaMessage,
-} from '../../../providers/chains/solana-transaction.ts';
-import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
+} from '../../../../wallets/providers/chains/solana-transaction.ts';
+import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
 import { devnet, startMs } from './support.ts';
 
 let server: RedisDatabase;

@@ -1,14 +1,14 @@
 /** Raw transactions of real keys, made by libraries that the chains do not use. */
 import { type TransactionLike, Wallet } from 'ethers';
-import { assetOf } from '../../../networks/assets.ts';
-import type { NetworkId } from '../../../networks/networks.ts';
+import { assetOf } from '../../../../wallets/networks/assets.ts';
+import type { NetworkId } from '../../../../wallets/networks/networks.ts';
 import {
   baseFeePerGas,
   coinGas,
   maxFeePerGas,
   priorityFeePerGas,
   tokenGas,
-} from '../../../providers/chains/evm-transaction.ts';
+} from '../../../../wallets/providers/chains/evm-transaction.ts';
 
 export const startMs = 1_790_000_000_250;
 export const sepolia: NetworkId = 'eip155:11155111';

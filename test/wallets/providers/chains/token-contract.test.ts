@@ -3,12 +3,12 @@ import { AbiCoder, getCreateAddress, Interface, type Wallet } from 'ethers';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { toHex } from '../../../crypto/bytes.ts';
-import { EvmChain } from '../../../providers/chains/evm.ts';
-import { deployGas, tokenGas } from '../../../providers/chains/evm-transaction.ts';
-import { RedisEvmLedger } from '../../../providers/chains/redis-evm-ledger.ts';
-import { callData, contractAddress, creationData, parseCreation } from '../../../providers/chains/token-contract.ts';
-import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
+import { toHex } from '../../../../core/crypto/bytes.ts';
+import { EvmChain } from '../../../../wallets/providers/chains/evm.ts';
+import { deployGas, tokenGas } from '../../../../wallets/providers/chains/evm-transaction.ts';
+import { RedisEvmLedger } from '../../../../wallets/providers/chains/redis-evm-ledger.ts';
+import { callData, contractAddress, creationData, parseCreation } from '../../../../wallets/providers/chains/token-contract.ts';
+import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
 import { evmKey, evmRaw, sepolia, startMs } from './support.ts';
 
 const erc20 = new Interface([

@@ -1,11 +1,11 @@
 /** The simulated market: prices that a replay repeats, and a venue whose orders have one outcome each. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type MarketConditions, noConditions } from '../../../providers/market/conditions.ts';
-import { simulatedPrices } from '../../../providers/market/prices.ts';
-import { outcomeOf, simulatedVenue, venueTerms } from '../../../providers/market/venue.ts';
-import { walkAt } from '../../../providers/market/walk.ts';
-import { ProviderUnavailable } from '../../../providers/port/port.ts';
+import { type MarketConditions, noConditions } from '../../../../wallets/providers/market/conditions.ts';
+import { simulatedPrices } from '../../../../wallets/providers/market/prices.ts';
+import { outcomeOf, simulatedVenue, venueTerms } from '../../../../wallets/providers/market/venue.ts';
+import { walkAt } from '../../../../wallets/providers/market/walk.ts';
+import { ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
 
 const atMs = Date.parse('2026-11-22T12:00:00Z');
 const walk = { seed: 'one', name: 'ETH', base: 3_000, volatility: 0.04 };

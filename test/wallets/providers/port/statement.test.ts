@@ -8,7 +8,7 @@ import {
   placeOf,
   readExchangeKey,
   readPlace,
-} from '../../../providers/port/statement.ts';
+} from '../../../../wallets/providers/port/statement.ts';
 
 const movement: Movement = {
   ...{ id: 'm', key: 'txi_1', direction: 'out', reference: 'txi_1', txId: null, asset: 'USDC', units: 50n },

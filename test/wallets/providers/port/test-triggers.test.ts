@@ -1,8 +1,8 @@
 /** Test credentials and test amounts: which effect each has, and from when on. */
 import { expect, test } from 'vitest';
-import { ProviderUnavailable } from '../../../providers/port/port.ts';
-import { testAmounts, testCredential, testOutcome } from '../../../providers/port/test-triggers.ts';
-import { timeToken } from '../../../store/query-arguments.ts';
+import { ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
+import { testAmounts, testCredential, testOutcome } from '../../../../wallets/providers/port/test-triggers.ts';
+import { timeToken } from '../../../../wallets/store/query-arguments.ts';
 
 const madeAtMs = 1_790_000_000_000;
 const connectionId = `pcn_${timeToken(madeAtMs)}-7000-8000-000000000000`;

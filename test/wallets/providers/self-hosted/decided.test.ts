@@ -4,12 +4,12 @@
  */
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { networkOf } from '../../../networks/networks.ts';
-import { openChains } from '../../../providers/chains/chains.ts';
-import { redisLedgers } from '../../../providers/chains/redis-ledgers.ts';
-import { type ApprovedTransfer, NotDecided } from '../../../providers/port/port.ts';
-import { makeSelfHosted, type SelfHostedAdapter } from '../../../providers/self-hosted/adapter.ts';
-import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
+import { networkOf } from '../../../../wallets/networks/networks.ts';
+import { openChains } from '../../../../wallets/providers/chains/chains.ts';
+import { redisLedgers } from '../../../../wallets/providers/chains/redis-ledgers.ts';
+import { type ApprovedTransfer, NotDecided } from '../../../../wallets/providers/port/port.ts';
+import { makeSelfHosted, type SelfHostedAdapter } from '../../../../wallets/providers/self-hosted/adapter.ts';
+import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
 import {
   type ApprovedIntent,
   devnet,

@@ -2,18 +2,18 @@
 import { Transaction } from 'ethers';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { advanceIntent, failIntent, lastOf, type Move } from '../../../custody/intents/machine.ts';
-import { intentView } from '../../../custody/intents/view.ts';
-import type { WalletRecord } from '../../../custody/wallets/record.ts';
-import { networkOf, networks } from '../../../networks/networks.ts';
-import { ChainRejected, ChainUnavailable } from '../../../providers/chains/chain.ts';
-import { type Chains, openChains } from '../../../providers/chains/chains.ts';
-import { redisLedgers } from '../../../providers/chains/redis-ledgers.ts';
-import { type Progress, ProviderRejected, ProviderUnavailable } from '../../../providers/port/port.ts';
-import { testAmounts } from '../../../providers/port/test-triggers.ts';
-import { makeSelfHosted, type SelfHostedAdapter } from '../../../providers/self-hosted/adapter.ts';
-import type { Submission } from '../../../providers/self-hosted/progress.ts';
-import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
+import { advanceIntent, failIntent, lastOf, type Move } from '../../../../wallets/custody/intents/machine.ts';
+import { intentView } from '../../../../wallets/custody/intents/view.ts';
+import type { WalletRecord } from '../../../../wallets/custody/wallets/record.ts';
+import { networkOf, networks } from '../../../../wallets/networks/networks.ts';
+import { ChainRejected, ChainUnavailable } from '../../../../wallets/providers/chains/chain.ts';
+import { type Chains, openChains } from '../../../../wallets/providers/chains/chains.ts';
+import { redisLedgers } from '../../../../wallets/providers/chains/redis-ledgers.ts';
+import { type Progress, ProviderRejected, ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
+import { testAmounts } from '../../../../wallets/providers/port/test-triggers.ts';
+import { makeSelfHosted, type SelfHostedAdapter } from '../../../../wallets/providers/self-hosted/adapter.ts';
+import type { Submission } from '../../../../wallets/providers/self-hosted/progress.ts';
+import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
 import {
   type ApprovedIntent,
   devnet,

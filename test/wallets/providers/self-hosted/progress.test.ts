@@ -1,7 +1,7 @@
 /** What a transfer of our own cluster comes to, by the state of its transaction on the chain. */
 import { expect, test } from 'vitest';
-import type { ChainTransaction } from '../../../providers/chains/chain.ts';
-import { notSubmitted, onChain, readSubmission } from '../../../providers/self-hosted/progress.ts';
+import type { ChainTransaction } from '../../../../wallets/providers/chains/chain.ts';
+import { notSubmitted, onChain, readSubmission } from '../../../../wallets/providers/self-hosted/progress.ts';
 import { sepolia } from './support.ts';
 
 const made = { signingSessionIds: ['sig_1'], rawTransaction: '0x01' };

@@ -1,20 +1,20 @@
 /** A signer with real keys in one process, and records as the control plane would have made them. */
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
-import { sha256 } from '../../../crypto/hashing.ts';
-import type { ConnectionRecord } from '../../../custody/connections/record.ts';
-import type { IntentRecord } from '../../../custody/intents/record.ts';
-import type { WalletRecord } from '../../../custody/wallets/record.ts';
-import { parseAmount } from '../../../networks/amounts.ts';
-import { assetOf } from '../../../networks/assets.ts';
-import { type NetworkId, networkOf } from '../../../networks/networks.ts';
-import type { ApprovedTransfer, CallMeta, ProviderAdapter } from '../../../providers/port/port.ts';
+import { sha256 } from '../../../../core/crypto/hashing.ts';
+import type { ConnectionRecord } from '../../../../wallets/custody/connections/record.ts';
+import type { IntentRecord } from '../../../../wallets/custody/intents/record.ts';
+import type { WalletRecord } from '../../../../wallets/custody/wallets/record.ts';
+import { parseAmount } from '../../../../wallets/networks/amounts.ts';
+import { assetOf } from '../../../../wallets/networks/assets.ts';
+import { type NetworkId, networkOf } from '../../../../wallets/networks/networks.ts';
+import type { ApprovedTransfer, CallMeta, ProviderAdapter } from '../../../../wallets/providers/port/port.ts';
 import type {
   ClusterSignature,
   ClusterSigner,
   Curve,
   SigningOrder,
-} from '../../../providers/self-hosted/cluster-signer.ts';
+} from '../../../../wallets/providers/self-hosted/cluster-signer.ts';
 
 export const startMs = 1_790_000_000_000;
 export const sepolia: NetworkId = 'eip155:11155111';

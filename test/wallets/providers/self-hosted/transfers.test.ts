@@ -14,11 +14,11 @@ import { Transaction as BitcoinTransaction, crypto, networks, payments, script }
 import { getBytes, Interface, Transaction } from 'ethers';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { NetworkId } from '../../../networks/networks.ts';
-import { type Chains, openChains } from '../../../providers/chains/chains.ts';
-import { redisLedgers } from '../../../providers/chains/redis-ledgers.ts';
-import { makeSelfHosted, type SelfHostedAdapter } from '../../../providers/self-hosted/adapter.ts';
-import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
+import type { NetworkId } from '../../../../wallets/networks/networks.ts';
+import { type Chains, openChains } from '../../../../wallets/providers/chains/chains.ts';
+import { redisLedgers } from '../../../../wallets/providers/chains/redis-ledgers.ts';
+import { makeSelfHosted, type SelfHostedAdapter } from '../../../../wallets/providers/self-hosted/adapter.ts';
+import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
 import {
   connection,
   devnet,

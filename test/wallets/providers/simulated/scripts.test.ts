@@ -1,8 +1,8 @@
 /** The scripts of simulated custodians: their records and their books. */
 import { expect, test } from 'vitest';
-import { describeScript } from '../../support/redis-script.ts';
+import { describeScript } from '../../../support/redis-script.ts';
 
-describeScript('providers/simulated/put-once.lua', (script) => {
+describeScript('wallets/providers/simulated/put-once.lua', (script) => {
   const keys = { recordKey: '{a}record', counterKey: '{a}count' };
 
   test('the first record stays, with its number; others get it too and take no number', async () => {
@@ -16,7 +16,7 @@ describeScript('providers/simulated/put-once.lua', (script) => {
 
 const book = { rowsKey: '{a}rows', timesKey: '{a}times', dueKey: '{a}due', sumsKey: '{a}sums' };
 
-describeScript('providers/simulated/book-post.lua', (script) => {
+describeScript('wallets/providers/simulated/book-post.lua', (script) => {
   const post = { row: 'r1', json: '{"n":1}', bookedAtMs: 100, settlesAtMs: 150, effect: '["r1",[]]', oldestMs: 50 };
 
   test('a row is written once, with its effect; rows that are too old leave the book', async () => {
@@ -35,7 +35,7 @@ describeScript('providers/simulated/book-post.lua', (script) => {
   });
 });
 
-describeScript('providers/simulated/book-rows.lua', (script) => {
+describeScript('wallets/providers/simulated/book-rows.lua', (script) => {
   test.each<[string, object, readonly string[]]>([
     ['from a time', { fromMs: 2 }, ['b', 'c']],
     ['a page', { limit: 1 }, ['a']],
@@ -57,7 +57,7 @@ describeScript('providers/simulated/book-rows.lua', (script) => {
   });
 });
 
-describeScript('providers/simulated/book-balances.lua', (script) => {
+describeScript('wallets/providers/simulated/book-balances.lua', (script) => {
   const digits = (units: bigint) => units.toString().padStart(42, '0');
 
   test('what has settled by now is added once, with carries; the rest waits', async () => {

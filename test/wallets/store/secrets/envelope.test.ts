@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemPorts, systemRandom } from '../../../actors/live/ports.ts';
-import { answerSeal } from '../../../store/secrets/answer-seal.ts';
-import { EnvelopeBroken, open, rewrap, type SealAbout, seal, wrappingKeyId } from '../../../store/secrets/envelope.ts';
-import { fileKeyRing } from '../../../store/secrets/file-key-ring.ts';
-import type { KeyRing } from '../../../store/secrets/key-ring.ts';
+import { systemPorts, systemRandom } from '../../../../core/actors/live/ports.ts';
+import { answerSeal } from '../../../../wallets/store/secrets/answer-seal.ts';
+import { EnvelopeBroken, open, rewrap, type SealAbout, seal, wrappingKeyId } from '../../../../wallets/store/secrets/envelope.ts';
+import { fileKeyRing } from '../../../../wallets/store/secrets/file-key-ring.ts';
+import type { KeyRing } from '../../../../wallets/store/secrets/key-ring.ts';
 
 let directory: string;
 let nowMs: number;

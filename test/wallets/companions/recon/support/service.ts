@@ -1,17 +1,17 @@
 /** The wallet API and a worker that runs reconciliation jobs, in this process, over a real Redis and BullMQ. */
-import { silentLog, systemPorts } from '../../../../actors/live/ports.ts';
-import { openQueueRedis } from '../../../../delivery/deliveries/bull-queue.ts';
-import { BullReconQueue } from '../../../../modules/recon/bull-queue.ts';
-import type { RunnerDeps } from '../../../../modules/recon/runner.ts';
-import { type ReconWorker, startReconWorker } from '../../../../modules/recon/worker.ts';
-import { openChains } from '../../../../providers/chains/chains.ts';
-import { redisLedgers } from '../../../../providers/chains/redis-ledgers.ts';
-import { withDrifts } from '../../../../providers/simulated/drift.ts';
-import { RedisCustodianBooks } from '../../../../providers/simulated/redis-custodian-books.ts';
-import { RedisDrifts } from '../../../../providers/simulated/redis-drifts.ts';
-import { providerStatements } from '../../../../providers/statements.ts';
-import { until } from '../../../support/until.ts';
-import { startWalletService, type WalletService } from '../../../support/wallet-service.ts';
+import { silentLog, systemPorts } from '../../../../../core/actors/live/ports.ts';
+import { openQueueRedis } from '../../../../../wallets/delivery/deliveries/bull-queue.ts';
+import { BullReconQueue } from '../../../../../wallets/companions/recon/bull-queue.ts';
+import type { RunnerDeps } from '../../../../../wallets/companions/recon/runner.ts';
+import { type ReconWorker, startReconWorker } from '../../../../../wallets/companions/recon/worker.ts';
+import { openChains } from '../../../../../wallets/providers/chains/chains.ts';
+import { redisLedgers } from '../../../../../wallets/providers/chains/redis-ledgers.ts';
+import { withDrifts } from '../../../../../wallets/providers/simulated/drift.ts';
+import { RedisCustodianBooks } from '../../../../../wallets/providers/simulated/redis-custodian-books.ts';
+import { RedisDrifts } from '../../../../../wallets/providers/simulated/redis-drifts.ts';
+import { providerStatements } from '../../../../../wallets/providers/statements.ts';
+import { until } from '../../../../support/until.ts';
+import { startWalletService, type WalletService } from '../../../../support/wallet-service.ts';
 
 export interface View {
   readonly id: string;

@@ -1,14 +1,14 @@
 /** A token of a tenant over a store in memory, and its orders, whose intents begin and end as the test says. */
-import { systemRandom } from '../../../../actors/live/ports.ts';
-import { tokenAssetId, tokenAssetType } from '../../../../custody/assets/token-assets.ts';
-import { type ConnectionRecord, connectionType } from '../../../../custody/connections/record.ts';
-import type { TransactionFacts } from '../../../../custody/intents/facts.ts';
-import { type IntentRecord, intentType } from '../../../../custody/intents/record.ts';
-import { VoteSeal } from '../../../../custody/intents/votes.ts';
-import { walletFrom } from '../../../../custody/wallets/new-wallet.ts';
-import { walletType } from '../../../../custody/wallets/record.ts';
-import type { TokenDeps } from '../../../../modules/tokens/issue.ts';
-import { orderOwner } from '../../../../modules/tokens/owner.ts';
+import { systemRandom } from '../../../../../core/actors/live/ports.ts';
+import { tokenAssetId, tokenAssetType } from '../../../../../wallets/custody/assets/token-assets.ts';
+import { type ConnectionRecord, connectionType } from '../../../../../wallets/custody/connections/record.ts';
+import type { TransactionFacts } from '../../../../../wallets/custody/intents/facts.ts';
+import { type IntentRecord, intentType } from '../../../../../wallets/custody/intents/record.ts';
+import { VoteSeal } from '../../../../../wallets/custody/intents/votes.ts';
+import { walletFrom } from '../../../../../wallets/custody/wallets/new-wallet.ts';
+import { walletType } from '../../../../../wallets/custody/wallets/record.ts';
+import type { TokenDeps } from '../../../../../wallets/companions/tokens/issue.ts';
+import { orderOwner } from '../../../../../wallets/companions/tokens/owner.ts';
 import {
   intentIdOf,
   type OrderRecord,
@@ -17,14 +17,14 @@ import {
   supplyOf,
   type TokenRecord,
   tokenType,
-} from '../../../../modules/tokens/record.ts';
-import { tokenRoutes } from '../../../../modules/tokens/routes.ts';
-import { tokenJobs } from '../../../../modules/tokens/settle.ts';
-import { newId } from '../../../../proto/ids.ts';
-import { tokensCapability } from '../../../../providers/port/port.ts';
-import { create, update } from '../../../../store/changes.ts';
-import type { Change, TenantStore } from '../../../../store/contract.ts';
-import { done, newTenant, type StoreUnderTest } from '../../../support/memory-store.ts';
+} from '../../../../../wallets/companions/tokens/record.ts';
+import { tokenRoutes } from '../../../../../wallets/companions/tokens/routes.ts';
+import { tokenJobs } from '../../../../../wallets/companions/tokens/settle.ts';
+import { newId } from '../../../../../proto/ids.ts';
+import { tokensCapability } from '../../../../../wallets/providers/port/port.ts';
+import { create, update } from '../../../../../wallets/store/changes.ts';
+import type { Change, TenantStore } from '../../../../../wallets/store/contract.ts';
+import { done, newTenant, type StoreUnderTest } from '../../../../support/memory-store.ts';
 import { answered, type Caller, contextAt } from '../../support/handlers.ts';
 
 export const startMs = Date.UTC(2026, 5, 15, 12);

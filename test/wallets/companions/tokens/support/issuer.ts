@@ -1,9 +1,9 @@
 /** A caller with a tenant, wallets of the cluster, and tokens that it issues. */
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
-import type { JsonAnswer } from '../../../support/gateway.ts';
-import { until } from '../../../support/until.ts';
-import type { WalletService } from '../../../support/wallet-service.ts';
+import type { JsonAnswer } from '../../../../support/gateway.ts';
+import { until } from '../../../../support/until.ts';
+import type { WalletService } from '../../../../support/wallet-service.ts';
 
 export const sepolia = 'eip155:11155111';
 

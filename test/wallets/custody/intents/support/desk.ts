@@ -1,15 +1,15 @@
 /** The routes of intents over a store in memory: a wallet, a provider that quotes a fee, and evaluators in the test's hands. */
-import { type ConnectionRecord, connectionType } from '../../../../custody/connections/record.ts';
-import type { IntentDependencies } from '../../../../custody/intents/dependencies.ts';
-import type { TransactionFacts } from '../../../../custody/intents/facts.ts';
-import type { IntentRecord } from '../../../../custody/intents/record.ts';
-import { intentRoutes } from '../../../../custody/intents/routes.ts';
-import { type NewWallet, walletFrom } from '../../../../custody/wallets/new-wallet.ts';
-import { type WalletRecord, walletType } from '../../../../custody/wallets/record.ts';
-import { create, update } from '../../../../store/changes.ts';
-import type { Balance, TenantStore } from '../../../../store/contract.ts';
-import { answered, type Caller, contextAt } from '../../../modules/support/handlers.ts';
-import { done, newTenant } from '../../../support/memory-store.ts';
+import { type ConnectionRecord, connectionType } from '../../../../../wallets/custody/connections/record.ts';
+import type { IntentDependencies } from '../../../../../wallets/custody/intents/dependencies.ts';
+import type { TransactionFacts } from '../../../../../wallets/custody/intents/facts.ts';
+import type { IntentRecord } from '../../../../../wallets/custody/intents/record.ts';
+import { intentRoutes } from '../../../../../wallets/custody/intents/routes.ts';
+import { type NewWallet, walletFrom } from '../../../../../wallets/custody/wallets/new-wallet.ts';
+import { type WalletRecord, walletType } from '../../../../../wallets/custody/wallets/record.ts';
+import { create, update } from '../../../../../wallets/store/changes.ts';
+import type { Balance, TenantStore } from '../../../../../wallets/store/contract.ts';
+import { answered, type Caller, contextAt } from '../../../companions/support/handlers.ts';
+import { done, newTenant } from '../../../../support/memory-store.ts';
 import { receipts, votes } from './proofs.ts';
 
 export const startMs = Date.UTC(2026, 5, 15, 12);

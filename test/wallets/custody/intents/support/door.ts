@@ -1,11 +1,11 @@
 /** The intent routes behind a real HTTP door, with tokens of one tenant and of another. */
 import type { FastifyInstance } from 'fastify';
-import type { IntentQueue } from '../../../../custody/intents/dependencies.ts';
-import { intentRoutes } from '../../../../custody/intents/routes.ts';
-import { judgeRoutes } from '../../../controls/policies/support/door.ts';
-import { callJson, type JsonAnswer } from '../../../support/gateway.ts';
-import type { LogLine } from '../../../support/log.ts';
-import { restApp } from '../../../support/rest-app.ts';
+import type { IntentQueue } from '../../../../../wallets/custody/intents/dependencies.ts';
+import { intentRoutes } from '../../../../../wallets/custody/intents/routes.ts';
+import { judgeRoutes } from '../../../policy/policies/support/door.ts';
+import { callJson, type JsonAnswer } from '../../../../support/gateway.ts';
+import type { LogLine } from '../../../../support/log.ts';
+import { restApp } from '../../../../support/rest-app.ts';
 import type { World } from './world.ts';
 
 export const tenant = 'tn_acme';

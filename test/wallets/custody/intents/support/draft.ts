@@ -1,6 +1,6 @@
 /** An intent of 1 ETH before its evaluation. */
-import type { IntentDraft } from '../../../../custody/intents/machine.ts';
-import type { WalletRecord } from '../../../../custody/wallets/record.ts';
+import type { IntentDraft } from '../../../../../wallets/custody/intents/machine.ts';
+import type { WalletRecord } from '../../../../../wallets/custody/wallets/record.ts';
 import { feeReserve } from './fake-provider.ts';
 
 export const somewhere = '0x1111111111111111111111111111111111111111';

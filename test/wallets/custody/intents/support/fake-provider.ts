@@ -3,7 +3,7 @@
  * transfer only after all lower numbers of its wallet. Plans make single transfers go another way.
  */
 
-import type { WalletRecord } from '../../../../custody/wallets/record.ts';
+import type { WalletRecord } from '../../../../../wallets/custody/wallets/record.ts';
 import {
   type CallMeta,
   type FilledGap,
@@ -11,7 +11,7 @@ import {
   type ProviderAdapter,
   ProviderUnavailable,
   type Transfer,
-} from '../../../../providers/port/port.ts';
+} from '../../../../../wallets/providers/port/port.ts';
 
 export interface OnChain {
   readonly intentId: string;

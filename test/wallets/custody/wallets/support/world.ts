@@ -1,21 +1,21 @@
 /** Wallet routes behind the HTTP door, over a tenant store on a real Redis, with a provider that does as the test says. */
 import { randomBytes } from 'node:crypto';
-import { silentLog } from '../../../../actors/live/ports.ts';
-import { allScopes, type Scope } from '../../../../api/scopes.ts';
-import { type ConnectionRecord, connectionType } from '../../../../custody/connections/record.ts';
-import { walletRoutes } from '../../../../custody/wallets/routes.ts';
-import { newToken } from '../../../../gateway/auth/token-format.ts';
-import { type NetworkId, networkIds } from '../../../../networks/networks.ts';
-import { type IdPrefix, newId } from '../../../../proto/ids.ts';
-import type { ClusterEnvironment } from '../../../../proto/roster.ts';
-import type { ProviderKind } from '../../../../providers/port/kinds.ts';
-import type { NewBalance, ProviderAdapter, ProviderConnection, WalletOrder } from '../../../../providers/port/port.ts';
-import { create } from '../../../../store/changes.ts';
-import type { AddressBook, AddressOwner } from '../../../../store/contract.ts';
-import type { RedisTenantStore } from '../../../../store/redis-tenant-store.ts';
-import { callJson, type JsonAnswer } from '../../../support/gateway.ts';
-import { restApp } from '../../../support/rest-app.ts';
-import { type StoreUnderTest, startStore } from '../../../support/store.ts';
+import { silentLog } from '../../../../../core/actors/live/ports.ts';
+import { allScopes, type Scope } from '../../../../../gateway/api/scopes.ts';
+import { type ConnectionRecord, connectionType } from '../../../../../wallets/custody/connections/record.ts';
+import { walletRoutes } from '../../../../../wallets/custody/wallets/routes.ts';
+import { newToken } from '../../../../../gateway/auth/token-format.ts';
+import { type NetworkId, networkIds } from '../../../../../wallets/networks/networks.ts';
+import { type IdPrefix, newId } from '../../../../../proto/ids.ts';
+import type { ClusterEnvironment } from '../../../../../proto/roster.ts';
+import type { ProviderKind } from '../../../../../wallets/providers/port/kinds.ts';
+import type { NewBalance, ProviderAdapter, ProviderConnection, WalletOrder } from '../../../../../wallets/providers/port/port.ts';
+import { create } from '../../../../../wallets/store/changes.ts';
+import type { AddressBook, AddressOwner } from '../../../../../wallets/store/contract.ts';
+import type { RedisTenantStore } from '../../../../../wallets/store/redis-tenant-store.ts';
+import { callJson, type JsonAnswer } from '../../../../support/gateway.ts';
+import { restApp } from '../../../../support/rest-app.ts';
+import { type StoreUnderTest, startStore } from '../../../../support/store.ts';
 
 export const evm: NetworkId = 'eip155:11155111';
 export const bitcoin: NetworkId = 'bip122:000000000933ea01ad0ee984209779ba';

@@ -1,7 +1,7 @@
 /** A worker process for tests: its configuration comes as JSON in the first argument. Says "ready" when it works. */
-import type { WorkerConfig } from '../../../../gateway/config.ts';
-import { runWorker } from '../../../../gateway/worker.ts';
-import { testRecordKey } from '../../../support/store-ports.ts';
+import type { WorkerConfig } from '../../../../../gateway/config.ts';
+import { runWorker } from '../../../../../gateway/worker.ts';
+import { testRecordKey } from '../../../../support/store-ports.ts';
 
 const [text] = process.argv.slice(2);
 if (text === undefined) throw new Error('usage: run-worker <json>');

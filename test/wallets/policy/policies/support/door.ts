@@ -1,20 +1,20 @@
 /** The judges' routes behind a real HTTP door, on a real Redis. Every door is a gateway of its own. */
 import type { FastifyInstance } from 'fastify';
-import { silentLog } from '../../../../actors/live/ports.ts';
-import type { RequestContext, Route } from '../../../../api/route.ts';
-import { complianceRoutes } from '../../../../controls/compliance/routes.ts';
-import { policyRoutes } from '../../../../controls/policies/routes.ts';
-import { receiptRoutes } from '../../../../controls/receipts/routes.ts';
-import { receiptSigner } from '../../../../controls/receipts/signer.ts';
-import { riskRoutes } from '../../../../controls/risk/routes.ts';
-import { type IntentRecord, intentType } from '../../../../custody/intents/record.ts';
-import { type WalletRecord, walletType } from '../../../../custody/wallets/record.ts';
-import { eventRoutes } from '../../../../delivery/events/routes.ts';
-import { newId } from '../../../../proto/ids.ts';
-import type { RecordType, TenantStore, Versioned } from '../../../../store/contract.ts';
-import { callJson, type JsonAnswer, type MemoryTokens } from '../../../support/gateway.ts';
-import { restApp } from '../../../support/rest-app.ts';
-import { type StoreUnderTest, startStore } from '../../../support/store.ts';
+import { silentLog } from '../../../../../core/actors/live/ports.ts';
+import type { RequestContext, Route } from '../../../../../gateway/api/route.ts';
+import { complianceRoutes } from '../../../../../wallets/policy/compliance/routes.ts';
+import { policyRoutes } from '../../../../../wallets/policy/policies/routes.ts';
+import { receiptRoutes } from '../../../../../wallets/policy/receipts/routes.ts';
+import { receiptSigner } from '../../../../../wallets/policy/receipts/signer.ts';
+import { riskRoutes } from '../../../../../wallets/policy/risk/routes.ts';
+import { type IntentRecord, intentType } from '../../../../../wallets/custody/intents/record.ts';
+import { type WalletRecord, walletType } from '../../../../../wallets/custody/wallets/record.ts';
+import { eventRoutes } from '../../../../../wallets/delivery/events/routes.ts';
+import { newId } from '../../../../../proto/ids.ts';
+import type { RecordType, TenantStore, Versioned } from '../../../../../wallets/store/contract.ts';
+import { callJson, type JsonAnswer, type MemoryTokens } from '../../../../support/gateway.ts';
+import { restApp } from '../../../../support/rest-app.ts';
+import { type StoreUnderTest, startStore } from '../../../../support/store.ts';
 
 export const signer = receiptSigner(new Uint8Array(32).fill(9));
 
