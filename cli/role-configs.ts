@@ -4,9 +4,9 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LinkTls } from '../core/actors/live/link-tls.ts';
 import type { CoordinatorConfig } from '../coordinator/contract/config.ts';
-import type { SandboxControl } from '../scenarios/faults/control.ts';
+import type { LinkTls } from '../core/actors/live/link-tls.ts';
+import { firstCluster } from '../core/redis/clusters.ts';
 import type { GatewayConfig, WorkerConfig } from '../gateway/config.ts';
 import type { DoorTls } from '../gateway/http/server-tls.ts';
 import type { NodeConfig } from '../nodes/config.ts';
@@ -14,7 +14,7 @@ import type { HsmConfig } from '../nodes/hsm/protocol.ts';
 import type { VendorConfig } from '../nodes/vendor/http-vendor.ts';
 import type { LinkRole } from '../proto/link-names.ts';
 import type { Roster } from '../proto/roster.ts';
-import { firstCluster } from '../core/redis/clusters.ts';
+import type { SandboxControl } from '../scenarios/faults/control.ts';
 import { readDoorTls, readLinkTls } from './cluster-files/certificate-checks.ts';
 import {
   clusterFolder,

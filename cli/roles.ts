@@ -6,9 +6,9 @@
  */
 import { pino } from 'pino';
 import type { LinkTls } from '../core/actors/live/link-tls.ts';
-import type { SandboxControl } from '../scenarios/faults/control.ts';
 import { openTelemetry } from '../core/telemetry/live.ts';
 import type { Telemetry } from '../core/telemetry/port.ts';
+import type { SandboxControl } from '../scenarios/faults/control.ts';
 import { isToSeal } from './cluster-files/record-sealing.ts';
 import { startWarnings } from './cluster-files/start-warnings.ts';
 import { type ListensMessage, type PortTakenMessage, readyMessage, type WaitingMessage } from './common/channel.ts';

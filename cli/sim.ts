@@ -4,9 +4,9 @@
  * without a failure.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { landmarks } from '../simulation/model/landmarks.ts';
 import { eventLine } from '../clients/report/text.ts';
 import { verdictExitCodes } from '../scenarios/runner/world.ts';
+import { landmarks } from '../simulation/model/landmarks.ts';
 import { failureOf, noTrials, runSeed } from '../simulation/search/campaign.ts';
 import { type Profile, profiles } from '../simulation/search/profiles.ts';
 import type { WorldRun } from '../simulation/wallet-search/campaign.ts';

@@ -2,7 +2,7 @@
  * The actor "closing/<tenant>/<key>": closes the key of an archived wallet, so that it never signs again.
  *
  * First it marks the key as closed in the store; from then on no session of the key begins, resumes, or completes (the scripts
- * of store/ refuse that). Then every session that is still open is ended through its own actor, which answers once its end is
+ * of wallets/store/ refuse that). Then every session that is still open is ended through its own actor, which answers once its end is
  * durable. Last, it asks every node, with the gateway's order, to delete its share and its record of the key's generation. The
  * answer names the nodes that have not confirmed; the gateway repeats the call until there are none. A crash in between leaves
  * open sessions that cannot sign; the repeated call finishes the work.

@@ -14,6 +14,7 @@ import { LinkServer } from '../core/actors/live/link-server.ts';
 import { systemTimers } from '../core/actors/live/ports.ts';
 import { LiveSystem } from '../core/actors/live/system.ts';
 import { cryptoBackend } from '../core/crypto/group.ts';
+import { noTelemetry, type Telemetry } from '../core/telemetry/port.ts';
 import { wireMessageBytesMax } from '../proto/limits.ts';
 import { certificateName } from '../proto/link-names.ts';
 import {
@@ -24,7 +25,6 @@ import {
   type WireMessage,
   wireProtocolVersions,
 } from '../proto/wire.ts';
-import { noTelemetry, type Telemetry } from '../core/telemetry/port.ts';
 import { coordinatorBehaviours } from './behaviours.ts';
 import { CallGate } from './call-gate.ts';
 import type { CoordinatorConfig } from './contract/config.ts';

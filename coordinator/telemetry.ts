@@ -7,8 +7,8 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { ActorEvent, Envelope, Store, Timers } from '../core/actors/contract.ts';
-import type { WireMessage } from '../proto/wire.ts';
 import type { MetricFamily, Span, Telemetry } from '../core/telemetry/port.ts';
+import type { WireMessage } from '../proto/wire.ts';
 import type { CoordinatorRecord, CoordinatorWrite } from './contract/messages.ts';
 
 const callDuration: MetricFamily<'call' | 'outcome'> = {

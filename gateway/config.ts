@@ -9,9 +9,9 @@ export interface GatewayCluster {
 
 /** The configuration of a gateway process. The command line fills it from flags, variables and cluster files. */
 import type { LinkTls } from '../core/actors/live/link-tls.ts';
-import type { SandboxControl } from '../scenarios/faults/control.ts';
-import type { ClusterEnvironment, Roster } from '../proto/roster.ts';
 import { redisAddress } from '../core/redis/address.ts';
+import type { ClusterEnvironment, Roster } from '../proto/roster.ts';
+import type { SandboxControl } from '../scenarios/faults/control.ts';
 import { tokenEnvironment } from './auth/token-format.ts';
 import { tenantPattern } from './auth/token-store.ts';
 import type { DoorTls } from './http/server-tls.ts';

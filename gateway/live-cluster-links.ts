@@ -5,9 +5,9 @@
 import type { Trace, UndeliveredReason } from '../core/actors/contract.ts';
 import { isPlainAcross } from '../core/actors/live/link-tls.ts';
 import { type Log, systemPorts } from '../core/actors/live/ports.ts';
+import { type ClusterRegistry, firstCluster } from '../core/redis/clusters.ts';
 import type { Roster } from '../proto/roster.ts';
 import type { WireMessage } from '../proto/wire.ts';
-import { type ClusterRegistry, firstCluster } from '../core/redis/clusters.ts';
 import type { GatewayConfig } from './config.ts';
 import { LiveCoordinatorLink } from './signing/coordinator-link.ts';
 import type { CoordinatorLink, LinkListener } from './signing/coordinator-port.ts';

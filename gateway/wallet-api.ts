@@ -6,11 +6,18 @@
 import type { Ports } from '../core/actors/contract.ts';
 import type { Log } from '../core/actors/live/ports.ts';
 import { pause } from '../core/actors/waiting.ts';
-import type { RequestContext, Route } from './api/route.ts';
-import { complianceRoutes, evictLists } from '../wallets/policy/compliance/public.ts';
-import { evictPolicies, findPolicy, makeEvaluators, policyRoutes } from '../wallets/policy/policies/public.ts';
-import { receiptRoutes, receiptSigner } from '../wallets/policy/receipts/public.ts';
-import { evictRiskRules, riskRoutes } from '../wallets/policy/risk/public.ts';
+import { type IdPrefix, newId } from '../proto/ids.ts';
+import { accessRoutes } from '../wallets/companions/access/public.ts';
+import {
+  driftRoutes,
+  jobDispatcher,
+  jobDuePrefix,
+  type ReconQueue,
+  reconRoutes,
+} from '../wallets/companions/recon/public.ts';
+import { orderOrigin, orderOwner, tokenJobs, tokenRoutes } from '../wallets/companions/tokens/public.ts';
+import { type TreasuryJobDeps, treasuryJobs, treasuryRoutes } from '../wallets/companions/treasury/public.ts';
+import { deleteKey, deleteKeyPrefix, type VaultCluster, vaultRoutes } from '../wallets/companions/vaults/public.ts';
 import { connectionRoutes, revokeConnectionPrefix } from '../wallets/custody/connections/public.ts';
 import { IntentDriver, intentRoutes, VoteSeal } from '../wallets/custody/intents/public.ts';
 import {
@@ -32,12 +39,10 @@ import {
   type Wakes,
 } from '../wallets/delivery/events/public.ts';
 import { webhookRoutes } from '../wallets/delivery/webhooks/public.ts';
-import { accessRoutes } from '../wallets/companions/access/public.ts';
-import { driftRoutes, jobDispatcher, jobDuePrefix, type ReconQueue, reconRoutes } from '../wallets/companions/recon/public.ts';
-import { orderOrigin, orderOwner, tokenJobs, tokenRoutes } from '../wallets/companions/tokens/public.ts';
-import { type TreasuryJobDeps, treasuryJobs, treasuryRoutes } from '../wallets/companions/treasury/public.ts';
-import { deleteKey, deleteKeyPrefix, type VaultCluster, vaultRoutes } from '../wallets/companions/vaults/public.ts';
-import { type IdPrefix, newId } from '../proto/ids.ts';
+import { complianceRoutes, evictLists } from '../wallets/policy/compliance/public.ts';
+import { evictPolicies, findPolicy, makeEvaluators, policyRoutes } from '../wallets/policy/policies/public.ts';
+import { receiptRoutes, receiptSigner } from '../wallets/policy/receipts/public.ts';
+import { evictRiskRules, riskRoutes } from '../wallets/policy/risk/public.ts';
 import { providerAdapters } from '../wallets/providers/adapters.ts';
 import { custodianBooks } from '../wallets/providers/books.ts';
 import { type ChainLedgers, openChains } from '../wallets/providers/chains/public.ts';
@@ -54,6 +59,7 @@ import { providerStatements } from '../wallets/providers/statements.ts';
 import type { AddressBook, TenantStore } from '../wallets/store/contract.ts';
 import { answerSeal } from '../wallets/store/secrets/answer-seal.ts';
 import type { KeyRing } from '../wallets/store/secrets/key-ring.ts';
+import type { RequestContext, Route } from './api/route.ts';
 import type { Admission } from './auth/admission.ts';
 import type { GatewayConfig } from './config.ts';
 import type { LoadControl } from './limits/load-control.ts';

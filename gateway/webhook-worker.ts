@@ -5,6 +5,7 @@
 import type { Ports } from '../core/actors/contract.ts';
 import type { Log } from '../core/actors/live/ports.ts';
 import { withinLimit } from '../core/actors/waiting.ts';
+import type { ClusterEnvironment } from '../proto/roster.ts';
 import {
   Deliverer,
   EventBodies,
@@ -15,7 +16,6 @@ import {
   type WebhookQueue,
 } from '../wallets/delivery/deliveries/public.ts';
 import type { Send } from '../wallets/delivery/egress/public.ts';
-import type { ClusterEnvironment } from '../proto/roster.ts';
 import type { TenantStore } from '../wallets/store/contract.ts';
 import { answerSeal } from '../wallets/store/secrets/answer-seal.ts';
 import type { KeyRing } from '../wallets/store/secrets/key-ring.ts';

@@ -13,6 +13,7 @@ import { LinkClient } from '../core/actors/live/link-client.ts';
 import { systemPorts, systemRandom, systemTimers } from '../core/actors/live/ports.ts';
 import { LiveSystem } from '../core/actors/live/system.ts';
 import { cryptoBackend } from '../core/crypto/group.ts';
+import { noTelemetry, type Telemetry } from '../core/telemetry/port.ts';
 import { certificateName } from '../proto/link-names.ts';
 import {
   decodeFrames,
@@ -22,7 +23,6 @@ import {
   type WireMessage,
   wireProtocolVersions,
 } from '../proto/wire.ts';
-import { noTelemetry, type Telemetry } from '../core/telemetry/port.ts';
 import { nodeBehaviours } from './behaviours.ts';
 import { checkNodeConfig, type NodeConfig } from './config.ts';
 import { HsmProcess, noHsm } from './hsm/process.ts';

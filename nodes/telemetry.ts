@@ -1,8 +1,8 @@
 /** What a node's process measures: requests of the coordinator by kind, from the frame to its answer. Actors know nothing of it. */
 import { LRUCache } from 'lru-cache';
 import type { ActorEvent, Envelope, Timers } from '../core/actors/contract.ts';
-import type { WireMessage } from '../proto/wire.ts';
 import type { MetricFamily, Span, Telemetry } from '../core/telemetry/port.ts';
+import type { WireMessage } from '../proto/wire.ts';
 
 const requestDuration: MetricFamily<'request'> = {
   name: 'signmesh_node_request_duration_seconds',

@@ -71,7 +71,7 @@ const pageScripts = ['clients/load/html/browser/main.ts', 'clients/report/html/b
 const outside = ['@fastify/swagger', '@fastify/swagger-ui', 'classic-level', 'sodium-native'];
 
 /** Rooms of the checkout alone, which no package has: their packages are loaded from node_modules. */
-const checkoutRooms = /^(bench|examples|tools)\b/;
+const checkoutRooms = /^(examples|tools)\b/;
 
 /** Files of bundled packages that are copied: what they read beside their code, and the binaries that core/crypto/secp256k1.ts loads. */
 const files = {
@@ -203,7 +203,7 @@ function reportPages(pages) {
   return {
     name: 'report pages',
     setup({ onLoad }) {
-      onLoad({ filter: /[/\\]report[/\\]html[/\\]pack\.mjs$/ }, () => ({
+      onLoad({ filter: /[/\\]clients[/\\]report[/\\]html[/\\]pack\.mjs$/ }, () => ({
         contents: `const texts = ${JSON.stringify(texts)};\nexport const packPage = (entry) => ({ text: texts[entry] });`,
         loader: 'js',
       }));

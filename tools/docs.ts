@@ -10,6 +10,7 @@ import { clientApiModule } from './docs/client-api.ts';
 import { configurationPage } from './docs/configuration.ts';
 import { faultTypesModule } from './docs/fault-types.ts';
 import { faultsPage } from './docs/faults.ts';
+import { architecturePage } from './docs/folders.ts';
 import { metricsPage } from './docs/metrics.ts';
 import { reasonCodesPage } from './docs/reason-codes.ts';
 import { sandboxApiPage } from './docs/sandbox-api.ts';
@@ -29,6 +30,7 @@ interface Page {
 }
 
 const generatedPages: readonly Page[] = [
+  { path: 'ARCHITECTURE.md', render: architecturePage },
   { path: 'clients/client/generated-api.ts', render: clientApiModule },
   { path: 'docs/configuration.md', render: configurationPage },
   { path: 'docs/faults.md', render: faultsPage },

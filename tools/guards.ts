@@ -11,8 +11,8 @@
  */
 import { parseArgs } from 'node:util';
 import { exitCodes, Failure } from '../cli/common/failure.ts';
-import { profiles } from '../simulation/search/profiles.ts';
 import { randomStream } from '../simulation/cluster/random.ts';
+import { profiles } from '../simulation/search/profiles.ts';
 import { explanationOf } from './guards/explained.ts';
 import { type Guard, nameOf, plantedSearch, type Shape } from './guards/plant.ts';
 import { GuardSearch, type Result, type Task } from './guards/search.ts';

@@ -100,7 +100,7 @@ function writeDeclarations(dist) {
   const { status } = spawnSync(process.execPath, [compiler, ...settings], { cwd: root, stdio: 'inherit' });
   if (status !== 0) throw new Error('the compiler made no declarations');
   const reached = new Set();
-  const waiting = ['client', 'testing'].map((room) => join(dist, room, 'index.d.ts'));
+  const waiting = ['client', 'testing'].map((name) => join(dist, 'clients', name, 'index.d.ts'));
   for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
     if (reached.has(file)) continue;
     reached.add(file);

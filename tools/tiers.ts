@@ -28,14 +28,14 @@ export const withRedis = 'redis,system';
 /** Where test files are, below the root. */
 const folders = ['test', 'examples'];
 /** Their imports are followed. What the product imports says nothing about a test. */
-const fixtures = /^(test|examples|bench)\//;
+const fixtures = /^(test|examples|tools\/bench)\//;
 /** The server that a test needs is started by the run, not by the test. */
 const redisFixtures = new Set(['test/support/redis.ts', 'test/support/redis-database.ts']);
 const processModules = new Set(['node:child_process', 'playwright-core']);
 const launchers = new Set(['clients/testing/up-process.ts', 'clients/testing/live-process.ts']);
 /** What runs a simulated cluster, and what runs the product in one. */
 const simulators =
-  /^(sim\/cluster|(world|wallet-search|embedded)\/.*|testing\/index|runner\/(search\/campaign|scenario\/simulated-world)|cli\/(sim|scenario))\.ts$/;
+  /^(simulation\/(cluster\/cluster|(service|wallet-search|embedded)\/.*|search\/campaign)|scenarios\/runner\/simulated-world|clients\/testing\/index|cli\/(sim|scenario))\.ts$/;
 
 /** Paths below the root, sorted. */
 export function filesByTier(root: string): Readonly<Record<Tier, readonly string[]>> {

@@ -5,9 +5,9 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { firstCluster } from '../../core/redis/clusters.ts';
 import { certificateName, type LinkRole } from '../../proto/link-names.ts';
 import type { Roster } from '../../proto/roster.ts';
-import { firstCluster } from '../../core/redis/clusters.ts';
 import { Failure } from '../common/failure.ts';
 import { makeDirectory, readIfThere, replaceFile, writeOnce } from '../common/files.ts';
 import { authorityFile } from './certificate-file.ts';

@@ -13,6 +13,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { identityFromSeed } from '../../core/crypto/identity.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
 import {
   type ClusterEnvironment,
   defaultSharing,
@@ -21,7 +22,6 @@ import {
   type Roster,
   serializeRoster,
 } from '../../proto/roster.ts';
-import { firstCluster } from '../../core/redis/clusters.ts';
 import { errorText, exitCodes, Failure } from '../common/failure.ts';
 import { makeDirectory, readIfThere, writeOnce } from '../common/files.ts';
 import { carryOver, checkDataFormat, rosterFile, withDataFormat } from './data-format.ts';

@@ -1,7 +1,8 @@
 /** The clusters of a data directory: existing ones, and those that a person adds. */
+
+import { firstCluster } from '../../core/redis/clusters.ts';
 import { nodesMax } from '../../proto/limits.ts';
 import type { ClusterEnvironment, Roster } from '../../proto/roster.ts';
-import { firstCluster } from '../../core/redis/clusters.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { atOnce, clusterMaterial, hasCluster, readRosters, type Steps } from './cluster-material.ts';
 

@@ -2,8 +2,9 @@
  * The settings that `signmesh up --embedded` was asked for: those that one process cannot fulfil are refused by name, and the
  * size of a service whose state is loaded from a file is that of the file.
  */
-import type { StoredState } from '../../simulation/embedded/state-file.ts';
+
 import { firstCluster } from '../../core/redis/clusters.ts';
+import type { StoredState } from '../../simulation/embedded/state-file.ts';
 import { hasCluster } from '../cluster-files/cluster-material.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import type { Settings } from '../settings/config.ts';

@@ -5,9 +5,9 @@
  */
 import type { Redis as RedisClient } from 'ioredis';
 import type { RedisRefusal } from '../../core/actors/live/redis-refusal.ts';
-import type { Roster } from '../../proto/roster.ts';
 import { redisHosts } from '../../core/redis/address.ts';
 import { firstCluster, ofCluster } from '../../core/redis/clusters.ts';
+import type { Roster } from '../../proto/roster.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { RedisUnusable, withRedis } from './redis-address.ts';
 

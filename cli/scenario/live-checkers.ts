@@ -4,11 +4,16 @@
  */
 
 import { initialStates, mayFollow, type SessionState } from '../../coordinator/contract/transitions.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { ofOneCluster, processIn } from '../../scenarios/faults/cluster-names.ts';
 import { targetsOf } from '../../scenarios/faults/describe.ts';
-import { byzantineKinds, coordinatorKinds, type Fault, type FaultKind } from '../../scenarios/faults/vocabulary/fault.ts';
-import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { LoggedEvent } from '../../core/redis/event-log.ts';
+import {
+  byzantineKinds,
+  coordinatorKinds,
+  type Fault,
+  type FaultKind,
+} from '../../scenarios/faults/vocabulary/fault.ts';
 import type { CheckedScenario } from '../../scenarios/runner/format.ts';
 import type { Checker } from '../../simulation/cluster/observation.ts';
 import type { Violation } from '../../simulation/cluster/violation.ts';

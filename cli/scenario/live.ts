@@ -2,6 +2,10 @@
  * Runs scenarios against real processes: a running sandbox, or private sandboxes, one for all scenarios with the same cluster.
  * One scenario at a time, since faults and processes are the whole sandbox's.
  */
+
+import { type LiveProcess, startLiveProcess, testVariables } from '../../clients/testing/live-process.ts';
+import { LiveWorld } from '../../clients/testing/live-world.ts';
+import { ApiError, SandboxApi } from '../../clients/testing/sandbox-api.ts';
 import { isNode, splitName } from '../../scenarios/faults/cluster-names.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
 import { isDoorKind } from '../../scenarios/faults/vocabulary/kinds.ts';
@@ -10,9 +14,6 @@ import type { CheckedScenario } from '../../scenarios/runner/format.ts';
 import { runScenario } from '../../scenarios/runner/run.ts';
 import { usesWalletApi } from '../../scenarios/runner/wallet-api-use.ts';
 import type { Questions, Run, Verdict } from '../../scenarios/runner/world.ts';
-import { type LiveProcess, startLiveProcess, testVariables } from '../../clients/testing/live-process.ts';
-import { LiveWorld } from '../../clients/testing/live-world.ts';
-import { ApiError, SandboxApi } from '../../clients/testing/sandbox-api.ts';
 import { brokenBooks, readersOf } from '../../simulation/service/scenario/books.ts';
 import { errorText, exitCodes, Failure } from '../common/failure.ts';
 import { commandName } from '../common/invocation.ts';

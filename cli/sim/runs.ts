@@ -1,7 +1,7 @@
 /** Many seeds, one after the other or in several threads. The results do not depend on the number of threads. */
 import { Worker } from 'node:worker_threads';
-import type { Landmark } from '../../simulation/model/landmarks.ts';
 import type { Verdict } from '../../scenarios/runner/world.ts';
+import type { Landmark } from '../../simulation/model/landmarks.ts';
 import { runSeed, type Trials } from '../../simulation/search/campaign.ts';
 import type { Profile } from '../../simulation/search/profiles.ts';
 import type { Variant } from '../../simulation/wallet-search/guide.ts';

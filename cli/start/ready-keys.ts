@@ -4,9 +4,9 @@
  * session.
  */
 
-import { bitcoinTestnetAddress, evmAddress, solanaAddress } from '../../wallets/networks/addresses.ts';
 import type { KeyScheme } from '../../proto/key-schemes.ts';
 import { defaultThreshold, defaultTotalNodes } from '../../proto/limits.ts';
+import { bitcoinTestnetAddress, evmAddress, solanaAddress } from '../../wallets/networks/addresses.ts';
 import { sandboxSchemes, sandboxSessions } from '../cluster-files/sandbox.ts';
 import { errorText, Failure } from '../common/failure.ts';
 import { callHttp } from '../common/http.ts';

@@ -7,8 +7,9 @@
  * outside in, so that no client gets an outcome that was lost: the gateway accepts no more calls, the workers finish their
  * deliveries, the coordinator finishes its calls, the nodes close their stores, and last Redis writes its data to disk.
  */
-import { processIn, splitName } from '../../scenarios/faults/cluster-names.ts';
+
 import { firstCluster } from '../../core/redis/clusters.ts';
+import { processIn, splitName } from '../../scenarios/faults/cluster-names.ts';
 import type { PortTakenMessage } from '../common/channel.ts';
 import { errorText, Failure } from '../common/failure.ts';
 import type { Environment } from '../settings/config.ts';

@@ -5,8 +5,8 @@
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Crash, ProcessControl, ProcessStatus } from '../../scenarios/injection/ports.ts';
 import { isNode, splitName } from '../../scenarios/faults/cluster-names.ts';
+import type { Crash, ProcessControl, ProcessStatus } from '../../scenarios/injection/ports.ts';
 import { clusterFolder } from '../cluster-files/cluster-material.ts';
 import { clockOffsetVariable, type Order } from '../common/channel.ts';
 import { Orders } from './process-commands.ts';

@@ -1,9 +1,9 @@
 /** Faults of the queue of webhook deliveries, through BullMQ itself. It connects only during a fault. */
 import { randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
-import { bullPrefix, bullQueueName } from '../../wallets/delivery/deliveries/public.ts';
-import type { QueueControl } from '../../scenarios/injection/ports.ts';
 import { connectRedis } from '../../core/redis/connect.ts';
+import type { QueueControl } from '../../scenarios/injection/ports.ts';
+import { bullPrefix, bullQueueName } from '../../wallets/delivery/deliveries/public.ts';
 
 const options = { attempts: 1, removeOnComplete: true, removeOnFail: true } as const;
 

@@ -4,8 +4,8 @@
  */
 import { deserialize, serialize } from 'node:v8';
 import type { Redis as RedisClient } from 'ioredis';
-import { ControlError } from '../../scenarios/faults/control.ts';
 import { luaCommand, luaScript } from '../../core/redis/lua.ts';
+import { ControlError } from '../../scenarios/faults/control.ts';
 import { sealRestored } from '../redis/seal-records.ts';
 
 /** Access tokens and the clusters' ownership records: they survive a reset. */

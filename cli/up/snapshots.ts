@@ -12,9 +12,9 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, wr
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemRandom } from '../../core/actors/live/ports.ts';
-import type { SnapshotControl } from '../../scenarios/injection/ports.ts';
-import { ControlError, type SnapshotStatus } from '../../scenarios/faults/control.ts';
 import { uuidV7 } from '../../proto/ids.ts';
+import { ControlError, type SnapshotStatus } from '../../scenarios/faults/control.ts';
+import type { SnapshotControl } from '../../scenarios/injection/ports.ts';
 import { dataFormat, firstSealedFormat, isReadable, versionOf } from '../cluster-files/data-format.ts';
 import { makeDirectory } from '../common/files.ts';
 import { nodeFolder, type Processes, storeFolder } from './process-control.ts';

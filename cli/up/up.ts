@@ -1,10 +1,10 @@
 /** `signmesh up`: starts a whole cluster on this machine, prints a banner, and stops it again without leftovers. */
 import { join } from 'node:path';
 import { setImmediate as untilIdle } from 'node:timers/promises';
-import { processIn } from '../../scenarios/faults/cluster-names.ts';
-import type { Roster } from '../../proto/roster.ts';
 import { redisHosts } from '../../core/redis/address.ts';
 import { firstCluster } from '../../core/redis/clusters.ts';
+import type { Roster } from '../../proto/roster.ts';
+import { processIn } from '../../scenarios/faults/cluster-names.ts';
 import type { Steps } from '../cluster-files/cluster-material.ts';
 import { clustersInSteps } from '../cluster-files/clusters.ts';
 import { checkDataFormat } from '../cluster-files/data-format.ts';

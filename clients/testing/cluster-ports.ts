@@ -1,8 +1,9 @@
 /** The ports that each kind of cluster gives `TestCluster`, and the types of events and webhooks that tests see. */
+
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
+import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import type { ClientPorts } from '../client/contract.ts';
 import type { Event } from '../client/generated-api.ts';
-import type { RunEvent } from '../../scenarios/faults/recording.ts';
-import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import type { EventMatch, EventOf } from './event-reader.ts';
 import type { OptionNames } from './option-names.ts';
 import type { NextOptions, WalletWorld } from './wallet-side.ts';

@@ -5,11 +5,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { createHash } from 'node:crypto';
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
-import type { ClientPorts } from '../client/contract.ts';
-import type { Intent } from '../client/generated-api.ts';
-import { withProcessNames } from '../../scenarios/faults/cluster-names.ts';
-import type { RunEvent } from '../../scenarios/faults/recording.ts';
-import type { Fault, FaultOf } from '../../scenarios/faults/vocabulary/generated-types.ts';
 import {
   ApprovalMode,
   DkgShareExchangeRequestSchema,
@@ -20,6 +15,9 @@ import {
   ResumeSessionRequestSchema,
   SignatureShareRequestSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { withProcessNames } from '../../scenarios/faults/cluster-names.ts';
+import type { RunEvent } from '../../scenarios/faults/recording.ts';
+import type { Fault, FaultOf } from '../../scenarios/faults/vocabulary/generated-types.ts';
 import { faultFaults } from '../../scenarios/runner/shape.ts';
 import type {
   CallName,
@@ -30,6 +28,8 @@ import type {
   SessionFacts,
 } from '../../scenarios/runner/world.ts';
 import type { Violation } from '../../simulation/cluster/violation.ts';
+import type { ClientPorts } from '../client/contract.ts';
+import type { Intent } from '../client/generated-api.ts';
 import {
   CeremonyFailed,
   checkSigning,

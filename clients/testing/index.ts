@@ -7,8 +7,8 @@ import type { TestCluster } from './cluster.ts';
 import { needNode } from './node-version.ts';
 import { checkNames, type OptionNames } from './option-names.ts';
 
-export type { Fault } from '../../scenarios/faults/vocabulary/generated-types.ts';
 export { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+export type { Fault } from '../../scenarios/faults/vocabulary/generated-types.ts';
 export { CeremonyFailed, type Key, type Signature, type SignOptions } from './ceremonies.ts';
 export { type InjectedFault, TestCluster } from './cluster.ts';
 export type { ClusterEvents, ClusterWebhooks, TokenOptions } from './cluster-ports.ts';

@@ -6,11 +6,11 @@
  * follow each other on one sandbox.
  */
 import { randomBytes } from 'node:crypto';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import { faultEngine } from '../../scenarios/faults/engine.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import type { FaultEngine, Order, ReceiverBehaviour } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/generated-types.ts';
-import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import type { CallTypes, QuestionName, Questions, ScenarioWorld } from '../../scenarios/runner/world.ts';
 import type { Checker, Observation } from '../../simulation/cluster/observation.ts';
 import type { Violation } from '../../simulation/cluster/violation.ts';

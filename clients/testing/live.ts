@@ -1,7 +1,8 @@
 /** A live cluster for a test: a new sandbox, of processes or in this process, or a running one. */
-import { ambientPorts } from '../client/ambient.ts';
-import { isNode, splitName } from '../../scenarios/faults/cluster-names.ts';
+
 import { firstCluster } from '../../core/redis/clusters.ts';
+import { isNode, splitName } from '../../scenarios/faults/cluster-names.ts';
+import { ambientPorts } from '../client/ambient.ts';
 import { TestCluster } from './cluster.ts';
 import { startLiveProcess, testVariables } from './live-process.ts';
 import { LiveWorld } from './live-world.ts';

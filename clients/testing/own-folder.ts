@@ -5,7 +5,13 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { identify, isRunning, type ProcessIdentity, parseRecord, signal } from '../../core/actors/live/process-identity.ts';
+import {
+  identify,
+  isRunning,
+  type ProcessIdentity,
+  parseRecord,
+  signal,
+} from '../../core/actors/live/process-identity.ts';
 
 export interface OwnFolder {
   /** The data directory of the cluster. */

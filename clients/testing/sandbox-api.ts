@@ -4,9 +4,7 @@
  * A call of the signing API without a response message rejects with CallFailed; any other refusal rejects with ApiError.
  */
 import { create, type DescMessage, type MessageInitShape, type MessageShape, toJson } from '@bufbuild/protobuf';
-import type { RunEvent } from '../../scenarios/faults/recording.ts';
-import { type RunEventJson, runEventOf } from '../../scenarios/faults/recording-json.ts';
-import type { Fault } from '../../scenarios/faults/vocabulary/generated-types.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import { readBase64 } from '../../proto/base64.ts';
 import {
   DkgShareExchangeRequestSchema,
@@ -21,7 +19,9 @@ import {
   SignatureShareRequestSchema,
   SignatureShareResponseSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { LoggedEvent } from '../../core/redis/event-log.ts';
+import type { RunEvent } from '../../scenarios/faults/recording.ts';
+import { type RunEventJson, runEventOf } from '../../scenarios/faults/recording-json.ts';
+import type { Fault } from '../../scenarios/faults/vocabulary/generated-types.ts';
 import type { CallFailure, NoAnswer, Questions, SessionFacts } from '../../scenarios/runner/world.ts';
 import { readAnswer } from '../../simulation/service/scenario/signing-answer.ts';
 

@@ -2,10 +2,11 @@
  * A simulated cluster for a test: the whole product in virtual time. Awaiting an answer lets time pass until it arrives; requests
  * of the same turn of the event loop happen at the same virtual time.
  */
+
+import { firstCluster } from '../../core/redis/clusters.ts';
 import { asSeen, processIn } from '../../scenarios/faults/cluster-names.ts';
 import { describe } from '../../scenarios/faults/describe.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
-import { firstCluster } from '../../core/redis/clusters.ts';
 import { RunCheckers } from '../../scenarios/runner/run-checkers.ts';
 import { simulatedWorld } from '../../scenarios/runner/simulated-world.ts';
 import type { Violation } from '../../simulation/cluster/violation.ts';

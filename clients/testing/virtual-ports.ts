@@ -1,8 +1,9 @@
 /** The ports of `signmesh/client` in virtual time: its retries, pauses and deadlines take no real time. */
-import type { ClientPorts } from '../client/contract.ts';
+
 import { uuidV7 } from '../../proto/ids.ts';
 import { randomStream } from '../../simulation/cluster/random.ts';
 import type { CustodyWorld } from '../../simulation/service/custody-world.ts';
+import type { ClientPorts } from '../client/contract.ts';
 import type { VirtualDriver } from './virtual-driver.ts';
 
 /** A longer timer is a deadline of a call that lets time pass itself; a shorter one may be the only awaited thing. */

@@ -2,12 +2,12 @@
  * All messages of the coordinator's actors: to each other (local messages) and to nodes and gateways (wire messages).
  */
 import type { Address, Effect, Input } from '../../core/actors/contract.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import type { SigningOrder, WalletTerms } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { KeyBinding } from '../../proto/key-schemes.ts';
 import type { SessionPageQuery, SessionPlace } from '../../proto/session-list.ts';
 import type { CallCase, RequestOf, WireBody, WireBodyInit, WireMessage } from '../../proto/wire.ts';
-import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import type { Answer } from './answers.ts';
 import type { KeyRecord, SessionRecord } from './record.ts';
 

@@ -5,8 +5,8 @@
  * repeat their answers.
  */
 import type { Behaviour, Context } from '../../core/actors/contract.ts';
-import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { firstCluster } from '../../core/redis/clusters.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import {
   type CoordinatorInput,

@@ -1,7 +1,12 @@
 /** MOCK_THRESHOLD on secp256k1: partials are scalars s_i that add up to s (core/crypto/mock-ecdsa.ts). Any nodes may answer. */
 import { tweakPoint } from '../../core/crypto/derivation.ts';
 import { groupOf } from '../../core/crypto/group.ts';
-import { aggregateMockEcdsa, combineMockNonces, verifyEcdsa, verifyMockEcdsaPartial } from '../../core/crypto/mock-ecdsa.ts';
+import {
+  aggregateMockEcdsa,
+  combineMockNonces,
+  verifyEcdsa,
+  verifyMockEcdsaPartial,
+} from '../../core/crypto/mock-ecdsa.ts';
 import type { AttemptBackend, Keystore } from './port.ts';
 import { derivedKey, isScalar, scalarPartialBytes, underDerivedKey, verificationShareOf } from './shared-key.ts';
 

@@ -7,6 +7,7 @@
  */
 import { encodeXpub } from '../../core/crypto/derivation.ts';
 import { participantsOf } from '../../core/crypto/participants.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import {
   ApprovalModeSchema,
   KeystoreTypeSchema,
@@ -17,7 +18,6 @@ import { newId } from '../../proto/ids.ts';
 import { schemeFacts } from '../../proto/key-schemes.ts';
 import { identifierCharsMax } from '../../proto/limits.ts';
 import { timestamp } from '../../proto/timestamps.ts';
-import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import type { CallFacts, CoordinatorEffect } from '../contract/messages.ts';
 import { clientSuppliedDealers, type DkgRecord, type Moment, type SessionRecord } from '../contract/record.ts';
 import type { SessionState } from '../contract/transitions.ts';

@@ -6,8 +6,8 @@
  * call is still in its place, and `persistRefused` returns the call of the refused step: every call gets an answer.
  */
 import type { Context } from '../../core/actors/contract.ts';
-import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
+import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { type Answer, answer } from '../contract/answers.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import {

@@ -1,7 +1,7 @@
 /** A sandbox gateway's view of a signing session. An inspection changes no session, whatever its state. */
 import { participantsOf } from '../../core/crypto/participants.ts';
-import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { firstCluster } from '../../core/redis/clusters.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { InspectCall } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { inspectionReply } from '../session/inspection.ts';

@@ -1,8 +1,8 @@
 /** Announces a live cluster in the registry: every second it reports that it is alive, and its state. */
 import type { Log } from '../../core/actors/live/ports.ts';
-import { defaultSharing, type Roster } from '../../proto/roster.ts';
 import { firstCluster } from '../../core/redis/clusters.ts';
 import type { RedisClusters } from '../../core/redis/redis-clusters.ts';
+import { defaultSharing, type Roster } from '../../proto/roster.ts';
 
 export const announceEveryMs = 1_000;
 /** The weight of the last second in the load. */

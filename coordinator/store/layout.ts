@@ -6,11 +6,11 @@
  * key is its MAC and JSON. Every write writes a whole record; no script changes a field of one.
  */
 import { macChars, RecordMacs } from '../../core/crypto/record-macs.ts';
+import { firstCluster, keyRecordKey, ofCluster, sessionRecordKey } from '../../core/redis/clusters.ts';
+import { type EventArguments, eventArguments, type LoggedEvent, tenantPrefix } from '../../core/redis/event-log.ts';
 import { closedKeyName } from '../../proto/closed-keys.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { isWalletKey } from '../../proto/limits.ts';
-import { firstCluster, keyRecordKey, ofCluster, sessionRecordKey } from '../../core/redis/clusters.ts';
-import { type EventArguments, eventArguments, type LoggedEvent, tenantPrefix } from '../../core/redis/event-log.ts';
 import type { KeyRecord, SessionRecord } from '../contract/record.ts';
 import { isOpen, isTerminal } from '../contract/transitions.ts';
 

@@ -7,8 +7,8 @@
  * write. All checks precede all writes: a refused change has no effect.
  */
 
-import type { SessionPageQuery } from '../../proto/session-list.ts';
 import { luaScript } from '../../core/redis/lua.ts';
+import type { SessionPageQuery } from '../../proto/session-list.ts';
 import type { ConflictCode } from '../contract/messages.ts';
 import type { SessionWriteArguments } from './layout.ts';
 

@@ -7,14 +7,14 @@
  */
 import type { Redis } from 'ioredis';
 import type { Clock, Store, WriteOutcome } from '../../core/actors/contract.ts';
-import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
-import type { SessionPageQuery } from '../../proto/session-list.ts';
 import { firstCluster, ofCluster } from '../../core/redis/clusters.ts';
 import type { DueKind } from '../../core/redis/due-work.ts';
 import { tenantPrefix } from '../../core/redis/event-log.ts';
 import { luaCommand } from '../../core/redis/lua.ts';
 import { RedisDueWork } from '../../core/redis/redis-due-work.ts';
 import { isWrongType } from '../../core/redis/wrong-type.ts';
+import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
+import type { SessionPageQuery } from '../../proto/session-list.ts';
 import {
   type CoordinatorRecord,
   type CoordinatorWrite,

@@ -1,8 +1,8 @@
 /**
- * The only error that crypto/ throws for a fault of a peer or a caller.
+ * The only error that core/crypto/ throws for a fault of a peer or a caller.
  *
  * A peer's fault is data: the callers turn `code` and `culprits` into a reason code and into blame. Native libraries throw
- * plain errors on bad input; none of those ever leaves crypto/.
+ * plain errors on bad input; none of those ever leaves core/crypto/.
  */
 
 /** The fault. One code, one meaning; the message carries the detail and never a secret. */

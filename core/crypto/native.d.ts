@@ -1,5 +1,5 @@
 /**
- * Types for the parts of the two untyped native libraries that crypto/ uses.
+ * Types for the parts of the two untyped native libraries that core/crypto/ uses.
  *
  * secp256k1 5 wraps bitcoin-core's libsecp256k1, sodium-native 5 libsodium. Both throw plain errors; only secp256k1.ts,
  * group-*.ts, ecdsa-*.ts, identity-*.ts, sealing-*.ts, at-rest.ts and hashing.ts may call them.

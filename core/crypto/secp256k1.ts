@@ -1,5 +1,5 @@
 /**
- * The operations of secp256k1 that crypto/ uses: libsecp256k1, or JavaScript where no binary fits this machine.
+ * The operations of secp256k1 that core/crypto/ uses: libsecp256k1, or JavaScript where no binary fits this machine.
  *
  * The binaries are those of the npm package secp256k1, which the build copies beside its bundles. An installed signmesh does not
  * bring the package itself: its own fallback is `elliptic`.

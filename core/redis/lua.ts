@@ -74,9 +74,10 @@ export function luaCommand<Call extends LuaCall, Reply>(
 ): LuaCommand<Call, Reply> {
   const { source, keys, args } = readScript(path);
   const isCluster = redis.isCluster === true;
-  redis.defineCommand(path, { numberOfKeys: keys.length + (isCluster ? 1 : 0), lua: source });
+  const name = commandName(path);
+  redis.defineCommand(name, { numberOfKeys: keys.length + (isCluster ? 1 : 0), lua: source });
   const command = (redis as unknown as Record<string, (...words: readonly LuaValue[]) => Promise<Reply>>)[
-    replies === 'texts' ? path : `${path}Buffer`
+    replies === 'texts' ? name : `${name}Buffer`
   ]!;
   return (keyValues, argValues) => {
     const words: LuaValue[] = [];
@@ -89,6 +90,11 @@ export function luaCommand<Call extends LuaCall, Reply>(
     pushArguments(words, path, args, argValues as Readonly<Record<string, unknown>>);
     return command.apply(redis, words);
   };
+}
+
+/** What traces and faults call a script, e.g. "store/commit.lua": users' scenarios name it, so it says no room. */
+export function commandName(path: string): string {
+  return path.replace(/^(core|wallets)\//, '');
 }
 
 /** Runs for every write: plain loops, and no allocation except the text of `json`. */

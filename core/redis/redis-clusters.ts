@@ -30,7 +30,9 @@ interface List {
   readonly args: object;
 }
 
-const announceScript = luaScript<Announce, readonly ['OK'] | readonly ['TAKEN', string]>('core/redis/announce-cluster.lua');
+const announceScript = luaScript<Announce, readonly ['OK'] | readonly ['TAKEN', string]>(
+  'core/redis/announce-cluster.lua',
+);
 const listScript = luaScript<List, readonly (readonly string[])[]>('core/redis/list-clusters.lua');
 
 /** Both in one slot. */

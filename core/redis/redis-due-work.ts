@@ -45,7 +45,9 @@ interface Settle {
 }
 
 const registerScript = luaScript<Register, number>('core/redis/due-register.lua');
-const claimScript = luaScript<Claim, readonly [claimedAtMs: string, tenants: readonly string[]]>('core/redis/due-claim.lua');
+const claimScript = luaScript<Claim, readonly [claimedAtMs: string, tenants: readonly string[]]>(
+  'core/redis/due-claim.lua',
+);
 const settleScript = luaScript<Settle, number>('core/redis/due-settle.lua');
 
 export interface RedisDueWorkOptions {

@@ -4,10 +4,10 @@
  * than the caller's ids. Unknown fields are omitted.
  */
 import type { Log } from '../../core/actors/live/ports.ts';
+import type { Span } from '../../core/telemetry/port.ts';
 import type { CallTrace } from '../api/call-trace.ts';
 import type { ServiceError } from '../api/errors/service-error.ts';
 import type { Principal } from '../api/principal.ts';
-import type { Span } from '../../core/telemetry/port.ts';
 import type { ReceiptFacts } from './receipt-facts.ts';
 
 /** The message of every line. */

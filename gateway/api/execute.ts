@@ -5,7 +5,12 @@
  */
 import type { Ports } from '../../core/actors/contract.ts';
 import { pause } from '../../core/actors/waiting.ts';
-import { type Change, type CommitRefusal, type IdempotencyMark, StoreUnavailable } from '../../wallets/store/contract.ts';
+import {
+  type Change,
+  type CommitRefusal,
+  type IdempotencyMark,
+  StoreUnavailable,
+} from '../../wallets/store/contract.ts';
 import { isStored, type Outcome, showing } from './answers.ts';
 import type { Turn, Turns } from './conflict-queue.ts';
 import { type Attempt, type ContextBase, contextOf } from './context.ts';

@@ -2,9 +2,10 @@
  * The record of a token, in Redis a hash of plain strings. Its field `mac` covers all others and the key that holds them, so that
  * a writer to Redis who lacks the gateways' token key can change no right, and pass no record for another's.
  */
-import { allScopes, isScope, type Scope } from '../api/scopes.ts';
+
 import { RecordMacs } from '../../core/crypto/record-macs.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { allScopes, isScope, type Scope } from '../api/scopes.ts';
 
 export interface TokenRecord {
   /** `tok_` and a UUIDv7: names the token in listings and revocations. No secret. */

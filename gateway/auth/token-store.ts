@@ -7,10 +7,10 @@
  */
 import type { Redis } from 'ioredis';
 import type { Clock, Ports, RandomBytes } from '../../core/actors/contract.ts';
-import { allScopes, type Scope, sandboxScopes, withinProviders } from '../api/scopes.ts';
 import type { RecordMacs } from '../../core/crypto/record-macs.ts';
 import { uuidV7 } from '../../proto/ids.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { allScopes, type Scope, sandboxScopes, withinProviders } from '../api/scopes.ts';
 import { hashToken, newToken, tokenEnvironment } from './token-format.ts';
 import {
   macParts,

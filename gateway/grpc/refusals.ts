@@ -5,9 +5,9 @@
  */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Server } from '@grpc/grpc-js';
+import type { GrpcAccess } from '../access-log/grpc-access.ts';
 import { requestIdHeader } from '../api/request-id.ts';
 import { signingMethods } from '../api/signing-methods.ts';
-import type { GrpcAccess } from '../access-log/grpc-access.ts';
 import type { Admission } from '../auth/admission.ts';
 import { toStatus } from './status.ts';
 

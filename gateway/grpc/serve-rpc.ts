@@ -6,6 +6,12 @@
  * The listener gets `initial` once, then `answered` or `failed` once; nothing after the caller has disconnected.
  */
 import type { Timers } from '../../core/actors/contract.ts';
+import { requestFieldsMax } from '../../proto/limits.ts';
+import { decodeMessage } from '../../proto/message-decoding.ts';
+import { encodeMessage } from '../../proto/message-encoding.ts';
+import type { CallResponse } from '../../proto/wire.ts';
+import type { AccessEntry } from '../access-log/access-log.ts';
+import { receiptFacts } from '../access-log/receipt-facts.ts';
 import { callTrace } from '../api/call-trace.ts';
 import { internalError, ServiceError } from '../api/errors/service-error.ts';
 import { toServiceError } from '../api/failures.ts';
@@ -13,12 +19,6 @@ import { readIdempotencyKey } from '../api/idempotency.ts';
 import type { Principal } from '../api/principal.ts';
 import { type RequestIds, requestIdHeader } from '../api/request-id.ts';
 import { callRequest, type SigningMethod } from '../api/signing-methods.ts';
-import { requestFieldsMax } from '../../proto/limits.ts';
-import { decodeMessage } from '../../proto/message-decoding.ts';
-import { encodeMessage } from '../../proto/message-encoding.ts';
-import type { CallResponse } from '../../proto/wire.ts';
-import type { AccessEntry } from '../access-log/access-log.ts';
-import { receiptFacts } from '../access-log/receipt-facts.ts';
 import type { Admission } from '../auth/admission.ts';
 import type { RateVerdict } from '../limits/rate-limits.ts';
 import type { CallServerDeps, KeyedAnswer } from '../signing/keyed-calls.ts';

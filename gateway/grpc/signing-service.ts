@@ -3,8 +3,8 @@
  * answers INTERNAL when its own deserializer throws, and bytes that do not decode are the caller's mistake.
  */
 import { Metadata, type MethodDefinition, type Server, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
-import { type SigningMethod, signingMethods } from '../api/signing-methods.ts';
 import type { GrpcAccess } from '../access-log/grpc-access.ts';
+import { type SigningMethod, signingMethods } from '../api/signing-methods.ts';
 import { type RpcDeps, serveRpc } from './serve-rpc.ts';
 import { toStatus } from './status.ts';
 

@@ -3,10 +3,10 @@
  * on a reason instead of reading a sentence.
  */
 import { type ServiceError as GrpcError, Metadata } from '@grpc/grpc-js';
-import type { ServiceError } from '../api/errors/service-error.ts';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../proto/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.ts';
 import { encodeMessage } from '../../proto/message-encoding.ts';
+import type { ServiceError } from '../api/errors/service-error.ts';
 
 /** The `domain` of every google.rpc.ErrorInfo. */
 export const errorDomain = 'signmesh';

@@ -1,9 +1,9 @@
 /** Answers to input that is no request for `serve`, with the API's error body and an X-Request-Id. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { HttpAccess } from '../access-log/http-access.ts';
 import { ServiceError } from '../api/errors/service-error.ts';
 import type { RequestIds } from '../api/request-id.ts';
-import type { HttpAccess } from '../access-log/http-access.ts';
 import { jsonContentType } from '../serve/contract.ts';
 import { errorBody } from '../serve/errors.ts';
 

@@ -1,8 +1,8 @@
 /** A request of Node's HTTP server, for `serve`. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Cancel } from '../../core/actors/contract.ts';
-import { ServiceError } from '../api/errors/service-error.ts';
 import type { AccessEntry } from '../access-log/access-log.ts';
+import { ServiceError } from '../api/errors/service-error.ts';
 import type { ServeRequest } from '../serve/contract.ts';
 
 export class HttpRequest implements ServeRequest {

@@ -5,7 +5,7 @@
 import type { FastifyServerOptions } from 'fastify';
 
 function refuse(): never {
-  throw new Error('a route has a schema of Fastify: schemas of routes belong to api/');
+  throw new Error('a route has a schema of Fastify: schemas of routes belong to gateway/api/');
 }
 
 export const noSchemas: NonNullable<FastifyServerOptions['schemaController']> = {

@@ -3,20 +3,20 @@
  * and webhooks carry the same.
  */
 import Type, { type TSchema } from 'typebox';
-import { Closed, Nullable, OneOf, Timestamp } from '../api/schema-kit.ts';
-import { ComplianceList, Screening } from '../../wallets/policy/compliance/public.ts';
-import { Policy } from '../../wallets/policy/policies/public.ts';
-import { RiskRule } from '../../wallets/policy/risk/public.ts';
-import { Connection } from '../../wallets/custody/connections/public.ts';
-import { Intent } from '../../wallets/custody/intents/public.ts';
-import { Wallet } from '../../wallets/custody/wallets/public.ts';
-import { eventTypes } from '../../wallets/delivery/events/public.ts';
-import { WebhookSettings } from '../../wallets/delivery/webhooks/public.ts';
 import { ModuleAccessRequest } from '../../wallets/companions/access/public.ts';
 import { CorrectionView, Exception, Job } from '../../wallets/companions/recon/public.ts';
 import { TokenFacts, TokenOrder } from '../../wallets/companions/tokens/public.ts';
 import { Plan, Strategy } from '../../wallets/companions/treasury/public.ts';
 import { Vault, VaultKey, VaultSignatureSummary } from '../../wallets/companions/vaults/public.ts';
+import { Connection } from '../../wallets/custody/connections/public.ts';
+import { Intent } from '../../wallets/custody/intents/public.ts';
+import { Wallet } from '../../wallets/custody/wallets/public.ts';
+import { eventTypes } from '../../wallets/delivery/events/public.ts';
+import { WebhookSettings } from '../../wallets/delivery/webhooks/public.ts';
+import { ComplianceList, Screening } from '../../wallets/policy/compliance/public.ts';
+import { Policy } from '../../wallets/policy/policies/public.ts';
+import { RiskRule } from '../../wallets/policy/risk/public.ts';
+import { Closed, Nullable, OneOf, Timestamp } from '../api/schema-kit.ts';
 
 /** The coordinator's object of a session (coordinator/session/events.ts); later versions may add fields. */
 function session(own: Readonly<Record<string, TSchema>>, title: string) {

@@ -4,9 +4,6 @@
  */
 import type { Timers } from '../../core/actors/contract.ts';
 import { withinLimit } from '../../core/actors/waiting.ts';
-import { ServiceError } from '../api/errors/service-error.ts';
-import { actorOf } from '../api/principal.ts';
-import type { RequestContext } from '../api/route.ts';
 import {
   ControlError,
   type ControlGives,
@@ -14,6 +11,9 @@ import {
   type ControlTakes,
   type SandboxControl,
 } from '../../scenarios/faults/control.ts';
+import { ServiceError } from '../api/errors/service-error.ts';
+import { actorOf } from '../api/principal.ts';
+import type { RequestContext } from '../api/route.ts';
 
 /** Longer than a process takes to start. */
 const answerMaxMs = 60_000;

@@ -1,9 +1,9 @@
 /** What is seen of a run (scenarios/faults/recording.ts), as the API shows it. Public values only. */
 import Type, { type TProperties } from 'typebox';
-import { Closed, OneOf } from '../api/schema-kit.ts';
 import type { RunEventJson } from '../../scenarios/faults/recording-json.ts';
 import { faultKinds } from '../../scenarios/faults/vocabulary/fault.ts';
 import { points } from '../../scenarios/faults/vocabulary/trigger-points.ts';
+import { Closed, OneOf } from '../api/schema-kit.ts';
 
 function kind<const K extends RunEventJson['kind'], T extends TProperties>(name: K, title: string, properties: T) {
   const atMs = Type.Number({ description: 'milliseconds since the recording began' });

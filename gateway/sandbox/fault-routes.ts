@@ -1,10 +1,10 @@
 /** /v1/sandbox/faults and /v1/sandbox/steps: arms, lists and removes faults, and announces steps. */
 import Type from 'typebox';
+import { withProcessNames } from '../../scenarios/faults/cluster-names.ts';
+import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
 import { type Route, route } from '../api/route.ts';
 import { Closed, PathId } from '../api/schema-kit.ts';
 import { noSuch } from '../api/visibility.ts';
-import { withProcessNames } from '../../scenarios/faults/cluster-names.ts';
-import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
 import { act, ask } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { FaultBody, FaultList, FaultView, faultLifetime, faultView } from './fault-schemas.ts';

@@ -1,6 +1,5 @@
 /** Faults as the API takes and shows them: the schemas are those of the vocabulary, chosen by the field `fault`. */
 import Type, { type TSchema } from 'typebox';
-import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../api/schema-kit.ts';
 import type { ArmedFault } from '../../scenarios/faults/control.ts';
 import {
   type Fault,
@@ -10,6 +9,7 @@ import {
   liveOnly,
   simulatedOnly,
 } from '../../scenarios/faults/vocabulary/fault.ts';
+import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../api/schema-kit.ts';
 import { isoTime, isoTimeOrNull } from './shared.ts';
 
 /** A fault left behind ends by itself. */

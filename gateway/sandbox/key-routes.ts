@@ -4,8 +4,6 @@
  */
 import { create } from '@bufbuild/protobuf';
 import Type from 'typebox';
-import { type Route, route } from '../api/route.ts';
-import { Closed, ContractEnum, OneOf } from '../api/schema-kit.ts';
 import { enumName, enumNames } from '../../proto/enum-names.ts';
 import {
   InitiateDkgRequestSchema,
@@ -15,6 +13,8 @@ import {
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { schemeMeant } from '../../proto/key-schemes.ts';
 import { nodesMax } from '../../proto/limits.ts';
+import { type Route, route } from '../api/route.ts';
+import { Closed, ContractEnum, OneOf } from '../api/schema-kit.ts';
 import { whoDid } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { common } from './shared.ts';

@@ -2,12 +2,12 @@
 import Type from 'typebox';
 import type { Timers } from '../../core/actors/contract.ts';
 import { pause } from '../../core/actors/waiting.ts';
+import { processName } from '../../scenarios/faults/cluster-names.ts';
+import type { ControlTakes, NodeStatus } from '../../scenarios/faults/control.ts';
 import { ServiceError } from '../api/errors/service-error.ts';
 import { type Answer, type RequestContext, type Route, route } from '../api/route.ts';
 import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../api/schema-kit.ts';
 import { noSuch } from '../api/visibility.ts';
-import { processName } from '../../scenarios/faults/cluster-names.ts';
-import type { ControlTakes, NodeStatus } from '../../scenarios/faults/control.ts';
 import { act, ask } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { common, isoTimeOrNull, wholeList } from './shared.ts';

@@ -1,8 +1,8 @@
 /** /v1/sandbox/recording: what the fault injector saw; and how a receiver of webhooks shall behave now. */
 import Type from 'typebox';
+import { runEventJson } from '../../scenarios/faults/recording-json.ts';
 import { type Route, route } from '../api/route.ts';
 import { Closed, Nullable, WholeNumberText } from '../api/schema-kit.ts';
-import { runEventJson } from '../../scenarios/faults/recording-json.ts';
 import { ask } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { EventView } from './event-schemas.ts';

@@ -1,17 +1,17 @@
 /** /v1/sandbox/sessions: what is known of a session of the caller's tenant, and what a node would submit to it. */
 import Type from 'typebox';
-import { ServiceError } from '../api/errors/service-error.ts';
-import { type Route, route } from '../api/route.ts';
-import { Closed, Nullable, OneOf, PathId, Timestamp, WholeNumberText } from '../api/schema-kit.ts';
-import { noSuch } from '../api/visibility.ts';
-import type { RunEvent } from '../../scenarios/faults/recording.ts';
-import { runEventJson } from '../../scenarios/faults/recording-json.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
 import { enumName, enumNames } from '../../proto/enum-names.ts';
 import type { InspectSessionResponse } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
 import { ReceiptStateSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { keySchemes } from '../../proto/key-schemes.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
-import { firstCluster } from '../../core/redis/clusters.ts';
+import type { RunEvent } from '../../scenarios/faults/recording.ts';
+import { runEventJson } from '../../scenarios/faults/recording-json.ts';
+import { ServiceError } from '../api/errors/service-error.ts';
+import { type Route, route } from '../api/route.ts';
+import { Closed, Nullable, OneOf, PathId, Timestamp, WholeNumberText } from '../api/schema-kit.ts';
+import { noSuch } from '../api/visibility.ts';
 import { ask, whoDid } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { FrameView } from './event-schemas.ts';

@@ -3,7 +3,6 @@
  * keystore types that a client's InitiateDkg does not name.
  */
 import { create } from '@bufbuild/protobuf';
-import { ServiceError } from '../api/errors/service-error.ts';
 import {
   InspectSessionRequestSchema,
   type InspectSessionResponse,
@@ -14,6 +13,7 @@ import type { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { InitiateDkgResponse } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type KeyScheme, wireScheme } from '../../proto/key-schemes.ts';
 import type { RequestOf, ResponseOf } from '../../proto/wire.ts';
+import { ServiceError } from '../api/errors/service-error.ts';
 import type { Calls } from '../signing/signing-calls.ts';
 
 export interface Caller {

@@ -1,10 +1,10 @@
 /** /v1/sandbox/clock, /v1/sandbox/snapshots and /v1/sandbox/reset: advances the clock, restores a snapshot, resets. */
 import Type from 'typebox';
+import type { ControlGives, SnapshotStatus } from '../../scenarios/faults/control.ts';
 import { invalidFields } from '../api/errors/invalid-fields.ts';
 import type { ServiceError } from '../api/errors/service-error.ts';
 import { type Route, route } from '../api/route.ts';
 import { Closed, ListOf, Name, PathId, Timestamp } from '../api/schema-kit.ts';
-import type { ControlGives, SnapshotStatus } from '../../scenarios/faults/control.ts';
 import { act, ask } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { common, isoTime, wholeList } from './shared.ts';

@@ -1,7 +1,8 @@
 /** Reads the JSON body of a request, once its caller was admitted: its type and length first, then its bytes. */
+
+import { httpBodyBytesMax } from '../../proto/limits.ts';
 import { ServiceError } from '../api/errors/service-error.ts';
 import { isJsonType, type JsonBody, parseJsonBody, refuseEncoding } from '../api/json-body.ts';
-import { httpBodyBytesMax } from '../../proto/limits.ts';
 import type { ServeRequest } from './contract.ts';
 
 /** undefined: there is no body. Rejects with ServiceError. */

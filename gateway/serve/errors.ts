@@ -1,7 +1,7 @@
 /** The error body of the API for every error: `{error: {code, message, details?, request_id}}`. */
 import type { Log } from '../../core/actors/live/ports.ts';
-import type { ServiceError } from '../api/errors/service-error.ts';
 import type { AccessEntry } from '../access-log/access-log.ts';
+import type { ServiceError } from '../api/errors/service-error.ts';
 import { jsonContentType, type Reply } from './contract.ts';
 
 export function errorReply(error: ServiceError, entry: AccessEntry, log: Log): Reply {

@@ -4,13 +4,13 @@
  */
 import type { Timers } from '../../core/actors/contract.ts';
 import type { Log } from '../../core/actors/live/ports.ts';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { AccessEntry } from '../access-log/access-log.ts';
 import { ServiceError } from '../api/errors/service-error.ts';
 import { toServiceError } from '../api/failures.ts';
 import { needLocalHost } from '../api/hosts.ts';
 import { type RequestIds, requestIdHeader } from '../api/request-id.ts';
 import type { Route } from '../api/route.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
-import { AccessEntry } from '../access-log/access-log.ts';
 import type { Admission } from '../auth/admission.ts';
 import { onlyAuthorization } from '../auth/bearer.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';

@@ -1,13 +1,13 @@
 /** The five signing calls over HTTP, made from the table: a POST whose JSON body is the whole request message. */
 import type { DescMessage, JsonObject } from '@bufbuild/protobuf';
+import { requestFieldsMax } from '../../proto/limits.ts';
+import type { CallResponse } from '../../proto/wire.ts';
+import { receiptFacts } from '../access-log/receipt-facts.ts';
 import { callTrace } from '../api/call-trace.ts';
 import { type FieldIssue, ServiceError } from '../api/errors/service-error.ts';
 import { readIdempotencyKey } from '../api/idempotency.ts';
 import { decodeProtoJson, encodeProtoJson } from '../api/proto-json.ts';
 import { callRequest, type SigningMethod, signingMethods } from '../api/signing-methods.ts';
-import { requestFieldsMax } from '../../proto/limits.ts';
-import type { CallResponse } from '../../proto/wire.ts';
-import { receiptFacts } from '../access-log/receipt-facts.ts';
 import type { Admission } from '../auth/admission.ts';
 import type { CallServerDeps } from '../signing/keyed-calls.ts';
 import type { CallOutcome, SigningCall } from '../signing/signing-calls.ts';

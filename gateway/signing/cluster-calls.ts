@@ -12,10 +12,10 @@
 import type { Cancel, Clock, RandomBytes, Timers } from '../../core/actors/contract.ts';
 import { type Log, silentLog } from '../../core/actors/live/ports.ts';
 import { recentlyUsed } from '../../core/actors/recently-used.ts';
-import { internalError, ServiceError } from '../api/errors/service-error.ts';
-import { namedBy, sessionOf, unreachableAnswer, unreachableText } from '../../proto/cluster-named.ts';
 import { chooseCluster } from '../../core/redis/choose-cluster.ts';
 import { type ClusterEntry, type ClusterRegistry, firstCluster } from '../../core/redis/clusters.ts';
+import { namedBy, sessionOf, unreachableAnswer, unreachableText } from '../../proto/cluster-named.ts';
+import { internalError, ServiceError } from '../api/errors/service-error.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { Calls, type Done, type SigningCall, type SigningCalls } from './signing-calls.ts';
 

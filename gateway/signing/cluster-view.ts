@@ -1,8 +1,9 @@
 /**
  * The last reported states of the clusters, the gateway's own problems, and the resulting health.
  */
-import type { ClusterStatus } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+
 import { firstCluster } from '../../core/redis/clusters.ts';
+import type { ClusterStatus } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 
 /**
  * Of a cluster. `ok`: every node is ready, and so is the session store. `degraded`: nodes are missing, but a quorum can sign; or

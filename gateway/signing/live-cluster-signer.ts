@@ -21,7 +21,12 @@ import {
 import { type KeyScheme, walletKeySchemes, wireScheme } from '../../proto/key-schemes.ts';
 import type { RequestOf, ResponseOf } from '../../proto/wire.ts';
 import { type CallMeta, ProviderRejected, ProviderUnavailable } from '../../wallets/providers/port/port.ts';
-import type { ClusterSignature, ClusterSigner, Curve, SigningOrder } from '../../wallets/providers/self-hosted/public.ts';
+import type {
+  ClusterSignature,
+  ClusterSigner,
+  Curve,
+  SigningOrder,
+} from '../../wallets/providers/self-hosted/public.ts';
 import type { Calls } from './signing-calls.ts';
 
 /** A key generation that failed is resumed this often within one call. */

@@ -3,14 +3,6 @@
  * live-cluster-signer.ts does for wallets. Everything may be repeated: a key is found by its id, a signature by its purpose.
  */
 import { create, type DescMessage, type MessageShape, toJson } from '@bufbuild/protobuf';
-import type {
-  KeyOrder,
-  KeystoreName,
-  MadeKey,
-  MessageOrder,
-  MessageSignature,
-  VaultCluster,
-} from '../../wallets/companions/vaults/public.ts';
 import {
   ApprovalMode,
   DiagnosticReceiptSchema,
@@ -22,6 +14,14 @@ import {
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { schemeOfKeystore } from '../../proto/key-schemes.ts';
 import type { Sharing } from '../../proto/roster.ts';
+import type {
+  KeyOrder,
+  KeystoreName,
+  MadeKey,
+  MessageOrder,
+  MessageSignature,
+  VaultCluster,
+} from '../../wallets/companions/vaults/public.ts';
 import { type CallMeta, ProviderRejected } from '../../wallets/providers/port/port.ts';
 import { closeKey, contextOf, obtainKey, refused, signFor } from './live-cluster-signer.ts';
 import type { Calls } from './signing-calls.ts';

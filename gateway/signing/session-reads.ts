@@ -1,6 +1,5 @@
 /** Reads of sessions: of one from its cluster, of a page from all clusters, newest first. */
 import { create } from '@bufbuild/protobuf';
-import { ServiceError } from '../api/errors/service-error.ts';
 import {
   ReadSessionsRequestSchema,
   type ReadSessionsResponse,
@@ -9,6 +8,7 @@ import {
 import { reasonCodes } from '../../proto/reason-codes.ts';
 import type { SessionPageQuery, SessionPlace } from '../../proto/session-list.ts';
 import type { RequestOf } from '../../proto/wire.ts';
+import { ServiceError } from '../api/errors/service-error.ts';
 import type { ClusterView } from './cluster-view.ts';
 import type { Calls, SigningCall } from './signing-calls.ts';
 

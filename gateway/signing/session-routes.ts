@@ -1,10 +1,5 @@
 /** /v1/sessions: what a client may read of the sessions of its tenant, its own and those of the wallet control plane. */
 import Type, { type Static } from 'typebox';
-import { internalError } from '../api/errors/service-error.ts';
-import { readPage } from '../api/pages.ts';
-import { type RequestContext, type Route, route } from '../api/route.ts';
-import { Closed, ContractEnum, ListOf, Nullable, OneOf, PathId, pageQuery, Timestamp } from '../api/schema-kit.ts';
-import { noSuch } from '../api/visibility.ts';
 import { enumName, enumNames } from '../../proto/enum-names.ts';
 import type { SessionView } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
 import {
@@ -14,6 +9,11 @@ import {
   ReceiptStateSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { SessionPlace } from '../../proto/session-list.ts';
+import { internalError } from '../api/errors/service-error.ts';
+import { readPage } from '../api/pages.ts';
+import { type RequestContext, type Route, route } from '../api/route.ts';
+import { Closed, ContractEnum, ListOf, Nullable, OneOf, PathId, pageQuery, Timestamp } from '../api/schema-kit.ts';
+import { noSuch } from '../api/visibility.ts';
 import type { SessionReads } from './session-reads.ts';
 
 const common = { tag: 'Signing', scope: 'signing:read', limitClass: 'reads' } as const;

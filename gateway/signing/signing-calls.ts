@@ -12,8 +12,7 @@ import { ReturnTimes, returnLeastMs } from '../../core/actors/admission/return-t
 import type { Cancel, Clock, Ports, Timers } from '../../core/actors/contract.ts';
 import { type Log, silentLog } from '../../core/actors/live/ports.ts';
 import { ShortLivedMap } from '../../core/actors/short-lived-map.ts';
-import type { ErrorKind } from '../api/errors/kinds.ts';
-import { internalError, ServiceError } from '../api/errors/service-error.ts';
+import { noTracer, type Span, type Tracer } from '../../core/telemetry/port.ts';
 import { CallErrorCode, type CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -26,7 +25,8 @@ import {
   type RequestOf,
   type ResponseOf,
 } from '../../proto/wire.ts';
-import { noTracer, type Span, type Tracer } from '../../core/telemetry/port.ts';
+import type { ErrorKind } from '../api/errors/kinds.ts';
+import { internalError, ServiceError } from '../api/errors/service-error.ts';
 import type { CoordinatorLink } from './coordinator-port.ts';
 import { keyFault } from './key-confirmation.ts';
 import type { OrderIssuer } from './order-issuer.ts';

@@ -1,7 +1,7 @@
 /** Metrics and spans of a worker: what it sends to webhooks. */
 import type { Timers } from '../../core/actors/contract.ts';
-import type { Send } from '../../wallets/delivery/egress/public.ts';
 import type { MetricFamily, Metrics, Telemetry } from '../../core/telemetry/port.ts';
+import type { Send } from '../../wallets/delivery/egress/public.ts';
 
 const sendDuration: MetricFamily<'outcome'> = {
   name: 'signmesh_webhook_attempt_duration_seconds',

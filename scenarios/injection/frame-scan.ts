@@ -3,9 +3,10 @@
  * how long it is. Written by hand against the wire format of protobuf, since every message of an idle cluster passes
  * here: a whole decoding would cost twenty times as much. Bodies are skipped.
  */
-import { type Point, pointOf } from '../faults/vocabulary/trigger-points.ts';
+
 import { FrameSchema } from '../../proto/gen/signmesh/wire/v1/frame_pb.ts';
 import type { WireCase } from '../../proto/wire.ts';
+import { type Point, pointOf } from '../faults/vocabulary/trigger-points.ts';
 
 export interface FrameHead {
   /** Where the frame stands in the message, its length before it included. */

@@ -1,6 +1,7 @@
 /** The ports of the link proxy: one decides the fate of frames, one observes what passes. */
-import type { FrameInTransit, FrameVerdict, Order } from '../faults/vocabulary/engine-contract.ts';
+
 import type { WireEnvelope } from '../../proto/wire.ts';
+import type { FrameInTransit, FrameVerdict, Order } from '../faults/vocabulary/engine-contract.ts';
 import type { FrameHead } from './frame-scan.ts';
 
 /** Decides the fate of frames. */

@@ -10,8 +10,8 @@
  * - In silence no heartbeat, no Hello and no close passes; what was missed of them is made up for when it ends.
  */
 import { WebSocket } from 'ws';
-import type { Arrival } from '../faults/vocabulary/engine-contract.ts';
 import { decodeFrames, decodeHandshake, encodeFrame, type WireEnvelope } from '../../proto/wire.ts';
+import type { Arrival } from '../faults/vocabulary/engine-contract.ts';
 import { damaged } from './damage.ts';
 import { type FrameHead, scanFrames } from './frame-scan.ts';
 import { type FrameEvaluator, type LinkWatcher, proxyMessageBytesMax } from './link-ports.ts';

@@ -3,12 +3,12 @@
  * a frame says is put into words while that costs nothing; in a flood of them only what kind it is.
  */
 
+import { decodeFrames, type WireEnvelope } from '../../proto/wire.ts';
 import { processIn } from '../faults/cluster-names.ts';
 import { frameText } from '../faults/frame-text.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import type { FrameVerdict } from '../faults/vocabulary/engine-contract.ts';
 import type { FaultKind } from '../faults/vocabulary/fault.ts';
-import { decodeFrames, type WireEnvelope } from '../../proto/wire.ts';
 import { frameWords } from './frame-description.ts';
 import type { FrameHead } from './frame-scan.ts';
 import { nowMs } from './real-time.ts';

@@ -6,10 +6,10 @@
  * every run real ids, so that a scenario may run again on the same cluster.
  */
 import Type, { type Static } from 'typebox';
+import { clustersMax } from '../../proto/limits.ts';
 import type { Fault } from '../faults/vocabulary/fault.ts';
 import { Alteration, faultSchemas } from '../faults/vocabulary/fault.ts';
 import { Closed, OneOf } from '../faults/vocabulary/schema-kit.ts';
-import { clustersMax } from '../../proto/limits.ts';
 import { custodyExpectations, custodyStepSchemas, custodyWaits } from './custody-format.ts';
 import { grpcCodes, ownKeystores, walletTerms } from './terms.ts';
 

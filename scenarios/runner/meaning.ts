@@ -2,12 +2,13 @@
  * Checks a scenario beyond its shape: unknown names, sessions that are used before they are made, faults that a world does not
  * support.
  */
+
+import { reasonCodes } from '../../proto/reason-codes.ts';
 import { ofOneCluster } from '../faults/cluster-names.ts';
 import { checkFault } from '../faults/engine/checks.ts';
 import { type Fault as ClusterFault, liveOnly, simulatedOnly } from '../faults/vocabulary/fault.ts';
 import { type FaultEngineOptions, FaultError } from '../faults/vocabulary/options.ts';
 import { targetsOf } from '../faults/vocabulary/targets.ts';
-import { reasonCodes } from '../../proto/reason-codes.ts';
 import type { CallStep } from './client.ts';
 import { type CustodyStep, isCustodyStep } from './custody-format.ts';
 import { checkCustodySteps, madeBy } from './custody-meaning.ts';

@@ -2,8 +2,6 @@
 import { create } from '@bufbuild/protobuf';
 import { groupOf } from '../../core/crypto/group.ts';
 import { commitTo, shareFor } from '../../core/crypto/vss.ts';
-import { altered } from '../faults/byzantine/altered.ts';
-import type { Alteration } from '../faults/vocabulary/fault.ts';
 import { CloseKeyRequestSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   InspectSessionRequestSchema,
@@ -24,6 +22,8 @@ import {
   ThresholdDerivationSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { sessionsPageMax } from '../../proto/limits.ts';
+import { altered } from '../faults/byzantine/altered.ts';
+import type { Alteration } from '../faults/vocabulary/fault.ts';
 import type { StepOf } from './format.ts';
 import { type DkgStep, intentOf, type SessionBook, type SigningStep } from './sessions.ts';
 import type { Questions, ScenarioWorld } from './world.ts';

@@ -2,10 +2,16 @@
  * The invariants of a simulated run: the checkers of each cluster see its observations, in its own names; those of the first
  * cluster that cover all clusters see every observation.
  */
-import type { RunEvent } from '../faults/recording.ts';
-import { allCheckers, type CheckContext, ofAllClusters, ownCheckers } from '../../simulation/cluster/invariants/checkers.ts';
+
+import {
+  allCheckers,
+  type CheckContext,
+  ofAllClusters,
+  ownCheckers,
+} from '../../simulation/cluster/invariants/checkers.ts';
 import type { Checker, Observation, TrialPorts } from '../../simulation/cluster/observation.ts';
 import type { Violation } from '../../simulation/cluster/violation.ts';
+import type { RunEvent } from '../faults/recording.ts';
 import type { Verdict } from './world.ts';
 
 export interface RunCheckersOptions {

@@ -5,8 +5,9 @@
  * The runner collects failed expectations and continues: the verdict lists them all, the first with its cause. A step that is
  * impossible or stuck ends the run. A violated invariant (such as an invalid signature) outranks all expectations.
  */
-import type { Fault } from '../faults/vocabulary/fault.ts';
+
 import { releasedVerifier, type SignatureVerifier } from '../../simulation/cluster/invariants/verifier.ts';
+import type { Fault } from '../faults/vocabulary/fault.ts';
 import { Caller, type CallStep, type Ended, endedText } from './client.ts';
 import { CustodyBook } from './custody-book.ts';
 import { CustodyCaller, type CustodyEnded } from './custody-caller.ts';

@@ -3,9 +3,6 @@
  * same run, byte for byte.
  */
 import { withCryptography } from '../../core/crypto/model/switch.ts';
-import type { RunEvent } from '../faults/recording.ts';
-import { FaultError } from '../faults/vocabulary/options.ts';
-import type { LifetimesMs } from '../../simulation/model/lifetimes.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { schemeMeant, wireScheme } from '../../proto/key-schemes.ts';
@@ -17,6 +14,9 @@ import { ManyClusters, type ScenarioClusters } from '../../simulation/cluster/ma
 import type { Checker } from '../../simulation/cluster/observation.ts';
 import { randomStream } from '../../simulation/cluster/random.ts';
 import type { Violation } from '../../simulation/cluster/violation.ts';
+import type { LifetimesMs } from '../../simulation/model/lifetimes.ts';
+import type { RunEvent } from '../faults/recording.ts';
+import { FaultError } from '../faults/vocabulary/options.ts';
 import type { CheckedScenario } from './format.ts';
 import { type RunOptions, runScenario } from './run.ts';
 import { RunCheckers } from './run-checkers.ts';

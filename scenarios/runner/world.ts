@@ -3,8 +3,7 @@
  * in virtual time or in real time; so one runner serves both. A callback, not a promise: virtual time runs synchronously.
  */
 
-import type { RunEvent } from '../faults/recording.ts';
-import type { Fault } from '../faults/vocabulary/generated-types.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import type {
   CloseKeyRequest,
   CloseKeyResponse,
@@ -30,8 +29,9 @@ import type {
   SignatureShareRequest,
   SignatureShareResponse,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import type { Violation } from '../../simulation/cluster/violation.ts';
+import type { RunEvent } from '../faults/recording.ts';
+import type { Fault } from '../faults/vocabulary/generated-types.ts';
 import type { GrpcCode, OwnKeystore, ReceiverAnswer, WalletTerms } from './terms.ts';
 
 export interface CallTypes {

@@ -8,9 +8,7 @@
  * core/actors/contract.ts that trials rely on hold here too: a step with a write takes effect when the write does, and an actor that
  * throws restarts from its record.
  */
-import type { Address } from '../../core/actors/contract.ts';
-import { noTrace } from '../../core/actors/contract.ts';
-import { safeErrorText } from '../../core/actors/error-text.ts';
+
 import { type CoordinatorBehaviour, coordinatorBehaviours } from '../../coordinator/behaviours.ts';
 import type { SessionConfig } from '../../coordinator/contract/config.ts';
 import {
@@ -21,6 +19,9 @@ import {
   clusterAddress,
   isLocal,
 } from '../../coordinator/contract/messages.ts';
+import type { Address } from '../../core/actors/contract.ts';
+import { noTrace } from '../../core/actors/contract.ts';
+import { safeErrorText } from '../../core/actors/error-text.ts';
 import type { WireMessage } from '../../proto/wire.ts';
 import { DueTimers } from './due-timers.ts';
 import { completed } from './frame-codec.ts';

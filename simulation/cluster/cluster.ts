@@ -4,15 +4,17 @@
  * Deterministic: the same seed and the same calls give the same trace, byte for byte.
  */
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf';
-import { noTrace, type RandomBytes } from '../../core/actors/contract.ts';
 import { expiryAddress, keyKey, sessionKey } from '../../coordinator/contract/messages.ts';
 import type { KeyRecord, SessionRecord } from '../../coordinator/contract/record.ts';
 import { sweepEveryMs } from '../../coordinator/expiry.ts';
-import type { FaultStatus, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
-import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
+import { noTrace, type RandomBytes } from '../../core/actors/contract.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import { keyRecordKey, type NodeRecord, type NodeWrite } from '../../nodes/records/records.ts';
 import { CloseKeyRequestSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { InspectSessionRequestSchema, PreviewPartialRequestSchema } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
+import {
+  InspectSessionRequestSchema,
+  PreviewPartialRequestSchema,
+} from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
 import { ReadSessionsRequestSchema } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
 import {
   DkgShareExchangeRequestSchema,
@@ -23,7 +25,8 @@ import {
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Roster } from '../../proto/roster.ts';
 import type { CallCase, ResponseOf } from '../../proto/wire.ts';
-import type { LoggedEvent } from '../../core/redis/event-log.ts';
+import type { FaultStatus, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
 import type { SimCall, SimCaller } from './calls.ts';
 import type { DeliveriesSnapshot, Delivery } from './deliveries.ts';
 import type { CoordinatorSnapshot, NodeSnapshot, SyncStore } from './memory-stores.ts';

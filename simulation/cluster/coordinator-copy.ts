@@ -2,9 +2,7 @@
  * A coordinator process of its own, over a store of its own (process-copy.ts). A read shows the record as it is when the read is
  * answered.
  */
-import type { Address, Envelope, RandomBytes, UndeliveredReason } from '../../core/actors/contract.ts';
-import { noTrace } from '../../core/actors/contract.ts';
-import type { DeadLetter } from '../../core/actors/kernel/host.ts';
+
 import { coordinatorBehaviours } from '../../coordinator/behaviours.ts';
 import type { SessionConfig } from '../../coordinator/contract/config.ts';
 import {
@@ -14,6 +12,9 @@ import {
   isLocal,
 } from '../../coordinator/contract/messages.ts';
 import { failureReply } from '../../coordinator/failure-replies.ts';
+import type { Address, Envelope, RandomBytes, UndeliveredReason } from '../../core/actors/contract.ts';
+import { noTrace } from '../../core/actors/contract.ts';
+import type { DeadLetter } from '../../core/actors/kernel/host.ts';
 import { throughCodec } from './frame-codec.ts';
 import { type MemoryCoordinatorStore, memoryCoordinatorStore, type SyncStore } from './memory-stores.ts';
 import { ProcessCopy, unavailable } from './process-copy.ts';

@@ -6,9 +6,9 @@
  * At least once: after a crash the worker repeats the tries that it had not recorded.
  */
 import type { RandomBytes } from '../../core/actors/contract.ts';
-import { afterTry, deliveryTimeoutMs } from '../../wallets/delivery/deliveries/retry-schedule.ts';
-import type { ReceiverBehaviour } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
+import type { ReceiverBehaviour } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import { afterTry, deliveryTimeoutMs } from '../../wallets/delivery/deliveries/retry-schedule.ts';
 import type { Life, ProcessState } from './processes.ts';
 import type { VirtualTime } from './virtual-time.ts';
 

@@ -1,7 +1,7 @@
 /** Decides how a sent frame arrives: first a test's hook, then the fault engine. */
 import type { Envelope } from '../../core/actors/contract.ts';
-import { pointOf } from '../../scenarios/faults/vocabulary/trigger-points.ts';
 import type { WireEnvelope, WireMessage } from '../../proto/wire.ts';
+import { pointOf } from '../../scenarios/faults/vocabulary/trigger-points.ts';
 import type { FaultService } from './fault-service.ts';
 import { throughCodec } from './frame-codec.ts';
 import type { FrameOutcome, NetworkPorts } from './network.ts';

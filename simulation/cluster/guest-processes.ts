@@ -3,8 +3,10 @@
  * do, and a process with a link talks to the coordinator as a gateway.
  */
 
-import type { Address, Envelope, RandomBytes, Trace, UndeliveredReason } from '../../core/actors/contract.ts';
 import type { CoordinatorRecord, CoordinatorWrite } from '../../coordinator/contract/messages.ts';
+import type { Address, Envelope, RandomBytes, Trace, UndeliveredReason } from '../../core/actors/contract.ts';
+import type { Roster } from '../../proto/roster.ts';
+import type { WireMessage } from '../../proto/wire.ts';
 import type {
   DoorRequest,
   DoorVerdict,
@@ -13,8 +15,6 @@ import type {
   PortVerdict,
   ProcessName,
 } from '../../scenarios/faults/vocabulary/engine-contract.ts';
-import type { Roster } from '../../proto/roster.ts';
-import type { WireMessage } from '../../proto/wire.ts';
 import type { WorldOrder } from './fault-service.ts';
 import type { Life, Processes } from './processes.ts';
 import type { CalledStore } from './store-side.ts';

@@ -1,8 +1,8 @@
 /** The identities of a simulated cluster, and the roster that names them: they follow from its randomness alone. */
 import { identityFromSeed } from '../../core/crypto/identity.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
 import { defaultTotalNodes } from '../../proto/limits.ts';
 import { defaultSharing, type Roster, type Sharing } from '../../proto/roster.ts';
-import { firstCluster } from '../../core/redis/clusters.ts';
 import type { SimOptions } from './options.ts';
 import { randomStream } from './random.ts';
 

@@ -8,14 +8,15 @@
  */
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf';
 import { create } from '@bufbuild/protobuf';
-import { ofOneCluster, processIn } from '../../scenarios/faults/cluster-names.ts';
-import type { RunEvent } from '../../scenarios/faults/recording.ts';
-import type { FaultStatus } from '../../scenarios/faults/vocabulary/engine-contract.ts';
-import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
+import { type Candidate, chooseCluster } from '../../core/redis/choose-cluster.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
 import { namedBy, type SessionSeen, sessionOf, unreachableAnswer, unreachableText } from '../../proto/cluster-named.ts';
 import { complete } from '../../proto/complete.ts';
 import { CallErrorCode, CallErrorSchema, CloseKeyRequestSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { InspectSessionRequestSchema, PreviewPartialRequestSchema } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
+import {
+  InspectSessionRequestSchema,
+  PreviewPartialRequestSchema,
+} from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
 import { ReadSessionsRequestSchema } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
 import {
   DkgShareExchangeRequestSchema,
@@ -25,8 +26,10 @@ import {
   SignatureShareRequestSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { CallCase, CallRequest, CallResponse, ResponseOf } from '../../proto/wire.ts';
-import { type Candidate, chooseCluster } from '../../core/redis/choose-cluster.ts';
-import { firstCluster } from '../../core/redis/clusters.ts';
+import { ofOneCluster, processIn } from '../../scenarios/faults/cluster-names.ts';
+import type { RunEvent } from '../../scenarios/faults/recording.ts';
+import type { FaultStatus } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
 import { doorMs, SimCall, type SimCaller } from './calls.ts';
 import { SimCluster } from './cluster.ts';
 import type { GuestHost, Guests } from './guest-processes.ts';

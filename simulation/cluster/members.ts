@@ -2,7 +2,7 @@
  * The machines of the simulated cluster: the real actors of coordinator/ and nodes/, each over its store, assembled as the
  * processes of the live world do (coordinator/main.ts, nodes/main.ts).
  */
-import type { Envelope, UndeliveredReason, WriteOutcome } from '../../core/actors/contract.ts';
+
 import { coordinatorBehaviours } from '../../coordinator/behaviours.ts';
 import type { SessionConfig } from '../../coordinator/contract/config.ts';
 import {
@@ -13,7 +13,7 @@ import {
 } from '../../coordinator/contract/messages.ts';
 import { failureReply } from '../../coordinator/failure-replies.ts';
 import { NodeFrames } from '../../coordinator/node-frames.ts';
-import type { WriteVerdict } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { Envelope, UndeliveredReason, WriteOutcome } from '../../core/actors/contract.ts';
 import { type NodeIdentity, nodeBehaviours } from '../../nodes/behaviours.ts';
 import { routeToHsm } from '../../nodes/hsm/routing.ts';
 import type { HsmPort } from '../../nodes/records/hsm-port.ts';
@@ -22,6 +22,7 @@ import type { NodeRecord, NodeWrite } from '../../nodes/records/records.ts';
 import type { VendorPort } from '../../nodes/records/vendor-port.ts';
 import { routeToVendor } from '../../nodes/vendor/routing.ts';
 import type { WireMessage } from '../../proto/wire.ts';
+import type { WriteVerdict } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import { Machine } from './machine.ts';
 import type { LaterStore, World } from './machine-ports.ts';
 import { type CalledStore, type Redis, storeSide } from './store-side.ts';

@@ -2,7 +2,7 @@
  * The Store ports in memory: the state that a process finds after a crash. The coordinator's store answers exactly as the scripts
  * of coordinator/store do (one conformance suite tests both).
  */
-import type { Store, WriteOutcome } from '../../core/actors/contract.ts';
+
 import {
   type CoordinatorRecord,
   type CoordinatorWrite,
@@ -13,11 +13,12 @@ import {
 } from '../../coordinator/contract/messages.ts';
 import type { KeyRecord, SessionRecord } from '../../coordinator/contract/record.ts';
 import { changeOf, endingOf, openingOf } from '../../coordinator/store/public.ts';
+import type { Store, WriteOutcome } from '../../core/actors/contract.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import type { NodeRecord, NodeWrite } from '../../nodes/records/records.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { SessionPageQuery } from '../../proto/session-list.ts';
-import { firstCluster } from '../../core/redis/clusters.ts';
-import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import { copyOf } from './copy.ts';
 
 /** The store is unreachable; the outcome of a write is then unknown. */

@@ -10,8 +10,8 @@
  * the peer's own process has no link until the second one has ended.
  */
 import type { Envelope, RandomBytes, UndeliveredReason } from '../../core/actors/contract.ts';
-import type { Arrival, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { WireMessage } from '../../proto/wire.ts';
+import type { Arrival, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import { type Codec, type ReceivedEnvelope, throughCodec } from './frame-codec.ts';
 import type { Runnable, Task, VirtualTime } from './virtual-time.ts';
 

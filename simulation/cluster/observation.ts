@@ -2,15 +2,16 @@
  * The checkers' view of a run: every event of the simulated world, at its moment. Unlike recordings for reports, observations
  * hold the objects themselves, secrets included; checkers do not pass them on.
  */
-import type { ActorEvent, Address, RandomBytes, WriteOutcome } from '../../core/actors/contract.ts';
+
 import type { CoordinatorRecord, CoordinatorWrite } from '../../coordinator/contract/messages.ts';
-import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
-import type { Fault, FaultKind } from '../../scenarios/faults/vocabulary/fault.ts';
+import type { ActorEvent, Address, RandomBytes, WriteOutcome } from '../../core/actors/contract.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import type { NodeRecord, NodeWrite } from '../../nodes/records/records.ts';
 import type { CallError } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { CallCase, WireEnvelope } from '../../proto/wire.ts';
+import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { Fault, FaultKind } from '../../scenarios/faults/vocabulary/fault.ts';
 import type { VendorOrder } from '../../wallets/providers/vendor/public.ts';
-import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import type { SimCaller } from './calls.ts';
 import type { FrameOutcome } from './network.ts';
 import type { NodeCopy } from './node-copy.ts';

@@ -1,14 +1,15 @@
 /** The options of a simulated cluster. */
-import type { Envelope, RandomBytes } from '../../core/actors/contract.ts';
+
 import type { SessionConfig } from '../../coordinator/contract/config.ts';
 import type { CoordinatorWrite } from '../../coordinator/contract/messages.ts';
-import type { RunEvent } from '../../scenarios/faults/recording.ts';
-import type { FaultEngine } from '../../scenarios/faults/vocabulary/engine-contract.ts';
-import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
+import type { Envelope, RandomBytes } from '../../core/actors/contract.ts';
 import type { SandboxKeys } from '../../nodes/dkg/party.ts';
 import type { NodeWrite } from '../../nodes/records/records.ts';
 import type { Sharing } from '../../proto/roster.ts';
 import type { WireEnvelope, WireMessage } from '../../proto/wire.ts';
+import type { RunEvent } from '../../scenarios/faults/recording.ts';
+import type { FaultEngine } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
 import type { Codec } from './frame-codec.ts';
 import type { MakeGuests } from './guest-processes.ts';
 import type { WriteFate } from './memory-stores.ts';

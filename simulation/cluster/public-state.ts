@@ -5,15 +5,16 @@
  * The states belong to their actors. This file repeats the types of the fields that it reads, so that only it must follow when
  * one changes.
  */
-import type { Address } from '../../core/actors/contract.ts';
+
 import { boxCount, type DkgState as DkgSessionState } from '../../coordinator/dkg/public.ts';
 import { askedOf, type SigningState, attemptOf as signingAttemptOf } from '../../coordinator/signing/public.ts';
-import type { RunEvent } from '../../scenarios/faults/recording.ts';
+import type { Address } from '../../core/actors/contract.ts';
 import { attemptOf, type DkgState } from '../../nodes/dkg/state.ts';
 import type { SignerState } from '../../nodes/signer/signer-actor.ts';
 import type { VendorOrderActorState } from '../../nodes/vendor/order-actor.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { RunEvent } from '../../scenarios/faults/recording.ts';
 
 export type PublicState = Pick<Extract<RunEvent, { kind: 'state' }>, 'state' | 'fields'>;
 

@@ -5,12 +5,12 @@
  * Times are the scenario's, from 0; the trace has the world's own.
  */
 import type { ActorEvent, Address } from '../../core/actors/contract.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
+import { encodeFrame, type WireEnvelope } from '../../proto/wire.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Fault, FaultKind } from '../../scenarios/faults/vocabulary/fault.ts';
 import { pointOf } from '../../scenarios/faults/vocabulary/trigger-points.ts';
-import { encodeFrame, type WireEnvelope } from '../../proto/wire.ts';
-import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import type { ReceivedEnvelope } from './frame-codec.ts';
 import type { FrameOutcome } from './network.ts';
 import type { Observation } from './observation.ts';

@@ -2,17 +2,18 @@
  * Every start of a process with actors: its configuration, its stream of randomness, its store with the faults on the way to it,
  * and its observers.
  */
-import type { ActorEvent, Address, Envelope, RandomBytes, WriteOutcome } from '../../core/actors/contract.ts';
-import { safeErrorText } from '../../core/actors/error-text.ts';
+
 import type { SessionConfig } from '../../coordinator/contract/config.ts';
 import type { CoordinatorRecord, CoordinatorWrite } from '../../coordinator/contract/messages.ts';
-import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { ActorEvent, Address, Envelope, RandomBytes, WriteOutcome } from '../../core/actors/contract.ts';
+import { safeErrorText } from '../../core/actors/error-text.ts';
 import type { NodeIdentity } from '../../nodes/behaviours.ts';
 import { type NodeRecord, type NodeWrite, vendorRecordName } from '../../nodes/records/records.ts';
 import { vendorNews } from '../../nodes/vendor/routing.ts';
 import { dkgLifetimeMs, nodesWaitMs, pendingLifetimeMs, signingLifetimeMs } from '../../proto/limits.ts';
 import type { Roster } from '../../proto/roster.ts';
 import type { WireMessage } from '../../proto/wire.ts';
+import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { FaultService } from './fault-service.ts';
 import { strangeStore } from './faulty-store.ts';
 import type { Guests } from './guest-processes.ts';

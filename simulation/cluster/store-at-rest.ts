@@ -2,10 +2,16 @@
  * The coordinator's store with sessions and keys as they lie in Redis: separate fields, JSON and a MAC. A trial may alter a field at
  * rest. The decisions about writes are those of the store in memory.
  */
-import type { WriteOutcome } from '../../core/actors/contract.ts';
-import { type CoordinatorRecord, type CoordinatorWrite, keyKey, sessionKey } from '../../coordinator/contract/messages.ts';
+
+import {
+  type CoordinatorRecord,
+  type CoordinatorWrite,
+  keyKey,
+  sessionKey,
+} from '../../coordinator/contract/messages.ts';
 import type { KeyRecord, SessionRecord } from '../../coordinator/contract/record.ts';
 import { keyText, readKey, readSession, storeMacs, writeArguments } from '../../coordinator/store/public.ts';
+import type { WriteOutcome } from '../../core/actors/contract.ts';
 import type { RecordMacs } from '../../core/crypto/record-macs.ts';
 import { firstCluster } from '../../core/redis/clusters.ts';
 import { emptyCoordinatorSnapshot, memoryCoordinatorStore } from './memory-stores.ts';

@@ -4,8 +4,8 @@
  */
 
 import type { RandomBytes } from '../../core/crypto/bytes.ts';
-import type { HsmFailure } from '../../scenarios/faults/vocabulary/fault.ts';
 import type { HsmFault, HsmOutcome, HsmPort, HsmRequest } from '../../nodes/records/hsm-port.ts';
+import type { HsmFailure } from '../../scenarios/faults/vocabulary/fault.ts';
 import { HeldKeys } from '../../wallets/providers/vendor/public.ts';
 import type { VirtualTime } from './virtual-time.ts';
 

@@ -2,22 +2,23 @@
  * Assembles the simulated world: processes, links, stores, the gateway's calls, the webhooks' worker, and the fault engine whose
  * orders it performs. simulation/cluster/cluster.ts is its public interface.
  */
+
+import { clusterAddress, type LocalMessage } from '../../coordinator/contract/messages.ts';
+import { failureReply } from '../../coordinator/failure-replies.ts';
 import { peerOf } from '../../core/actors/address.ts';
 import type { ActorEvent, Address, Envelope, RandomBytes, UndeliveredReason } from '../../core/actors/contract.ts';
 import { noTrace } from '../../core/actors/contract.ts';
-import { clusterAddress, type LocalMessage } from '../../coordinator/contract/messages.ts';
-import { failureReply } from '../../coordinator/failure-replies.ts';
 import { identityFromSeed } from '../../core/crypto/identity.ts';
 import { gatewayMacs } from '../../core/crypto/order-macs.ts';
-import { faultEngine } from '../../scenarios/faults/engine.ts';
-import { frameText } from '../../scenarios/faults/frame-text.ts';
-import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import { vendorNews } from '../../nodes/vendor/routing.ts';
 import { ordersOf } from '../../proto/call-orders.ts';
 import type { Roster } from '../../proto/roster.ts';
 import type { CallRequest, WireMessage } from '../../proto/wire.ts';
-import { firstCluster } from '../../core/redis/clusters.ts';
-import type { LoggedEvent } from '../../core/redis/event-log.ts';
+import { faultEngine } from '../../scenarios/faults/engine.ts';
+import { frameText } from '../../scenarios/faults/frame-text.ts';
+import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import { Calls, type CallUnderWay } from './calls.ts';
 import { Deliveries } from './deliveries.ts';
 import { performOrder } from './fault-effects.ts';

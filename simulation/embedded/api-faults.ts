@@ -4,10 +4,10 @@
  */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Server } from '@grpc/grpc-js';
-import { pauseFor } from '../../scenarios/injection/api-proxy-ports.ts';
+import type { Serve, ServeResponse } from '../../gateway/serve/contract.ts';
 import { grpcRefusalOf, isFaultyPath, refusalOf } from '../../scenarios/faults/api-fault-answers.ts';
 import type { DoorRequest, DoorVerdict } from '../../scenarios/faults/vocabulary/engine-contract.ts';
-import type { Serve, ServeResponse } from '../../gateway/serve/contract.ts';
+import { pauseFor } from '../../scenarios/injection/api-proxy-ports.ts';
 
 /** undefined: no fault is armed. */
 export type ApiFaults = (request: DoorRequest) => DoorVerdict | undefined;

@@ -1,8 +1,8 @@
 /** The real API servers of an embedded service: REST and gRPC, on sockets, before the gateway of its world. */
 import type { AddressInfo } from 'node:net';
 import { type Log, systemPorts } from '../../core/actors/live/ports.ts';
-import { RequestIds } from '../../gateway/api/request-id.ts';
 import type { RequestWatcher } from '../../gateway/access-log/access-log.ts';
+import { RequestIds } from '../../gateway/api/request-id.ts';
 import type { GrpcDoor } from '../../gateway/grpc/server.ts';
 import { buildDoor } from '../../gateway/http/app.ts';
 import type { Serve } from '../../gateway/serve/contract.ts';

@@ -3,10 +3,10 @@
  * and secrets become meaningless words.
  */
 
-import { testCredentials } from '../../wallets/providers/port/test-triggers.ts';
 import type { AnswerShape } from '../../scenarios/runner/custody-operation.ts';
 import { isRecord } from '../../scenarios/runner/explain.ts';
 import { referencesIn, unknownField } from '../../scenarios/runner/references.ts';
+import { testCredentials } from '../../wallets/providers/port/test-triggers.ts';
 
 /** Fields with secrets, in any place. */
 const secretFields = /^(api_key|api_secret|private_key|secret|password|passphrase|access_token|access_key)$/;

@@ -1,6 +1,7 @@
 /** The recording of an embedded service (service-recorder.ts), which recorded-scenario.ts turns into a scenario. */
-import type { ControlMethod, ControlTakes } from '../../scenarios/faults/control.ts';
+
 import type { CallOutcome, SigningCall } from '../../gateway/signing/signing-calls.ts';
+import type { ControlMethod, ControlTakes } from '../../scenarios/faults/control.ts';
 
 export interface RecordedCall {
   readonly kind: 'call';

@@ -6,10 +6,10 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { actorOf } from '../../gateway/api/principal.ts';
-import type { ControlMethod, SandboxControl } from '../../scenarios/faults/control.ts';
 import type { Serve, ServeRequest, ServeResponse } from '../../gateway/serve/contract.ts';
 import { plainRequest } from '../../gateway/serve/plain-request.ts';
 import { Calls, type Done, type SigningCall } from '../../gateway/signing/signing-calls.ts';
+import type { ControlMethod, SandboxControl } from '../../scenarios/faults/control.ts';
 import { faultOf } from './api-faults.ts';
 import type { ReceiverNote } from './egress.ts';
 import type {

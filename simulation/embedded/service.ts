@@ -1,5 +1,5 @@
 /**
- * A whole custody service in one process: the simulated world of world/, its time paced by the real clock, with real
+ * A whole custody service in one process: the simulated world of simulation/service/, its time paced by the real clock, with real
  * cryptography, served on real ports. It needs no installation, and leaves nothing behind when it stops.
  *
  * It lacks the properties of separate processes: kills by the operating system, sockets between members, more than one core.
@@ -7,13 +7,8 @@
 import { type Log, silentLog, systemPorts, systemRandom } from '../../core/actors/live/ports.ts';
 import { cryptoBackend } from '../../core/crypto/group.ts';
 import { seedOfNode } from '../../core/crypto/polynomial.ts';
-import { ManyInjectors } from '../../scenarios/injection/many-clusters.ts';
-import { Recording } from '../../scenarios/injection/recording.ts';
-import { SandboxController } from '../../scenarios/injection/sandbox-control.ts';
-import { processIn, splitName } from '../../scenarios/faults/cluster-names.ts';
-import { frameText } from '../../scenarios/faults/frame-text.ts';
-import type { RunEvent } from '../../scenarios/faults/recording.ts';
-import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
+import { noTelemetry, type Telemetry } from '../../core/telemetry/port.ts';
 import { allOf, type RequestWatcher } from '../../gateway/access-log/access-log.ts';
 import { TokenStore } from '../../gateway/auth/token-store.ts';
 import { docsPage } from '../../gateway/http/docs-page.ts';
@@ -25,8 +20,13 @@ import { measureGateway } from '../../gateway/telemetry/gateway.ts';
 import { measureRequests } from '../../gateway/telemetry/requests.ts';
 import { measureSending } from '../../gateway/telemetry/worker.ts';
 import type { WireEnvelope } from '../../proto/wire.ts';
-import { firstCluster } from '../../core/redis/clusters.ts';
-import { noTelemetry, type Telemetry } from '../../core/telemetry/port.ts';
+import { processIn, splitName } from '../../scenarios/faults/cluster-names.ts';
+import { frameText } from '../../scenarios/faults/frame-text.ts';
+import type { RunEvent } from '../../scenarios/faults/recording.ts';
+import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import { ManyInjectors } from '../../scenarios/injection/many-clusters.ts';
+import { Recording } from '../../scenarios/injection/recording.ts';
+import { SandboxController } from '../../scenarios/injection/sandbox-control.ts';
 import { CustodyWorld, type WorldOptions, type WorldSnapshot } from '../service/custody-world.ts';
 import { faultyServe } from './api-faults.ts';
 import { type Doors, openDoors, type Place } from './api-servers.ts';

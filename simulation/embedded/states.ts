@@ -3,9 +3,9 @@
  * restarts on it, with a new boot, so that no earlier nonce is valid.
  */
 import type { RandomBytes } from '../../core/actors/contract.ts';
-import type { SnapshotControl } from '../../scenarios/injection/ports.ts';
-import { ControlError, type SnapshotStatus } from '../../scenarios/faults/control.ts';
 import { uuidV7 } from '../../proto/ids.ts';
+import { ControlError, type SnapshotStatus } from '../../scenarios/faults/control.ts';
+import type { SnapshotControl } from '../../scenarios/injection/ports.ts';
 import type { WorldSnapshot } from '../service/custody-world.ts';
 import { sizeOfState } from './state-file.ts';
 import type { WorldNow } from './world-injector.ts';

@@ -4,14 +4,14 @@
  * each cluster has an injector, with its own names of processes (scenarios/injection/many-clusters.ts).
  */
 
-import type { Crash, ProcessControl, ProcessStatus } from '../../scenarios/injection/ports.ts';
-import type { Recording } from '../../scenarios/injection/recording.ts';
-import type { ControlledInjector } from '../../scenarios/injection/sandbox-control.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
 import { processIn, splitName } from '../../scenarios/faults/cluster-names.ts';
 import { type ArmedFault, ControlError } from '../../scenarios/faults/control.ts';
 import type { ReceiverBehaviour } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
-import { firstCluster } from '../../core/redis/clusters.ts';
+import type { Crash, ProcessControl, ProcessStatus } from '../../scenarios/injection/ports.ts';
+import type { Recording } from '../../scenarios/injection/recording.ts';
+import type { ControlledInjector } from '../../scenarios/injection/sandbox-control.ts';
 import type { ProcessState, SimCluster } from '../cluster/cluster.ts';
 import type { CustodyWorld } from '../service/custody-world.ts';
 

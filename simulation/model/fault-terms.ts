@@ -2,8 +2,14 @@
  * What the definition of a fault demands, read without the engine's code: which frames it concerns, when it begins, how often it
  * triggers, and which processes it hits.
  */
-import { byzantineKinds, coordinatorKinds, type Fault, type FaultKind } from '../../scenarios/faults/vocabulary/fault.ts';
+
 import type { WireEnvelope } from '../../proto/wire.ts';
+import {
+  byzantineKinds,
+  coordinatorKinds,
+  type Fault,
+  type FaultKind,
+} from '../../scenarios/faults/vocabulary/fault.ts';
 
 /** A frame as faults name it: between the coordinator and `peer`; `out`: it leaves the peer. */
 export interface Passing {

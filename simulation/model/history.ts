@@ -1,5 +1,5 @@
 /**
- * The durable state of a run so far: every version of every session and key, in order. The checkers of model/ share one, so that
+ * The durable state of a run so far: every version of every session and key, in order. The checkers of simulation/model/ share one, so that
  * a write is replayed once.
  */
 import type { KeyRecord, SessionRecord } from '../../coordinator/contract/record.ts';

@@ -1,6 +1,10 @@
 /** Nodes' reasons for refusing partial signatures, by session: the evidence for an answer or a failure with such a reason. */
 import type { DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import { PartialRefusalCode, type PartialReply, type VendorSettled } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import {
+  PartialRefusalCode,
+  type PartialReply,
+  type VendorSettled,
+} from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { Observation } from '../cluster/observation.ts';
 
 /** The codes for an order that a node refuses; clients get ORDER_REFUSED. */

@@ -4,8 +4,8 @@
  */
 import type { Alteration, AlterationKind } from '../../scenarios/faults/vocabulary/fault.ts';
 import type { Point } from '../../scenarios/faults/vocabulary/trigger-points.ts';
-import type { Draw } from '../cluster/draw.ts';
 import type { StepKind } from '../../scenarios/runner/format.ts';
+import type { Draw } from '../cluster/draw.ts';
 
 type Fields = Readonly<Record<string, readonly AlterationKind[]>>;
 

@@ -4,14 +4,14 @@
  * The same seed, profile and cryptography give the same run, byte for byte, whatever ran before it.
  */
 import { withCryptography } from '../../core/crypto/model/switch.ts';
-import { modelCheckers } from '../model/checkers.ts';
-import { type Landmark, watchLandmarks } from '../model/landmarks.ts';
-import { type Identities, identitiesOf } from '../cluster/identities.ts';
-import { allCheckers } from '../cluster/invariants/checkers.ts';
-import type { Checker } from '../cluster/observation.ts';
 import type { CheckedScenario } from '../../scenarios/runner/format.ts';
 import { lifetimesOf, runSimulated } from '../../scenarios/runner/simulated-world.ts';
 import type { Run, Verdict } from '../../scenarios/runner/world.ts';
+import { type Identities, identitiesOf } from '../cluster/identities.ts';
+import { allCheckers } from '../cluster/invariants/checkers.ts';
+import type { Checker } from '../cluster/observation.ts';
+import { modelCheckers } from '../model/checkers.ts';
+import { type Landmark, watchLandmarks } from '../model/landmarks.ts';
 import { randomScenario } from './generate.ts';
 import type { Profile } from './profiles.ts';
 import { type Shrunk, shrink } from './shrink.ts';

@@ -1,7 +1,7 @@
 /** The steps of a drill's clients, and what all drills begin with. */
 import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
-import type { Draw } from '../cluster/draw.ts';
 import type { Step, StepOf } from '../../scenarios/runner/format.ts';
+import type { Draw } from '../cluster/draw.ts';
 import type { Swarm } from './profiles.ts';
 
 type Wish<K = Step> = K extends { step: string } ? Omit<K, 'step'> : never;

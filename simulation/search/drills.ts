@@ -5,8 +5,8 @@
  * The steps of a drill insist on nothing. Its faults are its own steps, so that each meets the call after it.
  */
 
-import type { Draw } from '../cluster/draw.ts';
 import type { ClusterConstant, Step } from '../../scenarios/runner/format.ts';
+import type { Draw } from '../cluster/draw.ts';
 import { absences, lies, store } from './drill-failures.ts';
 import { keyForms, signingForms } from './drill-forms.ts';
 import { closings, dealers, token, vendor } from './drill-keys.ts';

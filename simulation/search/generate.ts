@@ -5,8 +5,8 @@
  * It is an ordinary scenario: a failing run is saved as a file and runs again from it.
  */
 
-import { Draw } from '../cluster/draw.ts';
 import type { CheckedScenario, ClusterConstant, Step } from '../../scenarios/runner/format.ts';
+import { Draw } from '../cluster/draw.ts';
 import { bystanders, closedByOthers, crowd, lateCalls, revocations } from './bystanders.ts';
 import { stepsMs } from './drill-plan.ts';
 import { drilled } from './drills.ts';

@@ -3,9 +3,9 @@
  * session names are unique in the scenario.
  */
 
-import type { Draw } from '../cluster/draw.ts';
 import type { Step } from '../../scenarios/runner/format.ts';
 import type { OwnKeystore } from '../../scenarios/runner/terms.ts';
+import type { Draw } from '../cluster/draw.ts';
 import { alterationOfCall } from './alterations.ts';
 import type { Story, Swarm } from './profiles.ts';
 

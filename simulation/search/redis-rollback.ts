@@ -3,8 +3,8 @@
  * holds then is in docs/durability.md. No client insists on a call about what may be forgotten, and a new key still signs.
  */
 import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
-import type { Draw } from '../cluster/draw.ts';
 import type { Step } from '../../scenarios/runner/format.ts';
+import type { Draw } from '../cluster/draw.ts';
 import type { Swarm } from './profiles.ts';
 
 type Clients = Readonly<Record<string, readonly Step[]>>;

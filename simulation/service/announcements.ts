@@ -2,12 +2,13 @@
  * The announcements of a world with several clusters: each coordinator that is up announces its cluster every second, as a live
  * one does, and gateways read them when they place a key.
  */
-import { silentLog } from '../../core/actors/live/ports.ts';
+
 import { Announcing, announceEveryMs } from '../../coordinator/store/announcing.ts';
-import type { MemoryRedis } from '../redis/memory-redis.ts';
+import { silentLog } from '../../core/actors/live/ports.ts';
 import { RedisClusters } from '../../core/redis/redis-clusters.ts';
 import type { SimCluster } from '../cluster/cluster.ts';
 import { nodeName } from '../cluster/world.ts';
+import type { MemoryRedis } from '../redis/memory-redis.ts';
 import type { RunLoop } from './run-loop.ts';
 
 /** An announcement takes no time: only its absence has an effect. Returns a function that counts a call to the cluster. */

@@ -1,8 +1,8 @@
 /** A client of the API in a simulated world: it repeats cut calls, with the same idempotency key, at any gateway. */
 import type { RandomBytes } from '../../core/actors/contract.ts';
-import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { PlainRequest } from '../../gateway/serve/plain-request.ts';
 import { uuidV7 } from '../../proto/ids.ts';
+import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 
 /** A whole answer. */
 export interface Response {

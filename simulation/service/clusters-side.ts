@@ -4,15 +4,15 @@
  */
 import { type CoordinatorRecord, sessionKey } from '../../coordinator/contract/messages.ts';
 import type { SessionRecord } from '../../coordinator/contract/record.ts';
-import type { PortCallMade, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
-import type { Roster } from '../../proto/roster.ts';
 import { firstCluster } from '../../core/redis/clusters.ts';
-import type { MemoryRedis } from '../redis/memory-redis.ts';
+import type { Roster } from '../../proto/roster.ts';
+import type { PortCallMade, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import { SimCluster, type SimOptions, type SimSnapshot } from '../cluster/cluster.ts';
 import type { Guest, GuestHost, GuestLink, Guests } from '../cluster/guest-processes.ts';
 import { identitiesOf } from '../cluster/identities.ts';
 import { ManyClusters, randomnessIn, type ScenarioClusters } from '../cluster/many-clusters.ts';
 import type { Observation } from '../cluster/observation.ts';
+import type { MemoryRedis } from '../redis/memory-redis.ts';
 import { announceForever } from './announcements.ts';
 import type { GatewayCluster } from './gateway-process.ts';
 import type { PortFate } from './process-life.ts';

@@ -3,27 +3,28 @@
  * code of the control plane over one Redis in memory, simulated custodians and chains, receivers of webhooks, and clients.
  * Deterministic: the same seed and the same calls give the same trace, byte for byte.
  */
+
+import type { SessionRecord } from '../../coordinator/contract/record.ts';
 import type { RandomBytes } from '../../core/actors/contract.ts';
 import type { Log } from '../../core/actors/live/ports.ts';
-import { allScopes, isScope } from '../../gateway/api/scopes.ts';
-import type { SessionRecord } from '../../coordinator/contract/record.ts';
 import type { Cryptography } from '../../core/crypto/backend.ts';
 import { holdCryptography } from '../../core/crypto/model/switch.ts';
-import type { RelayOptions, WebhookJob } from '../../wallets/delivery/deliveries/public.ts';
-import type { Send } from '../../wallets/delivery/egress/public.ts';
-import type { DoorRequest, DoorVerdict, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
+import { allScopes, isScope } from '../../gateway/api/scopes.ts';
 import { type IssuedToken, type TokenRequest, TokenStore } from '../../gateway/auth/token-store.ts';
 import type { RateLimitConfig } from '../../gateway/limits/rate-limits.ts';
 import type { ServeRequest, ServeResponse } from '../../gateway/serve/contract.ts';
 import type { PlainRequest } from '../../gateway/serve/plain-request.ts';
+import type { DoorRequest, DoorVerdict, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { ReconTask } from '../../wallets/companions/recon/public.ts';
-import { firstCluster } from '../../core/redis/clusters.ts';
-import type { Packing } from '../redis/blocks.ts';
-import type { KeyspaceSnapshot } from '../redis/keyspace.ts';
-import type { SimCluster } from '../cluster/cluster.ts';
-import type { Guest, GuestHost, GuestLink } from '../cluster/guest-processes.ts';
+import type { RelayOptions, WebhookJob } from '../../wallets/delivery/deliveries/public.ts';
+import type { Send } from '../../wallets/delivery/egress/public.ts';
 import { ObjectTable } from '../../wallets/store/event-text.ts';
 import type { KeyRing } from '../../wallets/store/secrets/key-ring.ts';
+import type { SimCluster } from '../cluster/cluster.ts';
+import type { Guest, GuestHost, GuestLink } from '../cluster/guest-processes.ts';
+import type { Packing } from '../redis/blocks.ts';
+import type { KeyspaceSnapshot } from '../redis/keyspace.ts';
 import { Client, type ClientOptions, type Response } from './client.ts';
 import { type ClustersOptions, ClustersSide, type ClustersSnapshot, type Surroundings } from './clusters-side.ts';
 import { Exchange } from './exchange.ts';

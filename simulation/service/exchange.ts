@@ -2,10 +2,11 @@
  * One request of a client on a new connection: the way to a gateway, its handling, and the answer on the way back, in pieces if
  * it is a stream. A gateway that dies cuts the connection; a client may leave at any time.
  */
-import { isFaultyPath, refusalOf } from '../../scenarios/faults/api-fault-answers.ts';
-import type { DoorVerdict, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+
 import type { ServeResponse } from '../../gateway/serve/contract.ts';
 import { type LeavingRequest, type PlainRequest, plainRequest } from '../../gateway/serve/plain-request.ts';
+import { isFaultyPath, refusalOf } from '../../scenarios/faults/api-fault-answers.ts';
+import type { DoorVerdict, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { VirtualTime } from '../cluster/virtual-time.ts';
 import type { SimGateway } from './gateway-process.ts';
 import type { ProcessLife } from './process-life.ts';

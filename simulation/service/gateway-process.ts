@@ -1,8 +1,9 @@
 /** One life of a simulated gateway: the live composition over the ports of the world. */
 import type { Redis } from 'ioredis';
 import type { Log } from '../../core/actors/live/ports.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
+import { RedisClusters } from '../../core/redis/redis-clusters.ts';
 import { RequestIds } from '../../gateway/api/request-id.ts';
-import type { SandboxControl } from '../../scenarios/faults/control.ts';
 import { Admission } from '../../gateway/auth/admission.ts';
 import { Authenticator } from '../../gateway/auth/authenticator.ts';
 import { TokenStore } from '../../gateway/auth/token-store.ts';
@@ -22,11 +23,10 @@ import { orderIssuer } from '../../gateway/signing/order-issuer.ts';
 import { sessionReads } from '../../gateway/signing/session-reads.ts';
 import type { Calls } from '../../gateway/signing/signing-calls.ts';
 import { composeWalletApi, type WalletApiConfig, type WalletPorts } from '../../gateway/wallet-api.ts';
-import type { ReconQueue } from '../../wallets/companions/recon/public.ts';
 import type { Roster } from '../../proto/roster.ts';
 import type { WireMessage } from '../../proto/wire.ts';
-import { firstCluster } from '../../core/redis/clusters.ts';
-import { RedisClusters } from '../../core/redis/redis-clusters.ts';
+import type { SandboxControl } from '../../scenarios/faults/control.ts';
+import type { ReconQueue } from '../../wallets/companions/recon/public.ts';
 import type { TenantStore } from '../../wallets/store/contract.ts';
 import type { StorePorts } from '../../wallets/store/redis-tenant-store.ts';
 import type { KeyRing } from '../../wallets/store/secrets/key-ring.ts';

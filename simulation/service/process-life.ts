@@ -21,7 +21,7 @@ export interface PortCall {
   readonly process: ProcessName;
   readonly boot: string;
   readonly port: PortName;
-  /** e.g. "wallets/store/commit.lua". */
+  /** e.g. "store/commit.lua". */
   readonly what: string;
 }
 

@@ -10,8 +10,8 @@ import type { CustodianBooks } from '../../wallets/providers/simulated/custodian
 import type { CustodianRecords } from '../../wallets/providers/simulated/custodian-records.ts';
 import { RedisCustodianBooks } from '../../wallets/providers/simulated/redis-custodian-books.ts';
 import { RedisCustodianRecords } from '../../wallets/providers/simulated/redis-custodian-records.ts';
-import type { MemoryRedis } from '../redis/memory-redis.ts';
 import type { VirtualTime } from '../cluster/virtual-time.ts';
+import type { MemoryRedis } from '../redis/memory-redis.ts';
 import type { ProcessLife } from './process-life.ts';
 import type { RunLoop } from './run-loop.ts';
 

@@ -1,8 +1,8 @@
 /** The queues of a simulated world for its processes. A queue is in Redis: while Redis is unreachable, it waits. */
 import type { Timers } from '../../core/actors/contract.ts';
 import type { Log } from '../../core/actors/live/ports.ts';
-import type { WebhookJob, WebhookQueue } from '../../wallets/delivery/deliveries/public.ts';
 import type { ReconQueue, ReconTask } from '../../wallets/companions/recon/public.ts';
+import type { WebhookJob, WebhookQueue } from '../../wallets/delivery/deliveries/public.ts';
 import { MemoryQueue } from './memory-queue.ts';
 import type { ProcessLife } from './process-life.ts';
 import type { SimRedis } from './redis-side.ts';

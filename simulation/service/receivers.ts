@@ -1,7 +1,7 @@
 /** The receivers of webhooks in a simulated world, and a worker's connection to them. */
 
-import type { Send, SendOutcome } from '../../wallets/delivery/egress/public.ts';
 import type { ReceiverBehaviour } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { Send, SendOutcome } from '../../wallets/delivery/egress/public.ts';
 import type { VirtualTime } from '../cluster/virtual-time.ts';
 import type { ProcessLife } from './process-life.ts';
 

@@ -4,9 +4,9 @@
  */
 import type { Redis } from 'ioredis';
 import type { RandomBytes } from '../../core/actors/contract.ts';
+import type { VirtualTime } from '../cluster/virtual-time.ts';
 import type { Packing } from '../redis/blocks.ts';
 import { MemoryRedis, type RedisLink } from '../redis/memory-redis.ts';
-import type { VirtualTime } from '../cluster/virtual-time.ts';
 import type { ProcessLife } from './process-life.ts';
 
 /** The latency of one direction, in whole milliseconds, drawn for each command and each answer. */

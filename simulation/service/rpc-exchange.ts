@@ -4,9 +4,9 @@
  */
 import { status } from '@grpc/grpc-js';
 import type { SigningMethod } from '../../gateway/api/signing-methods.ts';
+import type { RpcRequest } from '../../gateway/grpc/serve-rpc.ts';
 import { grpcRefusalOf } from '../../scenarios/faults/api-fault-answers.ts';
 import type { DoorVerdict } from '../../scenarios/faults/vocabulary/engine-contract.ts';
-import type { RpcRequest } from '../../gateway/grpc/serve-rpc.ts';
 import type { Door, ExchangeHost } from './exchange.ts';
 
 export interface RpcCall {

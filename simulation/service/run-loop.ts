@@ -5,8 +5,8 @@
  */
 import type { Cryptography } from '../../core/crypto/backend.ts';
 import { holdCryptography } from '../../core/crypto/model/switch.ts';
-import type { VirtualTime } from '../cluster/virtual-time.ts';
 import { holdObjects, type ObjectTable } from '../../wallets/store/event-text.ts';
+import type { VirtualTime } from '../cluster/virtual-time.ts';
 import { turnOfEventLoop } from './event-loop-turn.ts';
 
 /** Whether a loop of this process has its turn, and the waiting loops, first come first. */

@@ -1,8 +1,8 @@
 /** The coordinator's sessions in the Redis of the world, beside the control plane's data. */
 import type { CoordinatorRecord, CoordinatorWrite } from '../../coordinator/contract/messages.ts';
 import { type SessionStoreOptions, sessionStore } from '../../coordinator/store/session-store.ts';
-import type { MemoryRedis } from '../redis/memory-redis.ts';
 import type { CalledStore } from '../cluster/store-side.ts';
+import type { MemoryRedis } from '../redis/memory-redis.ts';
 import type { RunLoop } from './run-loop.ts';
 
 /** It answers in the same turn: the cluster models latency and faults. */

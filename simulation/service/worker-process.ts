@@ -1,12 +1,12 @@
 /** One life of a simulated worker: deliveries of webhooks and reconciliation jobs, in the live composition. */
 import type { Redis } from 'ioredis';
 import type { Log } from '../../core/actors/live/ports.ts';
+import { composeWebhookWorker } from '../../gateway/webhook-worker.ts';
+import { type ReconQueue, startReconWorker } from '../../wallets/companions/recon/public.ts';
 import type { RelayOptions, WebhookQueue } from '../../wallets/delivery/deliveries/public.ts';
 import { RedisOutboxStore } from '../../wallets/delivery/deliveries/redis-outbox-store.ts';
 import type { Send } from '../../wallets/delivery/egress/public.ts';
 import { followRelayWakes } from '../../wallets/delivery/events/redis-wakes.ts';
-import { composeWebhookWorker } from '../../gateway/webhook-worker.ts';
-import { type ReconQueue, startReconWorker } from '../../wallets/companions/recon/public.ts';
 import { openChains } from '../../wallets/providers/chains/public.ts';
 import { redisLedgers } from '../../wallets/providers/chains/redis-ledgers.ts';
 import type { ProviderKind } from '../../wallets/providers/port/kinds.ts';

@@ -198,18 +198,18 @@ function drawClusterFaults(draw: Draw, profile: Profile): Fault[] {
 
 /** Calls that take work, or leave it, besides commits. */
 const crashCalls = [
-  'wallets/store/begin-idempotent.lua',
-  'wallets/store/settle-idempotent.lua',
-  'wallets/store/take-due.lua',
-  'core/redis/due-register.lua',
-  'core/redis/due-claim.lua',
-  'core/redis/due-settle.lua',
-  'wallets/delivery/deliveries/dispatch.lua',
-  'wallets/delivery/deliveries/move.lua',
+  'store/begin-idempotent.lua',
+  'store/settle-idempotent.lua',
+  'store/take-due.lua',
+  'redis/due-register.lua',
+  'redis/due-claim.lua',
+  'redis/due-settle.lua',
+  'delivery/deliveries/dispatch.lua',
+  'delivery/deliveries/move.lua',
 ];
 
 function crashAtCall(draw: Draw, target: string): Fault {
-  const call = draw.pick([undefined, 'wallets/store/commit.lua', 'wallets/store/commit.lua', ...crashCalls]);
+  const call = draw.pick([undefined, 'store/commit.lua', 'store/commit.lua', ...crashCalls]);
   return {
     fault: 'crash',
     target,

@@ -1,7 +1,8 @@
 /** A tenant of a random run: its callers, its initial resources, and its later actions, for the checks. */
+
+import { tenantPrefix } from '../../core/redis/event-log.ts';
 import { allScopes } from '../../gateway/api/scopes.ts';
 import { uuidV7 } from '../../proto/ids.ts';
-import { tenantPrefix } from '../../core/redis/event-log.ts';
 import type { Client } from '../service/client.ts';
 import type { CustodyWorld } from '../service/custody-world.ts';
 import type { DryRun } from '../service/invariants/dry-runs.ts';

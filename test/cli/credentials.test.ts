@@ -6,8 +6,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { credentialKeysDir, ensureClusterMaterial } from '../../cli/cluster-files/cluster-material.ts';
 import { pruneKeys, run } from '../../cli/credentials.ts';
 import { keyIds } from '../../wallets/store/secrets/file-key-ring.ts';
-import { addKey } from '../wallets/custody/connections/support.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
+import { addKey } from '../wallets/custody/connections/support.ts';
 
 describe('the command', () => {
   let server: RedisDatabase;

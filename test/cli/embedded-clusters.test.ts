@@ -3,8 +3,8 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import type { ReadyLine } from '../../cli/start/banner.ts';
-import { loadScenario } from '../../scenarios/runner/load.ts';
 import { StartFailed, UpProcess, upCommand } from '../../clients/testing/up-process.ts';
+import { loadScenario } from '../../scenarios/runner/load.ts';
 import { keptFolder } from './support/temporary.ts';
 
 const folder = keptFolder();

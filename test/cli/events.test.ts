@@ -6,10 +6,10 @@ import { recipes, triggerTypes, untriggered } from '../../cli/events/recipes.ts'
 import { type Target, targetOf } from '../../cli/events/target.ts';
 import { type ListenOptions, listen, run as runListen } from '../../cli/listen.ts';
 import { run as runTrigger, trigger } from '../../cli/trigger.ts';
-import { type Receiver, startReceiver } from '../wallets/delivery/deliveries/support/receiver.ts';
 import { RestClient } from '../support/rest.ts';
 import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { until } from '../support/until.ts';
+import { type Receiver, startReceiver } from '../wallets/delivery/deliveries/support/receiver.ts';
 import { temporaryFolder } from './support/temporary.ts';
 
 let cluster: BorrowedCluster;

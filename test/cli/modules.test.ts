@@ -2,13 +2,13 @@
 import { rmSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { systemPorts } from '../../core/actors/live/ports.ts';
 import { ensureClusterMaterial, readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
 import { run } from '../../cli/modules.ts';
+import { systemPorts } from '../../core/actors/live/ports.ts';
+import { newId } from '../../proto/ids.ts';
 import { ask } from '../../wallets/companions/access/decide.ts';
 import { moduleRefusal } from '../../wallets/companions/access/gate.ts';
 import { readAccess } from '../../wallets/companions/access/record.ts';
-import { newId } from '../../proto/ids.ts';
 import { RedisTenantStore } from '../../wallets/store/redis-tenant-store.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 import { storePorts } from '../support/store-ports.ts';

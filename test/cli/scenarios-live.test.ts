@@ -10,11 +10,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { leavesTraces, runOn } from '../../cli/scenario/live.ts';
 import { run } from '../../cli/scenario.ts';
 import { type Client, createClient } from '../../clients/client/index.ts';
+import { type LiveProcess, startLiveProcess, testVariables } from '../../clients/testing/live-process.ts';
+import { SandboxApi } from '../../clients/testing/sandbox-api.ts';
 import { loadScenario } from '../../scenarios/runner/load.ts';
 import { runSimulated } from '../../scenarios/runner/simulated-world.ts';
 import { usesWalletApi } from '../../scenarios/runner/wallet-api-use.ts';
-import { type LiveProcess, startLiveProcess, testVariables } from '../../clients/testing/live-process.ts';
-import { SandboxApi } from '../../clients/testing/sandbox-api.ts';
 import { nodeWaits } from '../support/busy-machine.ts';
 import { grpcApi } from '../support/client.ts';
 import { isThorough } from '../support/thorough.ts';

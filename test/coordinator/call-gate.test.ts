@@ -1,8 +1,8 @@
 /** The coordinator refuses calls for load before any actor has seen them, and its gateways learn it. */
 import { expect, it } from 'vitest';
-import { type Envelope, noTrace } from '../../core/actors/contract.ts';
 import { CallGate } from '../../coordinator/call-gate.ts';
 import { failureReply } from '../../coordinator/failure-replies.ts';
+import { type Envelope, noTrace } from '../../core/actors/contract.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { WireMessage } from '../../proto/wire.ts';
 import { VirtualTimers } from '../support/virtual-timers.ts';

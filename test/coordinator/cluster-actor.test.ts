@@ -1,6 +1,5 @@
 /** The actor "cluster", message by message: which nodes a draw gets, what it asks of nodes, and whom it tells what. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { noTrace } from '../../core/actors/contract.ts';
 import type { ClusterConfig } from '../../coordinator/cluster/cluster.ts';
 import { clusterBehaviour } from '../../coordinator/cluster/public.ts';
 import {
@@ -10,6 +9,7 @@ import {
   clusterAddress,
   type LocalMessage,
 } from '../../coordinator/contract/messages.ts';
+import { noTrace } from '../../core/actors/contract.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 
 const config: ClusterConfig = {

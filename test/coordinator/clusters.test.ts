@@ -2,7 +2,6 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Store } from '../../core/actors/contract.ts';
 import {
   type CoordinatorRecord,
   type CoordinatorWrite,
@@ -14,8 +13,9 @@ import { advance, type KeyRecord, openRecord, type SigningRecord } from '../../c
 import { changeEvent } from '../../coordinator/session/events.ts';
 import type { SigningSession } from '../../coordinator/signing/state.ts';
 import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../../coordinator/store/redis-store.ts';
-import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { Store } from '../../core/actors/contract.ts';
 import { RedisClusters } from '../../core/redis/redis-clusters.ts';
+import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { asStore, memoryCoordinatorStore } from '../../simulation/cluster/memory-stores.ts';
 import { randomStream } from '../../simulation/cluster/random.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';

@@ -7,8 +7,8 @@ import { type CoordinatorWrite, overdueKey } from '../../coordinator/contract/me
 import { advance, openRecord } from '../../coordinator/contract/record.ts';
 import { changeEvent } from '../../coordinator/session/events.ts';
 import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../../coordinator/store/redis-store.ts';
-import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { wakePrefix } from '../../core/redis/event-log.ts';
+import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { randomStream } from '../../simulation/cluster/random.ts';
 import type { NewEvent, StoredEvent } from '../../wallets/store/contract.ts';
 import { RedisTenantStore } from '../../wallets/store/redis-tenant-store.ts';

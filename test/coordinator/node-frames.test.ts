@@ -1,7 +1,7 @@
 /** Which frames of a node reach an actor of the coordinator. */
 import { expect, it, test } from 'vitest';
-import { type Address, type Envelope, noTrace } from '../../core/actors/contract.ts';
 import { NodeFrames } from '../../coordinator/node-frames.ts';
+import { type Address, type Envelope, noTrace } from '../../core/actors/contract.ts';
 import type { WireBodyInit, WireMessage } from '../../proto/wire.ts';
 
 type Case = NonNullable<WireBodyInit['case']>;

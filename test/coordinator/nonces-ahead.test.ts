@@ -1,6 +1,5 @@
 /** Nonces that were dealt ahead: whatever became of their frames, signing continues. */
 import { describe, expect, test } from 'vitest';
-import { noTrace } from '../../core/actors/contract.ts';
 import {
   awaited,
   depth,
@@ -12,6 +11,7 @@ import {
 } from '../../coordinator/cluster/nonce-commitments.ts';
 import { clusterBehaviour } from '../../coordinator/cluster/public.ts';
 import { clusterAddress, type DrawnNonce, type LocalMessage } from '../../coordinator/contract/messages.ts';
+import { noTrace } from '../../core/actors/contract.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { SimCluster } from '../../simulation/cluster/cluster.ts';
 import { useModelCryptography } from '../support/model-cryptography.ts';

@@ -1,9 +1,9 @@
 /** A store that refuses a new session for want of room: the caller is told, nothing is left behind. */
 import { expect, test } from 'vitest';
-import type { Context } from '../../core/actors/contract.ts';
 import type { CoordinatorInput } from '../../coordinator/contract/messages.ts';
 import { continueOpeningDkg } from '../../coordinator/dkg/initiation.ts';
 import { continueOpening } from '../../coordinator/signing/initiation.ts';
+import type { Context } from '../../core/actors/contract.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
 const context: Context = { self: 'signing/t/sig_1', nowMs: 0, random: (length) => new Uint8Array(length) };

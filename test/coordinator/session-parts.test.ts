@@ -1,7 +1,6 @@
 /** The parts of a session without its actor: waiting calls, what it knows of nodes, resume tokens, names of backends. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { noTrace } from '../../core/actors/contract.ts';
 import type { CallFacts } from '../../coordinator/contract/messages.ts';
 import type { SessionRecord } from '../../coordinator/contract/record.ts';
 import { keystoreFor } from '../../coordinator/keystores/public.ts';
@@ -37,6 +36,7 @@ import {
   withStep,
 } from '../../coordinator/signing/queue.ts';
 import { changeOf, openingOf, redisKeys } from '../../coordinator/store/layout.ts';
+import { noTrace } from '../../core/actors/contract.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { opaqueBytesMax, resumeTokenCharsMax } from '../../proto/limits.ts';

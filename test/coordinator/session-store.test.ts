@@ -2,7 +2,6 @@
 
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Store } from '../../core/actors/contract.ts';
 import {
   type CoordinatorRecord,
   type CoordinatorWrite,
@@ -22,10 +21,11 @@ import {
 import { changeEvent } from '../../coordinator/session/events.ts';
 import type { SigningSession } from '../../coordinator/signing/state.ts';
 import { openRedisStore, type RedisStore } from '../../coordinator/store/redis-store.ts';
+import type { Store } from '../../core/actors/contract.ts';
+import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
 import type { SessionPageQuery } from '../../proto/session-list.ts';
-import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import { asStore, memoryCoordinatorStore } from '../../simulation/cluster/memory-stores.ts';
 import { randomStream } from '../../simulation/cluster/random.ts';
 import { RedisTenantStore } from '../../wallets/store/redis-tenant-store.ts';

@@ -9,8 +9,8 @@ import {
   sessionPageKey,
 } from '../../coordinator/contract/messages.ts';
 import { openRedisStore, type RedisStore } from '../../coordinator/store/redis-store.ts';
-import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { RedisClusters } from '../../core/redis/redis-clusters.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { SimCluster } from '../../simulation/cluster/cluster.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 import { begin, codeOf, digest, makeKey, tenant, tokenOf } from './support/world.ts';

@@ -1,7 +1,7 @@
 /** A bad node costs one signature its timeout; the cluster remembers it for a while and draws it last. */
 import { describe, expect, test } from 'vitest';
-import type { Envelope } from '../../core/actors/contract.ts';
 import { isSuspect, restarted, type Suspects, suspect, suspectNodes } from '../../coordinator/cluster/suspects.ts';
+import type { Envelope } from '../../core/actors/contract.ts';
 import { KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireMessage } from '../../proto/wire.ts';
 import { SimCluster } from '../../simulation/cluster/cluster.ts';

@@ -4,14 +4,14 @@
  */
 import { describe, expect, test } from 'vitest';
 import { verifyReleased } from '../../core/crypto/frost/released.ts';
-import { vendorFailures } from '../../scenarios/faults/vocabulary/fault.ts';
 import { PartialRefusalCode, type PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { wireScheme } from '../../proto/key-schemes.ts';
 import { vendorOrderLifetimeMaxMs } from '../../proto/limits.ts';
 import type { WireMessage } from '../../proto/wire.ts';
-import type { VendorConduct } from '../../wallets/providers/vendor/public.ts';
+import { vendorFailures } from '../../scenarios/faults/vocabulary/fault.ts';
 import { SimCluster, type SimOptions } from '../../simulation/cluster/cluster.ts';
+import type { VendorConduct } from '../../wallets/providers/vendor/public.ts';
 import { useModelCryptography } from '../support/model-cryptography.ts';
 import { begin, blamed, codeOf, digest, makeKey, tenant, tokenOf } from './support/world.ts';
 

@@ -87,7 +87,7 @@ describe('the npm package', () => {
 describe.each(written)('%s', (path) => {
   const text = read(path);
   const rooms =
-    /^(proto|crypto|actors|faults|nodes|coordinator|gateway|sim|fault-injection|testing|scenarios|cli|bench|examples|test|docs)\//;
+    /^(proto|core|nodes|coordinator|wallets|gateway|scenarios|simulation|clients|cli|tools|examples|test|docs)\//;
 
   test('names files that exist', () => {
     const named = [...text.matchAll(/`([^`\s]+)`/g)].map(([, name]) => name!);

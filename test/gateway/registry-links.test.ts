@@ -2,9 +2,9 @@
 import { createServer } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { identityFromSeed } from '../../core/actors/live/handshake-crypto.ts';
+import type { ClusterRegistry } from '../../core/redis/clusters.ts';
 import type { GatewayConfig } from '../../gateway/config.ts';
 import { liveClusterLinks } from '../../gateway/live-cluster-links.ts';
-import type { ClusterRegistry } from '../../core/redis/clusters.ts';
 import { TestAuthority } from '../support/certificates.ts';
 import { collectLog } from '../support/log.ts';
 import { until } from '../support/until.ts';

@@ -2,15 +2,16 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { compositions, findWorldly } from '../../tools/check/compositions.ts';
+import { findWorldly } from '../../tools/check/compositions.ts';
+import { rooms } from '../../tools/check/rooms.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
 
-/** A wallet API that loads `store/part.ts`, with these modules. */
+/** A wallet API that loads `wallets/store/part.ts`, with these modules. */
 function composed(modules: Readonly<Record<string, string>>): string {
   const folder = temporaryFolder();
   const all = {
-    'gateway/wallet-api.ts': `import { part } from '../store/part.ts';\nexport const x = part;\n`,
+    'gateway/wallet-api.ts': `import { part } from '../wallets/store/part.ts';\nexport const x = part;\n`,
     ...modules,
   };
   for (const [path, content] of Object.entries(all)) {
@@ -21,10 +22,10 @@ function composed(modules: Readonly<Record<string, string>>): string {
 }
 const worldly = (modules: Readonly<Record<string, string>>) =>
   findWorldly(composed(modules)).map(({ file, line, what }) => `${file}:${line} ${what}`);
-const viaPart = `(loaded by store/part.ts, which is loaded by gateway/wallet-api.ts)`;
+const viaPart = `(loaded by wallets/store/part.ts, which is loaded by gateway/wallet-api.ts)`;
 
 describe('compositions', () => {
-  test.each(compositions)('%s exists', (file) => {
+  test.each(rooms.compositions)('%s exists', (file) => {
     expect(existsSync(join(root, file))).toBe(true);
   });
 
@@ -33,7 +34,7 @@ describe('compositions', () => {
     (name) => {
       const adapter = 'wallets/store/redis-tenant-store.ts';
       const found = worldly({
-        'store/part.ts': `export { part } from './redis-tenant-store.ts';\n`,
+        'wallets/store/part.ts': `export { part } from './redis-tenant-store.ts';\n`,
         [adapter]: `import thing from '${name}';\nexport const part = thing;\n`,
       });
       expect(found.some((text) => text.startsWith(`${adapter}:1 import of ${name}`))).toBe(true);
@@ -44,12 +45,12 @@ describe('compositions', () => {
   test('an import at run time, a clock, and the live ports are found', () => {
     expect(
       worldly({
-        'store/part.ts': `export const part = () => import('./clock.ts');\n`,
-        'store/clock.ts': `/** A head. */\nexport const now = Date.now();\n`,
+        'wallets/store/part.ts': `export const part = () => import('./clock.ts');\n`,
+        'wallets/store/clock.ts': `/** A head. */\nexport const now = Date.now();\n`,
       }),
-    ).toEqual([`store/clock.ts:2 Date.now: take a clock ${viaPart}`]);
+    ).toEqual([`wallets/store/clock.ts:2 Date.now: take a clock ${viaPart}`]);
     const live = worldly({
-      'store/part.ts': `import { clock } from '../actors/live/ports.ts';\nexport const part = clock;\n`,
+      'wallets/store/part.ts': `import { clock } from '../../core/actors/live/ports.ts';\nexport const part = clock;\n`,
       'core/actors/live/ports.ts': 'export const clock = () => performance.now();\n',
     });
     expect(live).toEqual([`core/actors/live/ports.ts:1 performance: take elapsedMs from the timers port ${viaPart}`]);
@@ -58,8 +59,8 @@ describe('compositions', () => {
   test('a type of an adapter is no load', () => {
     expect(
       worldly({
-        'store/part.ts': `import type { A } from './adapter.ts';\nexport const part: A | 1 = 1;\n`,
-        'store/adapter.ts': `import { Redis } from 'ioredis';\nexport type A = Redis;\n`,
+        'wallets/store/part.ts': `import type { A } from './adapter.ts';\nexport const part: A | 1 = 1;\n`,
+        'wallets/store/adapter.ts': `import { Redis } from 'ioredis';\nexport type A = Redis;\n`,
       }),
     ).toEqual([]);
   });

@@ -2,63 +2,27 @@
  * The proof that the check of floors and circles (tools/check/house.ts) can fail: a bad import is planted for each rule in
  * a small copy of the house. `npm test` and `npm run test:fast` run the check itself.
  */
-import { copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { copyFileSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type House, houseFaults, readHouse, tooFew } from '../../tools/check/house.ts';
+import { folderOf, rooms, typeScriptIn } from '../../tools/check/rooms.ts';
 import { keptFolder, temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
 
-const config = '.dependency-cruiser.json';
-/** What each room may import, and what every other import of it breaks. */
-const floor0 = ['proto', 'crypto', 'actors'];
-const withRedis = [...floor0, 'redis'];
-const underModules = ['networks', 'store', 'providers', 'api'];
-const ofWallets = ['custody', 'controls', 'delivery', 'modules'];
-const controlPlane = [...withRedis, 'telemetry', 'faults', ...underModules, ...ofWallets];
-const mayImport: Readonly<Record<string, readonly string[]>> = {
-  proto: [],
-  crypto: [],
-  actors: [],
-  redis: [],
-  telemetry: [],
-  faults: ['proto', 'crypto'],
-  nodes: [...floor0, 'telemetry'],
-  coordinator: [...withRedis, 'telemetry'],
-  networks: ['crypto'],
-  store: [...withRedis, 'networks'],
-  providers: [...withRedis, 'networks', 'store'],
-  api: [...withRedis, 'store', 'providers'],
-  custody: [...withRedis, ...underModules],
-  controls: [...withRedis, ...underModules, 'custody'],
-  delivery: [...withRedis, ...underModules],
-  modules: [...withRedis, ...underModules, 'custody', 'controls', 'delivery'],
-  openapi: [...withRedis, ...underModules, 'custody', 'controls', 'delivery', 'modules'],
-  gateway: [...controlPlane, 'openapi'],
-  sim: [...withRedis, 'faults', 'nodes', 'coordinator'],
-  world: [...controlPlane, 'gateway', 'sim', 'runner', 'coordinator'],
-  'wallet-search': [...withRedis, 'faults', 'networks', 'providers', 'api', 'sim', 'world'],
-  model: ['proto', 'crypto', 'faults', 'sim'],
-  trials: ['proto', 'crypto', 'faults', 'sim'],
-  runner: [...withRedis, 'faults', 'sim', 'model'],
-  report: [...withRedis, 'faults', 'runner'],
-  'fault-injection': [...floor0, 'faults'],
-  load: ['proto', 'faults', 'runner', 'report'],
-  testing: [...withRedis, 'faults', 'sim', 'world', 'embedded', 'runner', 'report', 'client'],
-  embedded: [...controlPlane, 'gateway', 'sim', 'world', 'fault-injection', 'runner'],
-  client: [],
-};
-const product = [...Object.keys(mayImport), 'cli'];
-const apart = ['tools', 'bench', 'examples', 'test'];
-const rooms = [...product, ...apart];
+const folders = Object.keys(rooms.folders);
+/** Whether the rules let the modules of one folder import those of another. */
+function mayImport(from: string, to: string): boolean {
+  return rooms.folders[from]!.imports.some((path) => `${to}/`.startsWith(`${path}/`));
+}
 
-/** A house with one module in every room, and the modules given. */
+/** A house with one module in every folder of rooms.json, and the modules given. */
 function house(modules: Readonly<Record<string, string>>, folder = temporaryFolder()): string {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  copyFileSync(join(root, config), join(folder, config));
+  for (const file of ['.dependency-cruiser.mjs', 'rooms.json']) copyFileSync(join(root, file), join(folder, file));
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   const all = {
-    ...Object.fromEntries(rooms.map((room) => [`${room}/room.ts`, `export const x = '${room}';\n`])),
+    ...Object.fromEntries(folders.map((name) => [`${name}/room.ts`, `export const x = '${name}';\n`])),
     ...modules,
   };
   for (const [path, content] of Object.entries(all)) {
@@ -71,33 +35,25 @@ function house(modules: Readonly<Record<string, string>>, folder = temporaryFold
 const importing = (path: string) => `import { x } from '${path}';\nexport const y = x;\n`;
 const typesOf = (path: string) => `import type { x } from '${path}';\nexport type Y = typeof x;\n`;
 
-describe('imports between rooms', () => {
+describe('imports between folders', () => {
   test('every planted import that breaks a floor is found, type imports too, and no allowed one', async () => {
     const modules: Record<string, string> = {};
     const expected: string[] = [];
-    const ofCli = product.filter((room) => room !== 'trials');
-    /** Rules for all rooms, by what they may not import. */
-    const forAll: Readonly<Record<string, string>> = {
-      bench: 'nothing-imports-test-or-bench',
-      test: 'nothing-imports-test-or-bench',
-      trials: 'trials-are-not-packed',
-    };
-    for (const [from, allowed] of Object.entries({ ...mayImport, cli: ofCli })) {
-      for (const to of rooms.filter((room) => room !== from && !allowed.includes(room))) {
-        modules[`${from}/bad-${to}.ts`] = importing(`../${to}/room.ts`);
-        modules[`${from}/bad-type-${to}.ts`] = typesOf(`../${to}/room.ts`);
-        for (const rule of [`room-${from}`, forAll[to] ?? []].flat())
-          expected.push(`${rule} ${from}/bad-${to}.ts`, `${rule} ${from}/bad-type-${to}.ts`);
+    for (const from of folders) {
+      for (const to of folders.filter((folder) => folder !== from)) {
+        const path = relative(from, `${to}/room.ts`);
+        const module = importing(path.startsWith('.') ? path : `./${path}`);
+        const name = to.replaceAll('/', '-');
+        if (mayImport(from, to)) {
+          modules[`${from}/good-${name}.ts`] = module;
+        } else {
+          modules[`${from}/bad-${name}.ts`] = module;
+          modules[`${from}/bad-type-${name}.ts`] = module
+            .replace('import {', 'import type {')
+            .replace('= x', '= 1 as typeof x');
+          for (const bad of ['bad', 'bad-type']) expected.push(`imports of ${from} ${from}/${bad}-${name}.ts`);
+        }
       }
-    }
-    const allowed = {
-      ...mayImport,
-      cli: ofCli.filter((room) => room !== 'cli'),
-      tools: product,
-      test: rooms.filter((room) => room !== 'test'),
-    };
-    for (const [from, targets] of Object.entries(allowed)) {
-      for (const to of targets) modules[`${from}/good-${to}.ts`] = importing(`../${to}/room.ts`);
     }
     const read = await readHouse(house(modules));
     expect(read.violations.map(({ rule, from }) => `${rule.name} ${from}`).sort()).toEqual(expected.sort());
@@ -106,63 +62,99 @@ describe('imports between rooms', () => {
       'dependency-cruiser read 0 modules, fewer than 100',
     ]);
   });
+
+  test('the product imports no tests, tools or trials; nodes and coordinator not each other; no product code the simulation', () => {
+    const packaged = folders.filter((folder) => rooms.folders[folder]!.packaged !== false);
+    for (const from of packaged) {
+      for (const to of folders.filter((folder) => !packaged.includes(folder))) expect(mayImport(from, to)).toBe(false);
+    }
+    expect([mayImport('nodes', 'coordinator'), mayImport('coordinator', 'nodes')]).toEqual([false, false]);
+    for (const from of packaged.filter((folder) => /^(proto|core|nodes|coordinator|wallets|gateway)\b/.test(folder))) {
+      expect(packaged.filter((to) => to.startsWith('simulation/') && mayImport(from, to))).toEqual([]);
+    }
+    expect(rooms.folders['core/crypto']!.imports).toEqual([]);
+  });
 });
 
 describe('in a house with a fault of every other kind', () => {
-  const inside = (path: string) => `${path}/inside.ts`;
+  const insideOf = (path: string) => `${path}/inside.ts`;
   /** Imports past a public file. */
   const trespasses = {
-    'custody/wallets/bad.ts': importing('../connections/inside.ts'),
-    'custody/bad.ts': importing('./connections/inside.ts'),
-    'gateway/doors/bad.ts': typesOf('../../custody/connections/inside.ts'),
-    'gateway/bad.ts': `export const load = () => import('../modules/tokens/inside.ts');\n`,
-    'providers/self-hosted/bad.ts': importing('../chains/inside.ts'),
+    'wallets/custody/wallets/bad.ts': importing('../connections/inside.ts'),
+    'wallets/custody/bad.ts': importing('./connections/inside.ts'),
+    'gateway/doors/bad.ts': typesOf('../../wallets/custody/connections/inside.ts'),
+    'gateway/bad.ts': `export const load = () => import('../wallets/companions/tokens/inside.ts');\n`,
+    'wallets/providers/self-hosted/bad.ts': importing('../chains/inside.ts'),
     'coordinator/dkg/bad.ts': importing('../signing/inside.ts'),
     // No adapter, or no composition.
-    'gateway/main.ts': importing('../custody/connections/inside.ts'),
-    'gateway/adapters.ts': importing('../delivery/events/redis-wakes.ts'),
+    'gateway/main.ts': importing('../wallets/custody/connections/inside.ts'),
+    'gateway/adapters.ts': importing('../wallets/delivery/events/redis-wakes.ts'),
   };
   const noTrespasses = {
     ...Object.fromEntries(
-      ['wallets/custody/connections', 'wallets/companions/tokens', 'wallets/providers/chains', 'coordinator/signing'].map((module) => [
-        `${module}/public.ts`,
-        `export { x } from './inside.ts';\n`,
-      ]),
+      [
+        'wallets/custody/connections',
+        'wallets/companions/tokens',
+        'wallets/providers/chains',
+        'coordinator/signing',
+      ].map((module) => [`${module}/public.ts`, `export { x } from './inside.ts';\n`]),
     ),
-    'custody/wallets/good.ts': importing('../connections/public.ts'),
-    'custody/connections/good.ts': importing('./inside.ts'),
-    'custody/intents/good.ts': importing('../provider-calls/inside.ts'),
-    'sim/good.ts': importing('../delivery/deliveries/retry-schedule.ts'),
-    'gateway/worker.ts': importing('../delivery/events/redis-wakes.ts'),
-    'test/good.ts': importing('../custody/connections/inside.ts'),
+    'wallets/custody/wallets/good.ts': importing('../connections/public.ts'),
+    'wallets/custody/connections/good.ts': importing('./inside.ts'),
+    'wallets/custody/intents/good.ts': importing('../provider-calls/inside.ts'),
+    'simulation/cluster/good.ts': importing('../../wallets/delivery/deliveries/retry-schedule.ts'),
+    'gateway/worker.ts': importing('../wallets/delivery/events/redis-wakes.ts'),
+    'test/good.ts': importing('../wallets/custody/connections/inside.ts'),
   };
   const insides = [
-    ...['wallets/custody/connections', 'wallets/custody/provider-calls', 'wallets/companions/tokens', 'wallets/providers/chains'].map(inside),
-    ...['coordinator/signing/inside.ts', 'wallets/delivery/deliveries/retry-schedule.ts', 'wallets/delivery/events/redis-wakes.ts'],
+    ...[
+      'wallets/custody/connections',
+      'wallets/custody/provider-calls',
+      'wallets/companions/tokens',
+      'wallets/providers/chains',
+    ].map(insideOf),
+    ...[
+      'coordinator/signing/inside.ts',
+      'wallets/delivery/deliveries/retry-schedule.ts',
+      'wallets/delivery/events/redis-wakes.ts',
+    ],
   ];
   /** Folders that import each other: beside each other, one in the other, by a type alone. */
   const rings = {
-    'report/one/a.ts': `import { b } from '../two/b.ts';\nexport const a = b;\n`,
-    'report/two/b.ts': 'export const b = 1;\n',
-    'report/two/c.ts': `import type { d } from '../one/d.ts';\nexport type C = typeof d;\n`,
-    'report/one/d.ts': 'export const d = 1;\n',
+    'clients/report/one/a.ts': `import { b } from '../two/b.ts';\nexport const a = b;\n`,
+    'clients/report/two/b.ts': 'export const b = 1;\n',
+    'clients/report/two/c.ts': `import type { d } from '../one/d.ts';\nexport type C = typeof d;\n`,
+    'clients/report/one/d.ts': 'export const d = 1;\n',
     'nodes/main.ts': `import { part } from './signer/part.ts';\nexport const main = part;\n`,
     'nodes/signer/part.ts': `import { record } from '../record.ts';\nexport const part = record;\n`,
     'nodes/record.ts': 'export const record = 1;\n',
-    'sim/invariants/deep/e.ts': `import { x } from '../../room.ts';\nexport const e = x;\n`,
+    'simulation/cluster/invariants/deep/e.ts': `import { x } from '../../room.ts';\nexport const e = x;\n`,
   };
-  const choosesModel = (path: string) => `import { model } from '${path}';\nexport const y = model;\n`;
-  const outside = ['crypto', 'nodes', 'coordinator', 'gateway', 'actors', 'fault-injection', 'cli'];
-  const simulated = ['sim', 'world', 'wallet-search', 'runner', 'bench', 'testing', 'test', 'cli/sim', 'cli/scenario'];
-  const up = (place: string) => (place.includes('/') ? '../../' : '../');
+  const choosesModel = (path: string) =>
+    `import { model } from '${path.startsWith('.') ? path : `./${path}`}';\nexport const y = model;\n`;
+  const outside = folders.filter(
+    (folder) => !rooms.reserved[0]!.for.some((user) => `${folder}/`.startsWith(`${user}/`)),
+  );
+  const inside = [
+    'simulation/cluster',
+    'simulation/service',
+    'scenarios/runner',
+    'tools/bench',
+    'clients/testing',
+    'test',
+  ];
   const models = {
     'core/crypto/model/switch.ts': 'export const model = 1;\n',
-    'cli/up/bad-model.ts': choosesModel('../../core/crypto/model/switch.ts'),
-    ...Object.fromEntries(outside.map((room) => [`${room}/bad-model.ts`, choosesModel('../crypto/model/switch.ts')])),
     ...Object.fromEntries(
-      simulated.map((place) => [`${place}/model.ts`, choosesModel(`${up(place)}core/crypto/model/switch.ts`)]),
+      [
+        ...outside.map((folder) => `${folder}/bad-model.ts`),
+        'cli/up/bad-model.ts',
+        'cli/sim/model.ts',
+        'cli/sim-run.ts',
+      ]
+        .concat(inside.map((folder) => `${folder}/model.ts`))
+        .map((path) => [path, choosesModel(relative(dirname(path), 'core/crypto/model/switch.ts'))]),
     ),
-    'cli/sim-run.ts': choosesModel('../crypto/model/switch.ts'),
   };
 
   const folder = keptFolder();
@@ -177,8 +169,8 @@ describe('in a house with a fault of every other kind', () => {
           ...rings,
           ...models,
           'nodes/dynamic.ts': `export const load = () => import('../coordinator/room.ts');\n`,
-          'crypto/a.ts': `import { b } from './b.ts';\nexport const a = () => b;\n`,
-          'crypto/b.ts': `import { a } from './a.ts';\nexport const b = () => a;\n`,
+          'core/crypto/a.ts': `import { b } from './b.ts';\nexport const a = () => b;\n`,
+          'core/crypto/b.ts': `import { a } from './a.ts';\nexport const b = () => a;\n`,
         },
         folder,
       ),
@@ -187,40 +179,37 @@ describe('in a house with a fault of every other kind', () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   test('dynamic imports, circles, and imports of the model of cryptography outside simulations are found', () => {
-    const choosing = [...outside.map((room) => `${room}/bad-model.ts`), 'cli/up/bad-model.ts'];
+    const choosing = [...outside.map((folder) => `${folder}/bad-model.ts`), 'cli/up/bad-model.ts'];
+    const breakFloors = outside.filter((folder) => folder !== 'core/crypto' && !mayImport(folder, 'core/crypto'));
     expect(read.violations.map(({ rule, from }) => `${rule.name} ${from}`).sort()).toEqual(
       [
-        'no-circles crypto/a.ts',
-        // actors import no other room.
-        'room-actors actors/bad-model.ts',
-        'room-nodes nodes/dynamic.ts',
-        ...choosing.map((path) => `model-crypto-only-simulated ${path}`),
+        'no-circles core/crypto/a.ts',
+        ...breakFloors.map((folder) => `imports of ${folder} ${folder}/bad-model.ts`),
+        'imports of nodes nodes/dynamic.ts',
+        ...choosing.map((path) => `reserved: core/crypto/model ${path}`),
       ].sort(),
     );
   });
 
   test('folders that import each other are found: beside each other, one in the other, by a type alone', () => {
     expect(read.rings).toEqual([
+      ['clients/report/one', 'clients/report/two'],
       ['nodes', 'nodes/signer'],
-      ['report/one', 'report/two'],
     ]);
-    expect(houseFaults(read)).toContain('folders that import each other: report/one, report/two');
+    expect(houseFaults(read)).toContain('folders that import each other: clients/report/one, clients/report/two');
   });
 
   test('a module is imported through its public file alone', () => {
     expect(read.trespasses.map(({ from }) => from).sort()).toEqual(Object.keys(trespasses).sort());
     expect(houseFaults(read)).toContain(
-      'custody/bad.ts imports custody/connections/inside.ts: import wallets/custody/connections/public.ts',
+      'wallets/custody/bad.ts imports wallets/custody/connections/inside.ts: import wallets/custody/connections/public.ts',
     );
   });
 });
 
-test('every room of this repository stands under a rule', () => {
-  const { forbidden } = JSON.parse(readFileSync(join(root, config), 'utf8')) as {
-    forbidden: readonly { readonly name: string }[];
-  };
-  const names = forbidden.map(({ name }) => name).filter((name) => name.startsWith('room-'));
-  expect(names.sort()).toEqual(product.map((room) => `room-${room}`).sort());
-  const { include } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8')) as { include: readonly string[] };
-  expect([...include].sort()).toEqual([...rooms].sort());
+test('every module of this repository is in a folder of rooms.json', () => {
+  const tops = readdirSync(root, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !/^([.].*|node_modules|dist)$/.test(entry.name))
+    .map(({ name }) => name);
+  expect(typeScriptIn(root, tops).filter((file) => folderOf(file) === undefined)).toEqual([]);
 });

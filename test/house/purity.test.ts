@@ -2,7 +2,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findImpurities, impuritiesOf, pureFiles, worldly } from '../../tools/check/purity.ts';
+import { findImpurities, impuritiesOf } from '../../tools/check/purity.ts';
+import { adapters, filesUnder, rooms } from '../../tools/check/rooms.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
 
@@ -51,15 +52,14 @@ const good = [
 ];
 
 describe('purity', () => {
-  test('its rooms are looked at', () => {
-    const files = pureFiles(root);
-    expect(files).toContain('core/actors/contract.ts');
-    expect(files.some((file) => file.startsWith('core/crypto/'))).toBe(true);
-    expect(files.some((file) => file.startsWith('nodes/'))).toBe(true);
-    expect(files.some((file) => file.startsWith('coordinator/'))).toBe(true);
-  });
+  test.each(Object.keys(rooms.folders).filter((folder) => rooms.folders[folder]?.rule === 'pure'))(
+    'checks %s/',
+    (folder) => {
+      expect(filesUnder('pure', root).some((file) => file.startsWith(`${folder}/`))).toBe(true);
+    },
+  );
 
-  test.each(worldly)('%s, which may touch the world, exists', (place) => {
+  test.each([...adapters.keys()])('%s, an adapter, exists', (place) => {
     expect(existsSync(join(root, place))).toBe(true);
   });
 
@@ -77,7 +77,7 @@ describe('purity', () => {
   test('a bad module planted in a room is found; in the live runtime it is at home', () => {
     const folder = temporaryFolder();
     for (const path of ['core/actors/live', 'nodes/signer']) mkdirSync(join(folder, path), { recursive: true });
-    for (const path of ['actors/live/clock.ts', 'nodes/signer/clock.ts'])
+    for (const path of ['core/actors/live/clock.ts', 'nodes/signer/clock.ts'])
       writeFileSync(join(folder, path), 'export const t = Date.now();\n');
     expect(findImpurities(folder).map(({ file, line }) => `${file}:${line}`)).toEqual(['nodes/signer/clock.ts:1']);
   });

@@ -5,12 +5,12 @@ import { root } from '../cli/support/up-process.ts';
 import { longFiles } from '../support/file-order.ts';
 
 const planted: Readonly<Record<string, string>> = {
-  'test/pure.test.ts': `import { a } from '../crypto/bytes.ts';\nimport type { ChildProcess } from 'node:child_process';\n`,
+  'test/pure.test.ts': `import { a } from '../core/crypto/bytes.ts';\nimport type { ChildProcess } from 'node:child_process';\n`,
   'test/typed.test.ts': `import type { TestRedis } from './support/redis.ts';\n`,
-  'test/simulates.test.ts': `import { SimCluster } from '../sim/cluster.ts';\n`,
-  'test/seeded.test.ts': `import { randomStream } from '../sim/random.ts';\nimport type { SimOptions } from '../sim/cluster.ts';\n`,
-  'test/product.test.ts': `import { CustodyWorld } from '../world/custody-world.ts';\n`,
-  'test/both.test.ts': `import './support/redis.ts';\nimport { CustodyWorld } from '../world/custody-world.ts';\n`,
+  'test/simulates.test.ts': `import { SimCluster } from '../simulation/cluster/cluster.ts';\n`,
+  'test/seeded.test.ts': `import { randomStream } from '../simulation/cluster/random.ts';\nimport type { SimOptions } from '../simulation/cluster/cluster.ts';\n`,
+  'test/product.test.ts': `import { CustodyWorld } from '../simulation/service/custody-world.ts';\n`,
+  'test/both.test.ts': `import './support/redis.ts';\nimport { CustodyWorld } from '../simulation/service/custody-world.ts';\n`,
   'test/database.test.ts': `import {\n  openDatabase,\n  other,\n} from './support/redis-database.ts';\n`,
   'test/through.test.ts': `import { world } from './support/world.ts';\n`,
   'test/support/world.ts': `import { startRedis } from './redis.ts';\n`,
@@ -18,7 +18,7 @@ const planted: Readonly<Record<string, string>> = {
   'test/page.test.ts': `import { type Page, chromium } from 'playwright-core';\n`,
   'test/cluster.test.ts': `import './support/redis.ts';\nimport { startCluster } from './support/cluster.ts';\n`,
   'test/support/cluster.ts': `export { UpProcess } from '../../clients/testing/up-process.ts';\n`,
-  'test/mocks.test.ts': `vi.mock('../crypto/bytes.ts', () => ({}));\n`,
+  'test/mocks.test.ts': `vi.mock('../core/crypto/bytes.ts', () => ({}));\n`,
   'test/support/redis.ts': `import { spawn } from 'node:child_process';\n`,
 };
 
@@ -44,7 +44,7 @@ test('every test file of this repository is of one tier', () => {
   const all = [...fast, ...worlds, ...redis, ...system, ...alone];
   expect(new Set(all).size).toBe(all.length);
   expect(fast).toContain('test/house/tiers.test.ts');
-  for (const path of ['world/scenarios', 'world/search', 'coordinator/signing'])
+  for (const path of ['simulation/service/scenarios', 'simulation/service/search', 'coordinator/signing'])
     expect(worlds).toContain(`test/${path}.test.ts`);
   expect(redis).toContain('test/coordinator/session-store.test.ts');
   expect(system).toContain('test/survival/chaos.test.ts');

@@ -1,8 +1,8 @@
 /** The process of a PKCS#11 module, with SoftHSM2: what it signs, and that a node outlives whatever becomes of it. */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { silentLog, systemPorts } from '../../core/actors/live/ports.ts';
 import { builtFile } from '../../cli/common/built.ts';
+import { silentLog, systemPorts } from '../../core/actors/live/ports.ts';
 import { hsmChallenge, hsmSignature, verifyHsmPossession } from '../../core/crypto/hsm.ts';
 import { HsmProcess } from '../../nodes/hsm/process.ts';
 import type { HsmOutcome, HsmRequest } from '../../nodes/records/hsm-port.ts';

@@ -4,7 +4,12 @@ import { deriveTweak, tweakPoint } from '../../core/crypto/derivation.ts';
 import { frostAggregate, verifyFrostPartial, verifySchnorr } from '../../core/crypto/frost/frost.ts';
 import { type Curve, groupOf } from '../../core/crypto/group.ts';
 import type { KeyPackage } from '../../core/crypto/key-package.ts';
-import { aggregateMockEcdsa, combineMockNonces, verifyEcdsa, verifyMockEcdsaPartial } from '../../core/crypto/mock-ecdsa.ts';
+import {
+  aggregateMockEcdsa,
+  combineMockNonces,
+  verifyEcdsa,
+  verifyMockEcdsaPartial,
+} from '../../core/crypto/mock-ecdsa.ts';
 import { decodeKeyRecord } from '../../nodes/records/key-record.ts';
 import { keyRecordKey } from '../../nodes/records/records.ts';
 import { noncesDealtMax, poolNoncesMax } from '../../nodes/signer/nonce-secrets.ts';

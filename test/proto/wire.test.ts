@@ -2,8 +2,8 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { describe, expect, test } from 'vitest';
-import { clientHandshake, serverHandshake } from '../../core/actors/live/handshake.ts';
 import { frontBehaviour } from '../../coordinator/call-router.ts';
+import { clientHandshake, serverHandshake } from '../../core/actors/live/handshake.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { FrameSchema } from '../../proto/gen/signmesh/wire/v1/frame_pb.ts';
 import { InitiateSigningRequestSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';

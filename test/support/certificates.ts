@@ -1,5 +1,5 @@
 /** Certificates for tests: an authority, those that it signs, and those that it should not have signed. */
-import type { LinkTls } from '../../core/actors/live/link-tls.ts';
+
 import {
   issue,
   type KeyAndCertificate,
@@ -7,6 +7,7 @@ import {
   makeAuthority,
   type Validity,
 } from '../../cli/cluster-files/x509.ts';
+import type { LinkTls } from '../../core/actors/live/link-tls.ts';
 
 const hourMs = 3_600_000;
 

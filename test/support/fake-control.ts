@@ -1,5 +1,19 @@
 /** A fake, in memory, of the control of processes and of the coordinator's sessions. */
 import { create } from '@bufbuild/protobuf';
+import type { SandboxSessions } from '../../gateway/sandbox/sessions.ts';
+import type { Reader, SessionReads } from '../../gateway/signing/session-reads.ts';
+import {
+  type InspectSessionResponse,
+  InspectSessionResponseSchema,
+  PreviewPartialResponseSchema,
+} from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
+import { type SessionView, SessionViewSchema } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
+import {
+  ApprovalMode,
+  InitiateDkgResponseSchema,
+  KeystoreType,
+  ReceiptState,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import {
   type ArmedFault,
   ControlError,
@@ -15,20 +29,6 @@ import {
 } from '../../scenarios/faults/control.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import { simulatedOnly } from '../../scenarios/faults/vocabulary/fault.ts';
-import type { SandboxSessions } from '../../gateway/sandbox/sessions.ts';
-import type { Reader, SessionReads } from '../../gateway/signing/session-reads.ts';
-import {
-  type InspectSessionResponse,
-  InspectSessionResponseSchema,
-  PreviewPartialResponseSchema,
-} from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
-import { type SessionView, SessionViewSchema } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
-import {
-  ApprovalMode,
-  InitiateDkgResponseSchema,
-  KeystoreType,
-  ReceiptState,
-} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
 type Answers = { [M in ControlMethod]: (takes: ControlTakes<M>) => ControlMethods[M]['gives'] };
 

@@ -1,8 +1,8 @@
 /** A further gateway's link to a running cluster, in this process: the calls that the wallet service alone makes. */
 import { onTestFinished } from 'vitest';
-import { silentLog as log, systemPorts, systemRandom } from '../../core/actors/live/ports.ts';
 import { gatewayConfig } from '../../cli/role-configs.ts';
 import { loadSettings } from '../../cli/settings/config.ts';
+import { silentLog as log, systemPorts, systemRandom } from '../../core/actors/live/ports.ts';
 import { connectSigning } from '../../gateway/signing/connect.ts';
 import { LiveCoordinatorLink } from '../../gateway/signing/coordinator-link.ts';
 import { orderIssuer } from '../../gateway/signing/order-issuer.ts';

@@ -4,7 +4,14 @@ import { expect } from 'vitest';
 import { silentLog } from '../../core/actors/live/ports.ts';
 import { openRedis } from '../../gateway/redis.ts';
 import { uuidV7 } from '../../proto/ids.ts';
-import type { Change, CommitRefusal, NewEvent, RecordType, TenantStore, Versioned } from '../../wallets/store/contract.ts';
+import type {
+  Change,
+  CommitRefusal,
+  NewEvent,
+  RecordType,
+  TenantStore,
+  Versioned,
+} from '../../wallets/store/contract.ts';
 import { RedisTenantStore } from '../../wallets/store/redis-tenant-store.ts';
 import { contentsOf, type StoreUnderTest, startMemoryStore } from './memory-store.ts';
 import { openConnection } from './redis-connection.ts';

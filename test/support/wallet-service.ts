@@ -12,15 +12,21 @@ import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
 import { deriveTweak, parsePath } from '../../core/crypto/derivation.ts';
-import type { SandboxControl } from '../../scenarios/faults/control.ts';
 import { liveWalletPorts } from '../../gateway/live-wallet-ports.ts';
 import type { SandboxSessions } from '../../gateway/sandbox/sessions.ts';
 import type { SessionReads } from '../../gateway/signing/session-reads.ts';
 import { composeWalletApi, type WalletApi, type WalletPorts } from '../../gateway/wallet-api.ts';
-import type { KeyOrder, MadeKey, MessageOrder, MessageSignature, VaultCluster } from '../../wallets/companions/vaults/cluster.ts';
 import { DiagnosticReceiptSchema, SessionCheckpointSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { KeyScheme } from '../../proto/key-schemes.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { SandboxControl } from '../../scenarios/faults/control.ts';
+import type {
+  KeyOrder,
+  MadeKey,
+  MessageOrder,
+  MessageSignature,
+  VaultCluster,
+} from '../../wallets/companions/vaults/cluster.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../wallets/providers/port/port.ts';
 import type { ClusterSigner, Curve } from '../../wallets/providers/self-hosted/cluster-signer.ts';
 import { FakeControl, FakeSessions } from './fake-control.ts';

@@ -4,15 +4,15 @@
  * thorough run.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bullPrefix } from '../../wallets/delivery/deliveries/keys.ts';
 import { tenantPrefix } from '../../core/redis/event-log.ts';
-import { type Receiver, startReceiver } from '../wallets/delivery/deliveries/support/receiver.ts';
+import { bullPrefix } from '../../wallets/delivery/deliveries/keys.ts';
 import { nodeWaits } from '../support/busy-machine.ts';
 import { startCluster, type TestCluster } from '../support/cluster.ts';
 import { startRedisCluster, type TestRedisCluster } from '../support/redis-cluster.ts';
 import { RestClient } from '../support/rest.ts';
 import { isThorough } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
+import { type Receiver, startReceiver } from '../wallets/delivery/deliveries/support/receiver.ts';
 import {
   type BookedEvent,
   type BookedIntent,

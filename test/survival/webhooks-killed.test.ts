@@ -7,19 +7,24 @@
 import type { Redis } from 'ioredis';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { silentLog } from '../../core/actors/live/ports.ts';
 import { readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
-import { type DeliveryRecord, deliveryIdOf, deliveryIndex, deliveryType } from '../../wallets/delivery/deliveries/record.ts';
-import { RedisOutboxStore } from '../../wallets/delivery/deliveries/redis-outbox-store.ts';
+import { silentLog } from '../../core/actors/live/ports.ts';
 import { openRedis } from '../../gateway/redis.ts';
+import {
+  type DeliveryRecord,
+  deliveryIdOf,
+  deliveryIndex,
+  deliveryType,
+} from '../../wallets/delivery/deliveries/record.ts';
+import { RedisOutboxStore } from '../../wallets/delivery/deliveries/redis-outbox-store.ts';
 import { RedisTenantStore } from '../../wallets/store/redis-tenant-store.ts';
-import { type Received, type Receiver, startReceiver } from '../wallets/delivery/deliveries/support/receiver.ts';
 import type { RoleName } from '../support/cluster.ts';
 import { type Made, RestClient } from '../support/rest.ts';
 import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { storePorts } from '../support/store-ports.ts';
 import { isThorough, runs } from '../support/thorough.ts';
 import { patienceMs, until } from '../support/until.ts';
+import { type Received, type Receiver, startReceiver } from '../wallets/delivery/deliveries/support/receiver.ts';
 import { type BookedEvent, readAll, readWhenOver, tenantOf } from './support/books.ts';
 import { announcedSeed, Seeded } from './support/seeded.ts';
 

@@ -8,13 +8,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { ambientOf } from './ports.ts';
-import { breachesOf, type Impurity, impuritiesOf, isPure, type Node } from './purity.ts';
-
-export const compositions: readonly string[] = [
-  'gateway/serve/serve.ts',
-  'gateway/wallet-api.ts',
-  'gateway/webhook-worker.ts',
-];
+import { breachesOf, type Impurity, impuritiesOf, type Node } from './purity.ts';
+import { isUnder, rooms } from './rooms.ts';
 
 /** The modules that the compositions under `root` load and that reach the world, with the import path. */
 export function findWorldly(root: string): Impurity[] {
@@ -24,7 +19,7 @@ export function findWorldly(root: string): Impurity[] {
     modules.set(file, known);
     return known;
   };
-  return compositions.filter((file) => existsSync(join(root, file))).flatMap((file) => worldlyOf(moduleOf, file));
+  return rooms.compositions.filter((file) => existsSync(join(root, file))).flatMap((file) => worldlyOf(moduleOf, file));
 }
 
 interface Module {
@@ -35,7 +30,7 @@ interface Module {
 
 function readModule(root: string, file: string): Module {
   const source = readFileSync(join(root, file), 'utf8');
-  const breaches = isPure(file) ? impuritiesOf(file, source) : ambientOf(file, source);
+  const breaches = isUnder('pure', file) ? impuritiesOf(file, source) : ambientOf(file, source);
   return { breaches, loads: loadedBy(file, source) };
 }
 

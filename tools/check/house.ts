@@ -1,7 +1,7 @@
 /**
  * Checks the structure of the modules: the floors and the circles between modules, by dependency-cruiser from
- * .dependency-cruiser.json, and, in the files of the same run, circles between folders, imports past a module's public file
- * (public-files.ts), and rooms that are too large. Imports of types count.
+ * .dependency-cruiser.mjs, and, in the files of the same run, circles between folders, and imports past a module's public
+ * file (public-files.ts). Imports of types count.
  *
  * A folder is the modules directly in it, without those of its subfolders: a folder and a subfolder may import each other as
  * little as any two folders. So the composition of a room is above its parts, and the shared code of its parts has its own
@@ -44,7 +44,7 @@ interface Module {
 
 /** Throws an Error with the output of dependency-cruiser when it did not finish. */
 export async function readHouse(root: string): Promise<House> {
-  const args = ['--config', '.dependency-cruiser.json', '--output-type', 'json', '.'];
+  const args = ['--config', '.dependency-cruiser.mjs', '--output-type', 'json', '.'];
   const { output } = await runTool(root, 'depcruise', args);
   const begin = output.indexOf('{');
   if (begin === -1) throw new Error(output);

@@ -1,62 +1,30 @@
 /**
  * The rule of public files: others import a module only through its file `public.ts`, which exports its public names. A module is
- * a folder of a room that consists of modules; its own files import each other directly.
- *
- * Rooms outside the list are small enough to be one module. Tests, tools, benchmarks and examples may import any file.
+ * a folder in a folder that rooms.json marks with `modules`; its own files import each other directly. Tests, tools and examples
+ * may import any file.
  */
-import { worldlyFiles } from './ports.ts';
-import { worldly } from './purity.ts';
+import { adapterOf, folderOf, rooms } from './rooms.ts';
 
-const moduleRooms = /^(cli|coordinator|controls|custody|delivery|modules|providers)\//;
-const lookInside = /^(test|tools|bench|examples)\//;
+const lookInside = /^(test|tools|examples)\//;
 
-/** Folders with only the shared code of a room's modules: every file of them is public. */
-const sharedFolders: ReadonlySet<string> = new Set([
-  'cli/cluster-files',
-  'cli/common',
-  'cli/redis',
-  'cli/settings',
-  'cli/start',
-  'coordinator/contract',
-  'coordinator/session',
-  'wallets/policy/rules',
-  'wallets/custody/provider-calls',
-  'wallets/providers/port',
-  'wallets/providers/simulated',
-]);
-
-/** They pass adapters in, which no public file exports: importing a module does not load its adapters. */
-const liveCompositions: ReadonlySet<string> = new Set([
-  'cli/up/simulated-vendor.ts',
-  'coordinator/main.ts',
-  'simulation/embedded/egress.ts',
-  'gateway/main.ts',
-  'gateway/live-wallet-ports.ts',
-  'gateway/redis-wallet-ports.ts',
-  'gateway/worker.ts',
-  'simulation/service/announcements.ts',
-  'simulation/service/invariants/providers.ts',
-  'simulation/service/session-side.ts',
-  'simulation/service/worker-process.ts',
-]);
-
-/** A table of pauses, the only part of deliveries that the simulator may import (rule room-sim). */
-const retrySchedule = 'wallets/delivery/deliveries/retry-schedule.ts';
-
-/** The module that a file belongs to, e.g. "wallets/custody/wallets"; undefined: none. */
+/** The module that a file belongs to, e.g. "wallets/custody/connections"; undefined: none. */
 export function moduleOf(file: string): string | undefined {
-  const [room, folder, rest] = file.split('/');
-  return moduleRooms.test(file) && rest !== undefined ? `${room}/${folder}` : undefined;
+  const folder = folderOf(file);
+  if (folder === undefined || rooms.folders[folder]?.modules !== true) return undefined;
+  const [module, rest] = file.slice(folder.length + 1).split('/');
+  return rest === undefined ? undefined : `${folder}/${module}`;
 }
 
 /** Whether this import bypasses the public file of a module. */
 export function passesPublicFile(from: string, to: string): boolean {
   const module = moduleOf(to);
   if (module === undefined || module === moduleOf(from) || lookInside.test(from)) return false;
-  if (to === `${module}/public.ts` || sharedFolders.has(module) || to === retrySchedule) return false;
-  return !(liveCompositions.has(from) && isAdapter(to));
+  if (to === `${module}/public.ts` || isShared(module)) return false;
+  if (rooms.folders[folderOf(from) ?? '']?.imports.includes(to) === true) return false;
+  return !(rooms.passAdapters.includes(from) && adapterOf(to) !== undefined);
 }
 
-function isAdapter(file: string): boolean {
-  return worldlyFiles.has(file) || worldly.some((place) => place.endsWith('/') && file.startsWith(place));
+function isShared(module: string): boolean {
+  const folder = folderOf(`${module}/`)!;
+  return rooms.folders[folder]?.shared?.includes(module.slice(folder.length + 1)) === true;
 }

@@ -3,30 +3,14 @@
  * that a run can be repeated byte for byte. It searches the syntax tree, so that comments and texts may name what code may not
  * use.
  *
+ * rooms.json names the folders under the rule, and the adapters that are exempt.
+ *
  * Not a proof: a module can still reach the world through its arguments, which is intended.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync } from '@swc/core';
-
-/** Rooms under the rule. */
-const pureRooms = ['crypto', 'actors', 'faults', 'nodes', 'coordinator'];
-/**
- * The only places where those rooms touch the world: the live runtime, process entries, and their adapters. `core/actors/waiting.ts`
- * is asynchronous, and follows the rule of ports (ports.ts). A folder ends with a slash.
- */
-export const worldly: readonly string[] = [
-  'core/actors/live/',
-  'core/actors/waiting.ts',
-  'nodes/main.ts',
-  'nodes/key-store.ts',
-  'nodes/intent-journal.ts',
-  'nodes/hsm/child.ts',
-  'nodes/hsm/process.ts',
-  'nodes/vendor/http-vendor.ts',
-  'coordinator/main.ts',
-  'coordinator/store/',
-];
+import { filesUnder } from './rooms.ts';
 
 const forbiddenGlobals = new Map<string, string>([
   ['Date', 'take nowMs from the context'],
@@ -54,24 +38,7 @@ export interface Impurity {
 
 /** Every breach in the rooms under `root`, in the order of files and lines. */
 export function findImpurities(root: string): Impurity[] {
-  return pureFiles(root).flatMap((file) => impuritiesOf(file, readFileSync(join(root, file), 'utf8')));
-}
-
-export function pureFiles(root: string): string[] {
-  return sourceFiles(root, pureRooms).filter(isPure);
-}
-
-/** Whether the rule applies to a module, by its path from the root. */
-export function isPure(file: string): boolean {
-  const isWorldly = worldly.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place));
-  return pureRooms.some((room) => file.startsWith(`${room}/`)) && !isWorldly;
-}
-
-export function sourceFiles(root: string, rooms: readonly string[]): string[] {
-  return rooms
-    .flatMap((room) => filesBelow(root, room))
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
-    .sort();
+  return filesUnder('pure', root).flatMap((file) => impuritiesOf(file, readFileSync(join(root, file), 'utf8')));
 }
 
 export function impuritiesOf(file: string, source: string): Impurity[] {
@@ -167,21 +134,4 @@ function inspectImport(node: Node, report: Report): void {
 export function firstTokenOffset(source: string): number {
   const head = /^(?:\s|\/\/[^\n]*\n|\/\*[\s\S]*?\*\/|#![^\n]*\n)*/.exec(source)?.[0] ?? '';
   return Buffer.byteLength(head);
-}
-
-function filesBelow(root: string, folder: string): string[] {
-  let entries: ReturnType<typeof readEntries>;
-  try {
-    entries = readEntries(join(root, folder));
-  } catch {
-    return [];
-  }
-  return entries.flatMap((entry) => {
-    const path = `${folder}/${entry.name}`;
-    return entry.isDirectory() ? filesBelow(root, path) : [path];
-  });
-}
-
-function readEntries(path: string) {
-  return readdirSync(path, { withFileTypes: true });
 }

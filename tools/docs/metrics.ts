@@ -1,11 +1,12 @@
 /** docs/metrics.md: every metric that a role declares. The rest of the page is hand-written. */
-import { systemTimers } from '../../core/actors/live/ports.ts';
+
 import { CoordinatorTelemetry } from '../../coordinator/telemetry.ts';
+import { systemTimers } from '../../core/actors/live/ports.ts';
+import { type MetricFamily, type Metrics, noMetrics, noTracer, type Telemetry } from '../../core/telemetry/port.ts';
 import { measureGateway } from '../../gateway/telemetry/gateway.ts';
 import { measureRequests } from '../../gateway/telemetry/requests.ts';
 import { measureQueue, measureSending } from '../../gateway/telemetry/worker.ts';
 import { NodeTelemetry } from '../../nodes/telemetry.ts';
-import { type MetricFamily, type Metrics, noMetrics, noTracer, type Telemetry } from '../../core/telemetry/port.ts';
 import { code, table, withSections } from './sections.ts';
 
 type Role = 'gateway' | 'coordinator' | 'node' | 'worker';

@@ -3,17 +3,6 @@
  * them is an error.
  */
 import type { Route } from '../../gateway/api/route.ts';
-import { complianceRoutes } from '../../wallets/policy/compliance/routes.ts';
-import { policyRoutes } from '../../wallets/policy/policies/routes.ts';
-import { receiptRoutes } from '../../wallets/policy/receipts/routes.ts';
-import { riskRoutes } from '../../wallets/policy/risk/routes.ts';
-import { connectionRoutes } from '../../wallets/custody/connections/routes.ts';
-import { intentRoutes } from '../../wallets/custody/intents/routes.ts';
-import { walletRoutes } from '../../wallets/custody/wallets/routes.ts';
-import { deliveryRoutes } from '../../wallets/delivery/deliveries/routes.ts';
-import { eventRoutes } from '../../wallets/delivery/events/routes.ts';
-import { eventStreamRoutes } from '../../wallets/delivery/events/stream-routes.ts';
-import { webhookRoutes } from '../../wallets/delivery/webhooks/routes.ts';
 import { sandboxRoutes as allSandboxRoutes } from '../../gateway/sandbox/routes.ts';
 import { sessionReadRoutes } from '../../gateway/signing/session-routes.ts';
 import { accessRoutes } from '../../wallets/companions/access/routes.ts';
@@ -21,6 +10,17 @@ import { driftRoutes, reconRoutes } from '../../wallets/companions/recon/public.
 import { tokenRoutes } from '../../wallets/companions/tokens/public.ts';
 import { treasuryRoutes } from '../../wallets/companions/treasury/public.ts';
 import { vaultRoutes } from '../../wallets/companions/vaults/routes.ts';
+import { connectionRoutes } from '../../wallets/custody/connections/routes.ts';
+import { intentRoutes } from '../../wallets/custody/intents/routes.ts';
+import { walletRoutes } from '../../wallets/custody/wallets/routes.ts';
+import { deliveryRoutes } from '../../wallets/delivery/deliveries/routes.ts';
+import { eventRoutes } from '../../wallets/delivery/events/routes.ts';
+import { eventStreamRoutes } from '../../wallets/delivery/events/stream-routes.ts';
+import { webhookRoutes } from '../../wallets/delivery/webhooks/routes.ts';
+import { complianceRoutes } from '../../wallets/policy/compliance/routes.ts';
+import { policyRoutes } from '../../wallets/policy/policies/routes.ts';
+import { receiptRoutes } from '../../wallets/policy/receipts/routes.ts';
+import { riskRoutes } from '../../wallets/policy/risk/routes.ts';
 import { providerAdapters } from '../../wallets/providers/adapters.ts';
 import { openChains } from '../../wallets/providers/chains/chains.ts';
 import type { ProviderInfo } from '../../wallets/providers/port/port.ts';

@@ -1,8 +1,8 @@
 /** The generated parts of docs/sandbox-api.md: routes with their inputs and outputs, from the routes themselves. */
 import type { TSchema } from 'typebox';
 import type { Route } from '../../gateway/api/route.ts';
-import { faultKinds, faultSchemas, simulatedOnly } from '../../scenarios/faults/vocabulary/fault.ts';
 import { FrameView } from '../../gateway/sandbox/event-schemas.ts';
+import { faultKinds, faultSchemas, simulatedOnly } from '../../scenarios/faults/vocabulary/fault.ts';
 import { sandboxRoutes } from './rest-routes.ts';
 import { answerTable, itemsOf, requestTable } from './schemas.ts';
 import { code, table, withSections } from './sections.ts';

@@ -3,9 +3,8 @@
  * descriptor that the service itself uses.
  */
 import { type DescField, type DescFile, type DescMessage, ScalarType } from '@bufbuild/protobuf';
-import { signingMethods } from '../../gateway/api/signing-methods.ts';
 import { initialStates, isResumable, type SessionState, transitions } from '../../coordinator/contract/transitions.ts';
-import { eventTypes } from '../../wallets/delivery/events/types.ts';
+import { signingMethods } from '../../gateway/api/signing-methods.ts';
 import { Session } from '../../gateway/signing/session-routes.ts';
 import { contractVersion } from '../../proto/contract-version.ts';
 import {
@@ -16,6 +15,7 @@ import {
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import * as limits from '../../proto/limits.ts';
 import { type ReasonEntry, reasonCodes } from '../../proto/reason-codes.ts';
+import { eventTypes } from '../../wallets/delivery/events/types.ts';
 import { fieldRules } from './fields.ts';
 import { codesOf } from './reason-codes.ts';
 import { restRoutes } from './rest-routes.ts';

@@ -1,5 +1,10 @@
 /** The generated part of docs/tokens.md: the states of orders, and the names of their sub-statuses. */
-import { orderStatuses, orderStatusTexts, orderSubStatusTexts, orderTransitions } from '../../wallets/companions/tokens/public.ts';
+import {
+  orderStatuses,
+  orderStatusTexts,
+  orderSubStatusTexts,
+  orderTransitions,
+} from '../../wallets/companions/tokens/public.ts';
 import { code, table, withSections } from './sections.ts';
 
 /** The page as it must be, from the present page. */

@@ -1,5 +1,10 @@
 /** The generated part of docs/treasury.md: the states of plans and of their trades. */
-import { planStatuses, planTransitions, tradeStatuses, tradeTransitions } from '../../wallets/companions/treasury/public.ts';
+import {
+  planStatuses,
+  planTransitions,
+  tradeStatuses,
+  tradeTransitions,
+} from '../../wallets/companions/treasury/public.ts';
 import { code, table, withSections } from './sections.ts';
 
 /** The page as it must be, from the present page. */

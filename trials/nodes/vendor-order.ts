@@ -3,7 +3,12 @@
  * order's actor sends and stores with what it should.
  */
 import type { WireBodyInit, WireMessage } from '../../proto/wire.ts';
-import { type NodeCopy, type VendorOutcome, vendorRequestsOf, wireMessagesOf } from '../../simulation/cluster/node-copy.ts';
+import {
+  type NodeCopy,
+  type VendorOutcome,
+  vendorRequestsOf,
+  wireMessagesOf,
+} from '../../simulation/cluster/node-copy.ts';
 import { must, trialTenant } from '../support/trial.ts';
 import type { Sent, Signer, Wanted } from './signer.ts';
 

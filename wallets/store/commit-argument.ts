@@ -5,8 +5,9 @@
  * An invalid change (a version that does not follow, one record twice, a value beyond a limit) is a bug of signmesh and throws
  * before anything is sent.
  */
-import { closedKeyName } from '../../proto/closed-keys.ts';
+
 import { eventArguments } from '../../core/redis/event-log.ts';
+import { closedKeyName } from '../../proto/closed-keys.ts';
 import type { Change, Guard, LedgerEntry, Put } from './contract.ts';
 import { packObject } from './event-text.ts';
 import { storeKeys } from './layout.ts';

@@ -110,7 +110,7 @@ export interface WriteVerdict {
 export interface PortCallMade {
   readonly process: ProcessName;
   readonly port: PortName;
-  /** e.g. "wallets/store/commit.lua", "webhooks", a URL, "fireblocks". */
+  /** e.g. "store/commit.lua", "webhooks", a URL, "fireblocks". */
   readonly call: string;
 }
 

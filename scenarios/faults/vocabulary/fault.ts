@@ -60,7 +60,7 @@ export const Trigger = Closed(
         minLength: 1,
         maxLength: 200,
         description:
-          'of `port`: these calls alone, by the name that a trace shows: a Redis command or script (`wallets/store/commit.lua`), a queue (`webhooks`), a URL, a provider (`fireblocks`)',
+          'of `port`: these calls alone, by the name that a trace shows: a Redis command or script (`store/commit.lua`), a queue (`webhooks`), a URL, a provider (`fireblocks`)',
       }),
     ),
     of: Type.Optional(Process),

@@ -12,7 +12,7 @@ export interface Trigger {
   phase?: 'before' | 'after';
   /** at a call that a gateway or worker makes at this port, in a simulated world with the wallet API */
   port?: 'redis' | 'queue' | 'egress' | 'provider';
-  /** of `port`: these calls alone, by the name that a trace shows: a Redis command or script (`wallets/store/commit.lua`), a queue (`webhooks`), a URL, a provider (`fireblocks`) */
+  /** of `port`: these calls alone, by the name that a trace shows: a Redis command or script (`store/commit.lua`), a queue (`webhooks`), a URL, a provider (`fireblocks`) */
   call?: string;
   /** node/1 (or node-1, or 1), node/*, coordinator, gateway, worker, redis, receiver; gateway/2, worker/2 where there are several (gateway/1 is gateway); of a further cluster cluster/2/node/1, cluster/2/node/*, cluster/2/coordinator, and the gateways’ links to it: cluster/2/gateway */
   of?: string;

@@ -3,8 +3,8 @@
  * gaps, and the log has no other events. Where a receiver exists, every terminal event has reached it at the end.
  */
 
-import { ReceiptState, ReceiptStateSchema } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { LoggedEvent } from '../../../core/redis/event-log.ts';
+import { ReceiptState, ReceiptStateSchema } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { DurableSessions, type SessionChange, stateName } from './sessions.ts';
 

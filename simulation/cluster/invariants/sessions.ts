@@ -2,11 +2,12 @@
  * The store's sessions, replayed from the writes that took effect; several checkers use it. A write that is repeated after a lost
  * answer changes nothing, and is no change here either.
  */
-import type { Address } from '../../../core/actors/contract.ts';
+
 import type { CoordinatorWrite } from '../../../coordinator/contract/messages.ts';
 import type { KeyRecord, SessionRecord, SigningRecord } from '../../../coordinator/contract/record.ts';
-import { ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { Address } from '../../../core/actors/contract.ts';
 import type { LoggedEvent } from '../../../core/redis/event-log.ts';
+import { ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Observation } from '../observation.ts';
 
 /** One durable change of one session. */

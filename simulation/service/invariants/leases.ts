@@ -10,7 +10,7 @@ import { Finding } from './finding.ts';
 const leaseMs = 30_000;
 /** The way of a call to Redis. */
 const wayMs = 1_000;
-const takeDue = 'wallets/store/take-due.lua';
+const takeDue = 'store/take-due.lua';
 /** Gateways sweep twice a second; a claim holds a tenant for ten seconds. */
 const dueWithinMs = 12_000;
 /** A receiver has 15 s; a job of the queue that was lost is found after 20 s. */

@@ -3,8 +3,8 @@
  * seed and cryptography give the same run, byte for byte.
  */
 import { allScopes, sandboxScopes } from '../../../gateway/api/scopes.ts';
-import type { RunEvent } from '../../../scenarios/faults/recording.ts';
 import { rateLimitDefaults } from '../../../gateway/limits/rate-limits.ts';
+import type { RunEvent } from '../../../scenarios/faults/recording.ts';
 import { CustodyBook } from '../../../scenarios/runner/custody-book.ts';
 import { owner } from '../../../scenarios/runner/custody-format.ts';
 import type { CheckedScenario } from '../../../scenarios/runner/format.ts';

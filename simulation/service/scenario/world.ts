@@ -5,8 +5,8 @@
 import { fromBinary, type MessageShape, toBinary, toJson } from '@bufbuild/protobuf';
 import { status } from '@grpc/grpc-js';
 import { type SigningMethod, signingMethods } from '../../../gateway/api/signing-methods.ts';
-import type { RunEvent } from '../../../scenarios/faults/recording.ts';
 import { readBase64 } from '../../../proto/base64.ts';
+import type { RunEvent } from '../../../scenarios/faults/recording.ts';
 import { owner } from '../../../scenarios/runner/custody-format.ts';
 import { failureOfCode } from '../../../scenarios/runner/outcome.ts';
 import { factsOf, simulatedWorld } from '../../../scenarios/runner/simulated-world.ts';

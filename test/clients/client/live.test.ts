@@ -11,7 +11,6 @@ import { inspect } from 'node:util';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemTimers } from '../../../core/actors/live/ports.ts';
 import * as library from '../../../clients/client/index.ts';
 import {
   type Client,
@@ -24,6 +23,7 @@ import {
   SigningError,
   verifyWebhook,
 } from '../../../clients/client/index.ts';
+import { systemTimers } from '../../../core/actors/live/ports.ts';
 import { signDelivery } from '../../../wallets/delivery/deliveries/webhook-signature.ts';
 import { root } from '../../cli/support/up-process.ts';
 import { startService } from '../../simulation/embedded/support/service.ts';

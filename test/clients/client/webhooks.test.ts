@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { MachineMs } from '../../../core/actors/contract.ts';
 import { type VerifyOptions, verifyWebhook, type WebhookHeaders } from '../../../clients/client/index.ts';
+import type { MachineMs } from '../../../core/actors/contract.ts';
 import { signDelivery } from '../../../wallets/delivery/deliveries/webhook-signature.ts';
 
 const makeSecret = () => `whsec_${randomBytes(32).toString('base64')}`;

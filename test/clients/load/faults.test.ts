@@ -1,8 +1,8 @@
 /** The times of faults in a load report: a faulty service answers late, and what it says late happened before. */
 import { expect, test } from 'vitest';
-import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import type { HttpClient } from '../../../clients/load/calls/http.ts';
 import { LoadFaults } from '../../../clients/load/run/faults.ts';
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 
 interface Said {
   readonly state: 'armed' | 'holding' | 'over';

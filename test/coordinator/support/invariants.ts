@@ -2,13 +2,13 @@
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import { expect } from 'vitest';
-import type { ActorEvent, Envelope } from '../../../core/actors/contract.ts';
 import { initialStates, type SessionState, transitions } from '../../../coordinator/contract/transitions.ts';
-import { eventTypes } from '../../../wallets/delivery/events/types.ts';
+import type { ActorEvent, Envelope } from '../../../core/actors/contract.ts';
 import { ReceiptState, type SignatureShareResponse } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type ReasonCode, reasonCodes } from '../../../proto/reason-codes.ts';
 import type { WireMessage } from '../../../proto/wire.ts';
 import type { SimCluster } from '../../../simulation/cluster/cluster.ts';
+import { eventTypes } from '../../../wallets/delivery/events/types.ts';
 import { type Answered, expectComplete, tenant } from './world.ts';
 
 /** Types, and the states that they tell of. */

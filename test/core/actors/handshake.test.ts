@@ -9,7 +9,12 @@ import {
   type ServerHandshakeConfig,
   serverHandshake,
 } from '../../../core/actors/live/handshake.ts';
-import { identityFromSeed, prove, transcriptDigest, verifyIdentity } from '../../../core/actors/live/handshake-crypto.ts';
+import {
+  identityFromSeed,
+  prove,
+  transcriptDigest,
+  verifyIdentity,
+} from '../../../core/actors/live/handshake-crypto.ts';
 import type { Hello } from '../../../core/actors/live/wire-port.ts';
 import { runs } from '../../support/thorough.ts';
 import { clientConfig, codec, gatewayIdentity, nodeIdentity, serverConfig } from './support/harness.ts';

@@ -4,6 +4,7 @@ import { connect as connectPlain } from 'node:net';
 import { connect as connectTls, type PeerCertificate } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
+import { issue } from '../../../cli/cluster-files/x509.ts';
 import {
   clientTls,
   isLoopback,
@@ -12,7 +13,6 @@ import {
   serverTls,
   tlsRefusal,
 } from '../../../core/actors/live/link-tls.ts';
-import { issue } from '../../../cli/cluster-files/x509.ts';
 import { TestAuthority, validity } from '../../support/certificates.ts';
 import { until } from '../../support/until.ts';
 import { mesh, serverConfig, wireEnvelope } from './support/harness.ts';

@@ -4,7 +4,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concatBytes, fromHex, toHex } from '../../../core/crypto/bytes.ts';
 import { frostContext, isValidFrostCommitment } from '../../../core/crypto/frost/context.ts';
-import { assertValidPoint, type Curve, cryptoBackend, groupOf, toXOnly, uncompress } from '../../../core/crypto/group.ts';
+import {
+  assertValidPoint,
+  type Curve,
+  cryptoBackend,
+  groupOf,
+  toXOnly,
+  uncompress,
+} from '../../../core/crypto/group.ts';
 import { combineCommitments, validateCommitments, verifyShare } from '../../../core/crypto/vss.ts';
 import { runs } from '../../support/thorough.ts';
 import {

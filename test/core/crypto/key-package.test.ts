@@ -2,7 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { groupOf } from '../../../core/crypto/group.ts';
 import { finishDkg, publicKeyPackage, publicPartOf } from '../../../core/crypto/key-package.ts';
-import { interpolateAt, lagrangeCoefficients, polynomialFromSeed, randomPolynomial } from '../../../core/crypto/polynomial.ts';
+import {
+  interpolateAt,
+  lagrangeCoefficients,
+  polynomialFromSeed,
+  randomPolynomial,
+} from '../../../core/crypto/polynomial.ts';
 import { commitTo, shareFor } from '../../../core/crypto/vss.ts';
 import { CURVES, chooseNodes, dealAll, expectRefusal, generateKey, refusalOf, seededRandom } from './support.ts';
 

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { macChars } from '../../../core/crypto/record-macs.ts';
-import { ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { relayPrefix, tenantPrefix, wakePrefix } from '../../../core/redis/event-log.ts';
 import { luaCommand, luaScript, readScript } from '../../../core/redis/lua.ts';
+import { ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { reservedSuffix } from '../../../wallets/store/layout.ts';
 import { root } from '../../cli/support/up-process.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
@@ -132,7 +132,7 @@ test.each([
 });
 
 describe('the scripts of the product', () => {
-  const rooms = ['redis', 'coordinator', 'store', 'providers', 'delivery', 'cli'];
+  const rooms = ['core', 'coordinator', 'wallets', 'cli'];
   const all = rooms.flatMap((room) =>
     readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.lua'))

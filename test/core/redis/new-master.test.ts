@@ -2,9 +2,9 @@
 import type { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import { unsettledMs } from '../../../core/redis/due-work.ts';
-import { MemoryRedis } from '../../../simulation/redis/memory-redis.ts';
 import { dueKeys, RedisDueWork } from '../../../core/redis/redis-due-work.ts';
 import { slotOf } from '../../../core/redis/slots.ts';
+import { MemoryRedis } from '../../../simulation/redis/memory-redis.ts';
 
 const { tenantsKey } = dueKeys('work');
 

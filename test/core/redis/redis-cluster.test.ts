@@ -5,28 +5,26 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { MachineMs } from '../../../core/actors/contract.ts';
-import { silentLog, systemClock } from '../../../core/actors/live/ports.ts';
 import { withRedis } from '../../../cli/redis/redis-address.ts';
 import { claimRedis } from '../../../cli/redis/redis-owner.ts';
 import { openRedisStore } from '../../../coordinator/store/redis-store.ts';
-import { bullPrefix } from '../../../wallets/delivery/deliveries/keys.ts';
-import { WebhookService } from '../../../wallets/delivery/deliveries/webhook-service.ts';
-import { RedisWakes } from '../../../wallets/delivery/events/redis-wakes.ts';
-import { webhookType } from '../../../wallets/delivery/webhooks/record.ts';
-import { openRedis } from '../../../gateway/redis.ts';
+import type { MachineMs } from '../../../core/actors/contract.ts';
+import { silentLog, systemClock } from '../../../core/actors/live/ports.ts';
 import { watchedConnection } from '../../../core/redis/connect.ts';
 import { tenantPrefix } from '../../../core/redis/event-log.ts';
 import { readScript } from '../../../core/redis/lua.ts';
 import { slotOf, tagOf } from '../../../core/redis/slots.ts';
+import { openRedis } from '../../../gateway/redis.ts';
+import { bullPrefix } from '../../../wallets/delivery/deliveries/keys.ts';
+import { WebhookService } from '../../../wallets/delivery/deliveries/webhook-service.ts';
+import { RedisWakes } from '../../../wallets/delivery/events/redis-wakes.ts';
+import { webhookType } from '../../../wallets/delivery/webhooks/record.ts';
 import { create, remove } from '../../../wallets/store/changes.ts';
 import { changeArgument } from '../../../wallets/store/commit-argument.ts';
 import { StoreUnavailable } from '../../../wallets/store/contract.ts';
 import { RedisTenantStore } from '../../../wallets/store/redis-tenant-store.ts';
 import { RecordSeal } from '../../../wallets/store/secrets/record-seal.ts';
 import { tenantsWith } from '../../../wallets/store/tenants-with.ts';
-import { type Receiver, sequencesOf, startReceiver } from '../../wallets/delivery/deliveries/support/receiver.ts';
-import { eventAt, type HookService, startService } from '../../wallets/delivery/deliveries/support/service.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import {
   type ClusterServer,
@@ -38,6 +36,8 @@ import { eventFor, thing, thingId, thingType } from '../../support/store.ts';
 import { storePorts } from '../../support/store-ports.ts';
 import { isThorough } from '../../support/thorough.ts';
 import { until } from '../../support/until.ts';
+import { type Receiver, sequencesOf, startReceiver } from '../../wallets/delivery/deliveries/support/receiver.ts';
+import { eventAt, type HookService, startService } from '../../wallets/delivery/deliveries/support/service.ts';
 
 let cluster: TestRedisCluster;
 let redis: Redis;

@@ -3,12 +3,19 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../../core/actors/live/ports.ts';
 import { redisAddress, redisHosts } from '../../../core/redis/address.ts';
 import { ofCluster } from '../../../core/redis/clusters.ts';
-import { claimedMax, holdMs, lateWriteMs, recheckMs, registeredForMs, unsettledMs } from '../../../core/redis/due-work.ts';
+import {
+  claimedMax,
+  holdMs,
+  lateWriteMs,
+  recheckMs,
+  registeredForMs,
+  unsettledMs,
+} from '../../../core/redis/due-work.ts';
 import { relayPrefix, tenantPrefix, wakePrefix } from '../../../core/redis/event-log.ts';
-import { MemoryRedis } from '../../../simulation/redis/memory-redis.ts';
 import { clusterKeys, clusterSilentMs } from '../../../core/redis/redis-clusters.ts';
 import { dueKeys } from '../../../core/redis/redis-due-work.ts';
 import { absentKey, slotOf, slotsTotal, tagOf } from '../../../core/redis/slots.ts';
+import { MemoryRedis } from '../../../simulation/redis/memory-redis.ts';
 import { asking } from '../../../wallets/store/asking-redis.ts';
 
 test('an address names one Redis, or nodes of a Redis Cluster that share scheme, user and password', () => {

@@ -1,8 +1,8 @@
 /** What the coordinator measures of the envelopes that pass it, and in which trace they go on. */
 import { describe, expect, test } from 'vitest';
+import { CoordinatorTelemetry } from '../../../coordinator/telemetry.ts';
 import type { Envelope } from '../../../core/actors/contract.ts';
 import { systemTimers } from '../../../core/actors/live/ports.ts';
-import { CoordinatorTelemetry } from '../../../coordinator/telemetry.ts';
 import type { WireMessage } from '../../../proto/wire.ts';
 import { recordingMetrics, recordingTracer } from '../../support/telemetry.ts';
 

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import type { MachineMs } from '../../../core/actors/contract.ts';
-import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { writeAccessLines } from '../../../gateway/access-log/access-lines.ts';
 import { AccessEntry, type Ending, logRequests } from '../../../gateway/access-log/access-log.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { codePoint } from '../../support/code-point.ts';
 import { runs } from '../../support/thorough.ts';
 

@@ -7,14 +7,14 @@
  * the one answer. Operations are read from the routes, so a new one is covered, or named by a test that lacks what it needs.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startLiveProcess } from '../../../clients/testing/live-process.ts';
+import type { ReadyLine } from '../../../clients/testing/ready-line.ts';
 import type { Route } from '../../../gateway/api/route.ts';
 import { isIdempotent } from '../../../gateway/api/route-table.ts';
 import { compileSchema } from '../../../gateway/api/validate.ts';
-import { eventTypes } from '../../../wallets/delivery/events/types.ts';
 import { bodyExamples, exampleIds } from '../../../gateway/openapi/body-examples.ts';
-import { startLiveProcess } from '../../../clients/testing/live-process.ts';
-import type { ReadyLine } from '../../../clients/testing/ready-line.ts';
 import { restRoutes } from '../../../tools/docs/rest-routes.ts';
+import { eventTypes } from '../../../wallets/delivery/events/types.ts';
 import { startService } from '../../simulation/embedded/support/service.ts';
 import { isThorough } from '../../support/thorough.ts';
 import { until } from '../../support/until.ts';

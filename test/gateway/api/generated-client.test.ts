@@ -7,9 +7,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keptFolder } from '../../cli/support/temporary.ts';
+import { run } from '../../clients/testing/support/installed-package.ts';
 import { type SharedCluster, sharedCluster } from '../../support/shared-cluster.ts';
 import { isThorough } from '../../support/thorough.ts';
-import { run } from '../../clients/testing/support/installed-package.ts';
 
 /** @redocly/openapi-core comes with the generator. TypeScript 5: the generator does not work with 7. */
 const tools = ['openapi-typescript@7.13.0', 'openapi-fetch@0.17.0', 'typescript@5.9.3', '@types/node@20.19.43'];

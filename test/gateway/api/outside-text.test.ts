@@ -6,19 +6,18 @@ import { hexToBytes } from '@noble/hashes/utils.js';
 import { base64, base64nopad, base64url, base64urlnopad } from '@scure/base';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MachineMs } from '../../../core/actors/contract.ts';
-import { readPage } from '../../../gateway/api/pages.ts';
-import { decodeProtoJson } from '../../../gateway/api/proto-json.ts';
-import { Base64Text, Id, pageQuery, Timestamp } from '../../../gateway/api/schema-kit.ts';
-import { compileSchema } from '../../../gateway/api/validate.ts';
 import { hexKey, integer } from '../../../cli/settings/config-kinds.ts';
 import { fromBase64 } from '../../../clients/client/base64.ts';
 import { verifyWebhook } from '../../../clients/client/webhooks.ts';
 import { readResumeToken, resumeToken } from '../../../coordinator/session/resume-token.ts';
+import type { MachineMs } from '../../../core/actors/contract.ts';
 import { fromHex } from '../../../core/crypto/bytes.ts';
-import { signDelivery } from '../../../wallets/delivery/deliveries/webhook-signature.ts';
+import { parseTraceparent } from '../../../core/telemetry/traceparent.ts';
+import { readPage } from '../../../gateway/api/pages.ts';
+import { decodeProtoJson } from '../../../gateway/api/proto-json.ts';
+import { Base64Text, Id, pageQuery, Timestamp } from '../../../gateway/api/schema-kit.ts';
+import { compileSchema } from '../../../gateway/api/validate.ts';
 import { newToken, tokenEnvironment } from '../../../gateway/auth/token-format.ts';
-import { parseAmount } from '../../../wallets/networks/amounts.ts';
 import { readBase64 } from '../../../proto/base64.ts';
 import { isSupportedContractVersion } from '../../../proto/contract-version.ts';
 import {
@@ -27,7 +26,8 @@ import {
   SignatureShareRequestSchema,
 } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { fieldOf } from '../../../scenarios/runner/references.ts';
-import { parseTraceparent } from '../../../core/telemetry/traceparent.ts';
+import { signDelivery } from '../../../wallets/delivery/deliveries/webhook-signature.ts';
+import { parseAmount } from '../../../wallets/networks/amounts.ts';
 import { runs } from '../../support/thorough.ts';
 
 /** What decoders are lenient about: spaces, padding, alphabets, signs, leading zeros, exponents, digits of other scripts. */

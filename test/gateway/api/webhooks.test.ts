@@ -2,11 +2,16 @@
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../core/actors/live/ports.ts';
-import { eventRoutes } from '../../../wallets/delivery/events/routes.ts';
-import { aboutSecret, type WebhookRecord, webhooksMax, webhookType } from '../../../wallets/delivery/webhooks/record.ts';
-import { webhookRoutes } from '../../../wallets/delivery/webhooks/routes.ts';
 import { newToken } from '../../../gateway/auth/token-format.ts';
 import type { ClusterEnvironment } from '../../../proto/roster.ts';
+import { eventRoutes } from '../../../wallets/delivery/events/routes.ts';
+import {
+  aboutSecret,
+  type WebhookRecord,
+  webhooksMax,
+  webhookType,
+} from '../../../wallets/delivery/webhooks/record.ts';
+import { webhookRoutes } from '../../../wallets/delivery/webhooks/routes.ts';
 import { answerSeal } from '../../../wallets/store/secrets/answer-seal.ts';
 import { type RestApp, restApp } from '../../support/rest-app.ts';
 import { type StoreUnderTest, startStore } from '../../support/store.ts';

@@ -5,10 +5,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../core/actors/live/ports.ts';
 import { plannedModules } from '../../../gateway/api/modules.ts';
-import { type DeliveryRecord, deliveryIdOf, deliveryType } from '../../../wallets/delivery/deliveries/record.ts';
-import { eventTypes } from '../../../wallets/delivery/events/types.ts';
 import { newToken } from '../../../gateway/auth/token-format.ts';
 import { type ExceptionRecord, exceptionType } from '../../../wallets/companions/recon/exception-record.ts';
+import { type DeliveryRecord, deliveryIdOf, deliveryType } from '../../../wallets/delivery/deliveries/record.ts';
+import { eventTypes } from '../../../wallets/delivery/events/types.ts';
 import { create } from '../../../wallets/store/changes.ts';
 import { FakeSessions } from '../../support/fake-control.ts';
 import { watchStore } from '../../support/store-calls.ts';

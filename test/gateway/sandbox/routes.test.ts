@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../core/actors/live/ports.ts';
 import { allScopes } from '../../../gateway/api/scopes.ts';
+import { newToken } from '../../../gateway/auth/token-format.ts';
 import type { RunEvent } from '../../../scenarios/faults/recording.ts';
 import { type RunEventJson, runEventOf } from '../../../scenarios/faults/recording-json.ts';
 import { faultKinds } from '../../../scenarios/faults/vocabulary/fault.ts';
-import { newToken } from '../../../gateway/auth/token-format.ts';
 import { FakeControl, FakeSessions } from '../../support/fake-control.ts';
 import { until } from '../../support/until.ts';
 import { type CallOptions, startWalletService, type WalletService } from '../../support/wallet-service.ts';

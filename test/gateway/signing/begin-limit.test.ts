@@ -3,6 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
 import { BeginLimit } from '../../../core/actors/admission/begin-limit.ts';
 import { systemRandom } from '../../../core/actors/live/ports.ts';
+import type { ClusterRegistry } from '../../../core/redis/clusters.ts';
 import { connectClusters } from '../../../gateway/signing/connect.ts';
 import { CallErrorCode } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
@@ -10,7 +11,6 @@ import {
   SignatureShareRequestSchema,
 } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { CallRequest } from '../../../proto/wire.ts';
-import type { ClusterRegistry } from '../../../core/redis/clusters.ts';
 import { FakeCoordinator } from '../../support/fake-coordinator.ts';
 import { nowhere, unheededOrders } from '../../support/orders.ts';
 import { VirtualTimers } from '../../support/virtual-timers.ts';

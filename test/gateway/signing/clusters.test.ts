@@ -3,6 +3,8 @@ import { create } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { silentLog, systemRandom } from '../../../core/actors/live/ports.ts';
+import { chooseCluster } from '../../../core/redis/choose-cluster.ts';
+import type { ClusterEntry, ClusterRegistry, SessionFacts } from '../../../core/redis/clusters.ts';
 import { connectClusters } from '../../../gateway/signing/connect.ts';
 import type { SigningCall } from '../../../gateway/signing/signing-calls.ts';
 import { CloseKeyRequestSchema } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
@@ -14,8 +16,6 @@ import {
   SignatureShareRequestSchema,
 } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { CallRequest } from '../../../proto/wire.ts';
-import { chooseCluster } from '../../../core/redis/choose-cluster.ts';
-import type { ClusterEntry, ClusterRegistry, SessionFacts } from '../../../core/redis/clusters.ts';
 import { FakeCoordinator, proof } from '../../support/fake-coordinator.ts';
 import { nowhere, unheededOrders } from '../../support/orders.ts';
 import { VirtualTimers } from '../../support/virtual-timers.ts';

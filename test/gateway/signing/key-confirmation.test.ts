@@ -5,10 +5,10 @@ import { finishTranscript, sessionContext } from '../../../core/crypto/dkg-trans
 import { identityFromSeed, sign } from '../../../core/crypto/identity.ts';
 import { connectSigning } from '../../../gateway/signing/connect.ts';
 import { makeVaultCluster } from '../../../gateway/signing/live-vault-cluster.ts';
-import type { KeyOrder } from '../../../wallets/companions/vaults/public.ts';
 import type { MakeKeyResponse } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { rosterDigest } from '../../../proto/roster.ts';
 import { SimCluster } from '../../../simulation/cluster/cluster.ts';
+import type { KeyOrder } from '../../../wallets/companions/vaults/public.ts';
 import { collectLog } from '../../support/log.ts';
 import { unheededOrders } from '../../support/orders.ts';
 import { SimLink } from './sim-link.ts';

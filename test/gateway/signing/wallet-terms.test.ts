@@ -2,8 +2,6 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { afterEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../../../core/actors/live/ports.ts';
-import type { ConnectionRecord } from '../../../wallets/custody/connections/record.ts';
-import type { WalletRecord } from '../../../wallets/custody/wallets/record.ts';
 import { startClientCall, type WalletReader } from '../../../gateway/signing/wallet-terms.ts';
 import { Scheme } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import {
@@ -12,6 +10,8 @@ import {
   InitiateSigningRequestSchema,
 } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { wireScheme } from '../../../proto/key-schemes.ts';
+import type { ConnectionRecord } from '../../../wallets/custody/connections/record.ts';
+import type { WalletRecord } from '../../../wallets/custody/wallets/record.ts';
 import { type RecordType, StoreUnavailable, type Versioned } from '../../../wallets/store/contract.ts';
 import { auth, errorDetails, grpcCall, openGateway, type TestGateway } from '../../support/gateway.ts';
 

@@ -1,10 +1,10 @@
 /** Frames with one field altered: what is altered, what stays, and that the true frame is left as it was. */
 import { expect, test } from 'vitest';
+import { PartialRefusalCode } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { WireBody } from '../../../proto/wire.ts';
 import { altered, alteredFrame } from '../../../scenarios/faults/byzantine/altered.ts';
 import { falseRefusal } from '../../../scenarios/faults/byzantine/refusals.ts';
 import type { AlterationKind } from '../../../scenarios/faults/vocabulary/fault.ts';
-import { PartialRefusalCode } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import type { WireBody } from '../../../proto/wire.ts';
 import { alteredAnswers, alteredRequests } from '../../../simulation/search/alterations.ts';
 import { frameAt } from './support/frames.ts';
 

@@ -1,12 +1,12 @@
 /** Byzantine faults: the right node is named, an honest one never is, and the session ends as the table in behaviours.ts says. */
 import { describe, expect, test } from 'vitest';
-import type { FaultOf } from '../../../scenarios/faults/vocabulary/fault.ts';
-import type { LieKind } from '../../../scenarios/faults/vocabulary/kinds.ts';
-import { dkgRefusalCodes, partialRefusalCodes } from '../../../scenarios/faults/vocabulary/refusal-codes.ts';
 import { dkgRefusals } from '../../../nodes/dkg/codes.ts';
 import { PartialRefusalCode } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { KeystoreType, ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBody } from '../../../proto/wire.ts';
+import type { FaultOf } from '../../../scenarios/faults/vocabulary/fault.ts';
+import type { LieKind } from '../../../scenarios/faults/vocabulary/kinds.ts';
+import { dkgRefusalCodes, partialRefusalCodes } from '../../../scenarios/faults/vocabulary/refusal-codes.ts';
 import { begin, blamed, codeOf, makeKey, tokenOf } from '../../coordinator/support/world.ts';
 import { useModelCryptography } from '../../support/model-cryptography.ts';
 import { isThorough } from '../../support/thorough.ts';

@@ -1,13 +1,13 @@
 /** The engine alone: each kind with its trigger, count, probability and duration, and what it refuses. */
 
 import { describe, expect, test } from 'vitest';
+import { MockDirective } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { WireBodyInit } from '../../../proto/wire.ts';
 import { faultEngine } from '../../../scenarios/faults/engine.ts';
 import type { Order, PortCallMade } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Fault, FaultKind } from '../../../scenarios/faults/vocabulary/fault.ts';
 import { faultKinds } from '../../../scenarios/faults/vocabulary/fault.ts';
 import { pointOf } from '../../../scenarios/faults/vocabulary/trigger-points.ts';
-import { MockDirective } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { WireBodyInit } from '../../../proto/wire.ts';
 import { frameAt, optionsFor, samples } from './support/frames.ts';
 
 const engineOf = (more: Parameters<typeof optionsFor>[0] = {}) => faultEngine(optionsFor(more));
@@ -724,11 +724,11 @@ test('every kind can be armed, and a frame that nothing touches arrives as it is
 
 describe('calls of ports', () => {
   const engine = () => engineOf({ hasPorts: true, gateways: 2, workers: 2 });
-  const commit = { process: 'gateway', port: 'redis', call: 'wallets/store/commit.lua' } as const;
+  const commit = { process: 'gateway', port: 'redis', call: 'store/commit.lua' } as const;
 
   test('a crash at the second commit of one gateway, before or after it', () => {
     for (const phase of ['before', 'after'] as const) {
-      const at = { port: 'redis', call: 'wallets/store/commit.lua', nth: 2, phase } as const;
+      const at = { port: 'redis', call: 'store/commit.lua', nth: 2, phase } as const;
       const one = engine();
       one.arm({ fault: 'crash', target: 'gateway/2', at }, 0);
       const crashes = (call: Parameters<typeof one.portCall>[0]) => {

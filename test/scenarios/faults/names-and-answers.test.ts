@@ -2,7 +2,14 @@
 import { describe, expect, test } from 'vitest';
 import { errorKinds } from '../../../gateway/api/errors/kinds.ts';
 import { grpcRefusalOf, isFaultyPath, refusalOf } from '../../../scenarios/faults/api-fault-answers.ts';
-import { asSeen, isNode, ofOneCluster, processIn, processName, splitName } from '../../../scenarios/faults/cluster-names.ts';
+import {
+  asSeen,
+  isNode,
+  ofOneCluster,
+  processIn,
+  processName,
+  splitName,
+} from '../../../scenarios/faults/cluster-names.ts';
 import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import {
   isGateway,

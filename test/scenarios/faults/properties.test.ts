@@ -1,12 +1,12 @@
 /** What holds for any faults and any frames: determinism, and every frame accounted for once. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { WireEnvelope } from '../../../proto/wire.ts';
 import { FaultError, faultEngine } from '../../../scenarios/faults/engine.ts';
 import type { Order } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
 import { type Fault, type FaultKind, faultKinds, faultSchemas } from '../../../scenarios/faults/vocabulary/fault.ts';
 import { gatewayPoints, liePoints } from '../../../scenarios/faults/vocabulary/kinds.ts';
 import { type Point, points } from '../../../scenarios/faults/vocabulary/trigger-points.ts';
-import type { WireEnvelope } from '../../../proto/wire.ts';
 import { runs } from '../../support/thorough.ts';
 import { frameAt, optionsFor, samples } from './support/frames.ts';
 

@@ -1,13 +1,17 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import {
+  CallErrorCode,
+  type CallReplySchema,
+  type CallSchema,
+} from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { PartialRefusalCode } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { decodeFrames, encodeFrame, type WireBodyInit } from '../../../proto/wire.ts';
 import { describe as inWords, targetsOf } from '../../../scenarios/faults/describe.ts';
 import { frameText } from '../../../scenarios/faults/frame-text.ts';
 import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import { points } from '../../../scenarios/faults/vocabulary/trigger-points.ts';
-import { CallErrorCode, type CallReplySchema, type CallSchema } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { PartialRefusalCode } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { decodeFrames, encodeFrame, type WireBodyInit } from '../../../proto/wire.ts';
 import { begin, makeKey } from '../../coordinator/support/world.ts';
 import { FaultFixture } from './support/fault-fixture.ts';
 import { frameAt, samples } from './support/frames.ts';

@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, request, type Server } from 'node:h
 import { connect, createServer as createHttp2, type Http2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { DoorRequest, DoorVerdict } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
 import { GrpcProxy } from '../../../scenarios/injection/grpc-proxy.ts';
 import { HttpProxy } from '../../../scenarios/injection/http-proxy.ts';
-import type { DoorRequest, DoorVerdict } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
 import { until } from '../../support/until.ts';
 
 const closing: (() => unknown)[] = [];

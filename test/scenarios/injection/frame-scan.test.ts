@@ -1,10 +1,10 @@
 /** The shallow look at frames says what the whole decoding says, and nothing of what is no frame. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { decodeFrames, encodeFrame, type WireEnvelope, WireError } from '../../../proto/wire.ts';
+import { pointOf } from '../../../scenarios/faults/vocabulary/trigger-points.ts';
 import { damaged } from '../../../scenarios/injection/damage.ts';
 import { scanFrames } from '../../../scenarios/injection/frame-scan.ts';
-import { pointOf } from '../../../scenarios/faults/vocabulary/trigger-points.ts';
-import { decodeFrames, encodeFrame, type WireEnvelope, WireError } from '../../../proto/wire.ts';
 
 const ascii = fc.string({ maxLength: 200 });
 const envelope: fc.Arbitrary<WireEnvelope> = fc.record({

@@ -1,10 +1,10 @@
 /** The proxy of links between a real LinkServer and real LinkClients: what passes, what does not, and what breaks. */
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
+import type { WireEnvelope } from '../../../proto/wire.ts';
+import type { FrameInTransit, FrameVerdict, Order } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { FrameHead } from '../../../scenarios/injection/frame-scan.ts';
 import { LinkProxy } from '../../../scenarios/injection/link-proxy.ts';
-import type { FrameInTransit, FrameVerdict, Order } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
-import type { WireEnvelope } from '../../../proto/wire.ts';
 import { mesh, wireEnvelope } from '../../core/actors/support/harness.ts';
 import { until } from '../../support/until.ts';
 

@@ -1,8 +1,8 @@
 /** Several clusters as one: each fault, process and link is found in its own cluster, under its own name there. */
 import { describe, expect, test } from 'vitest';
-import { type Injector, ManyInjectors } from '../../../scenarios/injection/many-clusters.ts';
 import type { ArmedFault } from '../../../scenarios/faults/control.ts';
 import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
+import { type Injector, ManyInjectors } from '../../../scenarios/injection/many-clusters.ts';
 
 /** Two clusters whose injectors note what they are asked; each names its own faults "flt_1", "flt_2" and so on. */
 function clusters() {

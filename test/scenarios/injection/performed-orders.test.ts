@@ -1,9 +1,9 @@
 /** Each order of the fault engine reaches the live cluster's part, with its own arguments, and no other part. */
 import { afterEach, expect, test, vi } from 'vitest';
+import type { FaultEngine, Order } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
 import { FaultInjector, type FaultInjectorOptions } from '../../../scenarios/injection/fault-injector.ts';
 import { LinkProxy } from '../../../scenarios/injection/link-proxy.ts';
 import { SecondProcesses } from '../../../scenarios/injection/second-processes.ts';
-import type { FaultEngine, Order } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
 
 type Call = readonly [string, ...unknown[]];
 

@@ -1,10 +1,10 @@
 /** The ring of what was seen: bounded, positions for ever, gaps told. */
 import { describe, expect, test } from 'vitest';
+import { encodeFrame } from '../../../proto/wire.ts';
+import type { RunEvent } from '../../../scenarios/faults/recording.ts';
 import { scanFrames } from '../../../scenarios/injection/frame-scan.ts';
 import { Recorder } from '../../../scenarios/injection/recorder.ts';
 import { Recording } from '../../../scenarios/injection/recording.ts';
-import type { RunEvent } from '../../../scenarios/faults/recording.ts';
-import { encodeFrame } from '../../../proto/wire.ts';
 
 function frame(atMs: number, session: string, tenant = 't'): RunEvent {
   return {

@@ -1,12 +1,17 @@
 /** What the control answers, over processes that only pretend. */
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { FaultInjector } from '../../../scenarios/injection/fault-injector.ts';
-import { LinkProxy } from '../../../scenarios/injection/link-proxy.ts';
-import type { ProcessControl, ProcessStatus, SnapshotControl, StoredClocks } from '../../../scenarios/injection/ports.ts';
-import { SandboxController } from '../../../scenarios/injection/sandbox-control.ts';
 import type { ControlFault, ControlMethod, ControlTakes } from '../../../scenarios/faults/control.ts';
 import { faultEngine } from '../../../scenarios/faults/engine.ts';
 import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
+import { FaultInjector } from '../../../scenarios/injection/fault-injector.ts';
+import { LinkProxy } from '../../../scenarios/injection/link-proxy.ts';
+import type {
+  ProcessControl,
+  ProcessStatus,
+  SnapshotControl,
+  StoredClocks,
+} from '../../../scenarios/injection/ports.ts';
+import { SandboxController } from '../../../scenarios/injection/sandbox-control.ts';
 import { until } from '../../support/until.ts';
 
 const injectors: FaultInjector[] = [];

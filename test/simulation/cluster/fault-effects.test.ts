@@ -1,8 +1,8 @@
 /** What faults do to frames and processes, by their definitions: true runs pass, and each contradiction is named. */
 import { expect, test } from 'vitest';
 import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
-import { faultsAsArmed } from '../../../simulation/model/fault-effects.ts';
 import type { Observation } from '../../../simulation/cluster/observation.ts';
+import { faultsAsArmed } from '../../../simulation/model/fault-effects.ts';
 import { verdictOf } from './support/observations.ts';
 
 type Of<K extends Observation['kind']> = Extract<Observation, { kind: K }>;

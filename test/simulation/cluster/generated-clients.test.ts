@@ -1,11 +1,11 @@
 /** What the clients of random runs insist on: only what must come about. */
 import { expect, test } from 'vitest';
+import { Draw } from '../../../simulation/cluster/draw.ts';
 import { closedByOthers } from '../../../simulation/search/bystanders.ts';
 import { runChecked } from '../../../simulation/search/campaign.ts';
 import { randomScenario } from '../../../simulation/search/generate.ts';
 import { drawSwarm } from '../../../simulation/search/profiles.ts';
 import { redisRolledBack } from '../../../simulation/search/redis-rollback.ts';
-import { Draw } from '../../../simulation/cluster/draw.ts';
 import { allTrials as trials } from '../../../trials/all-trials.ts';
 import { runs } from '../../support/thorough.ts';
 

@@ -6,9 +6,9 @@ import { groupOf } from '../../../core/crypto/group.ts';
 import { CallErrorCode } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { Scheme } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { VendorOrder } from '../../../wallets/providers/vendor/model.ts';
 import { allCheckers } from '../../../simulation/cluster/invariants/checkers.ts';
 import type { Checker, Observation } from '../../../simulation/cluster/observation.ts';
+import type { VendorOrder } from '../../../wallets/providers/vendor/model.ts';
 import {
   asked,
   begun,

@@ -2,11 +2,11 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { withCryptography } from '../../../core/crypto/model/switch.ts';
 import { runSimulated } from '../../../scenarios/runner/simulated-world.ts';
-import { randomScenario } from '../../../simulation/search/generate.ts';
 import { ActorCopy } from '../../../simulation/cluster/actor-copy.ts';
 import { identitiesOf } from '../../../simulation/cluster/identities.ts';
 import type { Checker } from '../../../simulation/cluster/observation.ts';
 import { StoreAtRest } from '../../../simulation/cluster/store-at-rest.ts';
+import { randomScenario } from '../../../simulation/search/generate.ts';
 import { keyActorTrials } from '../../../trials/key-actors/key-actor-trials.ts';
 import { runs } from '../../support/thorough.ts';
 

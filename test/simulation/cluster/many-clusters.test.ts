@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { RunEvent } from '../../../scenarios/faults/recording.ts';
 import { encodeRun } from '../../../clients/report/html/browser/encode.ts';
 import { makeLayout } from '../../../clients/report/html/browser/layout.ts';
 import { readModel } from '../../../clients/report/html/browser/model.ts';
 import { findSpans } from '../../../clients/report/html/browser/spans.ts';
 import { textReport } from '../../../clients/report/text.ts';
+import type { RunEvent } from '../../../scenarios/faults/recording.ts';
 import { loadScenario } from '../../../scenarios/runner/load.ts';
 import { runSimulated } from '../../../scenarios/runner/simulated-world.ts';
 import { SimCluster } from '../../../simulation/cluster/cluster.ts';

@@ -1,16 +1,16 @@
 /** The reference model: a run of the product keeps to it, and each planted contradiction of that run is named. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { withCryptography } from '../../../core/crypto/model/switch.ts';
-import { modelCheckers } from '../../../simulation/model/checkers.ts';
-import { landmarks } from '../../../simulation/model/landmarks.ts';
 import { CallErrorCode } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { NoncesDealt, PartialReply, PartialRequest } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { PartialRefusalCode } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode, ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { runSeed } from '../../../simulation/search/campaign.ts';
 import { SimCluster } from '../../../simulation/cluster/cluster.ts';
 import { identitiesOf } from '../../../simulation/cluster/identities.ts';
 import type { Observation } from '../../../simulation/cluster/observation.ts';
+import { modelCheckers } from '../../../simulation/model/checkers.ts';
+import { landmarks } from '../../../simulation/model/landmarks.ts';
+import { runSeed } from '../../../simulation/search/campaign.ts';
 import { allTrials as trials } from '../../../trials/all-trials.ts';
 import { digest } from '../../coordinator/support/world.ts';
 import { runs } from '../../support/thorough.ts';

@@ -2,12 +2,12 @@
 import { expect, test } from 'vitest';
 import { withCryptography } from '../../../core/crypto/model/switch.ts';
 import { runSimulated } from '../../../scenarios/runner/simulated-world.ts';
-import { randomScenario } from '../../../simulation/search/generate.ts';
 import { SimCluster } from '../../../simulation/cluster/cluster.ts';
 import { identitiesOf } from '../../../simulation/cluster/identities.ts';
 import { type NodeCopy, wireMessagesOf } from '../../../simulation/cluster/node-copy.ts';
 import type { Checker } from '../../../simulation/cluster/observation.ts';
 import { randomStream } from '../../../simulation/cluster/random.ts';
+import { randomScenario } from '../../../simulation/search/generate.ts';
 import { nodeTrials } from '../../../trials/nodes/node-trials.ts';
 
 const scenario = randomScenario(7, 'calm');

@@ -4,15 +4,15 @@
  * write is refused answers every call that waits.
  */
 import { describe, expect, test, vi } from 'vitest';
-import type { Behaviour, Context, Input, Step } from '../../../core/actors/contract.ts';
-import { refusedInput } from '../../../core/actors/kernel/step.ts';
 import type { SessionConfig } from '../../../coordinator/contract/config.ts';
 import type { CoordinatorMessage, CoordinatorWrite, LocalMessage } from '../../../coordinator/contract/messages.ts';
+import type { Behaviour, Context, Input, Step } from '../../../core/actors/contract.ts';
+import { refusedInput } from '../../../core/actors/kernel/step.ts';
 import type { NodeIdentity } from '../../../nodes/behaviours.ts';
 import type { SignerState } from '../../../nodes/signer/signer-actor.ts';
+import { SimCluster } from '../../../simulation/cluster/cluster.ts';
 import { runSeed } from '../../../simulation/search/campaign.ts';
 import { type Profile, profiles } from '../../../simulation/search/profiles.ts';
-import { SimCluster } from '../../../simulation/cluster/cluster.ts';
 import { allTrials as trials } from '../../../trials/all-trials.ts';
 import { begin, tenant } from '../../coordinator/support/world.ts';
 import { runs } from '../../support/thorough.ts';

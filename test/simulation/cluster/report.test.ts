@@ -1,10 +1,10 @@
 /** Text, JSON lines and JUnit of a run: stable, complete, and safe whatever its texts say. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { RunEvent } from '../../../scenarios/faults/recording.ts';
 import { jsonLines } from '../../../clients/report/json-lines.ts';
 import { junit } from '../../../clients/report/junit.ts';
 import { eventLine, textReport, verdictText } from '../../../clients/report/text.ts';
+import type { RunEvent } from '../../../scenarios/faults/recording.ts';
 import type { Run, Verdict } from '../../../scenarios/runner/world.ts';
 import { codePoint } from '../../support/code-point.ts';
 import { hostileRun, hostileTexts, oneOfEach, runOf } from './report-sample.ts';

@@ -13,7 +13,13 @@ import { mismatchText, stepMismatches, tookMismatches } from '../../../scenarios
 import { finalMismatches } from '../../../scenarios/runner/final.ts';
 import type { Expectation } from '../../../scenarios/runner/format.ts';
 import { type Answer, failureOfCode, type Outcome, outcomeOf, outcomeText } from '../../../scenarios/runner/outcome.ts';
-import { fieldOf, ReferenceMissing, referencesIn, resolved, unknownField } from '../../../scenarios/runner/references.ts';
+import {
+  fieldOf,
+  ReferenceMissing,
+  referencesIn,
+  resolved,
+  unknownField,
+} from '../../../scenarios/runner/references.ts';
 import { SessionBook } from '../../../scenarios/runner/sessions.ts';
 import { awaitCondition } from '../../../scenarios/runner/waiting.ts';
 import type { ScenarioWorld } from '../../../scenarios/runner/world.ts';

@@ -2,7 +2,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { faultsAsArmed } from '../../../simulation/model/fault-effects.ts';
 import { stepMismatches } from '../../../scenarios/runner/expectations.ts';
 import { blameText } from '../../../scenarios/runner/final.ts';
 import type { CheckedScenario } from '../../../scenarios/runner/format.ts';
@@ -11,6 +10,7 @@ import { runSimulated } from '../../../scenarios/runner/simulated-world.ts';
 import { usesWalletApi } from '../../../scenarios/runner/wallet-api-use.ts';
 import type { Verdict } from '../../../scenarios/runner/world.ts';
 import { allCheckers } from '../../../simulation/cluster/invariants/checkers.ts';
+import { faultsAsArmed } from '../../../simulation/model/fault-effects.ts';
 import { root } from '../../cli/support/up-process.ts';
 import { isThorough } from '../../support/thorough.ts';
 

@@ -2,11 +2,11 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { withCryptography } from '../../../core/crypto/model/switch.ts';
 import { runSimulated } from '../../../scenarios/runner/simulated-world.ts';
-import { randomScenario } from '../../../simulation/search/generate.ts';
 import { CoordinatorCopy } from '../../../simulation/cluster/coordinator-copy.ts';
 import { identitiesOf } from '../../../simulation/cluster/identities.ts';
 import { emptyCoordinatorSnapshot } from '../../../simulation/cluster/memory-stores.ts';
 import type { Checker, Observation } from '../../../simulation/cluster/observation.ts';
+import { randomScenario } from '../../../simulation/search/generate.ts';
 import { sessionTrials } from '../../../trials/sessions/session-trials.ts';
 import { runs } from '../../support/thorough.ts';
 

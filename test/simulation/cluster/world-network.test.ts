@@ -1,8 +1,8 @@
 /** The links by themselves: order, damage, silence, the end of either side. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Arrival } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { WireEnvelope } from '../../../proto/wire.ts';
+import type { Arrival } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
 import { type Direction, Network } from '../../../simulation/cluster/network.ts';
 import { randomStream } from '../../../simulation/cluster/random.ts';
 import { VirtualTime } from '../../../simulation/cluster/virtual-time.ts';

@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { sandboxSchemes } from '../../../cli/cluster-files/sandbox.ts';
+import { WebhookReceiver } from '../../../clients/testing/webhook-receiver.ts';
+import { loadScenario } from '../../../scenarios/runner/load.ts';
+import { runSimulated } from '../../../scenarios/runner/simulated-world.ts';
 import { recordedScenario } from '../../../simulation/embedded/recorded-scenario.ts';
 import { startRecording } from '../../../simulation/embedded/recording.ts';
 import type { ServiceRecorder } from '../../../simulation/embedded/service-recorder.ts';
-import { loadScenario } from '../../../scenarios/runner/load.ts';
-import { runSimulated } from '../../../scenarios/runner/simulated-world.ts';
-import { WebhookReceiver } from '../../../clients/testing/webhook-receiver.ts';
 import { runInCustodyWorld } from '../../../simulation/service/scenario/run.ts';
 import { grpcApi } from '../../support/client.ts';
 import { until } from '../../support/until.ts';

@@ -1,16 +1,16 @@
 /** Checks of a random run, of rights, keys, connections, scores and dry runs: each finds what is planted for it. */
 import { describe, expect, test } from 'vitest';
 import { SortedSet } from '../../../simulation/redis/sorted-set.ts';
-import { Connections } from '../../../simulation/wallet-search/connections.ts';
-import { Holdings } from '../../../simulation/wallet-search/holdings.ts';
-import { RiskRules } from '../../../simulation/wallet-search/risk.ts';
-import { Scores } from '../../../simulation/wallet-search/scores.ts';
-import type { ModuleFacts } from '../../../simulation/wallet-search/tenancy.ts';
 import type { CustodyWorld } from '../../../simulation/service/custody-world.ts';
 import { checkClosedKeys, checkRevoked } from '../../../simulation/service/invariants/closed-keys.ts';
 import { DocumentedLedger, decimal, type ToldEvent } from '../../../simulation/service/invariants/documented-ledger.ts';
 import { checkDryRuns } from '../../../simulation/service/invariants/dry-runs.ts';
 import { Leases } from '../../../simulation/service/invariants/leases.ts';
+import { Connections } from '../../../simulation/wallet-search/connections.ts';
+import { Holdings } from '../../../simulation/wallet-search/holdings.ts';
+import { RiskRules } from '../../../simulation/wallet-search/risk.ts';
+import { Scores } from '../../../simulation/wallet-search/scores.ts';
+import type { ModuleFacts } from '../../../simulation/wallet-search/tenancy.ts';
 
 const beganMs = Date.parse('2026-01-01T00:00:00.000Z');
 
@@ -195,7 +195,7 @@ test('due work that is taken without a lease', () => {
   const nowMs = 1_000_000;
   const leased = (atMs: number) => () => {
     const leases = leasesOf(nowMs, { 'sm:{t:tn_1}:due': { 'intent/txi_1': atMs }, 'sm:{due:work}': { tn_1: nowMs } });
-    leases.heard('wallets/store/take-due.lua', () => ['', ['intent/txi_1']]);
+    leases.heard('store/take-due.lua', () => ['', ['intent/txi_1']]);
     leases.end();
   };
   expect(leased(nowMs + 30_000)).not.toThrow();
@@ -206,7 +206,7 @@ test('due work and deliveries that no process takes are found', () => {
   const nowMs = 1_000_000;
   const looked = (sets: Sets) => () => {
     const leases = leasesOf(nowMs, sets);
-    leases.heard('wallets/store/commit.lua', () => 1);
+    leases.heard('store/commit.lua', () => 1);
     leases.end();
   };
   const registered = { 'sm:{due:work}': { tn_1: nowMs } };

@@ -3,10 +3,14 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { base58 } from '@scure/base';
 import { describe, expect, test } from 'vitest';
+import { releasedVerifier } from '../../../simulation/cluster/invariants/verifier.ts';
+import {
+  type BroadcastIntent,
+  checkBroadcast,
+  type SigningWallet,
+} from '../../../simulation/service/invariants/broadcasts.ts';
 import { assetOf } from '../../../wallets/networks/assets.ts';
 import { signedEvm, signedSolana, solanaMessage, unsignedEvm } from '../../../wallets/providers/chains/public.ts';
-import { releasedVerifier } from '../../../simulation/cluster/invariants/verifier.ts';
-import { type BroadcastIntent, checkBroadcast, type SigningWallet } from '../../../simulation/service/invariants/broadcasts.ts';
 
 const evm = 'eip155:11155111';
 const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';

@@ -1,8 +1,8 @@
 /** Two signing clusters under the gateways of one simulated world: where keys go, what faults of one cluster hit, its return. */
 import { describe, expect, test } from 'vitest';
+import { RedisClusters } from '../../../core/redis/redis-clusters.ts';
 import type { RunEvent } from '../../../scenarios/faults/recording.ts';
 import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
-import { RedisClusters } from '../../../core/redis/redis-clusters.ts';
 import { RunCheckers } from '../../../scenarios/runner/run-checkers.ts';
 import { CustodyWorld, type WorldOptions } from '../../../simulation/service/custody-world.ts';
 import { openTenant, pay, settledFaults, type Tenant } from './support/payments.ts';
@@ -43,7 +43,7 @@ describe('faults of the second cluster', () => {
     { fault: 'crash', target: 'cluster/2/coordinator', restart_after_ms: 3_000 },
     { fault: 'partition', target: 'cluster/2/gateway', for_ms: 9_000 },
     { fault: 'pause', target: 'cluster/2/node/*', for_ms: 9_000 },
-    { fault: 'crash', target: 'cluster/2/coordinator', at: { port: 'redis', call: 'wallets/store/commit.lua' } },
+    { fault: 'crash', target: 'cluster/2/coordinator', at: { port: 'redis', call: 'store/commit.lua' } },
     { fault: 'store_failing', target: 'cluster/2/coordinator', count: 2 },
   ];
   test.each(faults)('$fault $target $at: its wallet pays in the end, the other one at once', async (fault) => {

@@ -6,11 +6,11 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Send } from '../../../wallets/delivery/egress/public.ts';
-import { sendTo } from '../../../wallets/delivery/egress/send.ts';
 import { RealEgress } from '../../../simulation/embedded/egress.ts';
 import { PacedTime } from '../../../simulation/embedded/paced-time.ts';
 import { Receivers } from '../../../simulation/service/receivers.ts';
+import type { Send } from '../../../wallets/delivery/egress/public.ts';
+import { sendTo } from '../../../wallets/delivery/egress/send.ts';
 import { loneLife } from './support/lives.ts';
 
 /** What a receiver does with a request. `refuse`: nothing listens. */

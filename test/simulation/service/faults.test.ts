@@ -127,11 +127,11 @@ describe('a fault of the vocabulary', () => {
     { fault: 'partition', target: 'node/1', for_ms: 4_000 },
     { fault: 'crash', target: 'gateway/2', restart_after_ms: 2_000 },
     { fault: 'partition', target: 'gateway/2', for_ms: 4_000 },
-    { fault: 'crash', target: 'gateway', at: { port: 'redis', call: 'wallets/store/commit.lua', phase: 'before' } },
+    { fault: 'crash', target: 'gateway', at: { port: 'redis', call: 'store/commit.lua', phase: 'before' } },
     {
       fault: 'crash',
       target: ['gateway', 'gateway/2'],
-      at: { port: 'redis', call: 'wallets/store/commit.lua', phase: 'after' },
+      at: { port: 'redis', call: 'store/commit.lua', phase: 'after' },
     },
     { fault: 'crash', target: 'worker/1', at: { port: 'egress', phase: 'after', nth: 2 }, restart_after_ms: 2_000 },
     { fault: 'store_unanswered', target: ['gateway', 'gateway/2'], at: { port: 'redis', nth: 9 } },

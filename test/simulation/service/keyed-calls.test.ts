@@ -4,11 +4,11 @@ import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { status } from '@grpc/grpc-js';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { signingMethods } from '../../../gateway/api/signing-methods.ts';
-import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import {
   InitiateSigningRequestSchema,
   InitiateSigningResponseSchema,
 } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import type { Client } from '../../../simulation/service/client.ts';
 import { CustodyWorld } from '../../../simulation/service/custody-world.ts';
 
@@ -100,7 +100,7 @@ describe.each(names)('%s', (name) => {
   test.each<Fault>([
     {
       ...{ fault: 'crash', target: ['gateway', 'gateway/2'], restart_after_ms: 300 },
-      at: { port: 'redis', call: 'wallets/store/settle-idempotent.lua' },
+      at: { port: 'redis', call: 'store/settle-idempotent.lua' },
     },
     { fault: 'crash', target: 'coordinator', at: { point: 'call_reply' }, restart_after_ms: 300 },
   ])('has one effect and its session’s answer when $target dies before the answer is stored', async (fault) => {

@@ -9,8 +9,8 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { walletProfiles } from '../../../cli/sim/runs.ts';
 import { roundRuns, roundVariants } from '../../../cli/sim/wallets.ts';
-import { buildProgram, copiesFolder, plantedCopy, runScript } from '../cluster/support/program-copy.ts';
 import { isThorough } from '../../support/thorough.ts';
+import { buildProgram, copiesFolder, plantedCopy, runScript } from '../cluster/support/program-copy.ts';
 import { plantedFlaws } from './support/planted.ts';
 
 const folder = copiesFolder('planted-wallets');

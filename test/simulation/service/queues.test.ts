@@ -1,10 +1,10 @@
 /** One suite for the port of the queue of tries: BullMQ on a real Redis, and the queue in memory of a simulated world. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog, systemTimers } from '../../../core/actors/live/ports.ts';
+import { MemoryQueue } from '../../../simulation/service/memory-queue.ts';
 import { BullQueue, openQueueRedis } from '../../../wallets/delivery/deliveries/bull-queue.ts';
 import { bullPrefix, bullQueueName } from '../../../wallets/delivery/deliveries/keys.ts';
 import type { JobConsumer, WebhookJob, WebhookQueue } from '../../../wallets/delivery/deliveries/queue.ts';
-import { MemoryQueue } from '../../../simulation/service/memory-queue.ts';
 import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import { until } from '../../support/until.ts';
 

@@ -1,10 +1,10 @@
 /** One suite for the port of the queue of reconciliation jobs: BullMQ on a real Redis, and the queue in memory. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog, systemTimers } from '../../../core/actors/live/ports.ts';
-import { openQueueRedis } from '../../../wallets/delivery/deliveries/bull-queue.ts';
+import { MemoryQueue } from '../../../simulation/service/memory-queue.ts';
 import { BullReconQueue } from '../../../wallets/companions/recon/bull-queue.ts';
 import type { ReconConsumer, ReconQueue, ReconTask } from '../../../wallets/companions/recon/queue.ts';
-import { MemoryQueue } from '../../../simulation/service/memory-queue.ts';
+import { openQueueRedis } from '../../../wallets/delivery/deliveries/bull-queue.ts';
 import { openDatabase } from '../../support/redis-database.ts';
 import { until } from '../../support/until.ts';
 

@@ -6,11 +6,11 @@
  */
 import { pathToFileURL } from 'node:url';
 import { WebSocket } from 'ws';
+import { readRoster, readSecret, secretFiles } from '../../../cli/cluster-files/cluster-material.ts';
 import { noTrace } from '../../../core/actors/contract.ts';
 import { clientHandshake } from '../../../core/actors/live/handshake.ts';
 import { identityFromSeed } from '../../../core/actors/live/handshake-crypto.ts';
 import { systemRandom } from '../../../core/actors/live/ports.ts';
-import { readRoster, readSecret, secretFiles } from '../../../cli/cluster-files/cluster-material.ts';
 import {
   decodeFrames,
   decodeHandshake,

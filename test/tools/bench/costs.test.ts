@@ -108,7 +108,7 @@ describe('operations on points', () => {
 });
 
 describe('a transfer and its deliveries', () => {
-  const batches = ['worker wallets/delivery/deliveries/dispatch.lua', 'worker queue'];
+  const batches = ['worker delivery/deliveries/dispatch.lua', 'worker queue'];
   const apart = (counts: Readonly<Record<string, number>>) => ({
     each: Object.fromEntries(Object.entries(counts).filter(([what]) => !batches.includes(what))),
     together: batches.map((what) => counts[what] ?? 0),
@@ -124,9 +124,10 @@ describe('a transfer and its deliveries', () => {
         expect(count).toBeLessThanOrEqual(batchesMax[kind]);
       }
       expect(each['worker egress']).toBe(transferEvents[kind]);
-      expect({ ...each, 'gateway wallets/store/commit.lua': each['gateway wallets/store/commit.lua']! + 1 }).not.toEqual(
-        transferCost(kind, { n: 5, t: 3 }),
-      );
+      expect({
+        ...each,
+        'gateway store/commit.lua': each['gateway store/commit.lua']! + 1,
+      }).not.toEqual(transferCost(kind, { n: 5, t: 3 }));
     },
   );
 

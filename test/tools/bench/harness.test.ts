@@ -1,9 +1,9 @@
 /** The parts of the bench that could lie: its counting, its reading of the command line. */
 import { describe, expect, test } from 'vitest';
+import { Failure } from '../../../cli/common/failure.ts';
 import { runLoad } from '../../../tools/bench/load/load.ts';
 import { parseOptions } from '../../../tools/bench/report/options.ts';
 import { type RatioInput, ratiosOf } from '../../../tools/bench/report/ratios.ts';
-import { Failure } from '../../../cli/common/failure.ts';
 
 describe('the load', () => {
   test('keeps as many ceremonies under way as it was told, and counts what ended in time', async () => {

@@ -1,6 +1,7 @@
 /** Every adapter and its statements pass the same suites, over a real Redis; then what only the simulated custodians do. */
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { MemoryRedis } from '../../../simulation/redis/memory-redis.ts';
 import { providerAdapters } from '../../../wallets/providers/adapters.ts';
 import { type BooksOf, custodianBooks } from '../../../wallets/providers/books.ts';
 import { openChains } from '../../../wallets/providers/chains/chains.ts';
@@ -15,7 +16,6 @@ import { latencyMs } from '../../../wallets/providers/simulated/latency.ts';
 import { RedisCustodianBooks } from '../../../wallets/providers/simulated/redis-custodian-books.ts';
 import { RedisCustodianRecords } from '../../../wallets/providers/simulated/redis-custodian-records.ts';
 import { providerStatements } from '../../../wallets/providers/statements.ts';
-import { MemoryRedis } from '../../../simulation/redis/memory-redis.ts';
 import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import { dumpRedis } from '../../support/redis-dump.ts';
 import { providerConformance } from './conformance.ts';

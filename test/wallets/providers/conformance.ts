@@ -3,14 +3,14 @@
  * a way to make one and defines the tests.
  */
 import { describe, expect, it } from 'vitest';
+import { newId } from '../../../proto/ids.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import { intentStatuses } from '../../../wallets/custody/intents/states.ts';
 import type { WalletRecord } from '../../../wallets/custody/wallets/record.ts';
 import { addressOfKey, addressProblem } from '../../../wallets/networks/addresses.ts';
 import { formatAmount, parseAmount } from '../../../wallets/networks/amounts.ts';
 import { assetOf, assetsOn } from '../../../wallets/networks/assets.ts';
 import { networkOf } from '../../../wallets/networks/networks.ts';
-import { newId } from '../../../proto/ids.ts';
-import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import {
   type Progress,
   type ProviderAdapter,

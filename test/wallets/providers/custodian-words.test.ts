@@ -1,5 +1,6 @@
 /** The exact words and times of the simulated custodians: what each is sent, and what it says of an order until its end. */
 import { describe, expect, it } from 'vitest';
+import { MemoryRedis } from '../../../simulation/redis/memory-redis.ts';
 import { providerAdapters } from '../../../wallets/providers/adapters.ts';
 import { openChains } from '../../../wallets/providers/chains/chains.ts';
 import { redisLedgers } from '../../../wallets/providers/chains/redis-ledgers.ts';
@@ -9,7 +10,6 @@ import { makeSelfHosted } from '../../../wallets/providers/self-hosted/adapter.t
 import { openingBalances } from '../../../wallets/providers/simulated/economy.ts';
 import { RedisCustodianBooks } from '../../../wallets/providers/simulated/redis-custodian-books.ts';
 import { RedisCustodianRecords } from '../../../wallets/providers/simulated/redis-custodian-records.ts';
-import { MemoryRedis } from '../../../simulation/redis/memory-redis.ts';
 import {
   connection,
   devnet,

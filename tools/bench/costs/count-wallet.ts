@@ -8,7 +8,7 @@ import type { Client } from '../../../simulation/service/client.ts';
 import { CustodyWorld } from '../../../simulation/service/custody-world.ts';
 import type { TransferKind } from './model.ts';
 
-/** Of one transfer, on average: "gateway wallets/store/commit.lua", "worker egress", "frame partialRequest", "node writes". */
+/** Of one transfer, on average: "gateway store/commit.lua", "worker egress", "frame partialRequest", "node writes". */
 export type WalletCounts = Readonly<Record<string, number>>;
 
 const network = 'eip155:11155111';

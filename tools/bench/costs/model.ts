@@ -88,19 +88,23 @@ export function signingPoints({ t }: Sharing, kind: ReleasedKind): PointOperatio
 /** Calls of a transfer to Redis and others, except periodic work, by process; a tenant with one policy and one webhook. */
 export function transferCost(kind: TransferKind, { t }: Sharing): Readonly<Record<string, number>> {
   const events = transferEvents[kind];
-  const decided = { 'gateway wallets/store/begin-idempotent.lua': 1, 'gateway wallets/store/count.lua': 2 };
-  const read = { 'gateway get': 1, 'gateway hmget': 3, 'gateway wallets/store/with-balances.lua': 2 };
+  const decided = { 'gateway store/begin-idempotent.lua': 1, 'gateway store/count.lua': 2 };
+  const read = { 'gateway get': 1, 'gateway hmget': 3, 'gateway store/with-balances.lua': 2 };
   const delivered = {
-    'worker wallets/delivery/deliveries/move.lua': events,
+    'worker delivery/deliveries/move.lua': events,
     'worker egress': events,
     'worker hmget': 2 * events,
   };
   const common = { ...decided, ...read, ...delivered };
   if (kind === 'custodian')
-    return { ...common, 'gateway hgetall': 1, 'gateway wallets/store/commit.lua': 10, 'gateway provider': 9 };
+    return { ...common, 'gateway hgetall': 1, 'gateway store/commit.lua': 10, 'gateway provider': 9 };
   const signed = { 'frame call': 1, 'frame callReply': 1, 'frame partialRequest': t, 'frame partialReply': t };
   const written = { 'coordinator writes': 2, 'node writes': t };
-  const sent = { 'gateway hgetall': 2, 'gateway wallets/store/commit.lua': 5, 'gateway wallets/providers/chains/submit-evm.lua': 1 };
+  const sent = {
+    'gateway hgetall': 2,
+    'gateway store/commit.lua': 5,
+    'gateway providers/chains/submit-evm.lua': 1,
+  };
   return { ...common, ...sent, ...signed, ...written };
 }
 

@@ -4,15 +4,15 @@
  */
 import { randomUUID } from 'node:crypto';
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
-import { silentLog, systemPorts, systemRandom } from '../../../core/actors/live/ports.ts';
-import { callRequest, signingMethods } from '../../../gateway/api/signing-methods.ts';
 import { readRoster, readSecret, secretFiles } from '../../../cli/cluster-files/cluster-material.ts';
 import { sandboxTenant } from '../../../cli/cluster-files/sandbox.ts';
+import type { Door } from '../../../clients/load/calls/door.ts';
+import { protobufDoor } from '../../../clients/load/calls/messages.ts';
+import { silentLog, systemPorts, systemRandom } from '../../../core/actors/live/ports.ts';
+import { callRequest, signingMethods } from '../../../gateway/api/signing-methods.ts';
 import { connectSigning } from '../../../gateway/signing/connect.ts';
 import { LiveCoordinatorLink } from '../../../gateway/signing/coordinator-link.ts';
 import { orderIssuer } from '../../../gateway/signing/order-issuer.ts';
-import type { Door } from '../../../clients/load/calls/door.ts';
-import { protobufDoor } from '../../../clients/load/calls/messages.ts';
 
 const connectWithinMs = 10_000;
 

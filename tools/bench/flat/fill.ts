@@ -5,7 +5,6 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { systemClock, systemRandom } from '../../../core/actors/live/ports.ts';
 import { readRoster, readSecret, secretFiles } from '../../../cli/cluster-files/cluster-material.ts';
 import { sandboxTenant } from '../../../cli/cluster-files/sandbox.ts';
 import { type CoordinatorRecord, type CoordinatorWrite, sessionKey } from '../../../coordinator/contract/messages.ts';
@@ -19,6 +18,7 @@ import {
 import { changeEvent } from '../../../coordinator/session/events.ts';
 import { redisKeys } from '../../../coordinator/store/layout.ts';
 import { sessionStore } from '../../../coordinator/store/session-store.ts';
+import { systemClock, systemRandom } from '../../../core/actors/live/ports.ts';
 import { ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../../../proto/ids.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';

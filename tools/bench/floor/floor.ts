@@ -12,10 +12,10 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { WebSocket } from 'ws';
 import { builtFile } from '../../../cli/common/built.ts';
-import { mac } from '../../../core/crypto/hashing.ts';
-import { orderDigest } from '../../../core/crypto/order-macs.ts';
 import type { Pids } from '../../../clients/load/measure/processes.ts';
 import type { Evidence, Key } from '../../../clients/load/verdict/signatures.ts';
+import { mac } from '../../../core/crypto/hashing.ts';
+import { orderDigest } from '../../../core/crypto/order-macs.ts';
 import { makeKey } from '../reference/cryptography.ts';
 import {
   askRecord,

@@ -4,11 +4,11 @@
  * its decoding is extra.
  */
 import { silentLog, systemPorts } from '../../../core/actors/live/ports.ts';
-import { type IntentRecord, intentType } from '../../../wallets/custody/intents/record.ts';
-import { type WalletRecord, walletType } from '../../../wallets/custody/wallets/record.ts';
+import { newId } from '../../../proto/ids.ts';
 import { firstPlace, type JobRecord, jobType } from '../../../wallets/companions/recon/job-record.ts';
 import { JobRunner } from '../../../wallets/companions/recon/runner.ts';
-import { newId } from '../../../proto/ids.ts';
+import { type IntentRecord, intentType } from '../../../wallets/custody/intents/record.ts';
+import { type WalletRecord, walletType } from '../../../wallets/custody/wallets/record.ts';
 import { type Movement, type ProviderStatements, placeOf } from '../../../wallets/providers/port/statement.ts';
 import type { Change, ListQuery, RecordType, TenantStore, Versioned } from '../../../wallets/store/contract.ts';
 

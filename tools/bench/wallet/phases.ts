@@ -6,10 +6,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { systemPorts } from '../../../core/actors/live/ports.ts';
 import { readSecret, secretFiles } from '../../../cli/cluster-files/cluster-material.ts';
-import { hashToken, newToken, tenantOfHash } from '../../../gateway/auth/token-format.ts';
 import { type HttpClient, httpClient } from '../../../clients/load/calls/http.ts';
+import { systemPorts } from '../../../core/actors/live/ports.ts';
+import { hashToken, newToken, tenantOfHash } from '../../../gateway/auth/token-format.ts';
 import { RedisTenantStore } from '../../../wallets/store/redis-tenant-store.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';
 import type { Phase, WalletPhase } from '../report/results.ts';

@@ -1,7 +1,7 @@
 /** Puts many wallets into one tenant, directly through the store: only reads are measured. */
 import { systemClock, systemRandom } from '../../../core/actors/live/ports.ts';
-import { type WalletRecord, walletType } from '../../../wallets/custody/wallets/record.ts';
 import { newId } from '../../../proto/ids.ts';
+import { type WalletRecord, walletType } from '../../../wallets/custody/wallets/record.ts';
 import { create } from '../../../wallets/store/changes.ts';
 import type { TenantStore } from '../../../wallets/store/contract.ts';
 

@@ -6,8 +6,8 @@
 import type { Ports } from '../../../core/actors/contract.ts';
 import type { Log } from '../../../core/actors/live/ports.ts';
 import type { Reporter } from '../../../gateway/api/event.ts';
-import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';
 import { type IdPrefix, newId } from '../../../proto/ids.ts';
+import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';
 import { ProviderUnavailable } from '../../providers/port/port.ts';
 import type { StatementsByKind } from '../../providers/port/statement.ts';
 import { merge, update } from '../../store/changes.ts';

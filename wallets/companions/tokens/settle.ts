@@ -4,10 +4,10 @@
  */
 import type { Ports } from '../../../core/actors/contract.ts';
 import type { Reporter } from '../../../gateway/api/event.ts';
+import { newId } from '../../../proto/ids.ts';
 import { tokenAssetId, tokenAssetType } from '../../custody/assets/public.ts';
 import { type IntentRecord, intentType, isFinal as isOver, receiptOf } from '../../custody/intents/public.ts';
 import { canonicalAddress } from '../../networks/addresses.ts';
-import { newId } from '../../../proto/ids.ts';
 import { merge, remove, update } from '../../store/changes.ts';
 import type { Change, LedgerEntry, TenantStore } from '../../store/contract.ts';
 import { orderChange, orderMember, tokenChange } from './effects.ts';

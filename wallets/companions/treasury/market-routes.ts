@@ -2,8 +2,8 @@
 
 import type { Static } from 'typebox';
 import { type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
-import { needWholeTenant } from '../../policy/rules/tenant-wide.ts';
 import { assetOf } from '../../networks/assets.ts';
+import { needWholeTenant } from '../../policy/rules/tenant-wide.ts';
 import {
   type MarketConditions,
   marketConditionsType,

@@ -4,9 +4,10 @@
  * ECDSA and BIP-340 sign 32 bytes: for a raw message its SHA-256. Ed25519 (RFC 8032) includes hashing, so it signs the raw
  * message; it signs a digest as a message with these bytes.
  */
+
+import { sha256 } from '../../../core/crypto/hashing.ts';
 import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
 import type { ServiceError } from '../../../gateway/api/errors/service-error.ts';
-import { sha256 } from '../../../core/crypto/hashing.ts';
 import { digestBytes, ed25519MessageBytesMax } from '../../../proto/limits.ts';
 import type { Curve } from './record.ts';
 

@@ -9,10 +9,10 @@
 import { createHash } from 'node:crypto';
 import { actorOf } from '../../../gateway/api/principal.ts';
 import type { RequestContext } from '../../../gateway/api/route.ts';
-import { type ReceiptSigner, receiptClaims } from '../../policy/receipts/public.ts';
-import { sibling } from '../../policy/rules/evaluation-record.ts';
 import type { Evaluators, PolicyDecision, ScreeningResult, TransactionFacts } from '../../custody/intents/public.ts';
 import type { NetworkId } from '../../networks/networks.ts';
+import { type ReceiptSigner, receiptClaims } from '../../policy/receipts/public.ts';
+import { sibling } from '../../policy/rules/evaluation-record.ts';
 import { merge } from '../../store/changes.ts';
 import type { Change } from '../../store/contract.ts';
 import type { MessageType } from './message.ts';

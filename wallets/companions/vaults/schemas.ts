@@ -17,10 +17,10 @@ import {
   pageQuery,
   Timestamp,
 } from '../../../gateway/api/schema-kit.ts';
-import { PolicyUsed, Trace } from '../../custody/intents/public.ts';
-import { networkIds } from '../../networks/networks.ts';
 import { ApprovalModeSchema, KeystoreTypeSchema } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { derivationPathCharsMax, ed25519MessageBytesMax, nodesMax, opaqueBytesMax } from '../../../proto/limits.ts';
+import { PolicyUsed, Trace } from '../../custody/intents/public.ts';
+import { networkIds } from '../../networks/networks.ts';
 import { messageTypes } from './message.ts';
 import { approvalsNotSupported } from './policy.ts';
 import { approvalModes, curves, keyStatuses, keystoreTypes, vaultStatuses } from './record.ts';

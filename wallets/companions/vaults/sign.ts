@@ -6,19 +6,19 @@
 
 import { createHash } from 'node:crypto';
 import type { Static } from 'typebox';
-import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
-import type { ServiceError } from '../../../gateway/api/errors/service-error.ts';
-import { keepsChanging } from '../../../gateway/api/failures.ts';
-import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import { deriveTweak, parsePath } from '../../../core/crypto/derivation.ts';
 import { ed25519Check } from '../../../core/crypto/ed25519-check.ts';
 import { CryptoError } from '../../../core/crypto/errors.ts';
 import { verifyBip340 } from '../../../core/crypto/frost/bip340.ts';
 import { verifyEcdsa } from '../../../core/crypto/mock-ecdsa.ts';
-import { metaOf } from '../../custody/provider-calls/calling.ts';
-import { askingProvider } from '../../custody/provider-calls/refusals.ts';
+import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
+import type { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { keepsChanging } from '../../../gateway/api/failures.ts';
+import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import { readBase64 } from '../../../proto/base64.ts';
 import { schemeFacts } from '../../../proto/key-schemes.ts';
+import { metaOf } from '../../custody/provider-calls/calling.ts';
+import { askingProvider } from '../../custody/provider-calls/refusals.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../providers/port/port.ts';
 import { create, merge } from '../../store/changes.ts';
 import type { Change, Guard } from '../../store/contract.ts';

@@ -1,9 +1,9 @@
 /** Vaults, keys and signatures as the API and its events show them: public material only. */
 import { encodeXpub } from '../../../core/crypto/derivation.ts';
 import { uncompress } from '../../../core/crypto/group.ts';
+import { schemeFacts } from '../../../proto/key-schemes.ts';
 import { addressOfKey, evmAddress } from '../../networks/addresses.ts';
 import { networks } from '../../networks/networks.ts';
-import { schemeFacts } from '../../../proto/key-schemes.ts';
 import type { VaultKeyRecord, VaultRecord } from './record.ts';
 
 export function vaultView(vault: VaultRecord): object {

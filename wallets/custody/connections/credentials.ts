@@ -3,9 +3,9 @@
  * them. Nothing here exposes a value: errors name only fields.
  */
 import { createHmac } from 'node:crypto';
+import { encodeParts, utf8 } from '../../../core/crypto/bytes.ts';
 import { type FieldIssue, ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { joinField } from '../../../gateway/api/schema-text.ts';
-import { encodeParts, utf8 } from '../../../core/crypto/bytes.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { CredentialField, ProviderInfo } from '../../providers/port/port.ts';
 import { open, type SealAbout, seal } from '../../store/secrets/envelope.ts';

@@ -1,7 +1,17 @@
 /** Request and response schemas of connections and providers. */
 import Type from 'typebox';
 import { Metadata } from '../../../gateway/api/metadata.ts';
-import { Closed, Id, ListOf, Name, Nullable, OneOf, PathId, pageQuery, Timestamp } from '../../../gateway/api/schema-kit.ts';
+import {
+  Closed,
+  Id,
+  ListOf,
+  Name,
+  Nullable,
+  OneOf,
+  PathId,
+  pageQuery,
+  Timestamp,
+} from '../../../gateway/api/schema-kit.ts';
 import { providerKinds } from '../../providers/port/kinds.ts';
 import { credentialCharsMax } from './credentials.ts';
 import { connectionStatuses } from './record.ts';

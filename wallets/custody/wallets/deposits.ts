@@ -1,9 +1,9 @@
 /** Money that arrives at a wallet. One transaction credits one wallet once, for any number of reports. */
 
 import type { Reporter } from '../../../gateway/api/event.ts';
+import type { IdPrefix } from '../../../proto/ids.ts';
 import { formatAmount } from '../../networks/amounts.ts';
 import { assetOf, type TokenTerms } from '../../networks/assets.ts';
-import type { IdPrefix } from '../../../proto/ids.ts';
 import { create, update } from '../../store/changes.ts';
 import type { Change, TenantStore } from '../../store/contract.ts';
 import { walletEvent } from './change.ts';

@@ -5,8 +5,8 @@
 
 import type { Reporter } from '../../../gateway/api/event.ts';
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
-import type { NetworkId } from '../../networks/networks.ts';
 import type { ClusterEnvironment } from '../../../proto/roster.ts';
+import type { NetworkId } from '../../networks/networks.ts';
 import type { NewBalance, ProviderWallet } from '../../providers/port/port.ts';
 import { create } from '../../store/changes.ts';
 import type { Balances, Change, LedgerEntry } from '../../store/contract.ts';

@@ -1,9 +1,9 @@
 /** A stored wallet. The ledger holds its balances. */
 
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { TokenTerms } from '../../networks/assets.ts';
 import type { NetworkId } from '../../networks/networks.ts';
-import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 

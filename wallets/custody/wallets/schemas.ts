@@ -15,9 +15,9 @@ import {
   pageQuery,
   Timestamp,
 } from '../../../gateway/api/schema-kit.ts';
+import { ApprovalModeSchema } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { assets } from '../../networks/assets.ts';
 import { networkIds } from '../../networks/networks.ts';
-import { ApprovalModeSchema } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { providerKinds } from '../../providers/port/kinds.ts';
 import { approvalModes, signingApiModes, walletStatuses } from './record.ts';
 

@@ -1,9 +1,9 @@
 /** Wallets as the API and its events show them: snake_case, times as RFC 3339, balances as decimal strings. */
 
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
+import { type KeyScheme, walletKeySchemes } from '../../../proto/key-schemes.ts';
 import { assetOf } from '../../networks/assets.ts';
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
-import { type KeyScheme, walletKeySchemes } from '../../../proto/key-schemes.ts';
 import { type Balances, shownRecord } from '../../store/contract.ts';
 import { type AssetView, assetViews, type ShownAsset } from '../../store/shown-balances.ts';
 import type { WalletRecord } from './record.ts';

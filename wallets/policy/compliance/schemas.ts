@@ -1,6 +1,15 @@
 /** What the compliance routes take and give. docs/wallet-api.md shows the same. */
 import Type from 'typebox';
-import { Closed, DecimalText, Id, Lines, Nullable, OneOf, Timestamp, WholeNumberText } from '../../../gateway/api/schema-kit.ts';
+import {
+  Closed,
+  DecimalText,
+  Id,
+  Lines,
+  Nullable,
+  OneOf,
+  Timestamp,
+  WholeNumberText,
+} from '../../../gateway/api/schema-kit.ts';
 import { networkIds } from '../../networks/networks.ts';
 import { ControlName } from '../rules/control-name.ts';
 import { listKinds } from './list.ts';

@@ -5,8 +5,8 @@
  * They are version 1 of these lists, and reports name it: their entries must not change.
  */
 
-import type { NetworkId } from '../../networks/networks.ts';
 import type { ClusterEnvironment } from '../../../proto/roster.ts';
+import type { NetworkId } from '../../networks/networks.ts';
 import { builtInId } from '../rules/catalog.ts';
 import { type ListKind, type ListVersionRecord, listVersionId } from './list.ts';
 

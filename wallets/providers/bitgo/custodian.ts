@@ -3,8 +3,8 @@
  * id, amounts in base units (https://developers.bitgo.com). It never calls the real one, and its keys are simulated.
  */
 import { toHex } from '../../../core/crypto/bytes.ts';
-import type { NetworkId } from '../../networks/networks.ts';
 import type { ClusterEnvironment } from '../../../proto/roster.ts';
+import type { NetworkId } from '../../networks/networks.ts';
 import { refuseConnecting, refuseQuote, refuseSubmission, withholdAnswer } from '../port/test-refusals.ts';
 import { type TestOutcome, testCredential, testOutcome } from '../port/test-triggers.ts';
 import type { CustodianBook } from '../simulated/custodian-book.ts';

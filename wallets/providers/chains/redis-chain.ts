@@ -12,9 +12,9 @@
  * Solana adds `msg:<hash>`, Bitcoin its outputs and locks (redis-bitcoin-ledger.ts).
  */
 import type { Redis } from 'ioredis';
+import { luaCommand } from '../../../core/redis/lua.ts';
 import { assetsOn } from '../../networks/assets.ts';
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
-import { luaCommand } from '../../../core/redis/lua.ts';
 import { type Direction, readPlace, type StatementQuery } from '../port/statement.ts';
 import { ChainUnavailable } from './chain.ts';
 import type { Ledger, LedgerMovement, LedgerTransaction } from './ledger.ts';

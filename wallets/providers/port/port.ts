@@ -7,9 +7,9 @@
  * crash: the same wallet id gives the same wallet, the same intent id the same transfer.
  */
 
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { TokenTerms } from '../../networks/assets.ts';
 import type { NetworkId } from '../../networks/networks.ts';
-import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { IntentKind, ProviderKind } from './kinds.ts';
 
 export type { IntentKind, ProviderKind } from './kinds.ts';

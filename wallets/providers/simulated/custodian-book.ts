@@ -3,9 +3,9 @@
  * for assets and statuses.
  */
 import { toHex } from '../../../core/crypto/bytes.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import { formatAmount, parseAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
-import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { CallMeta, NewBalance } from '../port/port.ts';
 import {
   exchangeKey,

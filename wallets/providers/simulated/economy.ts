@@ -3,9 +3,9 @@
  * custodian's own book (custodian-book.ts) both begin with it, and then change independently.
  */
 
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import { assetOf, assetsOn } from '../../networks/assets.ts';
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
-import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { NewBalance } from '../port/port.ts';
 
 /** Smallest units by asset: 10 ETH, 10,000 USDC, 1 BTC, 100 SOL. */

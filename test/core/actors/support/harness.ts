@@ -8,7 +8,13 @@ import { identityFromSeed } from '../../../../core/actors/live/handshake-crypto.
 import { LinkClient, type LinkClientOptions } from '../../../../core/actors/live/link-client.ts';
 import { LinkServer, type LinkServerOptions } from '../../../../core/actors/live/link-server.ts';
 import type { WireCodec } from '../../../../core/actors/live/wire-port.ts';
-import { decodeFrames, decodeHandshake, encodeFrame, encodeHandshake, type WireMessage } from '../../../../proto/wire.ts';
+import {
+  decodeFrames,
+  decodeHandshake,
+  encodeFrame,
+  encodeHandshake,
+  type WireMessage,
+} from '../../../../proto/wire.ts';
 import { collectLog } from '../../../support/log.ts';
 
 export const codec: WireCodec<WireMessage> = { encodeFrame, decodeFrames, encodeHandshake, decodeHandshake };

@@ -1,10 +1,10 @@
 /** A simulated cluster whose frames an engine decides upon: enough of a world for lies, losses and lateness. */
 import { peerOf } from '../../../../core/actors/address.ts';
+import type { WireBody, WireEnvelope } from '../../../../proto/wire.ts';
 import { type FaultEngineOptions, faultEngine } from '../../../../scenarios/faults/engine.ts';
 import type { FaultEngine, FrameInTransit, Order } from '../../../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../../../../scenarios/faults/vocabulary/fault.ts';
 import { pointOf } from '../../../../scenarios/faults/vocabulary/trigger-points.ts';
-import type { WireBody, WireEnvelope } from '../../../../proto/wire.ts';
 import { SimCluster, type SimOptions } from '../../../../simulation/cluster/cluster.ts';
 import { randomStream } from '../../../../simulation/cluster/random.ts';
 

@@ -1,10 +1,11 @@
 /** Frames and faults for tests of the engine alone. */
+
+import { Scheme } from '../../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { WireBodyInit } from '../../../../proto/wire.ts';
 import type { FaultEngineOptions } from '../../../../scenarios/faults/engine.ts';
 import type { FrameInTransit } from '../../../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Fault, FaultKind, FaultOf } from '../../../../scenarios/faults/vocabulary/fault.ts';
 import type { Point } from '../../../../scenarios/faults/vocabulary/trigger-points.ts';
-import { Scheme } from '../../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import type { WireBodyInit } from '../../../../proto/wire.ts';
 import { throughCodec } from '../../../../simulation/cluster/frame-codec.ts';
 import { randomStream } from '../../../../simulation/cluster/random.ts';
 

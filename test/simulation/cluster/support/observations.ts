@@ -1,9 +1,9 @@
 /** Observations by hand: what a run could look like, true or contradicting, for tests of the checkers. */
 
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import type { ActorEvent } from '../../../../core/actors/contract.ts';
 import type { KeyRecord, SessionRecord, SigningRecord } from '../../../../coordinator/contract/record.ts';
 import { changeEvent } from '../../../../coordinator/session/events.ts';
+import type { ActorEvent } from '../../../../core/actors/contract.ts';
 import { MakeKeyResponseSchema } from '../../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   ApprovalMode,

@@ -194,7 +194,13 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'fence-ignored',
     flaw: 'the store takes writes of a coordinator that another one has replaced',
-    edits: [{ file: 'simulation/cluster/memory-stores.js', from: 'if ((fences.get(fenced) ?? 0) > fence)', to: 'if (fence < 0)' }],
+    edits: [
+      {
+        file: 'simulation/cluster/memory-stores.js',
+        from: 'if ((fences.get(fenced) ?? 0) > fence)',
+        to: 'if (fence < 0)',
+      },
+    ],
     invariants: ['node-as-modelled', 'one-coordinator-writes', 'record-as-modelled', 'trial-as-modelled'],
     profile: 'hostile',
     seeds: 260,

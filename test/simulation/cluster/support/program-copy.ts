@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { digest, sourcesOf } from '../../../support/native-modules.ts';
 
-export const root = fileURLToPath(new URL('../../../', import.meta.url));
+export const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
 /** What the compiler's output depends on, beside the sources. */
 const settings = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];

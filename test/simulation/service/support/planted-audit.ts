@@ -77,7 +77,9 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'redeliver-range-before',
     flaw: 'a redelivery of a range takes the event at its end, too',
-    edits: [{ file: 'wallets/delivery/deliveries/routes.js', from: 'toSequence: before - 1', to: 'toSequence: before' }],
+    edits: [
+      { file: 'wallets/delivery/deliveries/routes.js', from: 'toSequence: before - 1', to: 'toSequence: before' },
+    ],
     invariants: ['hooks-get-events'],
     profile: 'calm',
     favoured: ['redeliver'],
@@ -115,7 +117,9 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'one-filter-of-three',
     flaw: 'a list checks the last of its filters alone',
-    edits: [{ file: 'wallets/store/list.lua', from: 'if not score then out[k] = true end', to: 'out[k] = not score or nil' }],
+    edits: [
+      { file: 'wallets/store/list.lua', from: 'if not score then out[k] = true end', to: 'out[k] = not score or nil' },
+    ],
     invariants: ['pages-complete'],
     profile: 'calm',
     seeds: 88,

@@ -38,7 +38,9 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'policy-unknown',
     flaw: 'a new wallet names a policy that does not exist',
-    edits: [{ file: 'wallets/custody/wallets/create.js', from: 'await assertPolicy(deps, context, body.policy);', to: '' }],
+    edits: [
+      { file: 'wallets/custody/wallets/create.js', from: 'await assertPolicy(deps, context, body.policy);', to: '' },
+    ],
     invariants: ['answers-as-modelled'],
     profile: 'calm',
     seeds: 40,
@@ -60,7 +62,13 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'archive-reason-lost',
     flaw: 'an archived wallet does not show the reason',
-    edits: [{ file: 'wallets/custody/wallets/lifecycle.js', from: 'archiveReason: reason ?? null', to: 'archiveReason: null' }],
+    edits: [
+      {
+        file: 'wallets/custody/wallets/lifecycle.js',
+        from: 'archiveReason: reason ?? null',
+        to: 'archiveReason: null',
+      },
+    ],
     invariants: ['answers-as-modelled'],
     profile: 'calm',
     seeds: 40,
@@ -106,7 +114,9 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'one-job-at-a-time',
     flaw: 'a job that waits for its provider keeps the others waiting',
-    edits: [{ file: 'wallets/companions/recon/runner.js', from: 'max: runningJobsMax - 1', to: 'max: runningJobsMax - 2' }],
+    edits: [
+      { file: 'wallets/companions/recon/runner.js', from: 'max: runningJobsMax - 1', to: 'max: runningJobsMax - 2' },
+    ],
     invariants: ['orders-end'],
     profile: 'calm',
     seeds: 8,

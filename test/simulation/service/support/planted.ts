@@ -38,7 +38,9 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'deny-beaten',
     flaw: 'a rule that denies alone is passed over',
-    edits: [{ file: 'wallets/policy/policies/evaluate.js', from: 'if (denying.length > 0)', to: 'if (denying.length > 1)' }],
+    edits: [
+      { file: 'wallets/policy/policies/evaluate.js', from: 'if (denying.length > 0)', to: 'if (denying.length > 1)' },
+    ],
     invariants: ['decided-as-written'],
     profile: 'calm',
     seeds: 30,
@@ -46,7 +48,9 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'approval-not-asked',
     flaw: 'a rule that asks for approval is passed over',
-    edits: [{ file: 'wallets/policy/policies/evaluate.js', from: 'if (asking.length > 0)', to: 'if (asking.length > 1)' }],
+    edits: [
+      { file: 'wallets/policy/policies/evaluate.js', from: 'if (asking.length > 0)', to: 'if (asking.length > 1)' },
+    ],
     invariants: ['decided-as-written'],
     profile: 'calm',
     seeds: 30,
@@ -110,7 +114,9 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'redirect-delivers',
     flaw: 'a redirect counts as a delivery',
-    edits: [{ file: 'wallets/delivery/deliveries/retry-schedule.js', from: 'result.status < 300', to: 'result.status < 400' }],
+    edits: [
+      { file: 'wallets/delivery/deliveries/retry-schedule.js', from: 'result.status < 300', to: 'result.status < 400' },
+    ],
     invariants: ['hooks-get-events'],
     profile: 'hostile',
     seeds: 200,
@@ -221,7 +227,11 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     name: 'frozen-signs',
     flaw: 'an approved intent is signed while its wallet is frozen',
     edits: [
-      { file: 'wallets/custody/intents/claim-step.js', from: "{ kind: 'status', id: wallet.id, status: 'active' },", to: '' },
+      {
+        file: 'wallets/custody/intents/claim-step.js',
+        from: "{ kind: 'status', id: wallet.id, status: 'active' },",
+        to: '',
+      },
     ],
     invariants: ['decided-as-written'],
     profile: 'hostile',
@@ -261,7 +271,11 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     name: 'key-takes-any-body',
     flaw: 'an idempotency key answers a request with another body',
     edits: [
-      { file: 'gateway/api/idempotency.js', from: 'canonicalJson([body, query, who])', to: 'canonicalJson([query, who])' },
+      {
+        file: 'gateway/api/idempotency.js',
+        from: 'canonicalJson([body, query, who])',
+        to: 'canonicalJson([query, who])',
+      },
     ],
     invariants: ['one-answer-a-key'],
     profile: 'calm',
@@ -271,7 +285,11 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     name: 'key-takes-any-caller',
     flaw: 'an idempotency key answers another caller',
     edits: [
-      { file: 'gateway/api/idempotency.js', from: 'canonicalJson([body, query, who])', to: 'canonicalJson([body, query])' },
+      {
+        file: 'gateway/api/idempotency.js',
+        from: 'canonicalJson([body, query, who])',
+        to: 'canonicalJson([body, query])',
+      },
     ],
     invariants: ['one-answer-a-key'],
     profile: 'calm',
@@ -416,7 +434,9 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'running-key-takes-any-body',
     flaw: 'an idempotency key answers another request while its first one runs',
-    edits: [{ file: 'gateway/api/idempotency.js', from: 'if (local?.bodyHash === bodyHash)', to: 'if (local !== undefined)' }],
+    edits: [
+      { file: 'gateway/api/idempotency.js', from: 'if (local?.bodyHash === bodyHash)', to: 'if (local !== undefined)' },
+    ],
     invariants: ['one-answer-a-key', 'answers-as-modelled'],
     profile: 'calm',
     favoured: ['race'],

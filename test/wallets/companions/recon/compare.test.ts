@@ -1,6 +1,11 @@
 /** What counts as a difference: one movement of ours and what the provider shows of it, in every pair of states. */
 import { describe, expect, it } from 'vitest';
-import { compareBalances, compareMovements, isWithin, type Terms } from '../../../../wallets/companions/recon/compare.ts';
+import {
+  compareBalances,
+  compareMovements,
+  isWithin,
+  type Terms,
+} from '../../../../wallets/companions/recon/compare.ts';
 import { type OwnMovement, type OwnState, ownEffect } from '../../../../wallets/companions/recon/own-side.ts';
 import type { Movement, MovementState } from '../../../../wallets/providers/port/statement.ts';
 

@@ -1,11 +1,11 @@
 /** Which drifts a sandbox takes, to their edges: over a store in memory, and a provider's statements that the test writes. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { systemPorts } from '../../../../core/actors/live/ports.ts';
+import { driftRoutes } from '../../../../wallets/companions/recon/drift-routes.ts';
 import { type ConnectionRecord, connectionType } from '../../../../wallets/custody/connections/record.ts';
 import { type IntentRecord, intentType } from '../../../../wallets/custody/intents/record.ts';
 import { walletFrom } from '../../../../wallets/custody/wallets/new-wallet.ts';
 import { walletType } from '../../../../wallets/custody/wallets/record.ts';
-import { driftRoutes } from '../../../../wallets/companions/recon/drift-routes.ts';
 import type { Movement, ProviderStatements, StatementPage } from '../../../../wallets/providers/port/statement.ts';
 import type { Drift } from '../../../../wallets/providers/simulated/drift.ts';
 import { create } from '../../../../wallets/store/changes.ts';

@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemRandom } from '../../../../core/actors/live/ports.ts';
+import { type IdPrefix, newId } from '../../../../proto/ids.ts';
 import { creditDeposit } from '../../../../wallets/custody/wallets/deposits.ts';
 import { parseAmount } from '../../../../wallets/networks/amounts.ts';
-import { type IdPrefix, newId } from '../../../../proto/ids.ts';
 import { custodianBooks } from '../../../../wallets/providers/books.ts';
 import { RedisCustodianBooks } from '../../../../wallets/providers/simulated/redis-custodian-books.ts';
 import { runs } from '../../../support/thorough.ts';

@@ -1,11 +1,6 @@
 /** The rules of jobs and exceptions to their edges: windows, places, filters, what a caller sees, and what an event says. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { silentLog, systemPorts } from '../../../../core/actors/live/ports.ts';
-import { type ConnectionRecord, connectionType } from '../../../../wallets/custody/connections/record.ts';
-import { intentType } from '../../../../wallets/custody/intents/record.ts';
-import { depositId, depositType } from '../../../../wallets/custody/wallets/deposit-record.ts';
-import { walletFrom } from '../../../../wallets/custody/wallets/new-wallet.ts';
-import { walletType } from '../../../../wallets/custody/wallets/record.ts';
 import {
   type ExceptionRecord,
   exceptionType,
@@ -19,6 +14,11 @@ import { resolveException } from '../../../../wallets/companions/recon/resolve.t
 import { reconRoutes } from '../../../../wallets/companions/recon/routes.ts';
 import { JobRunner } from '../../../../wallets/companions/recon/runner.ts';
 import { jobView } from '../../../../wallets/companions/recon/view.ts';
+import { type ConnectionRecord, connectionType } from '../../../../wallets/custody/connections/record.ts';
+import { intentType } from '../../../../wallets/custody/intents/record.ts';
+import { depositId, depositType } from '../../../../wallets/custody/wallets/deposit-record.ts';
+import { walletFrom } from '../../../../wallets/custody/wallets/new-wallet.ts';
+import { walletType } from '../../../../wallets/custody/wallets/record.ts';
 import { ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
 import type { StatementsByKind } from '../../../../wallets/providers/port/statement.ts';
 import { create, update } from '../../../../wallets/store/changes.ts';

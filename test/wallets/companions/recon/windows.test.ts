@@ -1,13 +1,13 @@
 /** The edges of a job's window and of its lag: what each side of a wallet counts in, and what a balance sets aside. */
 import { expect, it } from 'vitest';
-import type { IntentRecord } from '../../../../wallets/custody/intents/record.ts';
-import { depositType } from '../../../../wallets/custody/wallets/deposit-record.ts';
-import type { WalletRecord } from '../../../../wallets/custody/wallets/record.ts';
 import { balanceStep } from '../../../../wallets/companions/recon/balance-step.ts';
 import { fillerMovement, intentMovement, type OwnMovement } from '../../../../wallets/companions/recon/own-side.ts';
 import { WalletSources } from '../../../../wallets/companions/recon/sources.ts';
 import { type StepTerms, transactionStep } from '../../../../wallets/companions/recon/wallet-steps.ts';
 import { exchangeType } from '../../../../wallets/companions/treasury/exchange-record.ts';
+import type { IntentRecord } from '../../../../wallets/custody/intents/record.ts';
+import { depositType } from '../../../../wallets/custody/wallets/deposit-record.ts';
+import type { WalletRecord } from '../../../../wallets/custody/wallets/record.ts';
 import type { Movement, ProviderStatements } from '../../../../wallets/providers/port/statement.ts';
 import { create } from '../../../../wallets/store/changes.ts';
 import type { Balances } from '../../../../wallets/store/contract.ts';

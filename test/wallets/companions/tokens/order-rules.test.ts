@@ -1,8 +1,8 @@
 /** The rules of cap and reserve to their edges: what an order may begin, what is set aside for it, and what its end leaves. */
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type OrderRecord, orderType, tokenType } from '../../../../wallets/companions/tokens/record.ts';
 import { type IntentRecord, intentType } from '../../../../wallets/custody/intents/record.ts';
 import { walletType } from '../../../../wallets/custody/wallets/record.ts';
-import { type OrderRecord, orderType, tokenType } from '../../../../wallets/companions/tokens/record.ts';
 import { update } from '../../../../wallets/store/changes.ts';
 import type { TenantStore } from '../../../../wallets/store/contract.ts';
 import { type StoreUnderTest, startMemoryStore } from '../../../support/memory-store.ts';

@@ -1,8 +1,8 @@
 /** Placing orders and issuing tokens, to the edges of what a request may say, with policies that the test decides. */
 import { beforeAll, describe, expect, it } from 'vitest';
+import { readReserve } from '../../../../wallets/companions/tokens/reserve.ts';
 import { tokenAssetId, tokenAssetType } from '../../../../wallets/custody/assets/token-assets.ts';
 import { intentType } from '../../../../wallets/custody/intents/record.ts';
-import { readReserve } from '../../../../wallets/companions/tokens/reserve.ts';
 import type { TenantStore } from '../../../../wallets/store/contract.ts';
 import { type StoreUnderTest, startMemoryStore } from '../../../support/memory-store.ts';
 import { eventTypes, refusal } from '../support/handlers.ts';

@@ -1,8 +1,8 @@
 /** Votes on orders and their cancellation to their edges, and what an order that awaits approval shows and becomes. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type IntentRecord, intentType } from '../../../../wallets/custody/intents/record.ts';
 import { type OrderRecord, orderType } from '../../../../wallets/companions/tokens/record.ts';
 import { orderView } from '../../../../wallets/companions/tokens/view.ts';
+import { type IntentRecord, intentType } from '../../../../wallets/custody/intents/record.ts';
 import { update } from '../../../../wallets/store/changes.ts';
 import type { TenantStore } from '../../../../wallets/store/contract.ts';
 import { type StoreUnderTest, startMemoryStore } from '../../../support/memory-store.ts';

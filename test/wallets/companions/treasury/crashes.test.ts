@@ -4,15 +4,7 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { silentLog, systemPorts, systemRandom } from '../../../../core/actors/live/ports.ts';
-import { makeEvaluators } from '../../../../wallets/policy/policies/public.ts';
-import { receiptSigner } from '../../../../wallets/policy/receipts/public.ts';
-import { connectionType } from '../../../../wallets/custody/connections/record.ts';
-import type { IntentDependencies } from '../../../../wallets/custody/intents/dependencies.ts';
-import { type IntentRecord, intentType, ofWalletIndex } from '../../../../wallets/custody/intents/record.ts';
-import { IntentSteps } from '../../../../wallets/custody/intents/steps.ts';
-import { VoteSeal } from '../../../../wallets/custody/intents/votes.ts';
-import { initialLedger, walletFrom } from '../../../../wallets/custody/wallets/new-wallet.ts';
-import { type WalletRecord, walletType } from '../../../../wallets/custody/wallets/record.ts';
+import { newId } from '../../../../proto/ids.ts';
 import { balanceStep } from '../../../../wallets/companions/recon/balance-step.ts';
 import type { Finding } from '../../../../wallets/companions/recon/exception-record.ts';
 import { WalletSources } from '../../../../wallets/companions/recon/sources.ts';
@@ -21,9 +13,17 @@ import { exchangeRecordId, exchangeType } from '../../../../wallets/companions/t
 import { executePlan } from '../../../../wallets/companions/treasury/execution.ts';
 import { type PlanRecord, planPrefix, planType } from '../../../../wallets/companions/treasury/plan-record.ts';
 import { type StrategyRecord, strategyType } from '../../../../wallets/companions/treasury/strategy-record.ts';
+import { connectionType } from '../../../../wallets/custody/connections/record.ts';
+import type { IntentDependencies } from '../../../../wallets/custody/intents/dependencies.ts';
+import { type IntentRecord, intentType, ofWalletIndex } from '../../../../wallets/custody/intents/record.ts';
+import { IntentSteps } from '../../../../wallets/custody/intents/steps.ts';
+import { VoteSeal } from '../../../../wallets/custody/intents/votes.ts';
+import { initialLedger, walletFrom } from '../../../../wallets/custody/wallets/new-wallet.ts';
+import { type WalletRecord, walletType } from '../../../../wallets/custody/wallets/record.ts';
 import { formatAmount } from '../../../../wallets/networks/amounts.ts';
 import type { NetworkId } from '../../../../wallets/networks/networks.ts';
-import { newId } from '../../../../proto/ids.ts';
+import { makeEvaluators } from '../../../../wallets/policy/policies/public.ts';
+import { receiptSigner } from '../../../../wallets/policy/receipts/public.ts';
 import { providerAdapters } from '../../../../wallets/providers/adapters.ts';
 import { custodianBooks } from '../../../../wallets/providers/books.ts';
 import { type Chains, openChains } from '../../../../wallets/providers/chains/chains.ts';
@@ -39,9 +39,9 @@ import { providerStatements } from '../../../../wallets/providers/statements.ts'
 import { create, update } from '../../../../wallets/store/changes.ts';
 import type { TenantStore } from '../../../../wallets/store/contract.ts';
 import { RedisAddressBook } from '../../../../wallets/store/redis-address-book.ts';
-import { devnet, fakeSigner, sepolia } from '../../providers/self-hosted/support.ts';
 import { type StoreUnderTest, startStore } from '../../../support/store.ts';
 import { isThorough } from '../../../support/thorough.ts';
+import { devnet, fakeSigner, sepolia } from '../../providers/self-hosted/support.ts';
 
 const clock = { atMs: Date.UTC(2026, 0, 1), nowMs: () => clock.atMs };
 let redis: StoreUnderTest;

@@ -1,15 +1,19 @@
 /** The rules of strategies and plans to their edges: defaults, filters, who executes, what is stale, and what a trigger makes. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../../core/actors/live/ports.ts';
-import { walletFrom } from '../../../../wallets/custody/wallets/new-wallet.ts';
-import { walletType } from '../../../../wallets/custody/wallets/record.ts';
 import { type ExecutionDeps, executePlan } from '../../../../wallets/companions/treasury/execution.ts';
 import { type PlanRecord, planPrefix, planType } from '../../../../wallets/companions/treasury/plan-record.ts';
 import { type PlanDeps, planRoutes } from '../../../../wallets/companions/treasury/plan-routes.ts';
 import { positionRoutes } from '../../../../wallets/companions/treasury/position-routes.ts';
-import { type StrategyRecord, strategyType, triggerPrefix } from '../../../../wallets/companions/treasury/strategy-record.ts';
+import {
+  type StrategyRecord,
+  strategyType,
+  triggerPrefix,
+} from '../../../../wallets/companions/treasury/strategy-record.ts';
 import { strategyRoutes } from '../../../../wallets/companions/treasury/strategy-routes.ts';
 import { lookAtStrategy } from '../../../../wallets/companions/treasury/triggers.ts';
+import { walletFrom } from '../../../../wallets/custody/wallets/new-wallet.ts';
+import { walletType } from '../../../../wallets/custody/wallets/record.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
 import { create, update } from '../../../../wallets/store/changes.ts';
 import type { TenantStore } from '../../../../wallets/store/contract.ts';

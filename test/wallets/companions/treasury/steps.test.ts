@@ -1,14 +1,19 @@
 /** The steps of a trade, each from a stored plan: their effect on the trade, the venue account, the plan and its strategy. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { silentLog, systemRandom } from '../../../../core/actors/live/ports.ts';
+import { exchangeRecordId, exchangeType } from '../../../../wallets/companions/treasury/exchange-record.ts';
+import { type ExecutionDeps, executePlan } from '../../../../wallets/companions/treasury/execution.ts';
+import {
+  type PlanRecord,
+  planPrefix,
+  planType,
+  type TradeRecord,
+} from '../../../../wallets/companions/treasury/plan-record.ts';
+import { type StrategyRecord, strategyType } from '../../../../wallets/companions/treasury/strategy-record.ts';
 import { type ConnectionRecord, connectionType } from '../../../../wallets/custody/connections/record.ts';
 import { type IntentRecord, intentType } from '../../../../wallets/custody/intents/record.ts';
 import { walletFrom } from '../../../../wallets/custody/wallets/new-wallet.ts';
 import { walletType } from '../../../../wallets/custody/wallets/record.ts';
-import { exchangeRecordId, exchangeType } from '../../../../wallets/companions/treasury/exchange-record.ts';
-import { type ExecutionDeps, executePlan } from '../../../../wallets/companions/treasury/execution.ts';
-import { type PlanRecord, planPrefix, planType, type TradeRecord } from '../../../../wallets/companions/treasury/plan-record.ts';
-import { type StrategyRecord, strategyType } from '../../../../wallets/companions/treasury/strategy-record.ts';
 import type { NetworkId } from '../../../../wallets/networks/networks.ts';
 import { ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
 import { create, update } from '../../../../wallets/store/changes.ts';

@@ -1,8 +1,8 @@
 /** What the policies' decision means for a message, which takes no votes, and what rules read of it. */
 import { expect, it } from 'vitest';
 import type { RequestContext } from '../../../../gateway/api/route.ts';
-import type { PolicyDecision } from '../../../../wallets/custody/intents/facts.ts';
 import { decideMessage, type MessageFacts } from '../../../../wallets/companions/vaults/policy.ts';
+import type { PolicyDecision } from '../../../../wallets/custody/intents/facts.ts';
 
 const context = {
   tenant: 'tn_1',

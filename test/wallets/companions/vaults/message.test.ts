@@ -1,8 +1,8 @@
 /** The bytes that a vault's key signs for a message, up to the limits of their lengths. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { signedBytes } from '../../../../wallets/companions/vaults/message.ts';
 import { ed25519MessageBytesMax } from '../../../../proto/limits.ts';
+import { signedBytes } from '../../../../wallets/companions/vaults/message.ts';
 
 const longest = new Uint8Array(ed25519MessageBytesMax).fill(7);
 const tooLong = new Uint8Array(ed25519MessageBytesMax + 1).fill(7);

@@ -1,9 +1,8 @@
 /** The rules of vaults to their edges, over a store in memory and a cluster in the test's hands. */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { contextOf } from '../../../../gateway/api/context.ts';
 import { deriveTweak, parsePath } from '../../../../core/crypto/derivation.ts';
-import type { PolicyDecision } from '../../../../wallets/custody/intents/facts.ts';
+import { contextOf } from '../../../../gateway/api/context.ts';
 import { deleteKey } from '../../../../wallets/companions/vaults/archive.ts';
 import type { MessageOrder } from '../../../../wallets/companions/vaults/cluster.ts';
 import {
@@ -16,6 +15,7 @@ import {
 } from '../../../../wallets/companions/vaults/record.ts';
 import { type VaultDeps, vaultRoutes } from '../../../../wallets/companions/vaults/routes.ts';
 import { vaultKeyView } from '../../../../wallets/companions/vaults/view.ts';
+import type { PolicyDecision } from '../../../../wallets/custody/intents/facts.ts';
 import { ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
 import { create, update } from '../../../../wallets/store/changes.ts';
 import type { Change, TenantStore } from '../../../../wallets/store/contract.ts';

@@ -4,7 +4,11 @@ import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { expect, it } from 'vitest';
 import { ServiceError } from '../../../../gateway/api/errors/service-error.ts';
-import { checkCredentials, credentialSchema, fingerprintOf } from '../../../../wallets/custody/connections/credentials.ts';
+import {
+  checkCredentials,
+  credentialSchema,
+  fingerprintOf,
+} from '../../../../wallets/custody/connections/credentials.ts';
 import type { ProviderInfo } from '../../../../wallets/providers/port/port.ts';
 
 const field = (name: string, required: boolean, aliases: readonly string[] = []) => ({

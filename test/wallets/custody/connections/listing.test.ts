@@ -1,11 +1,11 @@
 /** The connections that a limited token lists: its own, page by page, by the same filters as all of a tenant. */
 import { expect, it } from 'vitest';
+import { newId } from '../../../../proto/ids.ts';
 import { listConnections } from '../../../../wallets/custody/connections/listing.ts';
 import { type ConnectionRecord, connectionType } from '../../../../wallets/custody/connections/record.ts';
-import { newId } from '../../../../proto/ids.ts';
 import { create } from '../../../../wallets/store/changes.ts';
-import { contextAt } from '../../companions/support/handlers.ts';
 import { done, newTenant, startMemoryStore } from '../../../support/memory-store.ts';
+import { contextAt } from '../../companions/support/handlers.ts';
 
 const startMs = Date.UTC(2026, 5, 15, 12);
 

@@ -3,8 +3,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemPorts } from '../../../../core/actors/live/ports.ts';
 import { rewrapAll } from '../../../../cli/credential-rotation.ts';
+import { systemPorts } from '../../../../core/actors/live/ports.ts';
 import { openCredentials } from '../../../../wallets/custody/connections/credentials.ts';
 import { connectionType } from '../../../../wallets/custody/connections/record.ts';
 import { aboutSecret, type WebhookRecord, webhookType } from '../../../../wallets/delivery/webhooks/record.ts';

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { systemPorts } from '../../../../core/actors/live/ports.ts';
 import { allScopes, type Scope } from '../../../../gateway/api/scopes.ts';
-import { connectionRoutes } from '../../../../wallets/custody/connections/routes.ts';
-import { testWalletMaker } from '../../../../wallets/custody/wallets/test-wallets.ts';
 import { newToken } from '../../../../gateway/auth/token-format.ts';
 import type { ClusterEnvironment } from '../../../../proto/roster.ts';
+import { connectionRoutes } from '../../../../wallets/custody/connections/routes.ts';
+import { testWalletMaker } from '../../../../wallets/custody/wallets/test-wallets.ts';
 import { providerAdapters } from '../../../../wallets/providers/adapters.ts';
 import { openChains } from '../../../../wallets/providers/chains/chains.ts';
 import { redisLedgers } from '../../../../wallets/providers/chains/redis-ledgers.ts';
@@ -24,13 +24,13 @@ import { RedisTenantStore } from '../../../../wallets/store/redis-tenant-store.t
 import { answerSeal } from '../../../../wallets/store/secrets/answer-seal.ts';
 import { fileKeyRing } from '../../../../wallets/store/secrets/file-key-ring.ts';
 import type { KeyRing } from '../../../../wallets/store/secrets/key-ring.ts';
-import { fakeSigner } from '../../providers/self-hosted/support.ts';
 import { callJson, type JsonAnswer } from '../../../support/gateway.ts';
 import type { LogLine } from '../../../support/log.ts';
 import { openDatabase } from '../../../support/redis-database.ts';
 import { dumpRedis } from '../../../support/redis-dump.ts';
 import { restApp } from '../../../support/rest-app.ts';
 import { storePorts } from '../../../support/store-ports.ts';
+import { fakeSigner } from '../../providers/self-hosted/support.ts';
 
 export interface Caller {
   readonly tenant: string;

@@ -1,8 +1,8 @@
 /** Votes on intents and their cancellation to their edges: the time, the wallet, and the money. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { TenantStore } from '../../../../wallets/store/contract.ts';
-import { refusal } from '../../companions/support/handlers.ts';
 import { startMemoryStore } from '../../../support/memory-store.ts';
+import { refusal } from '../../companions/support/handlers.ts';
 import { IntentDesk, startMs } from './support/desk.ts';
 
 let store: TenantStore;

@@ -5,13 +5,13 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemRandom } from '../../../../core/actors/live/ports.ts';
+import { newId } from '../../../../proto/ids.ts';
 import type { IntentDependencies } from '../../../../wallets/custody/intents/dependencies.ts';
 import { initialLedger } from '../../../../wallets/custody/wallets/new-wallet.ts';
 import { type WalletRecord, walletType } from '../../../../wallets/custody/wallets/record.ts';
 import { formatAmount } from '../../../../wallets/networks/amounts.ts';
 import { assetOf } from '../../../../wallets/networks/assets.ts';
 import type { NetworkId } from '../../../../wallets/networks/networks.ts';
-import { newId } from '../../../../proto/ids.ts';
 import { providerAdapters } from '../../../../wallets/providers/adapters.ts';
 import { custodianBooks } from '../../../../wallets/providers/books.ts';
 import { type Chains, openChains } from '../../../../wallets/providers/chains/chains.ts';
@@ -24,9 +24,9 @@ import { RedisCustodianBooks } from '../../../../wallets/providers/simulated/red
 import { RedisCustodianRecords } from '../../../../wallets/providers/simulated/redis-custodian-records.ts';
 import { create } from '../../../../wallets/store/changes.ts';
 import { StoreUnavailable } from '../../../../wallets/store/contract.ts';
-import { devnet, fakeSigner, makeWallet, sepolia, testnet } from '../../providers/self-hosted/support.ts';
 import { runs } from '../../../support/thorough.ts';
 import { until } from '../../../support/until.ts';
+import { devnet, fakeSigner, makeWallet, sepolia, testnet } from '../../providers/self-hosted/support.ts';
 import { startWorld, type World } from './support/world.ts';
 
 interface Owned {

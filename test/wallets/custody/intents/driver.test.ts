@@ -1,6 +1,11 @@
 /** The driver on a real Redis: transfers end with any gateway and after any failure on the way. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type TokenAssetRecord, termsOf, tokenAssetId, tokenAssetType } from '../../../../wallets/custody/assets/token-assets.ts';
+import {
+  type TokenAssetRecord,
+  termsOf,
+  tokenAssetId,
+  tokenAssetType,
+} from '../../../../wallets/custody/assets/token-assets.ts';
 import { intentView } from '../../../../wallets/custody/intents/view.ts';
 import { walletType } from '../../../../wallets/custody/wallets/record.ts';
 import { ProviderRejected } from '../../../../wallets/providers/port/port.ts';

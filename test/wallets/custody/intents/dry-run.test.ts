@@ -1,8 +1,8 @@
 /** What a dry run says of a wallet's funds, to the last unit, and of the policies that decide. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { TenantStore } from '../../../../wallets/store/contract.ts';
-import { refusal } from '../../companions/support/handlers.ts';
 import { startMemoryStore } from '../../../support/memory-store.ts';
+import { refusal } from '../../companions/support/handlers.ts';
 import { IntentDesk, startMs } from './support/desk.ts';
 
 let store: TenantStore;

@@ -1,11 +1,16 @@
 /** The data of a transfer that its provider and each evaluator get, their order, and the transfers that are refused before. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type TokenAssetRecord, termsOf, tokenAssetId, tokenAssetType } from '../../../../wallets/custody/assets/token-assets.ts';
+import {
+  type TokenAssetRecord,
+  termsOf,
+  tokenAssetId,
+  tokenAssetType,
+} from '../../../../wallets/custody/assets/token-assets.ts';
 import { tokensCapability } from '../../../../wallets/providers/port/port.ts';
 import { create, update } from '../../../../wallets/store/changes.ts';
 import type { TenantStore } from '../../../../wallets/store/contract.ts';
-import { refusal } from '../../companions/support/handlers.ts';
 import { done, startMemoryStore } from '../../../support/memory-store.ts';
+import { refusal } from '../../companions/support/handlers.ts';
 import { IntentDesk, network, own, somewhere, startMs } from './support/desk.ts';
 
 let store: TenantStore;

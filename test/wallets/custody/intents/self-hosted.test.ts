@@ -4,15 +4,15 @@
  */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { systemRandom } from '../../../../core/actors/live/ports.ts';
-import { makeEvaluators } from '../../../../wallets/policy/policies/evaluators.ts';
-import { receiptSigner } from '../../../../wallets/policy/receipts/signer.ts';
+import { newId } from '../../../../proto/ids.ts';
 import { connectionType } from '../../../../wallets/custody/connections/record.ts';
 import type { IntentDependencies } from '../../../../wallets/custody/intents/dependencies.ts';
 import type { IntentDriver } from '../../../../wallets/custody/intents/driver.ts';
 import { intentType } from '../../../../wallets/custody/intents/record.ts';
 import { initialLedger } from '../../../../wallets/custody/wallets/new-wallet.ts';
 import { type WalletRecord, walletType } from '../../../../wallets/custody/wallets/record.ts';
-import { newId } from '../../../../proto/ids.ts';
+import { makeEvaluators } from '../../../../wallets/policy/policies/evaluators.ts';
+import { receiptSigner } from '../../../../wallets/policy/receipts/signer.ts';
 import { custodianBooks } from '../../../../wallets/providers/books.ts';
 import { type Chains, openChains } from '../../../../wallets/providers/chains/chains.ts';
 import { redisLedgers } from '../../../../wallets/providers/chains/redis-ledgers.ts';
@@ -21,8 +21,8 @@ import { ProviderRejected } from '../../../../wallets/providers/port/port.ts';
 import { makeSelfHosted, type SelfHostedAdapter } from '../../../../wallets/providers/self-hosted/adapter.ts';
 import { RedisCustodianBooks } from '../../../../wallets/providers/simulated/redis-custodian-books.ts';
 import { create } from '../../../../wallets/store/changes.ts';
-import { connection, type FakeSigner, fakeSigner, makeWallet, sepolia } from '../../providers/self-hosted/support.ts';
 import { until } from '../../../support/until.ts';
+import { connection, type FakeSigner, fakeSigner, makeWallet, sepolia } from '../../providers/self-hosted/support.ts';
 import { type Door, openDoor, tenant } from './support/door.ts';
 import { Process, storeCalls } from './support/mortal.ts';
 import { startWorld, type World } from './support/world.ts';

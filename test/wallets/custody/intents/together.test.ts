@@ -3,13 +3,13 @@
  * committed, and transfers whose rules read nothing of each other do not wait for each other.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { makeEvaluators } from '../../../../wallets/policy/policies/evaluators.ts';
-import { nextPolicyVersion } from '../../../../wallets/policy/policies/write-policy.ts';
 import type { Evaluators } from '../../../../wallets/custody/intents/evaluators.ts';
 import { type WalletRecord, walletType } from '../../../../wallets/custody/wallets/record.ts';
+import { makeEvaluators } from '../../../../wallets/policy/policies/evaluators.ts';
+import { nextPolicyVersion } from '../../../../wallets/policy/policies/write-policy.ts';
 import { update } from '../../../../wallets/store/changes.ts';
-import { contextOf, signer } from '../../policy/policies/support/door.ts';
 import type { JsonAnswer } from '../../../support/gateway.ts';
+import { contextOf, signer } from '../../policy/policies/support/door.ts';
 import { type Door, openDoor, tenant } from './support/door.ts';
 import { oneEth, somewhere, startWorld, type World } from './support/world.ts';
 

@@ -1,11 +1,16 @@
 /** Changing, freezing and archiving wallets, also against intents that are made at the same moment. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../../../coordinator/store/layout.ts';
+import { dueKeys } from '../../../../core/redis/redis-due-work.ts';
 import { revokeConnectionDue } from '../../../../wallets/custody/connections/revoking.ts';
-import { closeKey, closeKeyDue, revokeOfConnection, revokeSessions } from '../../../../wallets/custody/wallets/close-key.ts';
+import {
+  closeKey,
+  closeKeyDue,
+  revokeOfConnection,
+  revokeSessions,
+} from '../../../../wallets/custody/wallets/close-key.ts';
 import { openIntentsIndex, type WalletRecord, walletType } from '../../../../wallets/custody/wallets/record.ts';
 import { ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
-import { dueKeys } from '../../../../core/redis/redis-due-work.ts';
 import { create, update } from '../../../../wallets/store/changes.ts';
 import type { RecordType, Versioned } from '../../../../wallets/store/contract.ts';
 import { fresh, startWorld, type Tenant, type World } from './support/world.ts';

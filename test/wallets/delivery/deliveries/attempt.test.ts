@@ -2,7 +2,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { evaluateTry, requeued, signingSecrets, suspends } from '../../../../wallets/delivery/deliveries/attempt.ts';
-import { attemptsKept, type DeliveryRecord, deliveryIdOf, deliveryType } from '../../../../wallets/delivery/deliveries/record.ts';
+import {
+  attemptsKept,
+  type DeliveryRecord,
+  deliveryIdOf,
+  deliveryType,
+} from '../../../../wallets/delivery/deliveries/record.ts';
 import { suspendAfterMs } from '../../../../wallets/delivery/deliveries/retry-schedule.ts';
 import type { SendOutcome } from '../../../../wallets/delivery/egress/contract.ts';
 import type { WebhookRecord } from '../../../../wallets/delivery/webhooks/record.ts';

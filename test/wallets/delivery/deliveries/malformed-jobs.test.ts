@@ -1,9 +1,9 @@
 /** Jobs that another program put into the queues, or altered there: none reaches a worker's code, and none is repeated. */
 import { Queue } from 'bullmq';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { BullReconQueue } from '../../../../wallets/companions/recon/bull-queue.ts';
 import { BullQueue, openQueueRedis } from '../../../../wallets/delivery/deliveries/bull-queue.ts';
 import type { WebhookJob } from '../../../../wallets/delivery/deliveries/queue.ts';
-import { BullReconQueue } from '../../../../wallets/companions/recon/bull-queue.ts';
 import { collectLog } from '../../../support/log.ts';
 import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
 import { until } from '../../../support/until.ts';

@@ -1,6 +1,7 @@
 /** What may be delivered again, to its edges: over a store in memory, and a queue of which the test says how long it is. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../../core/actors/live/ports.ts';
+import { newId } from '../../../../proto/ids.ts';
 import { listDeliveries } from '../../../../wallets/delivery/deliveries/listing.ts';
 import { relayDefaults } from '../../../../wallets/delivery/deliveries/outbox-relay.ts';
 import type { OutboxStore } from '../../../../wallets/delivery/deliveries/outbox-store.ts';
@@ -8,11 +9,10 @@ import { type DeliveryRecord, deliveryType } from '../../../../wallets/delivery/
 import { deliveryRoutes } from '../../../../wallets/delivery/deliveries/routes.ts';
 import { type RangeQuery, WebhookService } from '../../../../wallets/delivery/deliveries/webhook-service.ts';
 import { type WebhookRecord, webhookType } from '../../../../wallets/delivery/webhooks/record.ts';
-import { newId } from '../../../../proto/ids.ts';
 import { create } from '../../../../wallets/store/changes.ts';
 import type { TenantStore } from '../../../../wallets/store/contract.ts';
-import { call, contextAt, refusal } from '../../companions/support/handlers.ts';
 import { done, newTenant, startMemoryStore } from '../../../support/memory-store.ts';
+import { call, contextAt, refusal } from '../../companions/support/handlers.ts';
 
 const startMs = Date.UTC(2026, 5, 15, 12);
 let memory: TenantStore;

@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../core/actors/live/ports.ts';
+import { newId } from '../../../../proto/ids.ts';
 import { relayDefaults } from '../../../../wallets/delivery/deliveries/outbox-relay.ts';
 import { deliveryIdOf } from '../../../../wallets/delivery/deliveries/record.ts';
 import { pingEvent, WebhookService } from '../../../../wallets/delivery/deliveries/webhook-service.ts';
-import { newId } from '../../../../proto/ids.ts';
 import { until } from '../../../support/until.ts';
 import { type Receiver, sequencesOf, startReceiver } from './support/receiver.ts';
 import { type HookService, newTenant, startService } from './support/service.ts';

@@ -2,9 +2,9 @@
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemPorts } from '../../../../core/actors/live/ports.ts';
-import { followRelayWakes, RedisWakes } from '../../../../wallets/delivery/events/redis-wakes.ts';
 import { tenantPrefix } from '../../../../core/redis/event-log.ts';
 import { MemoryRedis } from '../../../../simulation/redis/memory-redis.ts';
+import { followRelayWakes, RedisWakes } from '../../../../wallets/delivery/events/redis-wakes.ts';
 import { RedisTenantStore } from '../../../../wallets/store/redis-tenant-store.ts';
 import { openDatabase } from '../../../support/redis-database.ts';
 import { eventFor } from '../../../support/store.ts';

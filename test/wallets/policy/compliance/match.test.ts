@@ -1,12 +1,12 @@
 /** What lists say of a subject: sanctions over everything, and one thing found in whatever spelling. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { addressProblem, canonicalAddress } from '../../../../wallets/networks/addresses.ts';
+import { networkIds } from '../../../../wallets/networks/networks.ts';
 import { indexList, type ListedEntry, type ListKind } from '../../../../wallets/policy/compliance/list.ts';
 import { screenSubject } from '../../../../wallets/policy/compliance/match.ts';
 import { nameKey } from '../../../../wallets/policy/compliance/name-key.ts';
 import { builtInLists, testLists } from '../../../../wallets/policy/compliance/test-lists.ts';
-import { addressProblem, canonicalAddress } from '../../../../wallets/networks/addresses.ts';
-import { networkIds } from '../../../../wallets/networks/networks.ts';
 
 const evm = 'eip155:11155111';
 const address = '0x52908400098527886E0F7030069857D2E4169EE7';

@@ -1,7 +1,7 @@
 /** The three evaluators behind the port of intents: what they decide, what they record, and what a dry run changes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { makeEvaluators } from '../../../../wallets/policy/policies/evaluators.ts';
 import type { TransactionFacts } from '../../../../wallets/custody/intents/facts.ts';
+import { makeEvaluators } from '../../../../wallets/policy/policies/evaluators.ts';
 import type { Change } from '../../../../wallets/store/contract.ts';
 import { contextOf, type Door, idOf, putWallet, signer, startWorld, type World } from './support/door.ts';
 import { facts } from './support/facts.ts';

@@ -1,6 +1,7 @@
 /** The risk score: factors add up, rules too, and what is not known is never a relief. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { TransactionFacts } from '../../../../wallets/custody/intents/facts.ts';
 import { ruleInputOf } from '../../../../wallets/policy/risk/assess.ts';
 import { decisiveHabits } from '../../../../wallets/policy/risk/decisive-factors.ts';
 import { builtInFactors } from '../../../../wallets/policy/risk/factors.ts';
@@ -8,7 +9,6 @@ import type { RiskRuleRecord } from '../../../../wallets/policy/risk/rule-record
 import { riskLevels, scoreOf } from '../../../../wallets/policy/risk/score.ts';
 import { compileRule } from '../../../../wallets/policy/rules/rule.ts';
 import { readsOf, type StateReads } from '../../../../wallets/policy/rules/state-reads.ts';
-import type { TransactionFacts } from '../../../../wallets/custody/intents/facts.ts';
 import { testAmounts, testOutcome } from '../../../../wallets/providers/port/test-triggers.ts';
 import { facts, screening } from '../policies/support/facts.ts';
 

@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../../gateway/api/errors/service-error.ts';
+import { formatAmount } from '../../../../wallets/networks/amounts.ts';
 import { ruleLimits, variables } from '../../../../wallets/policy/rules/cel.ts';
 import { patternSteps } from '../../../../wallets/policy/rules/pattern.ts';
 import { compileRule, compileStored } from '../../../../wallets/policy/rules/rule.ts';
-import { formatAmount } from '../../../../wallets/networks/amounts.ts';
 import { runs } from '../../../support/thorough.ts';
 import { type facts, input } from '../policies/support/facts.ts';
 

@@ -1,9 +1,9 @@
 /** What rules read of the state that other transactions change, and how far it may move before they say something else. */
 import { describe, expect, test } from 'vitest';
+import { ofWalletIndex, toDestinationIndex } from '../../../../wallets/custody/intents/record.ts';
 import { compileRule } from '../../../../wallets/policy/rules/rule.ts';
 import { stateGuards } from '../../../../wallets/policy/rules/state-guards.ts';
 import { rangeAround, readsOf, stateFields } from '../../../../wallets/policy/rules/state-reads.ts';
-import { ofWalletIndex, toDestinationIndex } from '../../../../wallets/custody/intents/record.ts';
 import { facts } from '../policies/support/facts.ts';
 
 const reads = (when: string) => Object.fromEntries(readsOf(compileRule(when, 'policy', 'when').root));

@@ -7,7 +7,12 @@ import { toHex } from '../../../../core/crypto/bytes.ts';
 import { EvmChain } from '../../../../wallets/providers/chains/evm.ts';
 import { deployGas, tokenGas } from '../../../../wallets/providers/chains/evm-transaction.ts';
 import { RedisEvmLedger } from '../../../../wallets/providers/chains/redis-evm-ledger.ts';
-import { callData, contractAddress, creationData, parseCreation } from '../../../../wallets/providers/chains/token-contract.ts';
+import {
+  callData,
+  contractAddress,
+  creationData,
+  parseCreation,
+} from '../../../../wallets/providers/chains/token-contract.ts';
 import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
 import { evmKey, evmRaw, sepolia, startMs } from './support.ts';
 

@@ -8,7 +8,14 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemPorts, systemRandom } from '../../../../core/actors/live/ports.ts';
 import { answerSeal } from '../../../../wallets/store/secrets/answer-seal.ts';
-import { EnvelopeBroken, open, rewrap, type SealAbout, seal, wrappingKeyId } from '../../../../wallets/store/secrets/envelope.ts';
+import {
+  EnvelopeBroken,
+  open,
+  rewrap,
+  type SealAbout,
+  seal,
+  wrappingKeyId,
+} from '../../../../wallets/store/secrets/envelope.ts';
 import { fileKeyRing } from '../../../../wallets/store/secrets/file-key-ring.ts';
 import type { KeyRing } from '../../../../wallets/store/secrets/key-ring.ts';
 

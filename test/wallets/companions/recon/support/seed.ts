@@ -1,7 +1,7 @@
 /** Many finished transfers of one wallet, on both sides, written as the product writes one. */
 import { systemRandom } from '../../../../../core/actors/live/ports.ts';
-import { type IntentRecord, intentType } from '../../../../../wallets/custody/intents/record.ts';
 import { newId } from '../../../../../proto/ids.ts';
+import { type IntentRecord, intentType } from '../../../../../wallets/custody/intents/record.ts';
 import type { ProviderKind } from '../../../../../wallets/providers/port/kinds.ts';
 import { RedisCustodianBooks } from '../../../../../wallets/providers/simulated/redis-custodian-books.ts';
 import { create } from '../../../../../wallets/store/changes.ts';

@@ -1,9 +1,9 @@
 /** The wallet API and a worker that runs reconciliation jobs, in this process, over a real Redis and BullMQ. */
 import { silentLog, systemPorts } from '../../../../../core/actors/live/ports.ts';
-import { openQueueRedis } from '../../../../../wallets/delivery/deliveries/bull-queue.ts';
 import { BullReconQueue } from '../../../../../wallets/companions/recon/bull-queue.ts';
 import type { RunnerDeps } from '../../../../../wallets/companions/recon/runner.ts';
 import { type ReconWorker, startReconWorker } from '../../../../../wallets/companions/recon/worker.ts';
+import { openQueueRedis } from '../../../../../wallets/delivery/deliveries/bull-queue.ts';
 import { openChains } from '../../../../../wallets/providers/chains/chains.ts';
 import { redisLedgers } from '../../../../../wallets/providers/chains/redis-ledgers.ts';
 import { withDrifts } from '../../../../../wallets/providers/simulated/drift.ts';

@@ -1,12 +1,6 @@
 /** A token of a tenant over a store in memory, and its orders, whose intents begin and end as the test says. */
 import { systemRandom } from '../../../../../core/actors/live/ports.ts';
-import { tokenAssetId, tokenAssetType } from '../../../../../wallets/custody/assets/token-assets.ts';
-import { type ConnectionRecord, connectionType } from '../../../../../wallets/custody/connections/record.ts';
-import type { TransactionFacts } from '../../../../../wallets/custody/intents/facts.ts';
-import { type IntentRecord, intentType } from '../../../../../wallets/custody/intents/record.ts';
-import { VoteSeal } from '../../../../../wallets/custody/intents/votes.ts';
-import { walletFrom } from '../../../../../wallets/custody/wallets/new-wallet.ts';
-import { walletType } from '../../../../../wallets/custody/wallets/record.ts';
+import { newId } from '../../../../../proto/ids.ts';
 import type { TokenDeps } from '../../../../../wallets/companions/tokens/issue.ts';
 import { orderOwner } from '../../../../../wallets/companions/tokens/owner.ts';
 import {
@@ -20,7 +14,13 @@ import {
 } from '../../../../../wallets/companions/tokens/record.ts';
 import { tokenRoutes } from '../../../../../wallets/companions/tokens/routes.ts';
 import { tokenJobs } from '../../../../../wallets/companions/tokens/settle.ts';
-import { newId } from '../../../../../proto/ids.ts';
+import { tokenAssetId, tokenAssetType } from '../../../../../wallets/custody/assets/token-assets.ts';
+import { type ConnectionRecord, connectionType } from '../../../../../wallets/custody/connections/record.ts';
+import type { TransactionFacts } from '../../../../../wallets/custody/intents/facts.ts';
+import { type IntentRecord, intentType } from '../../../../../wallets/custody/intents/record.ts';
+import { VoteSeal } from '../../../../../wallets/custody/intents/votes.ts';
+import { walletFrom } from '../../../../../wallets/custody/wallets/new-wallet.ts';
+import { walletType } from '../../../../../wallets/custody/wallets/record.ts';
 import { tokensCapability } from '../../../../../wallets/providers/port/port.ts';
 import { create, update } from '../../../../../wallets/store/changes.ts';
 import type { Change, TenantStore } from '../../../../../wallets/store/contract.ts';

@@ -8,8 +8,8 @@ import { type NewWallet, walletFrom } from '../../../../../wallets/custody/walle
 import { type WalletRecord, walletType } from '../../../../../wallets/custody/wallets/record.ts';
 import { create, update } from '../../../../../wallets/store/changes.ts';
 import type { Balance, TenantStore } from '../../../../../wallets/store/contract.ts';
-import { answered, type Caller, contextAt } from '../../../companions/support/handlers.ts';
 import { done, newTenant } from '../../../../support/memory-store.ts';
+import { answered, type Caller, contextAt } from '../../../companions/support/handlers.ts';
 import { receipts, votes } from './proofs.ts';
 
 export const startMs = Date.UTC(2026, 5, 15, 12);

@@ -2,10 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { IntentQueue } from '../../../../../wallets/custody/intents/dependencies.ts';
 import { intentRoutes } from '../../../../../wallets/custody/intents/routes.ts';
-import { judgeRoutes } from '../../../policy/policies/support/door.ts';
 import { callJson, type JsonAnswer } from '../../../../support/gateway.ts';
 import type { LogLine } from '../../../../support/log.ts';
 import { restApp } from '../../../../support/rest-app.ts';
+import { judgeRoutes } from '../../../policy/policies/support/door.ts';
 import type { World } from './world.ts';
 
 export const tenant = 'tn_acme';

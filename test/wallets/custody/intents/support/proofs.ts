@@ -1,11 +1,12 @@
 /** Receipts and votes as a gateway signs them, for intents that no evaluator has decided about. */
-import { receiptClaims, receiptSigner } from '../../../../../wallets/policy/receipts/public.ts';
+
 import type { IntentDependencies } from '../../../../../wallets/custody/intents/dependencies.ts';
 import type { Evaluators } from '../../../../../wallets/custody/intents/evaluators.ts';
 import type { PolicyDecision, RiskResult, TransactionFacts } from '../../../../../wallets/custody/intents/facts.ts';
 import type { IntentDraft } from '../../../../../wallets/custody/intents/machine.ts';
 import { unitsText } from '../../../../../wallets/custody/intents/view.ts';
 import { VoteSeal } from '../../../../../wallets/custody/intents/votes.ts';
+import { receiptClaims, receiptSigner } from '../../../../../wallets/policy/receipts/public.ts';
 
 const seed = new Uint8Array(32).fill(3);
 const signer = receiptSigner(seed);

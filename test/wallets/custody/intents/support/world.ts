@@ -1,5 +1,6 @@
 /** A tenant with wallets on a real Redis, a fake provider, judges that a test sets, and as many drivers as it wants. */
 import { systemRandom } from '../../../../../core/actors/live/ports.ts';
+import { newId } from '../../../../../proto/ids.ts';
 import type { ConnectionRecord } from '../../../../../wallets/custody/connections/record.ts';
 import { connectionType } from '../../../../../wallets/custody/connections/record.ts';
 import type { IntentDependencies } from '../../../../../wallets/custody/intents/dependencies.ts';
@@ -10,7 +11,6 @@ import type { PolicyDecision } from '../../../../../wallets/custody/intents/fact
 import { type IntentDraft, lastOf, openIntent, type Verdict } from '../../../../../wallets/custody/intents/machine.ts';
 import { type IntentRecord, intentType } from '../../../../../wallets/custody/intents/record.ts';
 import { type WalletRecord, walletType } from '../../../../../wallets/custody/wallets/record.ts';
-import { newId } from '../../../../../proto/ids.ts';
 import { create } from '../../../../../wallets/store/changes.ts';
 import type { AddressBook, Balance, TenantStore } from '../../../../../wallets/store/contract.ts';
 import { RedisAddressBook } from '../../../../../wallets/store/redis-address-book.ts';

@@ -2,14 +2,19 @@
 import { randomBytes } from 'node:crypto';
 import { silentLog } from '../../../../../core/actors/live/ports.ts';
 import { allScopes, type Scope } from '../../../../../gateway/api/scopes.ts';
-import { type ConnectionRecord, connectionType } from '../../../../../wallets/custody/connections/record.ts';
-import { walletRoutes } from '../../../../../wallets/custody/wallets/routes.ts';
 import { newToken } from '../../../../../gateway/auth/token-format.ts';
-import { type NetworkId, networkIds } from '../../../../../wallets/networks/networks.ts';
 import { type IdPrefix, newId } from '../../../../../proto/ids.ts';
 import type { ClusterEnvironment } from '../../../../../proto/roster.ts';
+import { type ConnectionRecord, connectionType } from '../../../../../wallets/custody/connections/record.ts';
+import { walletRoutes } from '../../../../../wallets/custody/wallets/routes.ts';
+import { type NetworkId, networkIds } from '../../../../../wallets/networks/networks.ts';
 import type { ProviderKind } from '../../../../../wallets/providers/port/kinds.ts';
-import type { NewBalance, ProviderAdapter, ProviderConnection, WalletOrder } from '../../../../../wallets/providers/port/port.ts';
+import type {
+  NewBalance,
+  ProviderAdapter,
+  ProviderConnection,
+  WalletOrder,
+} from '../../../../../wallets/providers/port/port.ts';
 import { create } from '../../../../../wallets/store/changes.ts';
 import type { AddressBook, AddressOwner } from '../../../../../wallets/store/contract.ts';
 import type { RedisTenantStore } from '../../../../../wallets/store/redis-tenant-store.ts';

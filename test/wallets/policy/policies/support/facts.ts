@@ -1,11 +1,11 @@
 /** Transactions and verdicts for tests of the judges. */
 
+import type { RiskResult, ScreeningResult, TransactionFacts } from '../../../../../wallets/custody/intents/facts.ts';
 import type { CompiledPolicy } from '../../../../../wallets/policy/policies/evaluate.ts';
 import type { PolicyRule } from '../../../../../wallets/policy/policies/record.ts';
 import { ruleInputOf } from '../../../../../wallets/policy/risk/assess.ts';
 import type { RuleInput } from '../../../../../wallets/policy/rules/cel.ts';
 import { compileRule } from '../../../../../wallets/policy/rules/rule.ts';
-import type { RiskResult, ScreeningResult, TransactionFacts } from '../../../../../wallets/custody/intents/facts.ts';
 
 export const nowMs = Date.parse('2026-11-21T09:30:00.000Z');
 export const intentId = 'txi_0193abcd-0000-7000-8000-000000000001';
