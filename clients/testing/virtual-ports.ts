@@ -19,7 +19,7 @@ export interface VirtualPortsOptions {
 export function virtualPorts(world: CustodyWorld, driver: VirtualDriver, options: VirtualPortsOptions): ClientPorts {
   const { seed, fetch, drives } = options;
   const { cluster } = world;
-  const random = randomStream(seed, `clients/client/${drives ? 'own' : 'library'}`);
+  const random = randomStream(seed, `client/${drives ? 'own' : 'library'}`);
   return {
     fetch,
     // The client's machine: no sandbox moves its clock.

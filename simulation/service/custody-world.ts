@@ -325,7 +325,7 @@ export class CustodyWorld {
     const gateways = this.#members.filter(({ name }) => name.startsWith('gateway')).map(({ name }) => name);
     return new Client({
       ...{ token, options, gateways },
-      random: this.#host.random(`clients/client/${this.#clients}`),
+      random: this.#host.random(`client/${this.#clients}`),
       send: (gateway, request) => this.request(gateway, request),
       pause: (ms) =>
         new Promise((resolve) => {
