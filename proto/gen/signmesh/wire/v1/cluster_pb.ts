@@ -191,7 +191,7 @@ export const CallSchema: GenMessage<Call> = /*@__PURE__*/
   messageDesc(file_signmesh_wire_v1_cluster, 0);
 
 /**
- * What the nodes of a session want to see before they sign: crypto/order-macs.ts says what is authenticated. The rest of it
+ * What the nodes of a session want to see before they sign: core/crypto/order-macs.ts says what is authenticated. The rest of it
  * stands in the request.
  *
  * @generated from message signmesh.wire.v1.SigningOrder

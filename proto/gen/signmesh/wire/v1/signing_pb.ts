@@ -245,7 +245,7 @@ export const PartialRequestSchema: GenMessage<PartialRequest> = /*@__PURE__*/
 
 /**
  * A gateway's order as one node gets it. With tenant and session of the frame, and key, path and message of the request,
- * it gives back what the gateway authenticated (crypto/order-macs.ts).
+ * it gives back what the gateway authenticated (core/crypto/order-macs.ts).
  *
  * @generated from message signmesh.wire.v1.NodeOrder
  */
@@ -504,7 +504,7 @@ export type DeleteKey = Message<"signmesh.wire.v1.DeleteKey"> & {
   keySession: string;
 
   /**
-   * The gateway's order, for this node: crypto/order-macs.ts.
+   * The gateway's order, for this node: core/crypto/order-macs.ts.
    *
    * @generated from field: bytes mac = 2;
    */
