@@ -14,6 +14,7 @@ test('the generated pages are what the code says ("npm run docs" writes them)', 
 
 test('a page that is missing or old is found', () => {
   expect(stalePages(temporaryFolder())).toEqual([
+    'ARCHITECTURE.md',
     'clients/client/generated-api.ts',
     'docs/configuration.md',
     'docs/faults.md',
@@ -58,7 +59,8 @@ test('docs/dependencies.md names every dependency, and no other', () => {
   for (const [name, version] of pinned) expect(versions[name!], name).toBe(version);
 });
 
-test('ARCHITECTURE.md has at most 2,000 words', () => {
-  const words = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8').split(/\s+/).filter(Boolean);
+test('ARCHITECTURE.md has at most 2,000 words beside the table of folders', () => {
+  const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8').replace(/<!-- generated[\s\S]*?<!-- end -->/, '');
+  const words = page.split(/\s+/).filter(Boolean);
   expect(words.length).toBeLessThanOrEqual(2_000);
 });
