@@ -9,6 +9,8 @@ import { filesByTier, type Tier, tiersOfRun } from './tools/tiers.ts';
 const root = fileURLToPath(new URL('.', import.meta.url)).replace(/.$/, '');
 const files = filesByTier(root);
 await writeModules(root);
+// Workers and the processes that tests start inherit it.
+process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --require=${JSON.stringify(`${root}/test/support/seldom-compiled.cjs`)}`;
 
 /** The tiers of this run: all, unless `npm test -- --tier` names one. */
 const wanted = tiersOfRun(process.env.TESTS_TIER);
@@ -31,9 +33,8 @@ const shared = {
   hookTimeout: 900_000,
   expect: { poll: { timeout: 90_000 } },
   pool: 'forks' as const,
-  // Tests leave much garbage: a larger space for new objects is cleaned less often. Most functions of a test run too seldom to
-  // repay their optimization: V8 asks for it after nine times the work.
-  execArgv: ['--max-semi-space-size=64', '--interrupt-budget=600000'],
+  // Tests leave much garbage: a larger space for new objects is cleaned less often.
+  execArgv: ['--max-semi-space-size=64'],
   // What is built is run as it is: examples import the package as its users do.
   server: { deps: { external: [/\/dist\//, /\/\.setup\/tests\//] } },
   // The example's live cluster only in a thorough run: test/clients/testing/cluster.test.ts has one.

@@ -87,9 +87,11 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
   const beganMs = performance.now();
   const where = environment();
   const base = { schema: 'signmesh-bench/1', startedAt, model, options, environment: where } as const;
+  const { referenceMs, simulationRuns } = options;
+  const simulates = options.parts.includes('simulation');
   const withoutCluster = async () => ({
-    simulation: options.parts.includes('simulation') ? simulationRates(options.referenceMs, say) : [],
-    transfers: options.parts.includes('simulation') ? await transferRates(options.referenceMs, say) : undefined,
+    simulation: simulates ? simulationRates(referenceMs, simulationRuns, say) : [],
+    transfers: simulates ? await transferRates(referenceMs, simulationRuns, say) : undefined,
     recon: options.parts.includes('recon') ? await reconRate(options.reconRows, say) : undefined,
     reconRedis: options.parts.includes('recon-redis') ? await reconRedisRate(options.reconRows, say) : undefined,
     start: await measureStart(options, say),

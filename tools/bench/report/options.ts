@@ -43,6 +43,8 @@ export interface BenchOptions {
   readonly reconRows: number;
   /** Of each reference. */
   readonly referenceMs: number;
+  /** Of a simulation: the median counts. */
+  readonly simulationRuns: number;
   /** Measured starts of a cluster. */
   readonly starts: number;
   /** "-": standard output, and the table goes to standard error. */
@@ -117,6 +119,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     warmMs: Math.min(1000, countMs / 2),
     warmCount: given.warmUp ?? 0,
     referenceMs: Math.min(1500, countMs / 2),
+    simulationRuns: quick ? 1 : 5,
     starts: Math.max(1, Math.min(7, Math.ceil(countMs / 700))),
     jsonFile: given.json,
     profileFolder: given.profile === undefined ? undefined : resolve(given.profile),

@@ -6,7 +6,6 @@ import type { Cryptography } from '../../../core/crypto/backend.ts';
 import { withCryptography } from '../../../core/crypto/model/switch.ts';
 import { type Played, play, signingKinds, verifiedOf } from './play.ts';
 
-const runs = 5;
 /** Virtual time between the steps of a mostly idle scenario. */
 export const pauseMs = 60_000;
 
@@ -36,8 +35,8 @@ export interface SimulationRate {
   readonly verified: number;
 }
 
-/** @param forMs of each run; there are five for each of the three rates, and a warm-up as long as two */
-export function simulationRates(forMs: number, say: (line: string) => void): SimulationRate[] {
+/** @param forMs of each run; there are `runs` for each of the three rates, and a warm-up as long as two */
+export function simulationRates(forMs: number, runs: number, say: (line: string) => void): SimulationRate[] {
   const rates: SimulationRate[] = [];
   for (const [cryptography, pause] of [
     ['real', 0],
@@ -45,12 +44,12 @@ export function simulationRates(forMs: number, say: (line: string) => void): Sim
     ['model', pauseMs],
   ] as const) {
     say(`bench: simulation, ${cryptography} cryptography${pause > 0 ? ', mostly waiting' : ''} …`);
-    rates.push(withCryptography(cryptography, () => rateOf(cryptography, pause, forMs)));
+    rates.push(withCryptography(cryptography, () => rateOf(cryptography, pause, forMs, runs)));
   }
   return rates;
 }
 
-function rateOf(cryptography: Cryptography, pause: number, forMs: number): SimulationRate {
+function rateOf(cryptography: Cryptography, pause: number, forMs: number, runs: number): SimulationRate {
   const warm = oneRun(`warm ${pause}`, pause, 2 * forMs);
   const checked = warm.first;
   const measured = Array.from({ length: runs }, (_, index) => oneRun(`run ${pause} ${index}`, pause, forMs));

@@ -8,8 +8,6 @@ import type { Client } from '../../../simulation/service/client.ts';
 import { CustodyWorld } from '../../../simulation/service/custody-world.ts';
 import { play } from './play.ts';
 
-/** Of each; they alternate, so that both have the same conditions. */
-const rounds = 5;
 const transfersEach = 100;
 /** Two blocks confirm a transfer: reads before that are useless. */
 const firstReadMs = 2_200;
@@ -23,8 +21,15 @@ export interface TransferRates {
   readonly ratio: number;
 }
 
-/** @param forMs of the signatures in a round, and at least of the transfers */
-export async function transferRates(forMs: number, say: (line: string) => void): Promise<TransferRates> {
+/**
+ * @param forMs of the signatures in a round, and at least of the transfers
+ * @param rounds of each; they alternate, so that both have the same conditions
+ */
+export async function transferRates(
+  forMs: number,
+  rounds: number,
+  say: (line: string) => void,
+): Promise<TransferRates> {
   say('bench: simulation, transfers …');
   await transfersFor('warm', forMs);
   signaturesFor('warm', forMs);
