@@ -16,6 +16,7 @@ import { startLiveProcess } from '../../testing/live-process.ts';
 import type { ReadyLine } from '../../testing/ready-line.ts';
 import { restRoutes } from '../../tools/docs/rest-routes.ts';
 import { startService } from '../embedded/support/service.ts';
+import { RestClient, type RestMethod } from '../support/rest.ts';
 import { isThorough } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 import { type Document, inline, resolve } from './support/document.ts';
@@ -42,17 +43,10 @@ async function call(
   token = ready.token,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Answer> {
-  const response = await fetch(`${ready.http}${path}`, {
-    method,
-    headers: {
-      ...{ authorization: `Bearer ${token}`, ...headers },
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  const replayed = response.headers.get('idempotent-replayed') === 'true';
-  return { status: response.status, body: text === '' ? {} : (JSON.parse(text) as Body), replayed };
+  const api = new RestClient(ready.http, token);
+  const answer = await api.call<Body>(method as RestMethod, path, body as object | undefined, { headers });
+  const replayed = answer.headers.get('idempotent-replayed') === 'true';
+  return { status: answer.status, body: answer.body, replayed };
 }
 
 /** The operation's answer is lost after its effect; the client asks again, twice, and gets that answer. */
