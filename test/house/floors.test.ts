@@ -43,7 +43,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   runner: [...withRedis, 'faults', 'sim', 'model'],
   report: [...withRedis, 'faults', 'runner'],
   'fault-injection': [...floor0, 'faults'],
-  load: ['proto', 'faults', 'runner', 'report'],
+  load: ['proto', 'faults', 'runner', 'report', 'client'],
   testing: [...withRedis, 'faults', 'sim', 'world', 'embedded', 'runner', 'report', 'client'],
   embedded: [...controlPlane, 'gateway', 'sim', 'world', 'fault-injection', 'runner'],
   client: [],

@@ -1,6 +1,6 @@
 /** The limits of a load plan on both sides of each, durations, and how a run finds that the service has recovered. */
 import { describe, expect, test } from 'vitest';
-import type { Health } from '../../load/calls/service.ts';
+import type { Health } from '../../client/generated-api.ts';
 import { durationMs, planProblems } from '../../load/plan/limits.ts';
 import { endpointsOf, type LoadPlan, planDefaults, planLimits, type Stage } from '../../load/plan/plan.ts';
 import type { Threshold } from '../../load/plan/threshold.ts';
