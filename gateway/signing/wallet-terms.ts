@@ -8,11 +8,12 @@ import { ServiceError } from '../../api/errors/service-error.ts';
 import { toServiceError } from '../../api/failures.ts';
 import { connectionType } from '../../custody/connections/public.ts';
 import { type WalletApprovalMode, type WalletRecord, walletType } from '../../custody/wallets/public.ts';
+import type { WalletTerms } from '../../proto/call-orders.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type KeyScheme, wireScheme } from '../../proto/key-schemes.ts';
 import { StoreUnavailable, type TenantStore } from '../../store/contract.ts';
-import type { CallOutcome, Calls, SigningCall, WalletTerms } from './signing-calls.ts';
+import type { CallOutcome, Calls, SigningCall } from './signing-calls.ts';
 
 /** The part of the store that says what a wallet asks for. */
 export type WalletReader = Pick<TenantStore, 'read'>;
