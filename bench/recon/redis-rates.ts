@@ -14,7 +14,7 @@ import { type IntentRecord, intentType } from '../../custody/intents/record.ts';
 import { type WalletRecord, walletType } from '../../custody/wallets/record.ts';
 import { jobType } from '../../modules/recon/job-record.ts';
 import { JobRunner } from '../../modules/recon/runner.ts';
-import { sandboxWords } from '../../providers/sandbox/public.ts';
+import { sandboxWords } from '../../providers/sandbox/adapter.ts';
 import { CustodianBook } from '../../providers/simulated/custodian-book.ts';
 import type { BookRow, NamedRow, Settlement } from '../../providers/simulated/custodian-books.ts';
 import { RedisCustodianBooks } from '../../providers/simulated/redis-custodian-books.ts';

@@ -7,7 +7,7 @@ import { actorOf } from '../../api/principal.ts';
 import type { RequestContext } from '../../api/route.ts';
 import { Closed, DecimalText, Id } from '../../api/schema-kit.ts';
 import { mayUseConnection, noSuch } from '../../api/visibility.ts';
-import { findAsset } from '../../custody/assets/public.ts';
+import { findAsset } from '../../custody/assets/token-assets.ts';
 import { historyOf, intentType, type TransactionFacts, withoutOwn } from '../../custody/intents/public.ts';
 import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';
 import { addressProblem, canonicalAddress } from '../../networks/addresses.ts';

@@ -4,7 +4,7 @@
  */
 import type { Ports } from '../../actors/contract.ts';
 import type { Reporter } from '../../api/event.ts';
-import { tokenAssetId, tokenAssetType } from '../../custody/assets/public.ts';
+import { tokenAssetId, tokenAssetType } from '../../custody/assets/token-assets.ts';
 import { type IntentRecord, intentType, isFinal as isOver, receiptOf } from '../../custody/intents/public.ts';
 import { canonicalAddress } from '../../networks/addresses.ts';
 import { newId } from '../../proto/ids.ts';

@@ -7,11 +7,11 @@
  * the one answer. Operations are read from the routes, so a new one is covered, or named by a test that lacks what it needs.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { exampleIds } from '../../api/examples.ts';
 import type { Route } from '../../api/route.ts';
 import { isIdempotent } from '../../api/route-table.ts';
 import { compileSchema } from '../../api/validate.ts';
 import { eventTypes } from '../../delivery/events/types.ts';
-import { bodyExamples, exampleIds } from '../../openapi/body-examples.ts';
 import { startLiveProcess } from '../../testing/live-process.ts';
 import type { ReadyLine } from '../../testing/ready-line.ts';
 import { restRoutes } from '../../tools/docs/rest-routes.ts';
@@ -19,6 +19,7 @@ import { startService } from '../embedded/support/service.ts';
 import { RestClient, type RestMethod } from '../support/rest.ts';
 import { isThorough } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
+import { bodyExamples } from './support/body-examples.ts';
 import { type Document, inline, resolve } from './support/document.ts';
 
 type Body = Record<string, unknown>;

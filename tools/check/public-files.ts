@@ -10,7 +10,7 @@ import { worldly } from './purity.ts';
 const moduleRooms = /^(cli|coordinator|controls|custody|delivery|modules|providers)\//;
 const lookInside = /^(test|tools|bench|examples)\//;
 
-/** Folders with only the shared code of a room's modules: every file of them is public. */
+/** Folders with only the shared code of a room's modules, and modules of one file: every file of them is public. */
 const sharedFolders: ReadonlySet<string> = new Set([
   'cli/cluster-files',
   'cli/common',
@@ -20,8 +20,10 @@ const sharedFolders: ReadonlySet<string> = new Set([
   'coordinator/contract',
   'coordinator/session',
   'controls/rules',
+  'custody/assets',
   'custody/provider-calls',
   'providers/port',
+  'providers/sandbox',
   'providers/simulated',
 ]);
 

@@ -1,11 +1,11 @@
 /**
  * client/generated-api.ts: the types and the table of operations of `signmesh/client`, from the OpenAPI document, which comes
  * from the schemas of the routes and the descriptors of the signing API. So the client matches the gateway, and nothing is
- * written twice. The names of the methods are in client-names.ts.
+ * written twice. A route says the name of its method.
  */
 import { openapiDocument } from '../../openapi/document.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
-import { clientNames, dryRuns, unnamed } from './client-names.ts';
+import { clientNames, dryRuns, withoutMethod } from './client-names.ts';
 import { restRoutes, sandboxRoutes } from './rest-routes.ts';
 
 export interface Schema {
@@ -76,7 +76,7 @@ export function clientApiModule(): string {
       operation,
     })),
   );
-  const named = nameAll(operations, schemas);
+  const named = nameAll(operations, clientNames(routes), schemas);
   const groups = [...new Set(named.map(({ name }) => groupOf(name)))];
   return `/** Made from the routes and the proto by "npm run docs". Do not edit: see tools/docs/client-api.ts. */
 import type { CallOptions, Operation } from './contract.ts';
@@ -100,15 +100,19 @@ ${groups.map((group) => `  ${group}: {\n${table(group, named, schemas)}\n  },`).
 `;
 }
 
-function nameAll(operations: readonly Omit<Named, 'name' | 'query'>[], schemas: Schemas): Named[] {
+function nameAll(
+  operations: readonly Omit<Named, 'name' | 'query'>[],
+  names: Readonly<Record<string, string>>,
+  schemas: Schemas,
+): Named[] {
   const known = new Set(operations.map(({ operation }) => operation.operationId));
-  const stray = [...Object.keys(clientNames), ...unnamed].filter((id) => !known.has(id));
-  if (stray.length > 0) throw new Error(`client-names.ts names operations that do not exist: ${stray.join(', ')}`);
+  const stray = [...Object.keys(names), ...withoutMethod].filter((id) => !known.has(id));
+  if (stray.length > 0) throw new Error(`these operations do not exist: ${stray.join(', ')}`);
   return operations.flatMap((entry) => {
     const { operationId } = entry.operation;
-    if (unnamed.has(operationId)) return [];
-    const name = clientNames[operationId];
-    if (name === undefined) throw new Error(`client-names.ts lacks a name for ${operationId}`);
+    if (withoutMethod.has(operationId)) return [];
+    const name = names[operationId];
+    if (name === undefined) throw new Error(`the route ${operationId} lacks its clientName`);
     const dryRun = dryRuns[operationId];
     if (dryRun === undefined) return [{ ...entry, name }];
     const { parameters = [], responses, ...rest } = entry.operation;
